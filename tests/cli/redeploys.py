@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -12,6 +13,11 @@ from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, flink, run
 from support.rest_server import RestServer
 
 _CLAIMING = 16
+
+
+def numbered(number: int) -> str:
+    """Return a job id that shows the number of its job."""
+    return f"{number:08x}" + "deadbeef" * 3
 
 
 @dataclass
@@ -31,7 +37,13 @@ class Redeploys:
 
     @classmethod
     def made(
-        cls, folder: Path, stack: ExitStack, *, count: int = 4, claims: bool = False
+        cls,
+        folder: Path,
+        stack: ExitStack,
+        *,
+        count: int = 4,
+        claims: bool = False,
+        ids: Callable[[int], str] = numbered,
     ) -> Redeploys:
         """Return a chain; a cycle saw the cluster after each redeploy.
 
@@ -39,7 +51,7 @@ class Redeploys:
         """
         chain = cls(Bed(folder), stack.enter_context(RestServer({})))
         for number in range(count):
-            job_id = f"{number:08x}" + "deadbeef" * 3
+            job_id = ids(number)
             chain.jobs.append(Job(job_id, chain.bed.root / job_id))
             age = timedelta(hours=100) if number == count - 1 else (100 - 10 * number) * DAY
             for checkpoint in (10 * number + 5, 10 * number + 6):

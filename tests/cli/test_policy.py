@@ -120,6 +120,15 @@ def test_a_policy_too_large_says_so(tmp_path) -> None:
     assert "more than the 6144 of a managed policy" in ran.err
 
 
+def test_what_no_policy_covers_is_said(tmp_path) -> None:
+    root = {"root": "s3://bkt/cp", "extra_roots": ["s3://bkt/sp"], "mode": "delete"}
+    root["expire"] = {"keep_last": 2, "savepoints": ["s3://bkt/sp"]}
+    config = tmp_path / "orphangc.yaml"
+    config.write_text(json.dumps({"storage_roots": [root], "plans": str(tmp_path / "plans")}))
+    ran = run("policy", "--provider", "aws", "--config", config)
+    assert "savepoints below s3://bkt/sp may expire" in ran.err
+
+
 @pytest.mark.parametrize(
     ("own", "place"),
     [("work", "s3://bkt/cp"), ("work", "s3://bkt"), ("state", "s3://bkt/other/state")],

@@ -24,18 +24,23 @@ World = tuple[list[LineageJob], list[LineageCheckpoint], list[Continuation]]
 def worlds(draw: st.DrawFn) -> World:
     """Draw jobs that end or run, with checkpoints of any age, and edges between any of them."""
     jobs = [a_job(name, is_running=draw(st.booleans())) for name in NAMES]
-    checkpoints = [
-        a_checkpoint(
-            draw(st.sampled_from(NAMES)),
-            number,
-            age=draw(st.integers(0, 100)),
-            is_restorable=draw(st.booleans()),
-            is_savepoint=draw(st.booleans()),
+    checkpoints, taken = [], []
+    for number in range(draw(st.integers(1, 9))):
+        job, is_savepoint = draw(st.sampled_from(NAMES)), draw(st.booleans())
+        place = f"sp-{number}" if is_savepoint else job
+        taken += [an_edge(job, place)] if is_savepoint else []
+        checkpoints.append(
+            a_checkpoint(
+                place,
+                number,
+                age=draw(st.integers(0, 100)),
+                is_restorable=draw(st.booleans()),
+                is_savepoint=is_savepoint,
+                is_collectable=draw(st.booleans()) or not is_savepoint,
+            )
         )
-        for number in range(draw(st.integers(1, 9)))
-    ]
     pairs = draw(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=8))
-    return jobs, checkpoints, [an_edge(*pair) for pair in pairs]
+    return jobs, checkpoints, [*(an_edge(*pair) for pair in pairs), *taken]
 
 
 @st.composite
@@ -69,6 +74,19 @@ def test_a_claimer_never_lets_more_go(world: World, policy: RetentionPolicy, dat
     named = {name for each in lineages_of(jobs, checkpoints, edges) for name in each.names}
     assert named.isdisjoint({"claimer"})
     assert expired([*jobs, claimer], more, [*edges, edge], policy) <= expired(*world, policy)
+
+
+@SMALL
+@given(worlds(), policies(), st.data())
+def test_a_root_beside_what_is_there_never_frees_more_of_what_it_names(
+    world: World, policy: RetentionPolicy, data: Any
+) -> None:
+    """A savepoint that some checkpoint names files of, or that cannot be listed, is kept."""
+    jobs, checkpoints, edges = world
+    number = data.draw(st.integers(0, len(checkpoints) - 1))
+    named = replace(checkpoints[number], is_collectable=False, obstacle="named by another")
+    now = expired(jobs, [*checkpoints[:number], named, *checkpoints[number + 1 :]], edges, policy)
+    assert now <= expired(*world, policy) - {named.uri}
 
 
 @SMALL

@@ -27,7 +27,7 @@ from orphangc.app.wiring import compose, discovering
 from orphangc.collect import cycle
 from orphangc.collect.decide import decide_listing
 from orphangc.collect.delete import revalidation
-from orphangc.collect.expire import lineage_facts, quarantine
+from orphangc.collect.expire import lineage_facts, quarantine, savepoint_folders
 from orphangc.collect.mark import job_reports, mark
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
@@ -469,6 +469,17 @@ def _edges_of_lineages(patch: _Patch) -> None:
     patch.setattr(lineage_facts, "lineages_of", lambda jobs, own, _: lineages_of(jobs, own, ()))
 
 
+def _namers_of_savepoints(patch: _Patch) -> None:
+    """Let the files of a savepoint go whatever other checkpoints name (R42)."""
+    patch.setattr(savepoint_folders, "_named_by_others", lambda *_: ())
+    patch.setattr(quarantine.Quarantine, "_check_unnamed", lambda *_: None)
+
+
+def _self_contained_savepoints(patch: _Patch) -> None:
+    """Take each savepoint in a named place for self-contained (R42)."""
+    patch.setattr(savepoint_folders, "_obstacle", lambda *_: None)
+
+
 REMOVALS: Mapping[str, _Removal] = {
     each.__name__.removeprefix("_"): each
     for each in (
@@ -520,5 +531,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _metadata_alone,
         _rules_of_a_lineage,
         _edges_of_lineages,
+        _namers_of_savepoints,
+        _self_contained_savepoints,
     )
 }

@@ -7,8 +7,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from cli.helpers import run
+from cli.helpers import DAY, UUID_1, metadata, run, write
 from cli.redeploys import Redeploys
+from cli.savepoints import SHORT, Savepoints, distinct
 from safety.incidents.essential import must_be_there
 
 POLICY = ("--ended-for", "0", "--keep-last", "2")
@@ -43,6 +44,34 @@ def test_r44_what_a_claimer_names_stays_when_its_maker_expires(tmp_path) -> None
         chain.expired("--ended-for", "0", "--keep-last", "3")
     assert "0/5" not in chain.names()
     must_be_there(claimed)
+
+
+@pytest.mark.answered_by("namers_of_savepoints")
+def test_r42_a_savepoint_that_a_checkpoint_was_restored_from_in_place_stays(tmp_path) -> None:
+    """A checkpoint of the oldest job, which a pin keeps, names a file in its folder."""
+    with ExitStack() as stack:
+        own = Savepoints(Redeploys.made(tmp_path, stack, count=2, ids=distinct))
+        file = next(own.folders[0].glob("*-*"))
+        oldest = own.chain.jobs[0]
+        oldest.checkpoint(7, file, age=95 * DAY)
+        pin = ("--pin", oldest.folder / "chk-7")
+        own.expire(*pin)
+        own.expire(*pin, *SHORT)
+    assert own.files[1:] == [0, 0], "the others go"
+    must_be_there(file)
+
+
+@pytest.mark.answered_by("self_contained_savepoints")
+def test_r42_a_savepoint_is_not_taken_for_self_contained(tmp_path) -> None:
+    """Its name says so; a checkpoint in its folder that names more is put back only with that."""
+    with ExitStack() as stack:
+        own = Savepoints(Redeploys.made(tmp_path, stack, count=2, ids=distinct))
+        file = write(own.root / "elsewhere" / UUID_1, b"moved by hand", 98 * DAY)
+        folder = own.folders[0]
+        write(folder / "_metadata", metadata(1, [*folder.glob("*-*"), file]), 98 * DAY)
+        own.expire()
+        own.expire(*SHORT)
+    must_be_there(folder / "_metadata")
 
 
 @pytest.mark.answered_by("rules_of_a_lineage")

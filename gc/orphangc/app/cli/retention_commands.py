@@ -22,6 +22,7 @@ _POLICY = (
     "keep_monthly",
     "ended_for",
     "dead",
+    "savepoints",
 )
 
 
@@ -90,6 +91,14 @@ def expire(  # noqa: PLR0913 - one parameter an option
             "--dead",
             help="Lineage that is given up, by a resource or a job id of it: even its last"
             " checkpoint may go; repeatable.",
+        ),
+    ] = None,
+    savepoints: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--savepoints",
+            help="Extra root, or folder in one, whose self-contained savepoints may go with all"
+            " of their files; repeatable.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="New folder for a plan, for sweep.")] = None,

@@ -83,7 +83,6 @@ def make_expiry(
             state=state,
             before=before,
             reader=CheckpointReader.of(settings),
-            progress=progress,
         )
     warnings = [new_state_warning(state)] if before.is_new else []
     plan = found.cycle.plan
@@ -171,7 +170,6 @@ class HeldExpiry:
                     state=self.holding.state,
                     before=before,
                     reader=reader,
-                    progress=progress,
                 )
             renewal.check()
             self._check_remembered(fresh, before)
@@ -233,6 +231,7 @@ class HeldExpiry:
         journal_evidence(self.holding.state, self.holding.run_id, self.plan, cycle)
         quarantine = Quarantine(
             storage=root.environment.storage,
+            extra=root.environment.extra,
             state=self.holding.state,
             run_id=self.holding.run_id,
             revalidation=Revalidation(
@@ -255,6 +254,8 @@ class HeldExpiry:
             ),
             put_back=partial(put_back, self.holding.settings),
             record_outcomes=record,
+            max_deletes=most,
+            delete_rate=self.holding.settings.delete_rate,
         )
         self.result.stopped_by = quarantine.carry_out(wanted)
         self.result.exit_code = _exit_code(self.result)
@@ -331,9 +332,10 @@ def put_back(settings: StorageRootSettings, record: ExpiredCheckpoint, data: byt
         StorageUnreachableError: The storage root does not answer, or cannot be written.
 
     """
-    files = open_state_files(settings.root)
+    place = record.base or settings.root
+    files = open_state_files(place)
     if not files.create(record.key, data) and files.read(record.key) != data:
-        raise RefusedError(f"{settings.root}/{record.key} is another one by now; left as it is")
+        raise RefusedError(f"{place}/{record.key} is another one by now; left as it is")
 
 
 def undo_expiry(plan: Plan) -> dict[str, Any]:
@@ -410,7 +412,7 @@ def _stored_files(
         RefusedError: One is gone: what is put back could not be restored.
 
     """
-    storage = open_storage(settings.root)
+    storage = open_storage(record.base or settings.root)
     stored = StoredObject(key=ObjectKey(record.key), size=record.size, modified_at=record.stored_at)
     folder = record.key.rpartition("/")[0]
     reader = CheckpointReader.of(settings)

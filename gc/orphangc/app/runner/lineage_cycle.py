@@ -16,7 +16,6 @@ from orphangc.collect.world.recalling import Recalled, recalled
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.ports import Progress
 
 
 class UnkeptVerdicts:
@@ -45,7 +44,6 @@ def lineage_cycle(
     state: RootState,
     before: Recalled,
     reader: CheckpointReader,
-    progress: Progress,
 ) -> LineageCycle:
     """Return a fresh cycle of an opened storage root, with its lineages."""
     cycle = run_cycle(
@@ -57,8 +55,7 @@ def lineage_cycle(
         open_sink=UnkeptVerdicts,
         before=before,
     )
-    engine = root.environment.engine
-    report = lineage_report(cycle, root.settings, policy, engine=engine, progress=progress)
+    report = lineage_report(cycle, root.settings, policy, root.environment)
     return LineageCycle(cycle=cycle, report=report)
 
 
@@ -73,6 +70,4 @@ def lineages_now(settings: StorageRootSettings) -> LineageReport:
     before = recalled(state)
     with shown_progress() as progress, opened(settings, progress, memory=before.memory) as root:
         reader = CheckpointReader.of(settings)
-        return lineage_cycle(
-            root, None, state=state, before=before, reader=reader, progress=progress
-        ).report
+        return lineage_cycle(root, None, state=state, before=before, reader=reader).report

@@ -277,7 +277,7 @@ def _lineages(
     engine, progress = root.environment.engine, root.environment.progress
     if policy is None:
         return None, unneeded_part(cycle, root.settings, engine, progress)
-    report = lineage_report(cycle, root.settings, policy, engine=engine, progress=progress)
+    report = lineage_report(cycle, root.settings, policy, root.environment)
     return report, report.unneeded
 
 

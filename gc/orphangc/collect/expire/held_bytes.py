@@ -56,12 +56,24 @@ class NamedFiles:
 
     def without(self, checkpoints: Iterable[Checkpoint]) -> NamedFiles:
         """Return these files, where those that other checkpoints name belong to no group."""
+        return self.without_uuids(
+            names.uuids for checkpoint in checkpoints for names in checkpoint.files.values()
+        )
+
+    def without_uuids(
+        self, uuids: Iterable[tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]]
+    ) -> NamedFiles:
+        """Return these files, where some UUIDs belong to no group."""
         group = self.group.copy()
-        for checkpoint in checkpoints:
-            for names in checkpoint.files.values():
-                at, is_there = self.uuids.find(*names.uuids)
-                group[at[is_there]] = _SHARED
+        for hi, lo in uuids:
+            at, is_there = self.uuids.find(hi, lo)
+            group[at[is_there]] = _SHARED
         return NamedFiles(uuids=self.uuids, group=group)
+
+    def are_of_one_group(self, hi: npt.NDArray[np.uint64], lo: npt.NDArray[np.uint64]) -> bool:
+        """Return whether each of some UUIDs is named by one group alone."""
+        at, is_there = self.uuids.find(hi, lo)
+        return bool(is_there.all() and (self.group[at] != _SHARED).all())
 
 
 @dataclass(slots=True)

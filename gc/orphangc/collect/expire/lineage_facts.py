@@ -9,6 +9,7 @@ from datetime import datetime
 
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_checkpoints import holds_of
+from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
 from orphangc.core.decision.evidence import (
     Checkpoint,
     JobEvidence,
@@ -46,13 +47,18 @@ class CycleLineages:
 
 
 def cycle_lineages(
-    cycle: Cycle, settings: StorageRootSettings, *, asks_usage: bool = True
+    cycle: Cycle,
+    settings: StorageRootSettings,
+    *,
+    savepoints: SavepointFolders = NO_SAVEPOINTS,
+    asks_usage: bool = True,
 ) -> CycleLineages:
     """Return the lineages of a cycle, with the edges that earlier cycles saw.
 
     Args:
         cycle: The cycle.
         settings: Settings of the storage root.
+        savepoints: What is known of the folders of savepoints.
         asks_usage: Whether it is asked if living jobs need foreign files, which a policy must know
             and which may list single folders.
 
@@ -77,7 +83,8 @@ def cycle_lineages(
     holds = holds_of(cycle, settings, over)
     expired = _in_quarantine(cycle)
     checkpoints = [
-        _checkpoint(each, cycle, holds.of(each.folder), expired) for each in cycle.mark.checkpoints
+        _checkpoint(each, cycle, holds.of(each.folder), expired, savepoints)
+        for each in cycle.mark.checkpoints
     ]
     unique = Counter(job.job_id for job in jobs if job.job_id)
     directories = {
@@ -178,11 +185,12 @@ def _in_quarantine(cycle: Cycle) -> dict[tuple[str, str], datetime]:
     }
 
 
-def _checkpoint(
+def _checkpoint(  # noqa: PLR0917 - a checkpoint, and what was found of it
     checkpoint: Checkpoint,
     cycle: Cycle,
     holds: Iterator[tuple[str, str]],
     expired: Mapping[tuple[str, str], datetime],
+    savepoints: SavepointFolders,
 ) -> LineageCheckpoint:
     base = cycle.mark.owners.base
     identity = (str(checkpoint.folder), checkpoint.sha256)
@@ -197,8 +205,11 @@ def _checkpoint(
         is_savepoint=checkpoint.directory is None or checkpoint.is_savepoint is True,
         stored_at=written_at if is_back else stored_at,
         sha256=checkpoint.sha256,
-        is_restorable=expired_at is None and not cycle.missing.of([checkpoint], base),
-        is_collectable=_is_collectable(checkpoint, base),
+        is_restorable=expired_at is None and _is_restorable(checkpoint, cycle, savepoints),
+        is_collectable=_is_collectable(checkpoint, base, savepoints),
+        obstacle=savepoints.obstacles.get(
+            checkpoint.folder, "not all of its files are in the storage root"
+        ),
         holds=tuple(holds),
         deleted_on=frozenset(checkpoint.deleted_on or ()) if is_ordered else None,
         expired_at=expired_at,
@@ -206,11 +217,25 @@ def _checkpoint(
     )
 
 
-def _is_collectable(checkpoint: Checkpoint, base: Location) -> bool:
-    """Return whether a rule collects its files once nothing names them.
+def _is_restorable(checkpoint: Checkpoint, cycle: Cycle, savepoints: SavepointFolders) -> bool:
+    """Return whether every file that it names was found; what was not looked at was not.
 
-    There is none for the folders of savepoints, which belong to no job directory.
+    A folder elsewhere is looked at where the policy names it.
     """
-    if checkpoint.directory is None or not base.contains(checkpoint.folder):
+    base = cycle.mark.owners.base
+    if cycle.missing.of([checkpoint], base):
+        return False
+    return checkpoint.folder in savepoints.whole or all(map(base.contains, checkpoint.files))
+
+
+def _is_collectable(checkpoint: Checkpoint, base: Location, savepoints: SavepointFolders) -> bool:
+    """Return whether its files are collected once nothing names them.
+
+    No rule collects the folders of savepoints, which belong to no job directory: its owner's
+    policy alone does.
+    """
+    if checkpoint.directory is None:
+        return checkpoint.folder in savepoints.collectable
+    if not base.contains(checkpoint.folder):
         return False
     return all(base.contains(folder) for folder in checkpoint.files)

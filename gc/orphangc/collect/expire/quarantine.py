@@ -11,28 +11,35 @@ import hashlib
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 import structlog
 
 from orphangc.collect.cycle import Cycle
+from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.retry_queue import with_outcomes
-from orphangc.collect.delete.revalidation import Revalidation
+from orphangc.collect.delete.revalidation import CurrentReferences, Revalidation
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory, write_memory
+from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.lineage.checkpoint_fates import KEPT_BY_POLICY, RetentionReason
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, merged_expired
-from orphangc.core.model.naming import MAX_METADATA_BYTES
-from orphangc.core.model.types import JobState, Outcome, StoredObject
+from orphangc.core.model.codes import Condition
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.naming import MAX_METADATA_BYTES, METADATA_NAME
+from orphangc.core.model.rate import DeletionRate
+from orphangc.core.model.types import JobState, ObjectKey, Outcome, StoredObject
 from orphangc.errors import OrphanGcError, RefusedError
-from orphangc.ports import DeletionStatus, Storage
+from orphangc.ports import DeletionResult, DeletionStatus, Storage
 
 log = structlog.get_logger()
 
 _BATCH = 20
+_GONE = frozenset({DeletionStatus.DELETED, DeletionStatus.GONE})
 _OUTCOMES = {
     DeletionStatus.DELETED: Outcome.DONE,
     DeletionStatus.GONE: Outcome.GONE,
@@ -65,6 +72,7 @@ class Quarantine:
 
     Attributes:
         storage: Storage root.
+        extra: Extra roots, of which a policy may name folders of savepoints.
         state: State of the storage root.
         run_id: Identifier of the run.
         revalidation: Checks the evidence before each batch.
@@ -73,10 +81,13 @@ class Quarantine:
         named: Checkpoints that Flink, a resource or a pin named in that cycle.
         put_back: Stores a ``_metadata`` again.
         record_outcomes: Receives what became of each checkpoint, ``OUTCOME_SCHEMA``.
+        delete_rate: Files of savepoints that may be deleted a second.
+        max_deletes: Files of savepoints that one run may delete; ``None``: any number.
 
     """
 
     storage: Storage
+    extra: Sequence[Storage]
     state: RootState
     run_id: str
     revalidation: Revalidation
@@ -85,11 +96,20 @@ class Quarantine:
     named: frozenset[str]
     put_back: PutBack
     record_outcomes: Callable[[pa.RecordBatch], None]
+    delete_rate: int
+    max_deletes: int | None
+    _cleared: int = 0
     _stored: Mapping[str, StoredObject] = field(init=False)
+    _facts: dict[str, StoredObject] = field(default_factory=dict)
+    _savepoints: Mapping[str, Checkpoint] = field(init=False)
+    _limiter: RateLimiter = field(init=False)
 
     def __post_init__(self) -> None:
         """Take the facts of every ``_metadata``."""
         self._stored = stored_metadata(self.cycle)
+        everything = self.cycle.mark.checkpoints
+        self._savepoints = {str(e.folder): e for e in everything if e.directory is None}
+        self._limiter = RateLimiter(DeletionRate.of(self.delete_rate, self.storage.batch_size))
 
     def carry_out(self, checkpoints: Sequence[LineageCheckpointPart]) -> OrphanGcError | None:
         """Expire and release some checkpoints; return what ended it early, ``None`` if nothing."""
@@ -116,6 +136,8 @@ class Quarantine:
     def _release(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:
         """End a quarantine: from now on the references of the checkpoint do not count."""
         self._check(part)
+        for each in part:
+            self._clear(each)
         known = {(each.uri, each.sha256): each for each in read_memory(self.state).memory.expired}
         at = self.cycle.evidence.now
         self._remember(
@@ -129,12 +151,83 @@ class Quarantine:
         copies = [self._copied(each) for each in records]
         self._remember(records)
         self._check(part)
-        results = self.storage.delete([self._stored[each.uri] for each in part])
+        results = [self._taken_away(each) for each in records]
         self._put_back_what_is_named(records, copies)
         return [
             (_OUTCOMES.get(each.status, Outcome.FAILED), each.error, each.version_id)
             for each in results
         ]
+
+    def _taken_away(self, record: ExpiredCheckpoint) -> DeletionResult:
+        """Delete one ``_metadata``, if it is still what the cycle saw."""
+        (result,) = self._storage_of(record.base).delete([self._facts[record.uri]])
+        return result
+
+    def _clear(self, part: LineageCheckpointPart) -> None:
+        """Delete the files of a savepoint whose quarantine is over: no other rule does (R42).
+
+        Where it ends early, the next run goes on: until all are gone, the savepoint stays in
+        quarantine.
+
+        Raises:
+            OrphanGcError: A file is in use after all, or could not be deleted.
+
+        """
+        savepoint = self._savepoints.get(part.uri)
+        if savepoint is None:
+            return
+        storage, prefix = self._place_of(savepoint.folder)
+        names = savepoint.files.get(savepoint.folder, ())
+        listed = storage.folder(prefix).objects
+        files = [each for each in listed if each.key.rpartition("/")[2] in names]
+        self._cleared += len(files)
+        if self.max_deletes is not None and self._cleared > self.max_deletes:
+            raise RefusedError(
+                f"{part.uri}: its files are more than max_deletes allows ({self.max_deletes});"
+                " they stay: raise max_deletes",
+                guard=Condition.MAX_DELETES,
+            )
+        for start in range(0, len(files), storage.batch_size):
+            batch = files[start : start + storage.batch_size]
+            self._check_unnamed(savepoint, self.revalidation.check())
+            self._limiter.take_turn(len(batch))
+            name = f"expiry-{part.sha256[:16]}-{start:06d}"
+            self.state.write_journal(self.run_id, name, [_file_row(part, e) for e in batch])
+            for result in storage.delete(batch):
+                if result.status not in _GONE:
+                    raise OrphanGcError(f"{part.uri}: {result.error or result.status}")
+            self._check_unnamed(savepoint, self.revalidation.check_after())
+        log.info("expiry.savepoint_cleared", uri=part.uri, files=len(files))
+
+    def _check_unnamed(self, savepoint: Checkpoint, current: CurrentReferences) -> None:
+        """Make sure that no stored checkpoint names a file of a savepoint.
+
+        Raises:
+            RefusedError: One does; everything is halted, as a file of it may be gone.
+
+        """
+        for names in savepoint.files.values():
+            if current.named.contains(*names.uuids).any():
+                reason = f"a checkpoint names files of {savepoint.folder}, which expires"
+                self.state.halt(reason, self.cycle.evidence.now)
+                raise RefusedError(reason)
+
+    def _place_of(self, folder: Location) -> tuple[Storage, str]:
+        """Return the storage of a folder, and its key there.
+
+        Raises:
+            RefusedError: It is in no storage that was opened.
+
+        """
+        for storage in (self.storage, *self.extra):
+            key = storage.location.key_of(folder)
+            if key:
+                return storage, key
+        raise RefusedError(f"{folder} is in no extra root any more; stopped")
+
+    def _storage_of(self, base: str) -> Storage:
+        known = {str(each.location): each for each in self.extra}
+        return known[base] if base else self.storage
 
     def _put_back_what_is_named(
         self, records: Sequence[ExpiredCheckpoint], copies: Sequence[bytes]
@@ -200,10 +293,19 @@ class Quarantine:
                 raise RefusedError(f"{each.uri}, which was to stay, is gone; stopped")
 
     def _record(self, checkpoint: LineageCheckpointPart) -> ExpiredCheckpoint:
-        stored = self._stored[checkpoint.uri]
+        stored, base = self._stored[checkpoint.uri], ""
+        folder = canonical(checkpoint.uri)
+        if not self.storage.location.contains(folder):
+            storage, key = self._place_of(folder)
+            (found,) = storage.stat([ObjectKey(f"{key}/{METADATA_NAME}")])
+            if found is None:
+                raise RefusedError(f"{checkpoint.uri} is gone since the cycle; stopped")
+            stored, base = found, str(storage.location)
+        self._facts[checkpoint.uri] = stored
         return ExpiredCheckpoint(
             uri=checkpoint.uri,
             key=stored.key,
+            base=base,
             job_id=checkpoint.job_id,
             checkpoint_id=checkpoint.checkpoint_id,
             sha256=checkpoint.sha256,
@@ -222,8 +324,8 @@ class Quarantine:
             StorageUnreachableError: The storage or the state location does not answer.
 
         """
-        stored = self._stored[record.uri]
-        data = self.storage.read(stored.key, max_bytes=MAX_METADATA_BYTES)
+        storage = self._storage_of(record.base)
+        data = storage.read(ObjectKey(record.key), max_bytes=MAX_METADATA_BYTES)
         if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
             raise RefusedError(f"{record.uri} changed since the cycle; stopped")
         name = copy_name(self.state, record)
@@ -234,6 +336,17 @@ class Quarantine:
 
     def _remember(self, records: Iterable[ExpiredCheckpoint]) -> None:
         remember_expired(self.state, records)
+
+
+def _file_row(savepoint: LineageCheckpointPart, file: StoredObject) -> dict[str, Any]:
+    """Return the record of one file in the journal, written before the file is deleted (R23)."""
+    return {
+        "savepoint": savepoint.uri,
+        "key": file.key,
+        "size": file.size,
+        "modified_at": file.modified_at,
+        "etag": file.etag,
+    }
 
 
 _Done = tuple[Outcome, str | None, str | None]

@@ -8,6 +8,12 @@ from dataclasses import dataclass
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_bytes import HeldBytes, HeldBytesPass, NamedFiles
 from orphangc.collect.expire.lineage_facts import CycleLineages, cycle_lineages, retention_facts
+from orphangc.collect.expire.savepoint_folders import (
+    NO_SAVEPOINTS,
+    SavepointFolders,
+    savepoint_folders,
+)
+from orphangc.collect.observe.observation import Environment
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import (
     ContinuationPart,
@@ -23,6 +29,7 @@ from orphangc.core.lineage.checkpoint_fates import (
 )
 from orphangc.core.lineage.lineage_graph import Lineage, LineageJob
 from orphangc.core.lineage.retention_policy import RetentionPolicy
+from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.ports import Progress
 from orphangc.ports.engine import Engine
@@ -45,9 +52,7 @@ def lineage_report(
     cycle: Cycle,
     settings: StorageRootSettings,
     policy: RetentionPolicy | None,
-    *,
-    engine: Engine,
-    progress: Progress,
+    environment: Environment,
 ) -> LineageReport:
     """Return the lineages of a cycle, with the fate of each checkpoint and the bytes it holds.
 
@@ -55,13 +60,18 @@ def lineage_report(
         cycle: The cycle.
         settings: Settings of the storage root.
         policy: The owner's retention policy; ``None`` without one.
-        engine: Engine that still holds the cycle's listing.
-        progress: Shows the progress of the pass.
+        environment: Ports of the cycle, whose engine still holds its listing.
 
     """
-    known = cycle_lineages(cycle, settings)
+    savepoints = NO_SAVEPOINTS
+    if policy is not None:
+        searched = [each.location for each in (environment.storage, *environment.extra)]
+        savepoints = savepoint_folders(cycle, policy, environment.open_storage, searched)
+    known = cycle_lineages(cycle, settings, savepoints=savepoints)
     fates = fates_of(known.lineages, retention_facts(cycle, settings, policy))
-    weighed = _weighed(known, fates, engine, progress)
+    weighed = _weighed(known, fates, environment.engine, environment.progress)
+    beside = [_beside(fate, cycle.mark.owners.base, savepoints) for fate in fates]
+    expire = [fate.action is RetentionAction.EXPIRE for fate in fates]
     by_uri = {each.checkpoint.uri: each for each in fates}
     numbers = _job_numbers(known.lineages)
     parts = (_part(each, at, weighed, by_uri, numbers) for at, each in enumerate(known.lineages))
@@ -70,11 +80,19 @@ def lineage_report(
         created_at=cycle.evidence.now,
         policy=policy,
         lineages=tuple(parts),
-        unneeded_bytes=int(weighed.unneeded.size[0]),
+        unneeded_bytes=int(weighed.unneeded.size[0])
+        + sum(size for fate, size in zip(fates, beside, strict=True) if not fate.is_needed),
         unneeded_objects=int(weighed.unneeded.objects[0]),
-        expiring_bytes=int(weighed.expiring.size[0]),
+        expiring_bytes=int(weighed.expiring.size[0])
+        + sum(size for size, is_going in zip(beside, expire, strict=True) if is_going),
         expiring_objects=int(weighed.expiring.objects[0]),
     )
+
+
+def _beside(fate: CheckpointFate, base: Location, savepoints: SavepointFolders) -> int:
+    """Return the bytes of a savepoint that no listing of the storage root shows."""
+    folder = canonical(fate.checkpoint.uri)
+    return 0 if base.contains(folder) else savepoints.sizes.get(folder, 0)
 
 
 def _job_numbers(lineages: Sequence[Lineage]) -> dict[str, int]:

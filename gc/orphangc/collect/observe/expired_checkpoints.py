@@ -13,7 +13,7 @@ from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.state.store import RootState
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
-from orphangc.core.model.locations import Location
+from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import StorageUnreachableError
 
@@ -54,7 +54,8 @@ def quarantined_checkpoints(
         stored = StoredObject(
             key=ObjectKey(record.key), size=record.size, modified_at=record.stored_at
         )
-        yield reader.decoded(data, base, record.key.rpartition("/")[0], stored)
+        place = canonical(record.base) if record.base else base
+        yield reader.decoded(data, place, record.key.rpartition("/")[0], stored)
 
 
 def _unreadable(record: ExpiredCheckpoint, reason: str) -> UnreadableCheckpoint:

@@ -39,7 +39,7 @@ class RetentionReason(StrEnum):
     JOB_NOT_OVER = "job_not_over"
     """Its job may run, or its end is not proven."""
     NOT_COLLECTABLE = "not_collectable"
-    """It is outside the storage root, or names files in other places."""
+    """It names files in other places, or is a savepoint that no policy names or others need."""
     STORE_TIME_UNKNOWN = "store_time_unknown"
     """The storage does not say when it was stored."""
     TOO_YOUNG = "too_young"
@@ -166,7 +166,9 @@ def _kept_whatever_the_policy(
     """Return why no policy may let a checkpoint go, ``None`` if one may (R43)."""
     if checkpoint.holds:
         kind, by = checkpoint.holds[0]
-        return RetentionReason.HELD, f"{kind} {by}".strip()
+        is_left = kind == "resource" and checkpoint.is_savepoint
+        left = ": the operator that owns it disposes of it" if is_left else ""
+        return RetentionReason.HELD, f"{kind} {by}{left}".strip()
     if job is None:
         return RetentionReason.UNKNOWN_JOB, "no job is known to have made it"
     if not job.is_over:
@@ -174,7 +176,7 @@ def _kept_whatever_the_policy(
     if job.problem is not None:
         return RetentionReason.STOPPED, job.problem
     if not checkpoint.is_collectable:
-        return RetentionReason.NOT_COLLECTABLE, "not all of its files are in the storage root"
+        return RetentionReason.NOT_COLLECTABLE, checkpoint.obstacle
     if checkpoint.stored_at is None:
         return RetentionReason.STORE_TIME_UNKNOWN, ""
     if (checkpoint.put_back_at or checkpoint.stored_at) > shifted(facts.now, -facts.min_age):

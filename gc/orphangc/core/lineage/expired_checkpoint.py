@@ -21,7 +21,8 @@ class ExpiredCheckpoint(FrozenPart):
 
     Attributes:
         uri: Folder of the checkpoint.
-        key: Key of its ``_metadata`` in the storage root.
+        key: Key of its ``_metadata`` in the storage root, or in ``base``.
+        base: Extra root that it is in, "" for the storage root.
         job_id: Job that it belongs to.
         checkpoint_id: Identifier in the metadata.
         sha256: Digest of its ``_metadata``, and of the copy.
@@ -37,6 +38,7 @@ class ExpiredCheckpoint(FrozenPart):
 
     uri: str = Field(min_length=1)
     key: str = Field(min_length=1)
+    base: str = ""
     job_id: str
     checkpoint_id: int
     sha256: str = Field(min_length=64, max_length=64)

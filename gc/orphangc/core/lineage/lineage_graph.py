@@ -57,8 +57,9 @@ class LineageCheckpoint:
         stored_at: Store time of its ``_metadata``, before it was put back; ``None`` if unknown.
         sha256: Digest of its ``_metadata``.
         is_restorable: Whether every file that it names was found.
-        is_collectable: Whether its files are collected: it is in the storage root, and names no
-            file in any other place.
+        is_collectable: Whether its files are collected: they are in job directories of the
+            storage root, or it is a savepoint that may go with its folder.
+        obstacle: Reason for which they are not.
         holds: What needs it now (R43), as words for people: a pin, an HA entry, a restored path.
         deleted_on: Ends of its job upon which Flink deletes it; ``None`` if unknown (R40).
         expired_at: Time at which its ``_metadata`` was put into quarantine; ``None`` if it was not.
@@ -74,6 +75,7 @@ class LineageCheckpoint:
     sha256: str
     is_restorable: bool = True
     is_collectable: bool = True
+    obstacle: str = "not all of its files are in the storage root"
     holds: tuple[tuple[str, str], ...] = ()
     deleted_on: frozenset[str] | None = None
     expired_at: datetime | None = None

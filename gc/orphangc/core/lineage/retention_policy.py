@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint
-from orphangc.core.model.settings import Duration
+from orphangc.core.model.settings import Duration, Place
 from orphangc.core.times.instants import shifted
 
 _ENDED_FOR = timedelta(days=30)
@@ -41,6 +41,9 @@ class RetentionPolicy(KeepRules):
     dead: tuple[str, ...] = ()
     """Lineages, each by a Kubernetes resource or a job id of it, that are given up: even their
     last checkpoint may go."""
+    savepoints: tuple[Place, ...] = ()
+    """Extra roots, or folders in one, whose savepoints may go with all of their files; each must be
+    self-contained. Without any, savepoints only stand for older checkpoints."""
 
     @model_validator(mode="after")
     def _check_dead(self) -> RetentionPolicy:

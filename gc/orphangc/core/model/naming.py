@@ -149,9 +149,14 @@ def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
     return _outside(parts, owners)
 
 
+def is_savepoint_folder(name: str) -> bool:
+    """Return whether Flink names folders of savepoints so."""
+    return _SAVEPOINT.fullmatch(name) is not None
+
+
 def _outside(parts: list[str], owners: list[str]) -> FilePlace:
     """Return the place of a folder that is in no area."""
-    if parts and _SAVEPOINT.fullmatch(owners[-1]):
+    if parts and is_savepoint_folder(owners[-1]):
         return FilePlace(None, JobId(""), Scope.SAVEPOINT)
     if parts and parts[-1] == "dstl":
         return FilePlace(None, JobId(""), Scope.CHANGELOG)

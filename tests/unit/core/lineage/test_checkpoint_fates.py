@@ -128,6 +128,17 @@ def test_a_savepoint_belongs_to_the_job_that_it_is_named_after() -> None:
     assert reasons(jobs, checkpoints, edges, ONE)["sp"] == "unknown_job"
 
 
+def test_a_savepoint_that_a_resource_owns_is_left_to_its_operator() -> None:
+    jobs, checkpoints, edges = a_chain(2)
+    held = (("resource", "prod/FlinkStateSnapshot/nightly"),)
+    checkpoints.append(a_checkpoint("sp", 4, is_savepoint=True, uri="sp", holds=held))
+    fate = fates(jobs, checkpoints, [*edges, an_edge("j0", "sp")], ONE)["sp"]
+    assert (fate.action, fate.reason) == ("keep", "held")
+    assert fate.why == (
+        "resource prod/FlinkStateSnapshot/nightly: the operator that owns it disposes of it"
+    )
+
+
 def test_what_flink_was_told_to_delete_needs_no_policy() -> None:
     def kept(told: set[str], ended: set[str], **changes: object) -> str:
         job = a_job("j0", ended_as=frozenset(ended), last_life_at=NOW)

@@ -96,7 +96,7 @@ def make_policy(
         SettingsError: The settings are not usable, or the provider cannot express them.
 
     """
-    wanted = _wanted(values, config, mode, may_undelete=may_undelete, may_expire=may_expire)
+    wanted, notes = _wanted(values, config, mode, may_undelete=may_undelete, may_expire=may_expire)
     needs = tuple(need for each in wanted for need in each if _is_of(provider, need))
     try:
         document = _document(provider, needs, partition)
@@ -112,6 +112,7 @@ def make_policy(
                 for place in sorted(map(str, elsewhere))
             ),
             *_notes(provider, needs, document),
+            *notes,
         ),
     )
 
@@ -123,19 +124,20 @@ def _wanted(
     *,
     may_undelete: bool,
     may_expire: bool,
-) -> list[tuple[StorageNeed, ...]]:
-    """Return the permissions that each storage root needs."""
+) -> tuple[list[tuple[StorageNeed, ...]], list[str]]:
+    """Return the permissions that each storage root needs, and what none of them covers."""
     if (config is None) == (values.get("root") is None):
         raise SettingsError("name one storage root with --root, or all of them with --config")
     if config is None:
         settings = settings_from(values)
         mode = mode or RunMode.DELETE
-        return [needs_of(settings, mode=mode, may_undelete=may_undelete, may_expire=may_expire)]
+        needs = needs_of(settings, mode=mode, may_undelete=may_undelete, may_expire=may_expire)
+        return [needs], []
     if may_expire or any(value for name, value in values.items() if name != "root"):
         raise SettingsError("with --config, the file says all of the storage roots")
     roots = load_and_discover(config).configuration.storage_roots
     _check_apart(roots)
-    return [
+    wanted = [
         needs_of(
             each,
             mode=mode or each.mode or RunMode.REPORT,
@@ -144,6 +146,12 @@ def _wanted(
             work=each.work,
         )
         for each in roots
+    ]
+    places = {place for each in roots if each.expire for place in each.expire.savepoints}
+    return wanted, [
+        f"savepoints below {visible(place)} may expire, and this policy does not cover that: allow"
+        " to delete and write objects in its folders savepoint-*/"
+        for place in sorted(places)
     ]
 
 

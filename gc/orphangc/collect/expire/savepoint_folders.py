@@ -1,0 +1,140 @@
+"""Folders of savepoints that a policy may let go: what each holds, and who needs it (R42).
+
+A savepoint belongs to no job directory, so no rule collects its files. They go by this alone: the
+owner named the place, every file that the savepoint names is in its own folder, and no other
+checkpoint names any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from orphangc.collect.cycle import Cycle
+from orphangc.collect.expire.held_bytes import NamedFiles
+from orphangc.core.decision.evidence import Checkpoint
+from orphangc.core.lineage.retention_policy import RetentionPolicy
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.naming import is_savepoint_folder
+from orphangc.core.model.types import StoredObject
+from orphangc.errors import OrphanGcError
+from orphangc.ports import Storage
+
+OpenStorage = Callable[[Location], Storage]
+
+_Words = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class SavepointFolders:
+    """What is known of the folders of one cycle's savepoints.
+
+    Attributes:
+        obstacles: Reason for which the files of a savepoint do not go, by its folder; savepoints
+            without one are not among them.
+        sizes: Bytes of the files that each savepoint names, by its folder, where they were looked
+            at.
+        whole: Folders of the savepoints of which every file is stored.
+
+    """
+
+    obstacles: Mapping[Location, str] = field(default_factory=dict)
+    sizes: Mapping[Location, int] = field(default_factory=dict)
+    whole: frozenset[Location] = frozenset()
+
+    @property
+    def collectable(self) -> frozenset[Location]:
+        """Return the folders whose files may go."""
+        return frozenset(self.sizes.keys() - self.obstacles.keys())
+
+
+NO_SAVEPOINTS = SavepointFolders()
+
+
+def savepoint_folders(
+    cycle: Cycle, policy: RetentionPolicy, open_storage: OpenStorage, searched: Sequence[Location]
+) -> SavepointFolders:
+    """Return what stands against the end of each savepoint, and how large it is.
+
+    Args:
+        cycle: The cycle.
+        policy: The owner's policy.
+        open_storage: Opens the place of a folder.
+        searched: Storage root and extra roots.
+
+    """
+    places = [canonical(uri) for uri in policy.savepoints]
+    savepoints = [each for each in cycle.mark.checkpoints if each.directory is None]
+    obstacles = {
+        each.folder: why
+        for each in savepoints
+        if (why := _obstacle(each, places, searched)) is not None
+    }
+    left = [each for each in savepoints if each.folder not in obstacles]
+    obstacles.update(_named_by_others(left, cycle.mark.checkpoints))
+    sizes: dict[Location, int] = {}
+    whole: set[Location] = set()
+    for each in left:
+        stored = _stored_files(each, open_storage)
+        if stored is None:
+            obstacles.setdefault(each.folder, "its folder cannot be listed")
+            continue
+        sizes[each.folder] = sum(one.size for one in stored)
+        if len(stored) == each.references:
+            whole.add(each.folder)
+    return SavepointFolders(obstacles, sizes, frozenset(whole))
+
+
+def _obstacle(
+    savepoint: Checkpoint, places: Sequence[Location], searched: Sequence[Location]
+) -> str | None:
+    """Return why the files of a savepoint do not go, whatever others name."""
+    folder = savepoint.folder
+    if not any(place.contains(folder) and place != folder for place in places):
+        return "its folder is in no place that expire.savepoints names"
+    if not any(place.contains(folder) for place in searched):
+        return "its folder is in no extra root"
+    if savepoint.is_savepoint is False or not is_savepoint_folder(folder.name):
+        return "it is no savepoint by its folder's name and its properties"
+    if savepoint.unproven_layout is not None or any(each != folder for each in savepoint.files):
+        return "not all of its files are in its own folder"
+    return None
+
+
+def _named_by_others(
+    savepoints: Sequence[Checkpoint], checkpoints: Sequence[Checkpoint]
+) -> Iterator[tuple[Location, str]]:
+    """Yield the savepoints of which some other checkpoint names a file, by whatever oracle."""
+    own = {each.folder for each in savepoints}
+    files = NamedFiles.of((each, number) for number, each in enumerate(savepoints))
+    others = [each for each in checkpoints if each.folder not in own]
+    files = files.without(others).without_uuids(each.raw.columns() for each in others)
+    for each in savepoints:
+        if each.references and not files.are_of_one_group(*_uuids(each)):
+            yield each.folder, "another checkpoint names files in its folder"
+    for each in savepoints:
+        if any(each.folder.contains(place) for other in others for place in other.files):
+            yield each.folder, "another checkpoint names files in its folder"
+
+
+def _uuids(checkpoint: Checkpoint) -> tuple[_Words, _Words]:
+    parts = [names.uuids for names in checkpoint.files.values()]
+    return np.concatenate([hi for hi, _ in parts]), np.concatenate([lo for _, lo in parts])
+
+
+def _stored_files(savepoint: Checkpoint, open_storage: OpenStorage) -> list[StoredObject] | None:
+    """Return which of a savepoint's own files are stored, ``None`` if its folder cannot be listed.
+
+    What else is stored there is nothing of the savepoint's.
+    """
+    folder = savepoint.folder
+    names = savepoint.files.get(folder, ())
+    try:
+        storage = open_storage(folder)
+        listed = storage.folder("").objects
+    except OrphanGcError:
+        return None
+    return [each for each in listed if each.key.rpartition("/")[2] in names]

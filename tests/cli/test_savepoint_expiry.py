@@ -1,0 +1,146 @@
+"""Savepoints expire with their folders, where the owner says so and nothing needs them (R42)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from cli.helpers import DAY, contents, metadata, run, write
+from cli.redeploys import Redeploys
+from cli.savepoints import SHORT, Savepoints, distinct
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.collect.expire.quarantine import Quarantine
+
+
+@pytest.fixture
+def savepoints(tmp_path) -> Iterator[Savepoints]:
+    """Return a chain of two jobs, and savepoints of the older one."""
+    with ExitStack() as stack:
+        yield Savepoints(Redeploys.made(tmp_path, stack, count=2, ids=distinct))
+
+
+def test_they_go_in_two_steps_and_come_back_before_the_second(savepoints) -> None:
+    before = contents(savepoints.root)
+    out = savepoints.expire()
+    assert (savepoints.complete, savepoints.files) == ([False] * 3, [2] * 3)
+    assert run("undelete", out).json["counts"]["restored"] >= 3
+    digests = {name: each and each[0] for name, each in contents(savepoints.root).items()}
+    assert digests == {name: each and each[0] for name, each in before.items()}
+
+
+def test_after_the_quarantine_their_files_go(savepoints) -> None:
+    out = savepoints.expire()
+    savepoints.expire()
+    assert savepoints.files == [2] * 3, "their quarantine is not over"
+    savepoints.expire(*SHORT)
+    assert savepoints.files == [0] * 3
+    ran = run("undelete", out)
+    assert "cannot be restored" in str(ran.json["failed"])
+    assert savepoints.complete == [False] * 3
+
+
+def test_without_a_word_of_the_owner_none_goes(savepoints) -> None:
+    savepoints.expire(declares=False)
+    savepoints.expire(*SHORT, declares=False)
+    assert (savepoints.complete, savepoints.files) == ([True] * 3, [2] * 3)
+    (why,) = set(savepoints.reasons(declares=False))
+    assert why == "not_collectable: its folder is in no place that expire.savepoints names"
+
+
+def test_one_that_is_not_self_contained_stays(savepoints) -> None:
+    """Checked, never assumed: its name says nothing about its handles."""
+    folder, elsewhere = savepoints.folders[1], savepoints.chain.folder_of("0/5").parent
+    (foreign,) = (elsewhere / "shared").glob("*5")
+    own = folder.glob("*-*")
+    write(folder / "_metadata", metadata(2, [*own, foreign]), 97 * DAY)
+    assert [each.partition(":")[0] for each in savepoints.reasons()] == [
+        *("superseded", "not_collectable", "superseded"),
+    ]
+    savepoints.expire()
+    savepoints.expire(*SHORT)
+    assert (savepoints.complete, savepoints.files) == ([False, True, False], [0, 2, 0])
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_one_of_which_another_checkpoint_names_a_file_stays(savepoints, by_name) -> None:
+    """As a job does that claimed it; by its path, or as a copy by the name alone."""
+    file = next(savepoints.folders[2].glob("*-*"))
+    named = savepoints.chain.jobs[0].folder / "shared" / file.name if by_name else file
+    if by_name:
+        write(named, file.read_bytes(), 95 * DAY)
+    savepoints.chain.jobs[0].checkpoint(7, named, age=95 * DAY)
+    assert "another checkpoint names files in its folder" in savepoints.reasons()[2]
+    savepoints.expire()
+    savepoints.expire(*SHORT)
+    assert savepoints.files == [0, 0, 2]
+
+
+def test_a_pin_keeps_it_and_what_operators_own_is_left_to_them(savepoints) -> None:
+    assert "held: pin" in savepoints.reasons("--pin", savepoints.folders[0])[0]
+
+
+def test_a_claim_between_the_two_steps_keeps_the_files(savepoints) -> None:
+    savepoints.expire()
+    file = next(savepoints.folders[0].glob("*-*"))
+    own = (savepoints.chain.running.folder / "shared").iterdir()
+    savepoints.chain.running.checkpoint(19, *own, file, age=DAY)
+    kept = savepoints.reasons(*SHORT)
+    assert [each.partition(":")[0] for each in kept] == ["stopped"] * 3
+    assert savepoints.files == [2, 2, 2]
+
+
+def test_a_claim_in_the_last_moment_keeps_the_files_and_halts(savepoints, monkeypatch) -> None:
+    savepoints.expire()
+    clear = Quarantine._clear
+
+    def late(self, part):
+        file = next(savepoints.folders[0].glob("*-*"))
+        own = (savepoints.chain.running.folder / "shared").iterdir()
+        savepoints.chain.running.checkpoint(19, *own, file, age=DAY)
+        clear(self, part)
+
+    monkeypatch.setattr(Quarantine, "_clear", late)
+    with pytest.raises(AssertionError, match="which expires"):
+        savepoints.expire(*SHORT)
+    assert savepoints.files[0] == 2
+    assert "which expires" in savepoints.chain.expire().out
+
+
+def test_a_crash_in_the_second_step_is_gone_on_with(savepoints, monkeypatch) -> None:
+    savepoints.expire()
+    delete = LocalStorage.delete
+
+    def once(self, objects):
+        delete(self, objects[:1])
+        raise RuntimeError("crash")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStorage, "delete", once)
+        with pytest.raises(RuntimeError, match="crash"):
+            savepoints.expire(*SHORT)
+    assert sum(savepoints.files) == 5
+    savepoints.expire(*SHORT)
+    assert savepoints.files == [0] * 3
+
+
+def test_what_else_is_stored_in_the_folder_stays(savepoints) -> None:
+    note = write(savepoints.folders[0] / "README", b"before the migration", DAY)
+    stray = write(savepoints.folders[0] / f"{7:08x}-0000-4000-8000-{7:012x}", b"x", 90 * DAY)
+    savepoints.expire()
+    savepoints.expire(*SHORT)
+    assert note.exists()
+    assert stray.exists()
+    assert savepoints.files == [1, 0, 0]
+
+
+def test_max_deletes_counts_their_files(savepoints) -> None:
+    savepoints.expire()
+    out = savepoints.chain.bed.folder / "many"
+    policy = ("--ended-for", "0", "--keep-last", "1", "--extra-roots", savepoints.root)
+    limits = ("--savepoints", savepoints.root, *SHORT, "--max-deletes", "3")
+    savepoints.chain.expire("--out", out, *policy, *limits)
+    ran = run("sweep", out, "--delete")
+    assert ran.code != 0
+    assert sum(savepoints.files) >= 3
