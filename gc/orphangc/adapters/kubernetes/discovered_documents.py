@@ -30,7 +30,8 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
     listing = NamespaceListing(namespace, timeout=timeout)
     try:
         operated = listing.operated(KINDS)
-        unknown = {each for each in listing.defined_kinds() if "/" not in each} - set(KINDS)
+        defined = listing.defined_kinds()
+        unknown = {each for each in defined if "/" not in each} - set(KINDS)
         workloads = listing.workloads()
         maps = _made_by_flink(listing)
         started = [each for found in workloads.values() for each in found if is_job_manager(each)]
@@ -52,6 +53,7 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
         resources={**_by_kind(operated), **workloads},
         config_maps=maps,
         unknown_kinds=sorted(unknown),
+        is_operated=bool(defined),
     )
 
 

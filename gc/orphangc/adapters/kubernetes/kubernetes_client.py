@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path
@@ -17,6 +17,14 @@ from orphangc.errors import RegistryUnavailableError, SettingsError
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _ATTEMPTS = 4
 _MAX_REASON_CHARS = 200
+_ADVICE: Mapping[int | None, str] = {
+    HTTPStatus.UNAUTHORIZED: ": give a token or a kubeconfig that it accepts",
+    HTTPStatus.FORBIDDEN: (
+        ": correct the namespace, or let this account list it (kubectl auth can-i list; the chart"
+        " grants it with rbac.create)"
+    ),
+}
+"""What a person does about a refusal, by status."""
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 
 Answer = TypeVar("Answer")
@@ -90,7 +98,11 @@ class KubernetesApi:
                     config_file=os.environ.get("KUBECONFIG"), client_configuration=configuration
                 )
         except (self._config.ConfigException, OSError, ValueError, TypeError, KeyError) as err:
-            raise KubernetesProblem(f"no usable access: {_one_line(err)}", status=None) from err
+            raise KubernetesProblem(
+                f"no usable access: {_one_line(err)} Set KUBECONFIG, or mount the token of the"
+                " pod's account",
+                status=None,
+            ) from err
         configuration.retries = False  # ``ask_again`` counts attempts and waits between them
         self._opened = self.client.ApiClient(configuration)
         return self._opened
@@ -141,7 +153,8 @@ class KubernetesApi:
 
     def unavailable(self, what: str, err: KubernetesProblem) -> RegistryUnavailableError:
         """Return the error of this source of evidence for a problem."""
-        return RegistryUnavailableError(f"Kubernetes: {what}: {err}; who is alive is unknown")
+        hint = _ADVICE.get(err.status, "")
+        return RegistryUnavailableError(f"Kubernetes: {what}: {err}; who is alive is unknown{hint}")
 
 
 def _reason(err: Exception) -> str:

@@ -35,13 +35,11 @@ def discover(
 ) -> None:
     """Show storages, clusters, HA, jobs and savepoints that Kubernetes resources and configuration
     files name, each with its field. Exit code 10: a namespace cannot be read, or shows nothing.
+    Exit code 2 with --as-config: nothing names a storage root.
     """
-    from orphangc.app.commands.discover.show_discovery import (
-        discovery_of_call,
-        discovery_tables,
-        document_of,
-        yaml_of,
-    )
+    from orphangc.app.commands.discover.discovery_tables import discovery_tables
+    from orphangc.app.commands.discover.equivalent_settings import yaml_of
+    from orphangc.app.commands.discover.show_discovery import discovery_of_call, document_of
 
     given = {"namespaces": namespace, "files": file, "flink_rest": flink_rest, "alias": alias}
     found = discovery_of_call(config, given)
@@ -50,4 +48,7 @@ def discover(
     else:
         show(output, document_of(found), lambda: discovery_tables(found))
     if found.discovery.unclear:
-        end(ExitCode.UNREACHABLE, found.discovery.unclear[0].why)
+        first = found.discovery.unclear[0]
+        end(ExitCode.UNREACHABLE, f"{first.origin}: {first.why}")
+    if as_config and not found.configuration.storage_roots:
+        end(ExitCode.USAGE, "nothing that was read names a storage root: there is no configuration")

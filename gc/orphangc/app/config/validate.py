@@ -12,6 +12,9 @@ from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
 
+_PLAIN = {"tuple_type": "a list is needed", "dict_type": "a mapping is needed"}
+"""Words for what pydantic says in words of Python, by type of the error."""
+
 _Settings = TypeVar("_Settings", bound=StorageRootSettings)
 
 _PLACES = (
@@ -81,5 +84,5 @@ def first_problem(err: ValidationError) -> str:
     """Return the first validation error in one line, without the value that may be secret."""
     first = err.errors(include_input=False, include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
+    message = _PLAIN.get(first["type"], first["msg"].removeprefix("Value error, "))
     return f"{where}: {message}" if where else message

@@ -1,8 +1,8 @@
-"""A discovery as the JSON document of the contract, and as equivalent settings."""
+"""A discovery as the JSON document of the contract."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from orphangc.core.discovery.discovered_facts import (
@@ -12,7 +12,6 @@ from orphangc.core.discovery.discovered_facts import (
     Origin,
     ResourceFacts,
 )
-from orphangc.core.discovery.discovered_world import DiscoveredWorld
 from orphangc.core.discovery.remembered_facts import LostStatement, Succession, lineages
 from orphangc.core.model.redaction import redacted
 
@@ -109,36 +108,3 @@ def _directories(
 
 def _from(origin: Origin) -> dict[str, str]:
     return origin.model_dump()
-
-
-def equivalent_settings(
-    world: DiscoveredWorld, roots: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Return a configuration that says by hand what was discovered.
-
-    Args:
-        world: The discovered world.
-        roots: What else is set for each storage root: at least ``root``.
-
-    """
-    common = {
-        "flink_rest": list(world.clusters),
-        "kubernetes_ha": [each for each in world.kubernetes_ha if each],
-        "zookeeper_ha": list(world.zookeeper_ha),
-        "pin": list(world.pins),
-    }
-    return {
-        "storage_roots": [
-            {
-                **{name: value for name, value in each.items() if value},
-                **_extra(world, str(each["root"])),
-                **{name: value for name, value in common.items() if value},
-            }
-            for each in roots
-        ]
-    }
-
-
-def _extra(world: DiscoveredWorld, root: str) -> dict[str, list[str]]:
-    found = [each for each in world.extra_roots if each != root]
-    return {"extra_roots": found} if found else {}

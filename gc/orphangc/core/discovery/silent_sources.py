@@ -25,16 +25,24 @@ def silent_sources(
     speaking = {each.namespace for each in shown if each.problems or shows_flink(each)}
     for each in shown:
         if not each.is_selected and each.namespace not in {*speaking, *seen}:
-            yield _silent(Origin(kind="Namespace", namespace="", name=each.namespace))
+            origin = Origin(kind="Namespace", namespace="", name=each.namespace)
+            yield _silent(origin, is_operated=each.is_operated)
     named = {each.namespace for each in shown if not each.is_selected}
     if selection and not ({*speaking, *seen} - named):
         yield _silent(Origin(kind="Namespaces", namespace="", name=selection))
 
 
-def _silent(origin: Origin) -> UnclearFact:
+def _silent(origin: Origin, *, is_operated: bool = True) -> UnclearFact:
+    if is_operated:
+        advice = "correct its name (that of the deployments' namespace, not of the operator's)"
+    else:
+        advice = (
+            "this API server does not know the operator's resources (flink.apache.org): correct the"
+            " cluster or the name"
+        )
     return UnclearFact(
-        why="shows nothing of Flink: correct its name, or name"
-        f" {origin.resource} in discovery.without_state if it is to be empty",
+        why=f"shows nothing of Flink: {advice}, or name {origin.resource} in"
+        " discovery.without_state if it is to be empty",
         is_everywhere=True,
         is_absence=True,
         origin=origin,

@@ -58,6 +58,7 @@ class NamespaceDocuments:
         unknown_kinds: Further kinds of the operator's group: their fields are not known.
         problems: Listings that failed, and why.
         is_selected: Whether the API server listed it; otherwise only a setting names it.
+        is_operated: Whether the API server knows the operator's resources.
 
     """
 
@@ -67,6 +68,7 @@ class NamespaceDocuments:
     unknown_kinds: Sequence[str] = ()
     problems: Sequence[str] = ()
     is_selected: bool = False
+    is_operated: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
