@@ -413,6 +413,21 @@ def test_outside_of_kubernetes_files_and_addresses_say_the_same(running, tmp_pat
     assert [each["uri"] for each in document["clusters"]] == [server.url]
 
 
+def test_a_storage_in_memory_is_believed_as_long_as_rest_confirms_it(
+    kubernetes, running, tmp_path
+) -> None:
+    """A job's code may choose a directory that no resource names."""
+    memory = "JobManagerCheckpointStorage"
+    with RestServer(flink(running.job, completed=8, checkpoint_storage=memory)) as server:
+        options = {"state.checkpoint-storage": "jobmanager", "rest.port": str(port_of(server))}
+        kubernetes.operate(a_deployment("orders", options))
+        config = configured(tmp_path, at_once(tmp_path, running))
+        assert run("discover", "--config", config).json["not_understood"] == []
+        server.routes |= flink(running.job, completed=8)
+        (part,) = run("discover", "--config", config).json["not_understood"]
+    assert part["blocks"] == ["everything"]
+
+
 def test_what_is_written_by_hand_wins_and_is_compared(kubernetes, running, tmp_path) -> None:
     """The union is searched; what only one side names is said."""
     (tmp_path / "savepoints").mkdir()

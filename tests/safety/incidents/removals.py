@@ -45,9 +45,10 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job, guards, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
-from orphangc.core.discovery.discovered_facts import Discovery
+from orphangc.core.discovery.discovered_facts import Discovery, ResourceFacts, UnclearFact
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
 from orphangc.core.discovery.sources import operator_resources
+from orphangc.core.discovery.sources.flink_options import Options
 from orphangc.core.lineage import checkpoint_fates
 from orphangc.core.lineage.lineage_graph import lineages_of
 from orphangc.core.lineage.retention_policy import kept_by
@@ -380,6 +381,17 @@ def _places_in_arguments(patch: _Patch) -> None:
     patch.setattr(operator_resources, "argument_facts", lambda *_: iter(()))
 
 
+def _code_over_options(patch: _Patch) -> None:
+    """Take the option of a storage in memory for the last word (R3a)."""
+    missing = operator_resources.missing_directory
+
+    def believed(found: ResourceFacts, options: Options) -> UnclearFact | None:
+        part = missing(found, options)
+        return None if part is None or part.is_until_asked else part
+
+    patch.setattr(operator_resources, "missing_directory", believed)
+
+
 def _roots_of_the_state(patch: _Patch) -> None:
     """Search no other storage root that the same state location serves (R4)."""
     patch.setattr(compose, "bound_roots", lambda _: ())
@@ -519,6 +531,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _lasting_blocks,
         _operators_defaults,
         _places_in_arguments,
+        _code_over_options,
         _roots_of_the_state,
         _rule_of_chk_n,
         _largest_chk_n_is_the_newest,

@@ -50,6 +50,7 @@ def kubernetes(tmp_path, monkeypatch):
 def finished(story: Story, **spec: Any) -> dict[str, Any]:
     """Return the resource of a job that runs no more; its checkpoints are in the storage root."""
     options = {"state.checkpoints.dir": f"file://{story.bed.root}"}
+    options = spec.pop("config", options)
     status = a_status(story.job.id, "FINISHED", jobManagerDeploymentStatus="MISSING")
     return a_deployment(config=options, status=status, **spec)
 
@@ -142,3 +143,14 @@ def test_a_checkpoint_directory_in_a_jobs_arguments_is_searched(story, kubernete
     run_three_times(with_discovery(story, namespaces=("flink",), **ended(story.job, other)))
     must_be_there(story.orphans[0])
     assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("code_over_options")
+def test_a_storage_in_memory_may_be_another_one_by_a_jobs_code(story, kubernetes) -> None:
+    """No resource says so, and no cluster is there that could."""
+    other = claimer(story, story.bed.folder / "red" / "checkpoints")
+    options = {"execution.checkpointing.storage": "jobmanager"}
+    kubernetes.operate(a_deployment())  # the operator makes its configuration
+    kubernetes.operate(finished(story, config=options))
+    run_three_times(with_discovery(story, namespaces=("flink",), **ended(story.job, other)))
+    must_be_there(story.orphans[0])

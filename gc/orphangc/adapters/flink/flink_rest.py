@@ -137,6 +137,7 @@ class FlinkRest:
             taken_at=taken_at,
             cluster_ids=settings.cluster_ids,
             checkpoint_directories=settings.checkpoint_directories,
+            options=settings.options,
         )
 
     def _job(self, client: httpx.Client, job_id: JobId, status: str, version: str) -> JobFacts:

@@ -45,7 +45,7 @@ from orphangc.core.discovery.remembered_facts import (
     united,
 )
 from orphangc.core.discovery.silent_sources import silent_sources
-from orphangc.core.discovery.sources.asked_clusters import cluster_resource
+from orphangc.core.discovery.sources.asked_clusters import cluster_resource, confirmed_in_memory
 from orphangc.core.discovery.sources.flink_options import Reading, host_of
 from orphangc.core.discovery.sources.read_resources import (
     FileText,
@@ -158,6 +158,7 @@ def _shown(
     settings, reading = configuration.discovery, _reading(configuration)
     found = discovery_of(documents, [_file(each) for each in settings.files], reading)
     asked = [_asked(url, reading) for url in settings.flink_rest]
+    resources = [_with_confirmations(each, settings) for each in found.resources]
     seen = {each.origin.namespace for each in memories.before.resources} - {""}
     silent = [
         each
@@ -165,7 +166,7 @@ def _shown(
         if each.origin.resource not in settings.without_state
     ]
     return Discovery(
-        resources=(*found.resources, *asked),
+        resources=(*resources, *asked),
         unclear=(*found.unclear, *memories.problems, *silent),
     )
 
@@ -234,6 +235,23 @@ def _asked(url: str, reading: Reading) -> ResourceFacts:
     except OrphanGcError as err:
         shown = str(err)
     return cluster_resource(without_credentials(url), shown, reading)
+
+
+def _with_confirmations(resource: ResourceFacts, settings: DiscoverySettings) -> ResourceFacts:
+    """Return a resource without the parts that REST explains: all its jobs keep none in storage."""
+    left = tuple(each for each in resource.unclear if not each.is_until_asked)
+    if left == resource.unclear or not _keeps_all_in_memory(resource, settings):
+        return resource
+    return resource.model_copy(update={"unclear": left})
+
+
+def _keeps_all_in_memory(resource: ResourceFacts, settings: DiscoverySettings) -> bool:
+    urls = _with_credentials((e.uri for e in resource.clusters if e.is_asked), settings)
+    try:
+        shown = [FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe() for url in urls]
+    except OrphanGcError:
+        return False
+    return bool(shown) and all(map(confirmed_in_memory, shown))
 
 
 def _with_credentials(clusters: Iterable[str], settings: DiscoverySettings) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from orphangc.core.model.types import JobId
@@ -21,7 +21,7 @@ Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
 
 _LINE = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.DOTALL)
 _FIRST_LINE_THAT_SAYS_CHANGELOG = (1, 16)
-_NOT_ADDRESSABLE = "<checkpoint-not-externally-addressable>"
+NOT_ADDRESSABLE = "<checkpoint-not-externally-addressable>"
 _BACKENDS = frozenset(
     {
         "EmbeddedRocksDBStateBackend",
@@ -170,6 +170,7 @@ class ClusterFacts:
         cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints in its configuration; a job's code may decide
             otherwise.
+        options: Its configuration as it shows it.
 
     """
 
@@ -180,6 +181,7 @@ class ClusterFacts:
     taken_at: datetime
     cluster_ids: frozenset[str] = frozenset()
     checkpoint_directories: frozenset[str] = frozenset()
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def is_same_incarnation(before: JobFacts, after: JobFacts) -> bool:
@@ -213,7 +215,7 @@ def external_paths(cluster: ClusterFacts) -> frozenset[str]:
         paths.update(checkpoint.external_path for checkpoint in job.checkpoints)
         if job.restored is not None:
             paths.add(job.restored.external_path)
-    return frozenset(path for path in paths if path is not None and path != _NOT_ADDRESSABLE)
+    return frozenset(path for path in paths if path is not None and path != NOT_ADDRESSABLE)
 
 
 def latest_known_id(job: JobFacts) -> int | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, TypeVar
 
@@ -171,6 +171,7 @@ class ClusterSettings:
         cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints, unless a job's code configures others.
         fixed_job_ids: Job ids that its configuration chose.
+        options: Its configuration.
 
     """
 
@@ -179,6 +180,7 @@ class ClusterSettings:
     cluster_ids: frozenset[str] = frozenset()
     checkpoint_directories: frozenset[str] = frozenset()
     fixed_job_ids: frozenset[str] = frozenset()
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,6 +249,7 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
         fixed_job_ids=frozenset(
             option.value.strip().lower() for option in listed if option.key in _FIXED_JOB_IDS
         ),
+        options={option.key: option.value for option in listed},
     )
 
 

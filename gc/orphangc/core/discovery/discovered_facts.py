@@ -138,6 +138,8 @@ class UnclearFact(FrozenPart):
             is enough: nothing runs that could write elsewhere.
         is_until_read: Whether its source could only not be read: once it can be, that explains it.
             Any other part blocks on after its correction, which does not say where files were.
+        is_until_asked: Whether its clusters explain it in each cycle in which all their jobs keep
+            their checkpoints in memory.
         is_absence: Whether only the absence of a place is not understood, so that the statement
             ``without_state`` explains it.
         is_present: Whether this cycle saw it; otherwise an earlier one did.
@@ -152,6 +154,7 @@ class UnclearFact(FrozenPart):
     is_everywhere: bool = False
     is_until_remembered: bool = False
     is_until_read: bool = False
+    is_until_asked: bool = False
     is_absence: bool = False
     is_present: bool = True
     use: DirectoryUse | None = None

@@ -237,7 +237,9 @@ CASES: dict[str, Case] = {
         documents=(a_deployment(config={"parallelism.default": "2"}),), roots=(), blocks=(ALL,)
     ),
     "checkpoints in the JobManager's memory": Case(
-        documents=(a_deployment(config={"state.checkpoint-storage": "jobmanager"}),), roots=()
+        documents=(a_deployment(config={"state.checkpoint-storage": "jobmanager"}),),
+        roots=(),
+        blocks=(ALL,),
     ),
     "a templated path": Case(
         documents=(a_deployment(config=configuration("s3://prod/teams/${TEAM}/checkpoints")),),

@@ -331,5 +331,8 @@ def test_the_memory_holds_checkpoints_only_if_every_source_says_so() -> None:
     """Otherwise the directory is missing."""
     config = {"state.checkpoint-storage": "jobmanager"}
     maps = {"flink-config-orders": {"flink-conf.yaml": "state.checkpoint-storage: filesystem"}}
-    assert blocks_of(world_of_discovery(found([a_deployment(config=config)]))) == ()
+    (alone,) = found([a_deployment(config=config)]).resources
+    assert [each.is_until_asked for each in alone.unclear] == [True]
+    (contradicted,) = found([a_deployment(config=config)], maps).resources
+    assert [each.is_until_asked for each in contradicted.unclear] == [False]
     assert blocks_of(world_of_discovery(found([a_deployment(config=config)], maps))) == (ALL,)

@@ -248,6 +248,15 @@ def is_read_as_state(name: str) -> bool:
     return name in _READ or name.startswith(_STATE_PREFIXES)
 
 
+def without_sources(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a running cluster without those that set others: they have done so."""
+    return {
+        name: value
+        for name, value in options.items()
+        if not _UNREAD.fullmatch(name) and not _JAVA_OPTIONS.fullmatch(name)
+    }
+
+
 def keeps_no_files(options: Options) -> bool:
     """Return whether every source that names a storage of checkpoints names the memory."""
     return {each.lower() for each in all_of(options, *STORAGE_OPTIONS)} == {"jobmanager"}

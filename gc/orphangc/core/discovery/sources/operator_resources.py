@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from orphangc.core.cluster.job_facts import NOT_ADDRESSABLE
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
     DirectoryUse,
@@ -79,11 +80,14 @@ JOB_STATES = frozenset(
 )
 _DEPLOYMENT_STATES = frozenset({"READY", "DEPLOYED_NOT_READY", "DEPLOYING", "MISSING", "ERROR"})
 _SNAPSHOT_STATES = frozenset({"COMPLETED", "FAILED", "IN_PROGRESS", "TRIGGER_PENDING", "ABANDONED"})
-_IN_MEMORY = "<checkpoint-not-externally-addressable>"
-"""What Flink says in place of the path of a checkpoint that has none.
-
-Source: Flink 1.14-2.3, ``NonPersistentMetadataCheckpointStorageLocation``.
-"""
+_NO_DIRECTORY = (
+    "names no checkpoint directory: the operator's defaults or the job's code may; set"
+    " execution.checkpointing.dir"
+)
+_IN_MEMORY = (
+    "keeps its checkpoints in the JobManager's memory, unless its job's code chooses a directory:"
+    " let its REST service show that it does not"
+)
 
 
 def resource_facts(resource: Resource, reading: Reading) -> ResourceFacts:
@@ -122,7 +126,7 @@ _Part = Callable[[DocumentField, Resource, Reading], Iterator[Fact]]
 
 def pin_facts(field: DocumentField, origin: Origin, reading: Reading) -> Iterator[Fact]:
     """Yield the checkpoint or savepoint that a field names, if it names one."""
-    if field.text() in {"", _IN_MEMORY}:
+    if field.text() in {"", NOT_ADDRESSABLE}:
         return
     yield from pinned(field.text(), origin.of(field.path), reading)
 
@@ -304,20 +308,25 @@ def _may_run(resource: Resource) -> bool:
 def missing_directory(found: ResourceFacts, options: Options) -> UnclearFact | None:
     """Return that no field of a resource names a checkpoint directory; ``None`` if one does.
 
+    Where options keep checkpoints in memory, only its cluster can say that no code decides
+    otherwise.
+
     Other parts that are not understood do not hide it: each may be explained on its own.
 
     Args:
         found: What the resource says.
-        options: Its options: one whose checkpoints stay in memory needs no directory.
+        options: Its options.
 
     """
-    if found.names_checkpoints or keeps_no_files(options):
+    if found.names_checkpoints:
         return None
+    in_memory = keeps_no_files(options)
+    why = _IN_MEMORY if in_memory else _NO_DIRECTORY
     return UnclearFact(
-        why="names no checkpoint directory: the operator's defaults or the job's code may; set"
-        f" execution.checkpointing.dir, or name {found.origin.resource} in discovery.without_state",
+        why=f"{why}, or name {found.origin.resource} in discovery.without_state",
         is_everywhere=True,
         is_absence=True,
-        is_until_read=any(each.is_until_read for each in found.unclear),
+        is_until_read=in_memory or any(each.is_until_read for each in found.unclear),
+        is_until_asked=in_memory,
         origin=found.origin,
     )
