@@ -1,9 +1,10 @@
 """CPU, wall time and the driver's memory of ``plan`` on Spark beside this process; asserts nothing.
 
-    python tests/bench/bench_spark.py [--sizes 1000000 4000000] [--cores 1 2] [--live-share 0.5]
+    python tests/bench/bench_spark.py [--sizes 1000000 4000000] [--masters MASTER ...]
 
-On the synthetic endpoint, in turns. What Spark takes to start, and to warm up on a small plan, is
-left out: it is told apart. CPU is that of the whole tree of processes: driver, Java, workers.
+On the synthetic endpoint, in turns, on each master (``local[2]``, ``local-cluster[2,1,1024]``).
+What Spark takes to start, and to warm up on a small plan, is left out: it is told apart. CPU is
+that of the whole tree of processes: driver, Java, workers.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def plan(engine: str, uri: str, folder: Path) -> None:
     sys.argv = ["orphangc", "plan", uri, "--engine", engine, "--output", "json"]
     sys.argv += ["--ended-job", "all", "--closed-world"]
     sys.argv += ["--state", f"{folder}/state", "--out", f"{folder}/plan"]
+    sys.argv += [] if engine == LOCAL else ["--work", f"{folder}/work"]
     try:
         with (folder / "stdout").open("w") as out, redirect_stdout(out):
             orphangc()
@@ -99,9 +101,9 @@ def measured(engine: str, small: str, uri: str) -> dict[str, float]:
 
 
 def sample(who: str, small: str, synth: Synth) -> dict[str, float]:
-    """Return what a plan costs in a process of its own; ``who`` is local, or Spark's cores."""
+    """Return what a plan costs in a process of its own; ``who`` is local, or a Spark master."""
     engine = LOCAL if who == LOCAL else "spark"
-    own = {**os.environ, **synth.environment, "SPARK_MASTER": f"local[{who}]"}
+    own = {**os.environ, **synth.environment, "SPARK_MASTER": who}
     command = [sys.executable, __file__, "--measure", engine, small, synth.uri]
     done = subprocess.run(command, env=own, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
@@ -117,7 +119,7 @@ def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000_000, 4_000_000])
-    parser.add_argument("--cores", nargs="+", default=["1", "2"])
+    parser.add_argument("--masters", nargs="+", default=["local[1]", "local[2]"])
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--live-share", type=float, default=0.5)
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
@@ -131,10 +133,10 @@ def main() -> None:
         small = small_storage(Path(folder) / "small")
         for keys in chosen.sizes:
             with synth_server(keys=keys, live=round(keys * chosen.live_share)) as synth:
-                for who in (LOCAL, *chosen.cores) * chosen.rounds:
+                for who in (LOCAL, *chosen.masters) * chosen.rounds:
                     found = sample(who, small, synth)
                     assert found["objects"] == keys
-                    name = "this process" if who == LOCAL else f"Spark local[{who}]"
+                    name = "this process" if who == LOCAL else f"Spark {who}"
                     print(
                         f"| {keys:,} | {name} | {found['ready']:.1f} | {found['wall']:.1f} |"
                         f" {found['cpu'] / keys * 1e6:.2f} | {found['driver']:.0f} |"
