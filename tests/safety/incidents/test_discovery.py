@@ -154,3 +154,15 @@ def test_a_storage_in_memory_may_be_another_one_by_a_jobs_code(story, kubernetes
     kubernetes.operate(finished(story, config=options))
     run_three_times(with_discovery(story, namespaces=("flink",), **ended(story.job, other)))
     must_be_there(story.orphans[0])
+
+
+def test_two_spellings_of_one_directory_are_one_storage_root(story) -> None:
+    """A link, a scheme, a slash at the end; by hand and in two configurations."""
+    link = story.bed.folder / "link"
+    link.symlink_to(story.bed.root)
+    one = conf(story, "one", f"{link}/")
+    other = conf(story, "other", story.bed.root)
+    configured = with_discovery(story, one, other, **ended(story.job))
+    for _ in range(3):
+        assert configured.run().code == 0
+    assert not story.orphans[0].exists()

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from platformdirs import user_state_path
 
@@ -17,6 +18,7 @@ from orphangc.app.config.configuration import (
     ScheduledRoot,
 )
 from orphangc.app.config.load import load_configuration, with_storage_roots
+from orphangc.app.config.paths import resolved
 from orphangc.app.config.validate import validated
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT
@@ -34,6 +36,7 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
 )
 from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_discovery
+from orphangc.core.discovery.one_spelling import spelled_once, spellings
 from orphangc.core.discovery.remembered_facts import (
     DiscoveryMemory,
     LostStatement,
@@ -52,7 +55,7 @@ from orphangc.core.discovery.sources.read_resources import (
     NamespaceDocuments,
     discovery_of,
 )
-from orphangc.core.model.locations import canonical, parse_alias
+from orphangc.core.model.locations import Alias, canonical, parse_alias
 from orphangc.core.model.settings import UnclearPart, without_credentials
 from orphangc.errors import OrphanGcError, RegistryUnavailableError, SettingsError
 from orphangc.ports import StateFiles
@@ -134,8 +137,12 @@ def discovered(configuration: Configuration, *, is_remembered: bool = False) -> 
     """
     documents = _documents(configuration.discovery)
     memories = _memories(configuration)
-    shown = _shown(configuration, documents, memories)
-    known = united(shown, memories.before, configuration.discovery.forgotten)
+    shown, before = _shown(configuration, documents, memories), memories.before
+    aliases = _spellings(configuration, (*shown.resources, *before.resources))
+    if aliases:
+        shown, before = _spelled_once(shown, aliases), _spelled_once(before, aliases)
+        configuration = _with_aliases(configuration, aliases)
+    known = united(shown, before, configuration.discovery.forgotten)
     world = _world(configuration, known, documents)
     over = _confirmed(successions(known), world.clusters)
     if is_remembered and not memories.problems:
@@ -145,10 +152,34 @@ def discovered(configuration: Configuration, *, is_remembered: bool = False) -> 
         configuration=_completed(configuration, world, over),
         discovery=known,
         world=world,
-        lost=lost_statements(shown, memories.before),
+        lost=lost_statements(shown, before),
         over=over,
         different=differences(configuration.storage_roots, world),
     )
+
+
+_Facts = TypeVar("_Facts", Discovery, DiscoveryMemory)
+
+
+def _spelled_once(found: _Facts, aliases: Sequence[Alias]) -> _Facts:
+    resources = tuple(spelled_once(each, aliases) for each in found.resources)
+    return found.model_copy(update={"resources": resources})
+
+
+def _spellings(configuration: Configuration, found: Iterable[ResourceFacts]) -> tuple[Alias, ...]:
+    """Return what other spellings of discovered local directories mean."""
+    roots = [each.root for each in configuration.storage_roots]
+    return spellings(found, roots, real=resolved)
+
+
+def _with_aliases(configuration: Configuration, aliases: Sequence[Alias]) -> Configuration:
+    """Return a configuration in which paths mean places under their one spelling."""
+    settings = configuration.discovery
+    stated = [parse_alias(each) for each in settings.alias]
+    meant = [Alias(each.source, canonical(str(each.target), aliases)) for each in stated]
+    texts = tuple(f"{each.source}={each.target}" for each in (*meant, *aliases))
+    known = settings.model_copy(update={"alias": tuple(dict.fromkeys(texts))})
+    return configuration.model_copy(update={"discovery": known})
 
 
 def _shown(

@@ -1,0 +1,70 @@
+"""Discovered places under one spelling each: two names of one directory are one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from orphangc.core.discovery.discovered_facts import (
+    DirectoryFact,
+    PinFact,
+    ResourceFacts,
+    UnclearFact,
+)
+from orphangc.core.model.locations import Alias, Location, canonical
+
+_Named = TypeVar("_Named", DirectoryFact, PinFact)
+
+
+def spellings(
+    found: Iterable[ResourceFacts],
+    configured: Sequence[str],
+    *,
+    real: Callable[[Location], Location],
+) -> tuple[Alias, ...]:
+    """Return what other spellings of discovered directories mean.
+
+    A storage root that is configured by hand keeps its spelling, and every other directory has the
+    one without links.
+
+    A directory that is mounted twice has two: that two names are one cannot be relied on there, and
+    searching it twice costs time only.
+
+    Args:
+        found: Facts of all resources.
+        configured: Storage roots that are configured by hand.
+        real: Gives a local place with its links resolved.
+
+    """
+    known = {real(place): place for place in map(canonical, configured)}
+    meant: dict[Location, Location] = {}
+    for place in sorted({canonical(e.uri) for one in found for e in one.directories}, key=str):
+        resolved = real(place)
+        inside = [spelled.child(k) for r, spelled in known.items() if (k := r.key_of(resolved))]
+        spelled = known.get(resolved) or next(iter(inside), None)
+        spelled = spelled or resolved
+        meant |= {each: spelled for each in (place, resolved) if each != spelled}
+    return tuple(Alias(place, meant[place]) for place in sorted(meant, key=_longest_first))
+
+
+def _longest_first(place: Location) -> tuple[int, str]:
+    return -len(place.path), str(place)
+
+
+def spelled_once(found: ResourceFacts, aliases: Sequence[Alias]) -> ResourceFacts:
+    """Return the facts of a resource with every place under its one spelling."""
+
+    def named(fact: _Named) -> _Named:
+        return fact.model_copy(update={"uri": str(canonical(fact.uri, aliases))})
+
+    def reached(fact: UnclearFact) -> UnclearFact:
+        reach = tuple(str(canonical(each, aliases)) for each in fact.reach)
+        return fact.model_copy(update={"reach": reach})
+
+    return found.model_copy(
+        update={
+            "directories": tuple(map(named, found.directories)),
+            "pins": tuple(map(named, found.pins)),
+            "unclear": tuple(map(reached, found.unclear)),
+        }
+    )

@@ -1,0 +1,69 @@
+"""Two names of one directory are one place."""
+
+from orphangc.core.discovery.discovered_facts import (
+    DirectoryFact,
+    DirectoryUse,
+    Origin,
+    PinFact,
+    ResourceFacts,
+    UnclearFact,
+)
+from orphangc.core.discovery.one_spelling import spelled_once, spellings
+from orphangc.core.model.locations import Location, canonical
+
+ORIGIN = Origin(kind="File", namespace="", name="x")
+LINKS = {"/link": "/data/flink", "/other": "/data"}
+
+
+def real(place: Location) -> Location:
+    for link, target in LINKS.items():
+        key = canonical(link).key_of(place)
+        if key is not None:
+            return canonical(target).child(key)
+    return place
+
+
+def resource(*directories: str, pins: tuple[str, ...] = (), reach: tuple[str, ...] = ()):
+    return ResourceFacts(
+        origin=ORIGIN,
+        directories=tuple(
+            DirectoryFact(uri=each, use=DirectoryUse.CHECKPOINTS, origin=ORIGIN)
+            for each in directories
+        ),
+        pins=tuple(PinFact(uri=each, origin=ORIGIN) for each in pins),
+        unclear=(UnclearFact(why="x", reach=reach, origin=ORIGIN),),
+    )
+
+
+def once(found: ResourceFacts, *configured: str) -> ResourceFacts:
+    aliases = spellings([found], configured, real=real)
+    return spelled_once(found, aliases)
+
+
+def uris(found: ResourceFacts) -> list[str]:
+    return [each.uri for each in found.directories]
+
+
+def test_a_directory_has_the_spelling_without_links() -> None:
+    """So two configurations that name it differently name one place."""
+    assert uris(once(resource("/link", "/data/flink"))) == ["/data/flink"] * 2
+
+
+def test_a_storage_root_by_hand_keeps_its_spelling() -> None:
+    """It is that of its state location; what is below it is spelled below it."""
+    found = resource("/data/flink", "/link", "/other/flink/sub")
+    assert uris(once(found, "/link")) == ["/link", "/link", "/link/sub"]
+    assert uris(once(found, "/data/flink")) == ["/data/flink", "/data/flink", "/data/flink/sub"]
+
+
+def test_what_lies_below_another_spelling_is_spelled_in_the_same_way() -> None:
+    """Pins, and the reach of what is not understood."""
+    found = once(resource("/link", pins=("/link/a/chk-1",), reach=("/link/x", "s3://b/c")))
+    assert [each.uri for each in found.pins] == ["/data/flink/a/chk-1"]
+    assert found.unclear[0].reach == ("/data/flink/x", "s3://b/c")
+
+
+def test_places_of_other_stores_are_left_as_they_are() -> None:
+    """Nothing resolves them."""
+    found = resource("s3://b/x", "/data/else", pins=("s3://b/y",))
+    assert once(found, "s3://b/x") == found
