@@ -184,9 +184,15 @@ def test_every_orphan_of_every_area_is_found_once_all_jobs_are_declared_ended(
 
 
 def area_of(path: str) -> str:
-    """Return the area of a file by the folder that it is in, as ``truth.json`` does."""
-    place, _, area, *_ = path.split("/")
-    return place if place != "checkpoints" else "chk" if area.startswith("chk-") else area
+    """Return the area of a file by the folders that it is in: a word of ``--scope``."""
+    place, _, area, *inner = path.split("/")
+    if place != "checkpoints":
+        return "changelog"
+    if inner[0].startswith("job_"):
+        return "merged"
+    if inner[0].startswith("op_"):
+        return "forst"
+    return "exclusive" if area.startswith("chk-") else area
 
 
 def test_every_collectable_orphan_is_found(result) -> None:
