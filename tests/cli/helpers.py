@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow.parquet as pq
 import typer.main
@@ -274,8 +274,12 @@ def flink(
     checkpoint_storage: str = "FileSystemCheckpointStorage",
     triggered_ms: int = 2_000,
     changelog: bool = False,
+    savepoint: Literal["none", "shown", "hidden"] = "none",
 ) -> dict[str, Reply]:
-    """Return the routes of a cluster that runs one job, whose newest checkpoint is given."""
+    """Return the routes of a cluster that runs one job, whose newest checkpoint is given.
+
+    A pending savepoint may be hidden: Flink's history is short, its counter is not.
+    """
     newest = {
         "id": completed,
         "status": "COMPLETED",
@@ -284,6 +288,8 @@ def flink(
         "external_path": f"file:{job.folder}/chk-{completed}",
         "discarded": False,
     }
+    pending = newest | {"id": completed + 1, "status": "IN_PROGRESS", "is_savepoint": True}
+    shown = [pending] if savepoint == "shown" else []
     source = restored and {
         "id": restored[0],
         "is_savepoint": False,
@@ -303,9 +309,9 @@ def flink(
         ),
         f"/jobs/{job.id}/checkpoints": as_json(
             {
-                "counts": {"in_progress": 0, "completed": completed},
+                "counts": {"in_progress": int(savepoint != "none"), "completed": completed},
                 "latest": {"completed": newest, "savepoint": None, "restored": source},
-                "history": [newest],
+                "history": [*shown, newest],
             }
         ),
         f"/jobs/{job.id}/checkpoints/config": as_json(

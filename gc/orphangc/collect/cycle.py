@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from orphangc.collect.decide.abandoned_savepoints import abandoned_savepoints
 from orphangc.collect.decide.assemble_plan import Found, missing_by_job, plan_of
 from orphangc.collect.decide.decide_listing import decide_listing
 from orphangc.collect.decide.judged_cycle import judged_cycle
@@ -52,6 +53,7 @@ class Cycle:
         foreign_usages: Checks of the foreign files that each job's state uses.
         remembered: Memory of this cycle for the next one.
         tombstones: Tombstones that the verdicts rest on.
+        savepoints: Folders of savepoints whose files may go.
 
     """
 
@@ -67,6 +69,7 @@ class Cycle:
     foreign_usages: ForeignUsages
     remembered: WorldMemory
     tombstones: Tombstones
+    savepoints: frozenset[str] = frozenset()
 
 
 def run_cycle(
@@ -114,7 +117,10 @@ def run_cycle(
         halted=halted,
         before=before,
     )
-    decided = decide_listing(environment, settings, marked, known, open_sink=open_sink)
+    savepoints = abandoned_savepoints(seen, settings, marked, surveyed=survey.surveyed, known=known)
+    decided = decide_listing(
+        environment, settings, marked, known, open_sink=open_sink, savepoints=savepoints
+    )
     collected = (view.evidence for view in decided.views.values())
     missing = missing_by_job(collected, survey.missing, seen, environment.storage)
     foreign_usages = foreign_usages_of(
@@ -138,6 +144,9 @@ def run_cycle(
         foreign_usages=foreign_usages,
         world=known.world,
         resources=known.comparison.memory.lineage.resources,
+        savepoints_kept=None
+        if savepoints is None
+        else savepoints.warning(decided.savepoints_problem),
     )
     return Cycle(
         seen=seen,
@@ -152,6 +161,9 @@ def run_cycle(
         foreign_usages=foreign_usages,
         remembered=known.comparison.memory,
         tombstones=tombstones,
+        savepoints=frozenset()
+        if savepoints is None or decided.savepoints_problem is not None
+        else savepoints.folders,
     )
 
 

@@ -25,7 +25,7 @@ from orphangc.app.runner import make_plan as planning
 from orphangc.app.runner import sweep_plan as sweeping
 from orphangc.app.wiring import compose, discovering
 from orphangc.collect import cycle
-from orphangc.collect.decide import decide_listing
+from orphangc.collect.decide import abandoned_savepoints, decide_listing
 from orphangc.collect.delete import revalidation
 from orphangc.collect.expire import lineage_facts, quarantine, savepoint_folders
 from orphangc.collect.mark import job_reports, mark
@@ -403,6 +403,12 @@ def _rule_of_chk_n(patch: _Patch) -> None:
     patch.setitem(AREAS, AreaName.EXCLUSIVE, replace(area, objection=_content))
 
 
+def _pending_savepoints(patch: _Patch) -> None:
+    """Take every folder of a savepoint without a ``_metadata`` for an abandoned one (R33)."""
+    for module in (abandoned_savepoints, revalidation):
+        patch.setattr(module, "pending_savepoint_problem", _content)
+
+
 def _largest_chk_n_is_the_newest(patch: _Patch) -> None:
     """Take the largest folder that is listed for the run's newest checkpoint (R31)."""
     patch.setattr(bounds_of_job, "_completed_id", lambda job: max(job.ids_at_start, default=None))
@@ -534,6 +540,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _code_over_options,
         _roots_of_the_state,
         _rule_of_chk_n,
+        _pending_savepoints,
         _largest_chk_n_is_the_newest,
         _trigger_bounds_the_log,
         _gate_of_merged_files,

@@ -17,7 +17,6 @@ from orphangc.core.model.naming import place_of_folder
 from safety.incidents.essential import must_be_there, why_no_loss
 from safety.incidents.removals import REMOVALS
 from support.builders import JOB
-from support.house import PACKAGE
 from support.leaks import SECRETS
 
 HERE = Path(__file__).parent
@@ -92,12 +91,16 @@ MUST_FAIL = {
         "test_r41_a_lineage_that_is_declared_dead_and_goes_on_keeps_all",
         "edges_of_lineages",
     ),
+    "R50 aborting chk-<pending>/_metadata": (
+        "test_r50_a_checkpoint_that_is_being_completed_is_an_upload",
+        "rule_of_chk_n",
+    ),
+    "R33 without the counter of pending savepoints": (
+        "test_r33_a_pending_savepoint_is_older_than_the_newest_checkpoint",
+        "pending_savepoints",
+    ),
 }
-"""Each must-fail control of collecting-the-rest, section 6: its story, and the condition taken.
-
-One more is about what is not done: no upload is aborted (R50). What a plan says of uploads has its
-control beside it (``unit/collect/decide/test_judge_uploads.py``).
-"""
+"""Each must-fail control of collecting-the-rest, section 6: its story, and the condition taken."""
 
 
 @pytest.mark.parametrize("control", MUST_FAIL)
@@ -107,10 +110,8 @@ def test_each_must_fail_control_is_a_story_that_loses_without_its_condition(cont
     assert condition in stories()[story]
 
 
-def test_a_control_that_is_not_there_is_of_something_that_no_code_does() -> None:
-    """Whatever aborts uploads needs its control first (R50); no ``_metadata`` is a candidate."""
-    code = "".join(each.read_text() for each in PACKAGE.rglob("*.py"))
-    assert not re.findall(r"abort_multipart|AbortMultipartUpload\"", code)
+def test_no_metadata_is_ever_a_candidate() -> None:
+    """So no control is needed of its deletion, whatever rule allows what is beside it."""
     for folder in ("chk-7", "savepoint-4ae4a2-0123456789ab"):
         place = place_of_folder(f"{JOB}/{folder}" if folder == "chk-7" else folder)
         assert recognise("_metadata", place).uuid is None

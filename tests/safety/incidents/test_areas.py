@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, Bed, flink, now, write
+from cli.helpers import AT_ONCE, DAY, Bed, flink, metadata, now, write
 from cli.stories import Story, bed, make_story, story, undeclared
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer
@@ -87,6 +87,31 @@ def test_r45_a_checkpoint_that_was_held_does_not_bound_the_log(undeclared) -> No
     undeclared.job.checkpoint(28, *undeclared.live, waiting)
     must_be_there(waiting)
     assert not dead.exists()
+
+
+def with_savepoints(story: Story) -> tuple[Story, Path]:
+    """Return the same story with a folder of savepoints, one of which is whole."""
+    folder = story.bed.root / "savepoints"
+    whole = folder / "savepoint-aaaaaa-0123456789ab"
+    named = [write(whole / str(uuid.uuid4()), b"state", 30 * DAY) for _ in range(4)]
+    write(whole / "_metadata", metadata(5, named), 30 * DAY)
+    bed = replace(story.bed, options=(*story.bed.options, "--extra-roots", folder))
+    return replace(story, bed=bed), folder / "savepoint-bbbbbb-0123456789ab"
+
+
+@pytest.mark.parametrize("savepoint", ["none", "shown", "hidden"])
+@pytest.mark.answered_by("pending_savepoints", not_for=["none"])
+def test_r33_a_pending_savepoint_is_older_than_the_newest_checkpoint(undeclared, savepoint) -> None:
+    """Newer checkpoints do not abort it; the history of checkpoints may no longer show it."""
+    story, folder = with_savepoints(undeclared)
+    pending = stored(folder)
+    collected_while_it_runs(story, 8, savepoint=savepoint)
+    if savepoint == "none":
+        assert not pending.exists()
+        assert folder.is_dir()
+        return
+    write(folder / "_metadata", metadata(9, [pending]), 0 * DAY)
+    must_be_there(pending)
 
 
 def merged_folder(story: Story) -> Path:

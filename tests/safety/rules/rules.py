@@ -259,6 +259,13 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "unit/core/areas/test_areas.py::test_each_file_belongs_to_one_area",
         ),
     ),
+    "R33": (
+        "a savepoint without `_metadata`: only while no job of the world is stopped or writes one",
+        (
+            "unit/core/cluster/test_pending_savepoints.py::test_only_what_the_counter_and_the_history_agree_on_is_no_savepoint",
+            "cli/test_savepoint_folders.py::test_a_doubt_keeps_every_file_of_a_savepoint",
+        ),
+    ),
     "R45": (
         "of a running job's log only what was stored before a completed checkpoint was triggered",
         (

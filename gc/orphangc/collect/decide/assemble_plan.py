@@ -51,6 +51,7 @@ class Found:
     foreign_usages: ForeignUsages
     world: World
     resources: Mapping[str, tuple[str, ...]]
+    savepoints_kept: str | None = None
 
 
 def plan_of(found: Found, settings: StorageRootSettings, environment: Environment) -> Plan:
@@ -83,6 +84,7 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
         world=found.world,
         warnings=(
             *_warnings(found),
+            *(() if found.savepoints_kept is None else (found.savepoints_kept,)),
             *_lost_checkpoints(found, storage.location),
             *_ha_warnings(found, settings, environment),
         ),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS, AbandonedSavepoints
 from orphangc.collect.decide.judged_cycle import JudgedCycle
 from orphangc.collect.decide.verdicts import Counts, DecidePass, JobView, decided_job
 from orphangc.collect.mark.mark import Mark
@@ -22,6 +23,7 @@ from orphangc.core.decision.leftover_checkpoints import (
 )
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import Scope
 from orphangc.ports import VerdictSink
 
 
@@ -33,12 +35,14 @@ class DecidedListing:
         views: Collected jobs by job key, each with the conditions that only verdicts can show.
         counts: Totals of the verdicts.
         sinks: Sinks that took the verdicts, closed: one for each worker.
+        savepoints_problem: Reason for which no file of a savepoint's folder may go (R20).
 
     """
 
     views: Mapping[str, JobView]
     counts: Counts
     sinks: Sequence[VerdictSink]
+    savepoints_problem: str | None = None
 
 
 def decide_listing(
@@ -48,6 +52,7 @@ def decide_listing(
     known: JudgedCycle,
     *,
     open_sink: Callable[[], VerdictSink],
+    savepoints: AbandonedSavepoints | None = None,
 ) -> DecidedListing:
     """Return the counts of all verdicts; every object's verdict goes to a sink.
 
@@ -57,6 +62,7 @@ def decide_listing(
         marked: Owners and checkpoints.
         known: Evidence and judgement of every job.
         open_sink: Returns the sink of one worker.
+        savepoints: Folders of savepoints that no process completes any more.
 
     """
     earlier = earlier_of(environment.storage)
@@ -68,6 +74,7 @@ def decide_listing(
         outside_jobs=bounds_outside_jobs(known.judged.values(), known.evidence),
         areas=frozenset(settings.scope),
         open_sink=open_sink,
+        savepoints=savepoints,
         left_behind={
             key: left
             for key, view in views.items()
@@ -79,6 +86,7 @@ def decide_listing(
         views={key: _with_limits(view, decided.counts, settings) for key, view in views.items()},
         counts=decided.counts,
         sinks=decided.sinks,
+        savepoints_problem=_savepoints_problem(decided.counts, settings),
     )
 
 
@@ -128,6 +136,20 @@ def _with_limits(view: JobView, counts: Counts, settings: StorageRootSettings) -
         unmet.append(Blocked(Condition.REVIVED, message))
     judgement = replace(view.judgement, blocked=(*view.judgement.blocked, *unmet))
     return replace(view, judgement=judgement)
+
+
+def _savepoints_problem(counts: Counts, settings: StorageRootSettings) -> str | None:
+    """Return why too much would go of all savepoints together (R20)."""
+    listed = sum(
+        number for (scope, *_), number in counts.objects.items() if scope is Scope.SAVEPOINT
+    )
+    return share_problem(
+        "JOB",
+        removals=counts.removals[SAVEPOINTS, False],
+        artifacts=listed,
+        share=settings.delete_share_of(""),
+        what="files of savepoints",
+    )
 
 
 def _share_problem(view: JobView, counts: Counts, settings: StorageRootSettings) -> str | None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS, AbandonedSavepoints
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.areas.table import AREAS
 from orphangc.core.columns.listing_columns import NO_TIME, Columns, RowKind
@@ -177,6 +178,7 @@ class DecidePass:
         areas: Areas that are to be collected.
         open_sink: Returns a worker's sink.
         left_behind: Leftover checkpoint, if there is one, by job key.
+        savepoints: Folders of savepoints whose files are judged, ``None`` if there are none.
 
     """
 
@@ -186,6 +188,7 @@ class DecidePass:
     areas: frozenset[AreaName]
     open_sink: Callable[[], VerdictSink]
     left_behind: Mapping[str, LeftBehind] = field(default_factory=dict)
+    savepoints: AbandonedSavepoints | None = None
     phase: str = "deciding"
 
     def begin(self) -> Decided:
@@ -197,7 +200,7 @@ class DecidePass:
         columns = rows.columns
         rows_of_kinds = [self._row(kind) for kind in columns.kinds]
         numbers = {each: number for number, each in enumerate(dict.fromkeys(rows_of_kinds))}
-        jobs = [self.jobs.get(row.key, self._ownerless) for row in numbers]
+        jobs = [self._compared(row.key) for row in numbers]
         owner = np.array([numbers[each] for each in rows_of_kinds], np.int32)[columns.kind]
         verdicts = kernel(
             columns,
@@ -237,16 +240,19 @@ class DecidePass:
             total.sinks += each.sinks
         return total
 
-    @property
-    def _ownerless(self) -> DecidedJob:
-        """Return what objects in no job directory are compared with."""
-        return DecidedJob("", self.outside_jobs, None)
+    def _compared(self, key: str) -> DecidedJob:
+        """Return what the objects of a job, or in no job directory, are compared with."""
+        if key == SAVEPOINTS and self.savepoints is not None:
+            return DecidedJob("", self.savepoints.bounds, None)
+        return self.jobs.get(key) or DecidedJob("", self.outside_jobs, None)
 
     def _row(self, kind: RowKind) -> _BoundsRow:
         """Return what a kind's objects are compared with (R56).
 
         They are judged one by one if the area is to be collected and its rule has no objection.
         """
+        if self._is_abandoned(kind):
+            return _BoundsRow(SAVEPOINTS, is_open=True, is_flat=False)
         key = self.owners.job_key(kind.place)
         job = None if key is None else self.jobs.get(key)
         if key is None or job is None or job.facts is None:
@@ -259,6 +265,13 @@ class DecidePass:
         )
         own = kind.area if kind.area in job.open else None
         return _BoundsRow(key, is_open, kind.is_flat, own)
+
+    def _is_abandoned(self, kind: RowKind) -> bool:
+        """Return whether objects are files of a savepoint that nothing completes any more (R33)."""
+        if self.savepoints is None or kind.area is not AreaName.SAVEPOINT:
+            return False
+        is_state = kind.artifact.layout is DirectoryLayout.EXCLUSIVE
+        return is_state and kind.head.rpartition("/")[0] in self.savepoints.folders
 
 
 def _report(

@@ -31,6 +31,7 @@ from orphangc.core.cluster.job_facts import (
     is_same_incarnation,
     layout_problem,
 )
+from orphangc.core.cluster.pending_savepoints import pending_savepoint_problem
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableCheckpoint
@@ -167,6 +168,7 @@ class Revalidation:
         jobs: Facts that must not have changed.
         state: Holds the halt of all collection.
         lock: Lock that this run must still hold.
+        has_savepoints: Whether files of savepoints' folders are deleted: none may be pending (R33).
 
     """
 
@@ -176,6 +178,7 @@ class Revalidation:
     jobs: Sequence[Precondition]
     state: RootState
     lock: Lock
+    has_savepoints: bool = False
     _clusters: Sequence[ClusterFacts] = ()
     _ha: Sequence[HaFacts] = ()
     _registries: RegistryWatch = field(init=False)
@@ -339,6 +342,9 @@ class Revalidation:
         for job in self.jobs:
             _check_job(job, self._clusters)
             _check_holds(job, self._ha)
+        pending = pending_savepoint_problem(self._clusters) if self.has_savepoints else None
+        if pending is not None:
+            raise RefusedError(f"{pending}; stopped, the next run goes on", guard=Guard.GATE)
 
 
 def _unreachable(place: Location, reason: str) -> RefusedError:

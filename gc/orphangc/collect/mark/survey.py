@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +22,33 @@ from orphangc.core.model.naming import (
     place_of_folder,
 )
 from orphangc.core.model.owners import Owners
-from orphangc.core.model.types import Scope
+from orphangc.core.model.types import DirectoryLayout, Scope
 from orphangc.core.times.instants import from_microseconds
 
 _FEW = 20
 _ANY_UUID = artifact_name(None, bytes(16))
 _Mask = npt.NDArray[np.bool_]
 _Rows = npt.NDArray[np.intp]
+
+
+@dataclass(slots=True)
+class SavepointListed:
+    """What is listed in the folder of a savepoint.
+
+    Attributes:
+        newest_us: Newest store time in microseconds; ``None`` if one is unknown.
+        has_metadata: Whether a ``_metadata`` is among its files.
+
+    """
+
+    newest_us: int | None
+    has_metadata: bool
+
+    def add(self, other: SavepointListed) -> None:
+        """Add what another part of the listing shows of the same folder."""
+        known = self.newest_us is not None and other.newest_us is not None
+        self.newest_us = max(self.newest_us or 0, other.newest_us or 0) if known else None
+        self.has_metadata |= other.has_metadata
 
 
 @dataclass(slots=True)
@@ -45,6 +65,7 @@ class Surveyed:
         seen_names: Other wanted base names that are listed.
         held: UUIDs of live files of all areas, by job key, if they were requested.
         markers: Empty objects that represent folders.
+        savepoints: Folders of savepoints.
 
     """
 
@@ -57,6 +78,14 @@ class Surveyed:
     seen_names: set[str] = field(default_factory=set)
     held: dict[str, UuidSet] = field(default_factory=dict)
     markers: HiddenSums = field(default_factory=HiddenSums)
+    savepoints: dict[str, SavepointListed] = field(default_factory=dict)
+
+    def see_savepoint(self, folder: str, listed: SavepointListed) -> None:
+        """Add what is listed of the folder of a savepoint."""
+        if folder in self.savepoints:
+            self.savepoints[folder].add(listed)
+        else:
+            self.savepoints[folder] = listed
 
     def job(self, key: str) -> Survey:
         """Return what is shown of one job."""
@@ -109,6 +138,7 @@ class SurveyPass:
             self._see_folder(found, place_of_folder(folder, self.owners.base.name))
         if len(rows.columns.kind):
             self._see_objects(found, rows)
+            _see_savepoints(found, rows.columns)
             self._see_live(found, rows)
             self._see_odd_names(found, rows)
 
@@ -127,6 +157,8 @@ class SurveyPass:
             for head, shown_there in each.present.items():
                 total.present[head] = total.present.get(head, NOTHING) + shown_there
             total.others |= each.others
+            for folder, listed in each.savepoints.items():
+                total.see_savepoint(folder, replace(listed))
             total.seen.extend(*each.seen.columns())
             total.seen_names |= each.seen_names
             for key, uuids in each.held.items():
@@ -209,6 +241,20 @@ class SurveyPass:
             name = key.rpartition("/")[2]
             if name in self.wanted_names:
                 found.seen_names.add(name)
+
+
+def _see_savepoints(found: Surveyed, columns: Columns) -> None:
+    """Record the folders of savepoints (R33)."""
+    for number, kind in enumerate(columns.kinds):
+        if kind.place.scope is not Scope.SAVEPOINT:
+            continue
+        times = columns.modified_us[columns.kind == number]
+        is_known = bool(len(times)) and not (times == NO_TIME).any()
+        listed = SavepointListed(
+            newest_us=int(times.max()) if is_known else None,
+            has_metadata=kind.artifact.layout is DirectoryLayout.METADATA,
+        )
+        found.see_savepoint(kind.head.rpartition("/")[0], listed)
 
 
 def _is_plain(head: str) -> bool:

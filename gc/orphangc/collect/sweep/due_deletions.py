@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS
 from orphangc.collect.delete.deletion import RecordOutcomes
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.sweep.crashed_runs import Recovered
 from orphangc.collect.sweep.plan_intersection import ConfirmedShard, are_gone, mask_of
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import Owners
-from orphangc.core.model.types import Outcome
+from orphangc.core.model.types import Outcome, Scope
 from orphangc.ports import OUTCOME_SCHEMA, Reader, TemporaryRows
 
 
@@ -91,8 +92,9 @@ def _is_of_jobs(keys: frozenset[str], rows: pa.RecordBatch, owners: Owners) -> p
     The id alone does not identify a job: several jobs may have the same id (decision 20).
     """
     folders = pc.replace_substring_regex(rows["key"], r"/[^/]*$", "").dictionary_encode()
+    places = (place_of_folder(each, owners.base.name) for each in folders.dictionary.to_pylist())
     is_free = [
-        owners.job_key(place_of_folder(folder, owners.base.name)) in keys
-        for folder in folders.dictionary.to_pylist()
+        (SAVEPOINTS if place.scope is Scope.SAVEPOINT else owners.job_key(place)) in keys
+        for place in places
     ]
     return pa.array(is_free, pa.bool_()).take(folders.indices)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import structlog
 
 from orphangc.collect.cycle import Cycle, run_cycle
+from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS
 from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.verdicts import decided_job
 from orphangc.collect.delete.deletion import Deletion, RecordOutcomes
@@ -255,13 +256,18 @@ class Sweep:
         return DueDeletions(rows=rows, total=total if self.is_deleting else 0)
 
     def _free(self, cycle: Cycle) -> frozenset[str]:
-        """Return the keys of the jobs that nothing stops, at least in some areas."""
+        """Return the keys of the jobs that nothing stops, at least in some areas.
+
+        Files of savepoints' folders, which any job may write, take that nothing stops any job.
+        """
         is_halted = self.state.halted() is not None
-        return frozenset(
+        free = frozenset(
             key
             for key, view in cycle.views.items()
             if not is_halted and not view.judgement.blocked and not view.judgement.is_wholly_refused
         )
+        is_all_free = free and free == cycle.views.keys() and self.workers is None
+        return free | {SAVEPOINTS} if is_all_free and cycle.savepoints else free
 
     def _abort_uploads(self, plan: Plan, cycle: Cycle) -> OrphanGcError | None:
         """Abort unfinished uploads of the jobs that nothing stops; return what ended it early."""
@@ -297,6 +303,7 @@ class Sweep:
             jobs=preconditions_of(_relied_on(cycle), _refused_in_part(cycle)),
             state=self.state,
             lock=self.lock,
+            has_savepoints=SAVEPOINTS in self._free(cycle),
         )
 
     def _deletion(self, cycle: Cycle) -> Deletion | DistributedDeletion:
@@ -397,13 +404,16 @@ def _refused_in_part(cycle: Cycle) -> frozenset[str]:
 
 
 def _relied_on(cycle: Cycle) -> list[JobEvidence]:
-    """Return the jobs that the deletion depends on; a wholly refused job loses nothing anyway."""
+    """Return the jobs that the deletion depends on; a wholly refused job loses nothing anyway.
+
+    Files of savepoints depend on every job.
+    """
     collected = set(cycle.views)
     return [
         job
         for key, job in cycle.jobs.items()
         if not cycle.judged[key].is_wholly_refused
-        and (key in collected or job.depends_on & collected)
+        and (key in collected or job.depends_on & collected or cycle.savepoints)
     ]
 
 

@@ -8,8 +8,15 @@ from orphangc.core.model.types import AreaName, DirectoryLayout, Scope
 
 
 def _objection(_facts: AreaFacts, _place: FilePlace) -> str:
-    """R33: a savepoint belongs to no job directory, and any job may be writing it."""
-    return "a savepoint's folder belongs to no job directory, and any job may still write into it"
+    """R33: a savepoint belongs to no job directory, and any job may be writing it.
+
+    So no job's facts suffice: ``collect.decide.abandoned_savepoints`` asks all of them.
+    """
+    return (
+        "a savepoint's folder belongs to no job directory, and any job may still write into it:"
+        " its files go only below an extra root, without _metadata, while nothing stops any job and"
+        " no cluster shows a pending savepoint"
+    )
 
 
 SAVEPOINT_FOLDER = Area(
@@ -18,7 +25,7 @@ SAVEPOINT_FOLDER = Area(
     folders=(AreaFolder(Scope.SAVEPOINT),),
     written_by="TaskManagers and the JobManager",
     named_by="relative handles of its _metadata, and file handles of checkpoints that claimed it",
-    rule_running="",
-    rule_ended="",
+    rule_running="R33",
+    rule_ended="R33",
     objection=_objection,
 )

@@ -217,6 +217,7 @@ _KEYS: Mapping[StorageArea, list[str]] = {
     # the log of the changelog may be in a folder of its own, beside the job directories
     StorageArea.FILES: [*(f"{_JOB}/{folder}*" for folder in FOLDERS_OF_FILES), f"*/{_JOB}/dstl/*"],
     StorageArea.OWN_FILES: [f"{folder}*" for folder in FOLDERS_OF_FILES],
+    StorageArea.SAVEPOINTS: ["savepoint-*/*", "*/savepoint-*/*"],
     StorageArea.ROOTS: [f"{_JOB}/chk-*/_metadata"],
     StorageArea.OWN_ROOTS: ["chk-*/_metadata"],
     StorageArea.NONCES: [f"{_JOB}/nonce"],
@@ -236,6 +237,7 @@ _DENIED: Mapping[StorageArea, tuple[str, ...]] = {
     StorageArea.OWN_SHARED: ("*/", "*/*/*", _METADATA),
     StorageArea.FILES: ("*/", "*/*/*/*/*/*", _METADATA),
     StorageArea.OWN_FILES: ("*/", "*/*/*/*/*", _METADATA),
+    StorageArea.SAVEPOINTS: ("*/", _METADATA),
 }
 _DENIED_OF_ROOTS: Mapping[StorageArea, tuple[str, ...]] = {
     area: (

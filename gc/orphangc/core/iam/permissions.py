@@ -47,6 +47,7 @@ class StorageArea(StrEnum):
     OWN_SHARED = "shared files of the one job"
     FILES = "files of all areas of any job"
     OWN_FILES = "files of all areas of the one job"
+    SAVEPOINTS = "files of savepoints"
     ROOTS = "_metadata files of checkpoints of any job"
     OWN_ROOTS = "_metadata files of checkpoints of the one job"
     NONCES = "nonces of any job"
@@ -195,6 +196,7 @@ def _orphans(
         area = StorageArea.SHARED if is_flat else StorageArea.FILES
     if mode is RunMode.DELETE:
         yield StorageNeed(right=Right.DELETE, area=area, place=root, purpose=Purpose.ORPHANS)
+        yield from _savepoints(settings, root)
     if mode is RunMode.DELETE and settings.abort_uploads:
         for right, where in (
             (Right.LIST_UPLOADS, StorageArea.BELOW),
@@ -204,6 +206,20 @@ def _orphans(
     if may_undelete:
         right = Right.DELETE_VERSIONS
         yield StorageNeed(right=right, area=area, place=root, purpose=Purpose.UNDELETE)
+
+
+def _savepoints(settings: StorageRootSettings, root: Location) -> Iterator[StorageNeed]:
+    """Yield what takes savepoints that were never completed, below an extra root (R33)."""
+    if AreaName.SAVEPOINT not in settings.scope or root.scheme != "s3":
+        return
+    for place in map(canonical, settings.extra_roots):
+        if root.contains(place):
+            yield StorageNeed(
+                right=Right.DELETE,
+                area=StorageArea.SAVEPOINTS,
+                place=place,
+                purpose=Purpose.ORPHANS,
+            )
 
 
 def _expiry(

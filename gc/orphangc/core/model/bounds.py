@@ -28,6 +28,8 @@ class BoundName(StrEnum):
     """What was uploaded after the first registry snapshot may be missing from it (R16)."""
     OLDEST_ISSUED = "oldest_issued"
     """An unfinished checkpoint began to upload when its id was issued (R16)."""
+    CHECKPOINT_TIMEOUT = "checkpoint_timeout"
+    """A savepoint may be pending for as long as Flink waits for it (R33)."""
     INVENTORY = "inventory"
     """What was stored since an inventory was begun may be in it or not."""
 

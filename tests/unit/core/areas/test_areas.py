@@ -201,10 +201,10 @@ def test_a_job_that_no_cluster_shows_running_keeps_every_checkpoint_folder(state
     assert objection(AreaName.EXCLUSIVE, "chk-41", **facts) is not None
 
 
-def test_a_savepoints_folder_is_only_reported() -> None:
-    """R33 is not implemented: any job may be writing it."""
+def test_no_facts_of_one_job_suffice_for_a_savepoints_folder() -> None:
+    """R33: any job may be writing it, so all of them are asked, elsewhere."""
     assert objection(AreaName.SAVEPOINT) is not None
-    assert AREAS[AreaName.SAVEPOINT].rule_of(JobState.ENDED) == ""
+    assert AREAS[AreaName.SAVEPOINT].rule_of(JobState.ENDED) == "R33"
 
 
 def test_the_table_has_each_area_once_and_says_what_is_known_of_it() -> None:

@@ -132,6 +132,19 @@ def test_versions_may_be_touched_only_to_undelete() -> None:
     assert not may_list(undoing, "", "ListBucketVersions")
 
 
+def test_files_of_savepoints_may_be_deleted_only_below_an_extra_root_in_the_storage_root() -> None:
+    """R33: never a ``_metadata``, nor with a scope that lacks the area."""
+    below, beside = f"s3://bucket/{BELOW}savepoints", "s3://bucket/elsewhere"
+    name = "savepoint-aaaaaa-0123456789ab"
+    document = policy(scope=tuple(AreaName), extra_roots=(below, beside))
+    assert may(document, "DeleteObject", f"{BELOW}savepoints/{name}/{UUID}")
+    assert not may(document, "DeleteObject", f"{BELOW}savepoints/{name}/_metadata")
+    assert not may(document, "DeleteObject", f"{BELOW}savepoints/other/{UUID}")
+    assert not may(document, "DeleteObject", f"elsewhere/{name}/{UUID}")
+    flat = policy(extra_roots=(below,))
+    assert not may(flat, "DeleteObject", f"{BELOW}savepoints/{name}/{UUID}")
+
+
 def test_uploads_may_be_aborted_only_where_it_is_asked_for() -> None:
     """And then those of files, and of a checkpoint's ``_metadata``, which stays undeletable."""
     scope = tuple(AreaName)
