@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from support.budget import BUDGETS, LIVE
@@ -82,16 +83,27 @@ def _modules(name: str, top: Path) -> Iterator[ast.Module]:
     """Yield the modules of a folder, and each ``conftest.py`` that marks its tests from above."""
     files = sorted((top / name).rglob("*.py"))
     files += [top / above / "conftest.py" for above in Path(name).parents if above.name]
-    yield from (ast.parse(each.read_text()) for each in files if each.is_file())
+    yield from (_parsed(each.read_text()) for each in files if each.is_file())
 
 
+@cache
+def _parsed(code: str) -> ast.Module:
+    return ast.parse(code)
+
+
+@cache
 def marks(node: ast.AST) -> set[str]:
     """Return the names of pytest's marks in some code; text about marks has none."""
     return {
         each.attr
         for each in ast.walk(node)
-        if isinstance(each, ast.Attribute) and ast.unparse(each.value).endswith("mark")
+        if isinstance(each, ast.Attribute) and _is_named_mark(each.value)
     }
+
+
+def _is_named_mark(node: ast.expr) -> bool:
+    name = getattr(node, "id", None) or getattr(node, "attr", "")
+    return isinstance(name, str) and name.endswith("mark")
 
 
 def _of_all_tests(module: ast.Module) -> set[str]:
@@ -110,7 +122,7 @@ def starts(name: str, top: Path = TESTS) -> list[str]:
 
 def classes(name: str, top: Path = TESTS) -> list[str]:
     """Return the classes that tests of a folder have; nothing if it has no tests."""
-    tests = [ast.parse(each.read_text()) for each in (top / name).rglob("test_*.py")]
+    tests = [_parsed(each.read_text()) for each in (top / name).rglob("test_*.py")]
     if not tests:
         return []
     found = set().union(*map(marks, _modules(name, top)))
