@@ -44,18 +44,19 @@ def crashed_everywhere(mode: str, folder: Path, stride: int = 1) -> dict:
     return found
 
 
-@pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.ci)])
 def test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next(
     tmp_path, stride: int
 ) -> None:
     """Nothing referenced is lost, each deletion is in the journal, the lock is taken over at once.
 
-    The crashes also hit between two deletions: none, some, and all of the orphans were left.
+    Before every step, the crashes also hit between two deletions; before one in seven, at least
+    ahead of the first and behind the last.
     """
     found = crashed_everywhere("delete", tmp_path, stride)
     assert found["steps"] > 30
     left = {end["left"] for end in found["ends"]}
-    assert left == {0, 1, 2, 3, 4} if stride == 1 else {0, 4} < left
+    assert left == {0, 1, 2, 3, 4} if stride == 1 else {0, 4} <= left
     assert {end["runs"] for end in found["ends"]} == {1}
 
 

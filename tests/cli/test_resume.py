@@ -16,7 +16,7 @@ from bench.synth.running import Synth, synth_server
 from cli.helpers import Ran, run_process
 from support import speed
 
-KEYS = 150_000
+KEYS = 90_000
 PAGES = KEYS // 1000
 
 
