@@ -13,7 +13,7 @@ from cli.helpers import DAY, metadata, run, run_process, write
 from unit.app.render.html_pages import parse
 from unit.flink.metadata import by_hand as hand
 from unit.flink.metadata.by_hand import i4
-from unit.flink.metadata.golden_files import GoldenFile, golden, golden_files
+from unit.flink.metadata.golden_files import GoldenFile, every_golden_file, golden
 from unit.flink.state import header_writer as write_state
 
 JOB = "4ae4a2986a0e1a49b0f165b58085d4b3"
@@ -46,7 +46,7 @@ def comparable(value: Any, *, directory: str, ordered: bool) -> Any:
     return value
 
 
-@pytest.mark.parametrize("file", golden_files(), ids=lambda file: file.name)
+@every_golden_file
 def test_a_golden_file_is_shown_as_flink_reads_it(file: GoldenFile) -> None:
     """Every field that Flink's getters gave, of every release."""
     (document,) = documents(file.folder)

@@ -8,14 +8,13 @@ import tarfile
 from functools import cache
 from typing import Any
 
-import pytest
-
-from flink_fixtures.unpacked import ARCHIVE, NAMES
+from flink_fixtures.unpacked import ARCHIVE, BY_RELEASE, NAMES
 from orphangc.collect.checkpoints.read_contents import contents_of
 from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.state.contents import OperatorContents
 from orphangc.flink.state.expected_sizes import expected_files
 from orphangc.flink.values.metadata_values import Metadata
+from support.grouped import for_each
 
 TIMERS = {
     "_timer_state/processing_user-timers": "timers",
@@ -89,7 +88,7 @@ class Tree:
         return None if data is None else data[start : start + size]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", BY_RELEASE)
 def test_states_are_those_that_flink_reads(name) -> None:
     """Operator states to the last offset; keyed ones wherever their files are there."""
     tree = Tree(name)

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from flink_fixtures.unpacked import ARCHIVE, NAMES, Storage
+from flink_fixtures.unpacked import ARCHIVE, BY_RELEASE, NAMES, Storage
 from orphangc.collect.checkpoints.read_contents import contents_of
 from orphangc.flink.compatibility.comparison import DeclarationComparison, FindingKind
 from orphangc.flink.compatibility.declarations import Declarations, OperatorDeclaration
@@ -26,6 +26,7 @@ from orphangc.flink.operator_ids import operator_id
 from orphangc.flink.state.contents import CheckpointContents
 from orphangc.flink.state.referenced_files import directories_of, files_of
 from orphangc.flink.values.metadata_values import Metadata
+from support.grouped import for_each
 
 UIDS = ("numbers", "rules-throttle", "counter", "throttle", "rules", "sink", "buffer", "enrich")
 
@@ -100,7 +101,7 @@ def _less_of(
         yield (FindingKind.COORDINATOR_STATE, None), each.model_copy(update={"coordinator": False})
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", BY_RELEASE)
 def test_exactly_what_is_not_declared_is_unclaimed(name: str) -> None:
     """Nothing of what ``declare`` wrote; of anything less, just that; and it can be left out."""
     for each in stored(name):

@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 from cli.helpers import Ran, contents, run, run_process
 from flink_fixtures.unpacked import NAMES, Storage, unpack
+from support.grouped import for_each, grouped
 from support.rest_server import RestServer, as_json, saved, saved_routes
 
 STYLES = ("tree", "checkpoints")
@@ -24,10 +26,24 @@ IN_SHORT = 10
 """With README's command ROOT is the tree of one storage in so many, elsewhere the checkpoints."""
 
 
-def _styled(name: str, style: str, number: int) -> Any:
-    """Return a storage and a style as a parameter, in its class."""
-    is_larger = style == "tree" and number % IN_SHORT != 0
-    return pytest.param(f"{name}-{style}", marks=[pytest.mark.ci] if is_larger else [])
+_LARGER = "larger"
+
+
+def _group(named: tuple[str, str]) -> str:
+    """Return the group of a storage and a style: of one release, one style and one class."""
+    name, style = named
+    is_larger = style == "tree" and NAMES.index(name) % IN_SHORT != 0
+    return f"{name.partition('/')[0]}-{style}" + (f"-{_LARGER}" if is_larger else "")
+
+
+_GROUPS = grouped(product(NAMES, STYLES), by=_group)
+for_each_plan = for_each(
+    "named",
+    _GROUPS,
+    shown="-".join,
+    marks={group: [pytest.mark.ci] for group in _GROUPS if group.endswith(_LARGER)},
+)
+"""Gives a test each storage with each style, of which ``archive`` has the plan."""
 
 
 NO_MARGINS = (
@@ -131,26 +147,22 @@ def archive() -> Iterator[Archive]:
         yield Archive(Path(name))
 
 
-@pytest.fixture(
-    params=[_styled(name, style, n) for n, name in enumerate(NAMES) for style in STYLES]
-)
-def result(request, archive) -> Result:
-    name, _, style = request.param.rpartition("-")
-    return archive.result(name, style)
-
-
 def test_all_storages_are_here() -> None:
     """None was lost on the way into the repository."""
     assert len(NAMES) == 119
 
 
-def test_nothing_that_flink_needs_is_planned_for_removal(result) -> None:
+@for_each_plan
+def test_nothing_that_flink_needs_is_planned_for_removal(named, archive) -> None:
     """Referenced, pending, and misresolved files alike."""
+    result = archive.result(*named)
     assert not result.removals & result.storage.untouchable()
 
 
-def test_only_orphans_are_planned_for_removal(result) -> None:
+@for_each_plan
+def test_only_orphans_are_planned_for_removal(named, archive) -> None:
     """Or what Flink removed itself some seconds later; files of Flink's areas, nothing else."""
+    result = archive.result(*named)
     assert result.removals <= result.storage.removable()
     for path in result.removals:
         place, job_id, area, *inner, name = path.split("/")
@@ -195,14 +207,18 @@ def area_of(path: str) -> str:
     return "exclusive" if area.startswith("chk-") else area
 
 
-def test_every_collectable_orphan_is_found(result) -> None:
+@for_each_plan
+def test_every_collectable_orphan_is_found(named, archive) -> None:
     """All of them: 95 % was the aim."""
+    result = archive.result(*named)
     below = {path for path in result.storage.collectable() if path.startswith(result.prefix)}
     assert not below - result.removals
 
 
-def test_every_object_has_one_verdict(result) -> None:
+@for_each_plan
+def test_every_object_has_one_verdict(named, archive) -> None:
     """The rows are the listing, and the tallies add up to it in objects and bytes."""
+    result = archive.result(*named)
     root = result.storage.tree if result.style == "tree" else result.storage.tree / "checkpoints"
     sizes = {
         result.prefix + str(path.relative_to(root)): path.stat().st_size
@@ -224,18 +240,22 @@ def test_every_object_has_one_verdict(result) -> None:
     assert tallies == {kind: (objects[kind], size[kind]) for kind in objects}
 
 
-def test_missing_files_are_those_that_flink_does_not_find(result) -> None:
+@for_each_plan
+def test_missing_files_are_those_that_flink_does_not_find(named, archive) -> None:
     """Named by a checkpoint of the job's own directory, below ROOT, and not there.
 
     A savepoint belongs to no job directory, so what a claimed savepoint lacks stands with no
     job; and a job's missing log files lie outside ROOT if only the checkpoints are ROOT.
     """
+    result = archive.result(*named)
     shown = {result.prefix + key for job in result.plan["jobs"] for key in job["missing"]}
     assert shown == result.storage.missing(result.prefix)
 
 
-def test_every_checkpoint_that_flink_reads_is_a_root(result) -> None:
+@for_each_plan
+def test_every_checkpoint_that_flink_reads_is_a_root(named, archive) -> None:
     """All of them, with the same ids, wherever ROOT begins."""
+    result = archive.result(*named)
     tree = str(result.storage.tree) + "/"
     read = {
         (each["uri"].removeprefix(tree), each["checkpoint_id"]) for each in result.plan["roots"]
@@ -244,11 +264,13 @@ def test_every_checkpoint_that_flink_reads_is_a_root(result) -> None:
     assert read == {(each["dir"], each["checkpoint_id"]) for each in truth}
 
 
-def test_a_job_is_self_sustained_exactly_if_flink_reads_no_file_of_others(result) -> None:
+@for_each_plan
+def test_a_job_is_self_sustained_exactly_if_flink_reads_no_file_of_others(named, archive) -> None:
     """By path, and where Flink wrote a wrong path by base name; what is void is never a yes.
 
     A changelog leaves nothing unknown about the files of others.
     """
+    result = archive.result(*named)
     is_changelog = "changelog" in result.storage.name
     for job in result.plan["jobs"]:
         needs = result.storage.needs_others(job["job_id"])
@@ -266,8 +288,10 @@ def test_a_job_is_self_sustained_exactly_if_flink_reads_no_file_of_others(result
         assert named == result.storage.names_of_others(job["job_id"])
 
 
-def test_a_plan_is_refused_as_a_whole_only_if_every_job_is(result) -> None:
+@for_each_plan
+def test_a_plan_is_refused_as_a_whole_only_if_every_job_is(named, archive) -> None:
     """Exit code 4 says so."""
+    result = archive.result(*named)
     are_refused = [job["refused"] is not None for job in result.plan["jobs"]]
     assert (result.code == 4) == all(are_refused)
 

@@ -13,10 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from support.grouped import grouped
+
 ARCHIVE = Path(__file__).parents[1] / "fixtures"
 NAMES = sorted(
     path.parent.relative_to(ARCHIVE).as_posix() for path in ARCHIVE.glob("*/*/tree.tar.xz")
 )
+BY_RELEASE = grouped(NAMES, by=lambda name: name.partition("/")[0])
 
 _AGE_NS = 30 * 86_400 * 10**9
 _IN_PLACE = ("changelog", "merge", "forst-async")

@@ -34,6 +34,7 @@ from orphangc.core.times.instants import (
 )
 from orphangc.errors import OrphanGcError
 from properties.readers_of_times import READERS, spelled
+from support.grouped import for_each
 
 FIRST, LAST = (each.replace(tzinfo=UTC) for each in (datetime.min, datetime.max))
 PLAUSIBLE = range(4 * 10**15)
@@ -77,7 +78,7 @@ def check(name: str, us: int) -> None:
     assert found is not None or us not in PLAUSIBLE
 
 
-@pytest.mark.parametrize("us", EXTREME)
+@for_each("us", {"every extreme": EXTREME})
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_gives_an_instant_an_unknown_time_or_a_refusal(name: str, us: int) -> None:
     """Never a traceback, never another time than the one that is stored."""

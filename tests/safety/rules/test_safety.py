@@ -11,11 +11,14 @@ import pytest
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from safety.rules.rules import PAGE, RULES, TESTS, guards_of, page_with_table
+from support.grouped import for_each, grouped
 
 _TEST = re.compile(r"`((?:[a-z_]+/)+test_\w+\.py(?:::\w+)?)`")
 _BEFORE, _, _FROM_HERE = PAGE.read_text().partition("### Where the controls run")
 _CONTROLS, _, _AFTER = _FROM_HERE.partition("\n## ")
-PROMISED = _TEST.findall(_BEFORE + _AFTER)
+BY_FOLDER = grouped(
+    sorted(set(_TEST.findall(_BEFORE + _AFTER))), by=lambda named: named.partition("/")[0]
+)
 CONTROLS = re.findall(r"^\| (.+?) \| `(.+?)` \| (\w+) \|$", _CONTROLS, re.MULTILINE)
 """Proof, control and class of each row."""
 
@@ -37,7 +40,7 @@ def test_every_guard_and_condition_belongs_to_a_rule() -> None:
     assert named == {str(each) for each in (*GUARDS, *CONDITIONS)}
 
 
-@pytest.mark.parametrize("named", sorted(set(PROMISED)))
+@for_each("named", BY_FOLDER)
 def test_every_test_that_the_page_names_is_there(named: str) -> None:
     """A sentence without its test is a wish."""
     file, _, function = named.partition("::")
@@ -79,7 +82,7 @@ def _whole(decorator: str) -> str:
     return "" if ".parametrize(" in decorator else decorator
 
 
-@pytest.mark.parametrize("named", sorted(set(PROMISED)))
+@for_each("named", BY_FOLDER)
 def test_readmes_command_exercises_what_the_page_names(named: str) -> None:
     """A promise whose test runs later only is none for whoever changes the code."""
     file, _, function = named.partition("::")

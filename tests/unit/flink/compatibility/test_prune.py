@@ -28,7 +28,7 @@ from orphangc.flink.values.handles import (
     StateMode,
 )
 from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
-from unit.flink.metadata.golden_files import GoldenFile, golden, golden_files
+from unit.flink.metadata.golden_files import GoldenFile, every_golden_file, golden
 
 HERE = "s3a://bucket/sp-1"
 ID = "00000000000000010000000000000002"
@@ -76,7 +76,7 @@ MERGED = MergedOperatorHandle(
 )
 
 
-@pytest.mark.parametrize("file", golden_files(), ids=lambda file: file.name)
+@every_golden_file
 def test_with_nothing_unclaimed_only_relative_handles_change(file: GoldenFile) -> None:
     """They become absolute, with the same sizes; every other byte of every release stays."""
     original = read_metadata(file.data)
@@ -89,7 +89,7 @@ def test_with_nothing_unclaimed_only_relative_handles_change(file: GoldenFile) -
         assert data == file.data
 
 
-@pytest.mark.parametrize("file", golden_files(), ids=lambda file: file.name)
+@every_golden_file
 def test_without_an_operator_the_others_stay_as_they_are(file: GoldenFile) -> None:
     """And what the file refers to is a part of what it referred to."""
     original = read_metadata(file.data)

@@ -11,7 +11,7 @@ from orphangc.flink.metadata.reader import read_metadata
 from orphangc.flink.metadata.references import read_references
 from orphangc.flink.state.referenced_files import absolute_path
 from unit.flink.metadata import by_hand as hand
-from unit.flink.metadata.golden_files import golden, golden_files
+from unit.flink.metadata.golden_files import every_golden_file, golden
 
 HERE = "s3://b/ck/job/chk-7"
 
@@ -20,7 +20,7 @@ def document(data: bytes, directory: str = HERE) -> dict:
     return describe(read_metadata(data), directory=directory)
 
 
-@pytest.mark.parametrize("file", golden_files(), ids=lambda file: file.name)
+@every_golden_file
 def test_every_physical_file_stands_there_once(file) -> None:
     """Absolute, whatever it was referred to by."""
     found = document(file.data)
@@ -33,7 +33,7 @@ def test_every_physical_file_stands_there_once(file) -> None:
     assert found["directory"] == HERE
 
 
-@pytest.mark.parametrize("file", golden_files(), ids=lambda file: file.name)
+@every_golden_file
 def test_the_document_is_json(file) -> None:
     """Lone surrogates included, as escapes."""
     found = document(file.data)

@@ -8,6 +8,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from support.grouped import for_each, grouped
+
 ROOT = Path(__file__).parents[3] / "golden"
 
 
@@ -42,6 +44,14 @@ class GoldenFile:
 @cache
 def golden_files() -> tuple[GoldenFile, ...]:
     return tuple(GoldenFile(path.parent) for path in sorted(ROOT.rglob("_metadata")))
+
+
+every_golden_file = for_each(
+    "file",
+    grouped(golden_files(), by=lambda file: file.name.rpartition("/")[0]),
+    shown=lambda file: file.name,
+)
+"""Gives a test each golden file; its cases are the releases."""
 
 
 def golden(name: str) -> GoldenFile:

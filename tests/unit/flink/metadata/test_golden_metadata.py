@@ -19,7 +19,13 @@ from orphangc.flink.metadata.references import read_references
 from orphangc.flink.metadata.writer import write_metadata
 from orphangc.flink.values.metadata_values import LayoutVariant
 from unit.flink.metadata.both_passes import UUID, check_agreement, raw_uuid_set, refuse
-from unit.flink.metadata.golden_files import GoldenFile, golden, golden_files, handles_in
+from unit.flink.metadata.golden_files import (
+    GoldenFile,
+    every_golden_file,
+    golden,
+    golden_files,
+    handles_in,
+)
 
 EXHAUSTIVE = bool(os.environ.get("ORPHANGC_EXHAUSTIVE"))
 DIRECTORY = "s3://elsewhere/chk-1"
@@ -38,8 +44,6 @@ SMALL = (
     "2.3.0/unaligned-merged",
     "2.3.0/utf",
 )
-
-every_golden_file = pytest.mark.parametrize("file", golden_files(), ids=lambda file: file.name)
 
 
 def contractual(document: dict[str, Any]) -> dict[str, Any]:
