@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story, on_s3, s3_server
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.open import open_state_files
 from orphangc.app.runner.run_root import _ScheduledRun
+from orphangc.collect.expire import expired_copies
 from orphangc.collect.expire.quarantine import Quarantine
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.state.store import RootState
@@ -217,6 +219,34 @@ def test_what_is_restored_from_meanwhile_is_put_back_and_halts(chain, monkeypatc
 def crash(*_: object) -> None:
     """Stop the process where it is."""
     raise RuntimeError("crash")
+
+
+def copies(chain: Redeploys) -> int:
+    """Return how many copies of ``_metadata`` the state location holds."""
+    return len([*chain.bed.state.rglob("expired/*.metadata")])
+
+
+def test_copies_of_what_cannot_be_restored_go_in_time(chain, monkeypatch) -> None:
+    """The state location does not grow with every redeploy; what can come back still can."""
+    out = expire(chain)
+    expire(chain, *SHORT)
+    (lost,) = (chain.jobs[0].folder / "shared").glob(f"*{5:012x}")
+    lost.unlink()
+    expire(chain)
+    assert copies(chain) == 3, "for a month whatever became of the files"
+    monkeypatch.setattr(expired_copies, "KEPT_FOR", timedelta(0))
+    expire(chain)
+    assert copies(chain) == 2, "all files of these are stored"
+    ran = run("undelete", out)
+    assert (ran.code, ran.json["counts"]) == (3, {"restored": 2, "failed": 1})
+    assert "so is the copy" in ran.json["failed"][0]["error"]
+
+
+def test_a_copy_of_what_was_put_back_goes_in_time(chain, monkeypatch) -> None:
+    run("undelete", expire(chain))
+    monkeypatch.setattr(expired_copies, "KEPT_FOR", timedelta(0))
+    expire(chain)
+    assert (copies(chain), chain.names()) == (0, ALL)
 
 
 def test_max_deletes_is_a_limit(chain) -> None:

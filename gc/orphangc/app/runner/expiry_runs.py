@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import WiredRoot, opened, state_of
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
+from orphangc.collect.expire.expired_copies import forget_copies
 from orphangc.collect.expire.expiry_rows import expiry_plan, rows_of, stored_metadata
 from orphangc.collect.expire.quarantine import (
     Quarantine,
@@ -52,6 +54,7 @@ from orphangc.core.model.codes import Condition
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey, Outcome, StoredObject
 from orphangc.errors import ExitCode, OrphanGcError, RefusedError
+from orphangc.ports import Storage
 
 log = structlog.get_logger()
 
@@ -259,9 +262,21 @@ class HeldExpiry:
         )
         self.result.stopped_by = quarantine.carry_out(wanted)
         self.result.exit_code = _exit_code(self.result)
+        self._forget_copies(cycle.evidence.now)
         self.holding.state.finish_run(self.holding.run_id, self._outcome())
         self.holding.state.close_run(self.holding.run_id)
         log.info("expiry.finished", **self._outcome())
+
+    def _forget_copies(self, at: datetime) -> None:
+        """Remove copies that can restore nothing; where that fails, the next run tries again."""
+        try:
+            removed = forget_copies(
+                self.holding.state, at, partial(_has_lost_files, self.holding.settings)
+            )
+        except OrphanGcError as err:
+            log.warning("expiry.copies_left", reason=str(err))
+        else:
+            log.info("expiry.copies_removed", copies=removed)
 
     def _outcome(self) -> dict[str, Any]:
         return {
@@ -395,6 +410,10 @@ def _undo(
     """
     name = copy_name(state, record)
     data = state.files.read(name)
+    if data is None and record.released_at is not None:
+        raise RefusedError(
+            f"{record.uri}: its quarantine ended long ago, and files of it are gone; so is the copy"
+        )
     if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
         raise RefusedError(f"{state.files.location}/{name} is gone or damaged")
     keys = _stored_files(settings, record, data)
@@ -412,6 +431,37 @@ def _stored_files(
         RefusedError: One is gone: what is put back could not be restored.
 
     """
+    storage, keys = _named_keys(settings, record, data)
+    for key, found in _found(storage, keys):
+        if found is None:
+            raise RefusedError(f"{settings.root}/{key} is gone: it cannot be restored")
+    return keys
+
+
+def _has_lost_files(settings: StorageRootSettings, record: ExpiredCheckpoint, data: bytes) -> bool:
+    """Return whether some file of a checkpoint is gone for certain."""
+    storage, keys = _named_keys(settings, record, data)
+    return any(found is None for _, found in _found(storage, keys))
+
+
+def _found(
+    storage: Storage, keys: Sequence[ObjectKey]
+) -> Iterator[tuple[ObjectKey, StoredObject | None]]:
+    """Yield the facts of each object, asked for by the thousand."""
+    for start in range(0, len(keys), _HEADS_AT_ONCE):
+        some = keys[start : start + _HEADS_AT_ONCE]
+        yield from zip(some, storage.stat(some), strict=True)
+
+
+def _named_keys(
+    settings: StorageRootSettings, record: ExpiredCheckpoint, data: bytes
+) -> tuple[Storage, list[ObjectKey]]:
+    """Return the storage of a checkpoint, and the keys there that it names.
+
+    Raises:
+        RefusedError: Its ``_metadata`` cannot be read.
+
+    """
     storage = open_storage(record.base or settings.root)
     stored = StoredObject(key=ObjectKey(record.key), size=record.size, modified_at=record.stored_at)
     folder = record.key.rpartition("/")[0]
@@ -425,9 +475,4 @@ def _stored_files(
         if (below := storage.location.key_of(place)) is not None
         for name in names
     ]
-    for start in range(0, len(keys), _HEADS_AT_ONCE):
-        some = keys[start : start + _HEADS_AT_ONCE]
-        for key, found in zip(some, storage.stat(some), strict=True):
-            if found is None:
-                raise RefusedError(f"{settings.root}/{key} is gone: it cannot be restored")
-    return keys
+    return storage, keys
