@@ -67,6 +67,17 @@ def test_without_a_policy_it_reports_what_nothing_living_needs(chain) -> None:
     assert "No retention policy: nothing expires." in text
 
 
+def test_a_report_shows_the_picture_of_each_lineage(chain) -> None:
+    for command in ("lineage", "expire"):
+        page = chain.bed.folder / f"{command}.html"
+        ran = run(command, *chain.options, "--report", page)
+        assert ran.code == 0, ran.err
+        assert page.read_text().count('<svg class="lineage"') == 1
+        assert f"It continued {chain.jobs[2].id}" in page.read_text()
+    inside = run("lineage", *chain.options, "--report", chain.bed.root / "page.html")
+    assert inside.code == 2
+
+
 def test_a_plan_says_what_expire_could_free(chain) -> None:
     """In JSON, on a terminal, and in the reports; of the collection itself nothing changes."""
     page, summary = chain.bed.folder / "page.html", chain.bed.folder / "summary.md"

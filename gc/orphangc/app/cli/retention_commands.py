@@ -14,6 +14,11 @@ from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.errors import ExitCode
 
 _ROOT_HELP = "The storage root: holds the job directories."
+_Report = Annotated[
+    Path | None,
+    typer.Option(help="Write an HTML report, with a picture of each lineage, to this file."),
+]
+_Price = Annotated[float, typer.Option(help="Price of a GiB a month.", min=0)]
 _POLICY = (
     "keep_last",
     "keep_within",
@@ -46,6 +51,8 @@ def lineage(  # noqa: PLR0913 - one parameter an option
     alias: o.AliasOption = None,
     pin: o.Pin = None,
     state: o.State = None,
+    report: _Report = None,
+    price: _Price = LIST_PRICE,
     output: o.OutputOption = None,
 ) -> None:
     """Show which job continued which, and the bytes that only each of them holds."""
@@ -54,9 +61,10 @@ def lineage(  # noqa: PLR0913 - one parameter an option
     from orphangc.app.config.validate import settings_from
     from orphangc.app.runner.lineage_cycle import lineages_now
 
-    del values["output"]
-    report = lineages_now(settings_from(values))
-    show(output, report.model_dump(mode="json"), lambda: [*lineage_tables(report)])
+    for name in ("output", "report", "price"):
+        del values[name]
+    found = lineages_now(settings_from(values), report=report, price=price)
+    show(output, found.model_dump(mode="json"), lambda: [*lineage_tables(found)])
 
 
 @app.command(
@@ -102,7 +110,8 @@ def expire(  # noqa: PLR0913 - one parameter an option
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="New folder for a plan, for sweep.")] = None,
-    price: Annotated[float, typer.Option(help="Price of a GiB a month.", min=0)] = LIST_PRICE,
+    report: _Report = None,
+    price: _Price = LIST_PRICE,
     grace_period: o.GracePeriod = o.default_of("grace_period"),
     quarantine_period: o.QuarantinePeriod = o.default_of("quarantine_period"),
     clock_skew: o.ClockSkew = o.default_of("clock_skew"),
@@ -136,9 +145,9 @@ def expire(  # noqa: PLR0913 - one parameter an option
     from orphangc.app.runner.expiry_runs import make_expiry
 
     policy = policy_from({name: values.pop(name) for name in _POLICY})
-    for name in ("out", "price", "output"):
+    for name in ("out", "report", "price", "output"):
         del values[name]
-    plan = make_expiry(settings_from(values), policy, out)
+    plan = make_expiry(settings_from(values), policy, out, report=report, price=price)
     show(output, plan.model_dump(mode="json"), lambda: [*expiry_tables(plan, price)])
     if plan.are_all_refused:
         raise typer.Exit(ExitCode.REFUSED)

@@ -19,7 +19,13 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.paths import check_outside
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.runner.lineage_cycle import LineageCycle, lineage_cycle
+from orphangc.app.render.retention.unneeded_text import LIST_PRICE
+from orphangc.app.runner.lineage_cycle import (
+    LineageCycle,
+    check_report,
+    lineage_cycle,
+    write_report,
+)
 from orphangc.app.runner.locking import Holding, held_lock
 from orphangc.app.telemetry.audit_log import Audited
 from orphangc.app.wiring.clock import now
@@ -63,17 +69,30 @@ _NOT_REMEMBERED = "the state location does not remember what this cycle saw; not
 
 
 def make_expiry(
-    settings: StorageRootSettings, policy: RetentionPolicy | None, out: Path | None
+    settings: StorageRootSettings,
+    policy: RetentionPolicy | None,
+    out: Path | None,
+    *,
+    report: Path | None = None,
+    price: float = LIST_PRICE,
 ) -> Plan:
     """Return a plan of ``expire``, written to a new folder; nothing else is changed.
 
     Its cycle is remembered, as that of ``plan`` is.
+
+    Args:
+        settings: Settings of the storage root.
+        policy: The owner's policy; ``None`` without one.
+        out: New folder for the plan.
+        report: HTML file to write.
+        price: Price of a GiB a month in it.
 
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
 
     """
     check_outside(settings.root, [] if out is None else [out])
+    check_report(settings, report)
     directory = None if out is None else PlanDirectory(out)
     if directory is not None:
         directory.prepare()
@@ -87,6 +106,7 @@ def make_expiry(
             before=before,
             reader=CheckpointReader.of(settings),
         )
+    write_report(found.report, report, price)
     warnings = [new_state_warning(state)] if before.is_new else []
     plan = found.cycle.plan
     problem = not_kept(state, before, found.cycle.remembered)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 
+from orphangc.adapters.rows.plan_directory import check_writable
+from orphangc.app.config.paths import check_outside
 from orphangc.app.console.progress import shown_progress
+from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.app.wiring.compose import WiredRoot, opened, state_of
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.expire.reported_lineages import lineage_report
@@ -59,15 +63,49 @@ def lineage_cycle(
     return LineageCycle(cycle=cycle, report=report)
 
 
-def lineages_now(settings: StorageRootSettings) -> LineageReport:
+def lineages_now(
+    settings: StorageRootSettings, *, report: Path | None = None, price: float = LIST_PRICE
+) -> LineageReport:
     """Return the lineages of a storage root as they are now; nothing is changed or remembered.
+
+    Args:
+        settings: Settings of the storage root.
+        report: HTML file to write.
+        price: Price of a GiB a month in it.
 
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
 
     """
+    check_report(settings, report)
     state = state_of(settings)
     before = recalled(state)
     with shown_progress() as progress, opened(settings, progress, memory=before.memory) as root:
         reader = CheckpointReader.of(settings)
-        return lineage_cycle(root, None, state=state, before=before, reader=reader).report
+        found = lineage_cycle(root, None, state=state, before=before, reader=reader).report
+    write_report(found, report, price)
+    return found
+
+
+def check_report(settings: StorageRootSettings, report: Path | None) -> None:
+    """Make sure that a report can be written, before a cycle is made for it.
+
+    Raises:
+        SettingsError: It is in the storage root, or cannot be written.
+
+    """
+    if report is not None:
+        check_outside(settings.root, [report])
+        check_writable(report)
+
+
+def write_report(lineages: LineageReport, report: Path | None, price: float) -> None:
+    """Write lineages as an HTML file, if one is asked for."""
+    if report is None:
+        return
+    from orphangc.app.render.retention.lineage_html import (  # noqa: PLC0415 - needs Jinja2
+        render_lineages,
+    )
+
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text(render_lineages(lineages, price), encoding="utf-8")
