@@ -29,8 +29,10 @@ MODES: dict[str, tuple[ClaimMode, ...]] = {
     "2.3.0": ("NO_CLAIM", "CLAIM", "CLAIM", "NO_CLAIM"),
 }
 """How each redeploy restores; Flink 2 has no LEGACY."""
-RESCALED, PARALLELISM = 1, 3
-"""Redeploy that runs with another parallelism than the others, which have two."""
+RESCALED, PARALLELISM = 3, 3
+"""Redeploy that runs with another parallelism than the others, which have two. Not one that claims:
+it writes its whole state anew, so nothing shows that it claimed, and the checkpoint that Flink
+deletes then stops all until a person acknowledges it (``checkpoint_not_found``)."""
 FORGETS = {"jobstore.expiration-time": str(round(speed.scaled(3)))}
 """Seconds after which Flink forgets a job that is over, an hour elsewhere: what it shows until then
 as completed and not discarded blocks the deletion of files once it is gone."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.memory.job_lives import (
     ALL_ENDS,
     fitting,
@@ -109,6 +110,9 @@ class Explanations:
         for each in all_seen:
             for used in {*each.names} - {each.uri}:
                 users.setdefault(used, set()).add(each.uri)
+        for edge in (*memory.lineage.continuations, *sighting.lineage.continuations):
+            if edge.source is ContinuationSource.REFERENCE:
+                users.setdefault(edge.older, set()).add(edge.newer)
         resolved = (each for each in memory.directories if each.resolved_at is not None)
         found = frozenset(each.uri for each in (*sighting.directories, *resolved))
         return cls(

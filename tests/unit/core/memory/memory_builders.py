@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from orphangc.core.lineage.continuation import LineageMemory
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.compare_cycles import compared
 from orphangc.core.memory.lost_facts import LostFact
@@ -94,6 +95,7 @@ def seen(
     devices: dict[str, str] | None = None,
     stops: dict[str, StoppingSavepoint] | None = None,
     discarded: dict[str, datetime] | None = None,
+    lineage: LineageMemory | None = None,
 ) -> Sighting:
     """Return what a cycle of one day sees; the storage root is always searched."""
     found = [each for each in directories if each.place not in hidden]
@@ -133,6 +135,7 @@ def seen(
         declared_ended=frozenset(ended),
         stops=stops or {},
         discarded=discarded or {},
+        lineage=lineage or LineageMemory(),
     )
 
 
