@@ -54,3 +54,51 @@ namespaces: {{ $namespaces | uniq | sortAlpha | toJson }}
 {{- define "orphangc.schedule" -}}
 {{- (include "orphangc.config" . | fromYaml).schedule | default "17 */6 * * *" -}}
 {{- end -}}
+
+{{/* The port of an address, as text: its own, else that of its scheme, else none. */}}
+{{- define "orphangc.portOf" -}}
+{{- $host := regexReplaceAll "^[a-z][a-z0-9+.-]*://" . "" | splitList "/" | first -}}
+{{- $port := regexFind ":[0-9]+$" $host | trimPrefix ":" -}}
+{{- if $port }}{{ $port }}
+{{- else if hasPrefix "https://" . }}443
+{{- else if hasPrefix "http://" . }}80
+{{- end -}}
+{{- end -}}
+
+{{/* The ports of everything that the configuration names, as a YAML list below `ports`. */}}
+{{- define "orphangc.configuredPorts" -}}
+{{- $config := include "orphangc.config" . | fromYaml -}}
+{{- $addresses := list (dig "metrics" "pushgateway" "" $config) (dig "discovery" "rest" "" $config) -}}
+{{- $addresses = concat $addresses (dig "discovery" "flink_rest" list $config) -}}
+{{- $ports := list -}}
+{{- if eq (dig "discovery" "rest" "" $config) "ingress" }}{{ $ports = list "80" "443" }}{{ end -}}
+{{- range $config.storage_roots -}}
+{{- $addresses = concat $addresses (.flink_rest | default list) -}}
+{{- range .zookeeper_ha -}}
+{{- range splitList "," (splitList "/" . | first) -}}
+{{- $ports = append $ports (include "orphangc.portOf" . | default "2181") -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range .Values.extraEnv -}}
+{{- if has .name (list "AWS_ENDPOINT_URL" "AWS_ENDPOINT_URL_S3") -}}
+{{- $addresses = append $addresses (tpl (.value | default "") $) -}}
+{{- end -}}
+{{- end -}}
+{{- range $addresses }}{{ $ports = append $ports (include "orphangc.portOf" .) }}{{ end -}}
+{{- $numbers := list -}}
+{{- range $ports | compact | uniq }}{{ $numbers = append $numbers (int .) }}{{ end -}}
+ports: {{ toJson $numbers }}
+{{- end -}}
+
+{{/* All ports that pods may reach, as a YAML list below `ports`. */}}
+{{- define "orphangc.egressPorts" -}}
+{{- $ports := concat .Values.networkPolicy.egressPorts (include "orphangc.configuredPorts" . | fromYaml).ports -}}
+{{- $discovered := (include "orphangc.discoveredNamespaces" . | fromYaml).namespaces -}}
+{{- if or $discovered (include "orphangc.discoversAll" .) -}}
+{{- $ports = concat $ports .Values.networkPolicy.discoveredPorts -}}
+{{- end -}}
+{{- $numbers := list -}}
+{{- range $ports }}{{ $numbers = append $numbers (int .) }}{{ end -}}
+ports: {{ $numbers | uniq | toJson }}
+{{- end -}}
