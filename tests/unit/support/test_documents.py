@@ -18,7 +18,7 @@ TOP = Path(__file__).parents[3]
 README = (TOP / "README.md").read_text()
 OURS = [TOP / "README.md", *sorted((TOP / "gc").glob("*.md")), *sorted(TOP.glob("gc/*/*.md"))]
 
-_OTHERS = {"--allow-non-restored-state", "--noconftest"}
+_OTHERS = {"--allow-non-restored-state", "--noconftest", "--set"}
 """Options of other programs that the documents name."""
 
 
