@@ -123,6 +123,24 @@ def test_a_policy_lets_go_what_the_running_job_superseded(chain) -> None:
     assert verdicts(four)["2/5"] == ("keep", "keep_last")
 
 
+def test_the_owner_can_say_what_no_source_shows(chain) -> None:
+    """After the loss of the memory: whose word counts only if it can be true."""
+    for file in (*chain.bed.state.rglob("world/*"), *chain.bed.state.rglob("remembers.json")):
+        file.unlink()
+    first, second, third = (job.id for job in chain.jobs[:3])
+    known = ("--continued", f"{second}={first}", "--continued", f"{third}={second}")
+    kept = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, *known))
+    assert kept["0/6"] == ("expire", "superseded")
+    against_time = ("--continued", f"{first}={second}")
+    kept = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, *against_time))
+    assert kept["1/6"] == ("keep", "no_successor")
+    ran = chain.expire("--continued", f"{first}=orders")
+    assert (ran.code, ran.complaints) == (
+        2,
+        ["orphangc: continued: 'orders' is no job id of 32 lower-case hex digits"],
+    )
+
+
 def test_an_edge_that_is_known_from_the_memory_alone_counts(chain) -> None:
     """Without the memory, the oldest jobs are lineages of their own, and keep all they have."""
     for file in chain.bed.state.rglob("world/*"):

@@ -27,6 +27,7 @@ _POLICY = (
     "keep_monthly",
     "ended_for",
     "dead",
+    "continued",
     "savepoints",
 )
 
@@ -99,6 +100,15 @@ def expire(  # noqa: PLR0913 - one parameter an option
             "--dead",
             help="Lineage that is given up, by a resource or a job id of it: even its last"
             " checkpoint may go; repeatable.",
+        ),
+    ] = None,
+    continued: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--continued",
+            metavar="NEWER=OLDER",
+            help="Job ids: the newer job continued the older one, and no source shows it;"
+            " repeatable.",
         ),
     ] = None,
     savepoints: Annotated[

@@ -23,6 +23,7 @@ from orphangc.core.lineage.lineage_graph import (
     LineageCheckpoint,
     LineageJob,
     lineages_of,
+    stated_continuations,
 )
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.memory.job_lives import is_flink_rest
@@ -50,6 +51,7 @@ def cycle_lineages(
     cycle: Cycle,
     settings: StorageRootSettings,
     *,
+    policy: RetentionPolicy | None = None,
     savepoints: SavepointFolders = NO_SAVEPOINTS,
     asks_usage: bool = True,
 ) -> CycleLineages:
@@ -58,6 +60,7 @@ def cycle_lineages(
     Args:
         cycle: The cycle.
         settings: Settings of the storage root.
+        policy: The owner's policy, for what it states.
         savepoints: What is known of the folders of savepoints.
         asks_usage: Whether it is asked if living jobs need foreign files, which a policy must know
             and which may list single folders.
@@ -94,6 +97,9 @@ def cycle_lineages(
         *remembered.lineage.continuations,
         *resource_continuations(remembered.lineage.resource_jobs, directories),
     ]
+    if policy is not None:
+        unlike = {job.job_id: job for job in jobs if job.job_id in directories}
+        edges += stated_continuations(policy.continued, unlike, cycle.evidence.now)
     return CycleLineages(
         lineages=lineages_of(jobs, checkpoints, edges),
         by_folder={str(each.folder): each for each in cycle.mark.checkpoints},

@@ -67,7 +67,7 @@ def lineage_report(
     if policy is not None:
         searched = [each.location for each in (environment.storage, *environment.extra)]
         savepoints = savepoint_folders(cycle, policy, environment.open_storage, searched)
-    known = cycle_lineages(cycle, settings, savepoints=savepoints)
+    known = cycle_lineages(cycle, settings, policy=policy, savepoints=savepoints)
     fates = fates_of(known.lineages, retention_facts(cycle, settings, policy))
     weighed = _weighed(known, fates, environment.engine, environment.progress)
     beside = [_beside(fate, cycle.mark.owners.base, savepoints) for fate in fates]

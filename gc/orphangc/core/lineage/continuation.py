@@ -33,6 +33,8 @@ class ContinuationSource(StrEnum):
     """One Kubernetes resource ran first the older job, then the newer one."""
     SAVEPOINT_NAME = "savepoint_name"
     """Flink names a savepoint's folder after the job that it was taken of."""
+    STATEMENT = "statement"
+    """The owner states it, in the retention policy."""
 
 
 class Continuation(FrozenPart):

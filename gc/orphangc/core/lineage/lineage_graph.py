@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from orphangc.core.lineage.continuation import Continuation
+from orphangc.core.lineage.continuation import Continuation, ContinuationSource
 from orphangc.core.model.types import JobState
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -180,6 +180,31 @@ def lineages_of(
         for top in {**jobs_of, **checkpoints_of}
     )
     return tuple(sorted(found, key=_oldest_first))
+
+
+def stated_continuations(
+    stated: Mapping[str, str], jobs: Mapping[str, LineageJob], at: datetime
+) -> Iterator[Continuation]:
+    """Yield the edges that the owner states; one that cannot be true counts for nothing.
+
+    Args:
+        stated: Job id of the older job, by that of the newer one.
+        jobs: Jobs by id, where one directory alone has it.
+        at: Time of the cycle.
+
+    """
+    for newer_id, older_id in stated.items():
+        newer, older = jobs.get(newer_id), jobs.get(older_id)
+        if newer is None or older is None:
+            continue
+        if (newer.first_life_at or _LONG_AGO) <= (older.first_life_at or _LONG_AGO):
+            continue
+        yield Continuation(
+            older=older.places[0],
+            newer=newer.places[0],
+            source=ContinuationSource.STATEMENT,
+            seen_at=at,
+        )
 
 
 _T = TypeVar("_T")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint
 from orphangc.core.model.settings import Duration, Place
+from orphangc.core.model.types import is_job_id
 from orphangc.core.times.instants import shifted
 
 _ENDED_FOR = timedelta(days=30)
@@ -31,6 +33,23 @@ class KeepRules(BaseModel):
     """Months of which the newest savepoint stays."""
 
 
+def _continued(value: object) -> object:
+    """Return a mapping of job ids, also from texts ``NEWER=OLDER``.
+
+    Raises:
+        ValueError: A text or a name is none of these.
+
+    """
+    if isinstance(value, list | tuple):
+        parts = [str(each).partition("=") for each in value]
+        value = {newer: older for newer, _, older in parts}
+    if isinstance(value, dict):
+        for each in (*value, *value.values()):
+            if not is_job_id(str(each)):
+                raise ValueError(f"{each!r} is no job id of 32 lower-case hex digits")
+    return value
+
+
 class RetentionPolicy(KeepRules):
     """Retention policy of one storage root; none is in force unless its owner writes one."""
 
@@ -41,6 +60,8 @@ class RetentionPolicy(KeepRules):
     dead: tuple[str, ...] = ()
     """Lineages, each by a Kubernetes resource or a job id of it, that are given up: even their
     last checkpoint may go."""
+    continued: Annotated[dict[str, str], BeforeValidator(_continued)] = Field(default_factory=dict)
+    """Job id of a job, and of the one that it continued, where no source shows it."""
     savepoints: tuple[Place, ...] = ()
     """Extra roots, or folders in one, whose savepoints may go with all of their files; each must be
     self-contained. Without any, savepoints only stand for older checkpoints."""
