@@ -8,10 +8,10 @@ from typing import Any
 
 from orphangc.adapters.kubernetes.namespace_listing import NamespaceListing
 from orphangc.core.cluster.kubernetes_json import KINDS
+from orphangc.core.discovery.sources.operator_specs import named_config_maps
 from orphangc.core.discovery.sources.plain_deployments import (
     is_job_manager,
     made_config_maps,
-    named_config_maps,
 )
 from orphangc.core.discovery.sources.read_resources import NamespaceDocuments
 from orphangc.errors import RegistryUnavailableError

@@ -270,10 +270,9 @@ def _asked(url: str, reading: Reading) -> ResourceFacts:
 
 def _with_confirmations(resource: ResourceFacts, settings: DiscoverySettings) -> ResourceFacts:
     """Return a resource without the parts that REST explains: all its jobs keep none in storage."""
-    left = tuple(each for each in resource.unclear if not each.is_until_asked)
-    if left == resource.unclear or not _keeps_all_in_memory(resource, settings):
-        return resource
-    return resource.model_copy(update={"unclear": left})
+    is_open = any(each.is_until_asked for each in resource.unclear)
+    is_confirmed = is_open and _keeps_all_in_memory(resource, settings)
+    return resource.confirmed_by_rest() if is_confirmed else resource
 
 
 def _keeps_all_in_memory(resource: ResourceFacts, settings: DiscoverySettings) -> bool:

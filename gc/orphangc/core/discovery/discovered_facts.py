@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 from orphangc.core.model.frozen_part import FrozenPart
@@ -138,6 +138,7 @@ class UnclearFact(FrozenPart):
             is enough: nothing runs that could write elsewhere.
         is_until_read: Whether its source could only not be read: once it can be, that explains it.
             Any other part blocks on after its correction, which does not say where files were.
+        source: What must be read for that; "" for the resource itself.
         is_until_asked: Whether its clusters explain it in each cycle in which all their jobs keep
             their checkpoints in memory.
         is_absence: Whether only the absence of a place is not understood, so that the statement
@@ -154,6 +155,7 @@ class UnclearFact(FrozenPart):
     is_everywhere: bool = False
     is_until_remembered: bool = False
     is_until_read: bool = False
+    source: str = ""
     is_until_asked: bool = False
     is_absence: bool = False
     is_present: bool = True
@@ -170,9 +172,10 @@ class UnclearFact(FrozenPart):
     def statement(self) -> str:
         """Return the statement of ``explained`` that explains this part and no other one.
 
-        Return "" if none can: what a source says that was not read may change.
+        Return "" if none can: what a source says that was not read may change, as long as a
+        resource names it.
         """
-        is_unread = self.is_until_read and not self.digest
+        is_unread = self.is_until_read and self.is_present and not self.digest
         return "" if is_unread else f"{self.origin.resource}#{self.code}"
 
 
@@ -183,6 +186,9 @@ def digest_of(value: object) -> str:
     text = json.dumps(value, sort_keys=True, default=str)
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
 
+
+REST_SOURCE = "REST"
+"""The service of a cluster, as a source that explains a part."""
 
 Fact = DirectoryFact | ClusterFact | HaFact | PinFact | JobFact | UnclearFact
 
@@ -200,6 +206,7 @@ class ResourceFacts(FrozenPart):
         jobs: Job ids that it names.
         unclear: Parts that cannot be understood.
         is_effective: Whether a configuration of its cluster was read, with the operator's defaults.
+        read: Sources that this cycle read.
         is_present: Whether it was seen in this cycle; otherwise an earlier one saw it.
 
     """
@@ -213,7 +220,13 @@ class ResourceFacts(FrozenPart):
     jobs: tuple[JobFact, ...] = ()
     unclear: tuple[UnclearFact, ...] = ()
     is_effective: bool = False
+    read: tuple[str, ...] = ()
     is_present: bool = True
+
+    def confirmed_by_rest(self) -> ResourceFacts:
+        """Return it without the parts that its cluster explained in this cycle."""
+        left = tuple(each for each in self.unclear if not each.is_until_asked)
+        return self.model_copy(update={"unclear": left, "read": (*self.read, REST_SOURCE)})
 
     def uses(self, use: DirectoryUse) -> tuple[DirectoryFact, ...]:
         """Return its directories of one use."""
@@ -227,7 +240,12 @@ class ResourceFacts(FrozenPart):
 
 
 def gathered_facts(
-    origin: Origin, facts: Iterator[Fact], *, uid: str = "", is_effective: bool = False
+    origin: Origin,
+    facts: Iterator[Fact],
+    *,
+    uid: str = "",
+    is_effective: bool = False,
+    read: Iterable[str] = (),
 ) -> ResourceFacts:
     """Return the facts of one resource, each once, in their order."""
     kinds: dict[type, list[Fact]] = {}
@@ -243,6 +261,7 @@ def gathered_facts(
         jobs=tuple(kinds.get(JobFact, ())),  # type: ignore[arg-type]
         unclear=tuple(kinds.get(UnclearFact, ())),  # type: ignore[arg-type]
         is_effective=is_effective,
+        read=tuple(read),
     )
 
 

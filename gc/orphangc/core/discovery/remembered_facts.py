@@ -102,10 +102,18 @@ def _united(now: ResourceFacts, before: ResourceFacts | None) -> ResourceFacts:
     """
     if before is None:
         return now
-    lasting = tuple(each for each in before.unclear if not each.is_until_read)
+    lasting = tuple(each for each in before.unclear if not _is_read(each, now))
     found = _merged(now, before.model_copy(update={"unclear": lasting}))
     unclear = tuple(each for each in found.unclear if not _is_remembered(each, found))
     return found.model_copy(update={"unclear": unclear})
+
+
+def _is_read(part: UnclearFact, now: ResourceFacts) -> bool:
+    """Return whether this cycle read what an earlier one could not.
+
+    A source that the resource names no more was never read.
+    """
+    return part.is_until_read and (not part.source or part.source in now.read)
 
 
 def _is_remembered(part: UnclearFact, resource: ResourceFacts) -> bool:
@@ -158,7 +166,7 @@ def memory_of(discovery: Discovery) -> DiscoveryMemory:
 
 def _remembered(resource: ResourceFacts, searched: Collection[str]) -> ResourceFacts | None:
     pins = tuple(each for each in resource.pins if not _is_searched(each, searched))
-    found = resource.model_copy(update={"pins": pins, "clusters": ()})
+    found = resource.model_copy(update={"pins": pins, "clusters": (), "read": ()})
     has_content = found.directories or found.ha or found.pins or found.jobs or found.unclear
     return found if has_content else None
 

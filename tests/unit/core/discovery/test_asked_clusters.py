@@ -131,8 +131,7 @@ def test_a_confirmation_lasts_as_long_as_it_is_repeated() -> None:
     """Another job may run under the same name next time."""
     shown = found(IN_MEMORY["application"])
     (resource,) = shown.resources
-    confirmed = resource.model_copy(update={"unclear": ()})
-    first = shown.model_copy(update={"resources": (confirmed,)})
+    first = shown.model_copy(update={"resources": (resource.confirmed_by_rest(),)})
     assert blocks_of(world_of_discovery(united(first, memory_of(shown)))) == ()
     assert blocks_of(world_of_discovery(united(shown, memory_of(first)))) == (ALL,)
 

@@ -674,6 +674,29 @@ def test_removing_resources_never_takes_anything_out_of_the_world(seen, data) ->
     assert {each.job_id for each in successions(less)} <= {e.job_id for e in successions(whole)}
 
 
+ALONE = [name for name, case in CASES.items() if len(case.documents) == 1]
+UNREAD = ("defaults are not known", "not readable", "names no checkpoint directory", "REST service")
+"""What reading the source later explains."""
+
+
+@given(first=st.sampled_from(ALONE), second=st.sampled_from(ALONE))
+@settings(max_examples=80)
+def test_a_resource_that_says_another_thing_later_takes_nothing_out(first, second) -> None:
+    """Whatever it says: every state, mode and mistake is followed by every other one."""
+    one, other = CASES[first], CASES[second]
+    (before,), (after,) = one.documents, other.documents
+    if before["kind"] != after["kind"]:
+        return
+    whole = world_of_discovery(shown_before := found([before], one.maps))
+    lasting = tuple(e for e in whole.unclear if not any(why in e.why for why in UNREAD))
+    changed_one = {**after, "metadata": before["metadata"]}
+    now = united(found([changed_one], {**one.maps, **other.maps}), memory_of(shown_before))
+    world = world_of_discovery(now)
+    searched = says(world)["searched"]
+    pins = tuple(each for each in whole.pins if each.rpartition("/")[0] not in searched)
+    assert keeps_as_much(world, whole.model_copy(update={"unclear": lasting, "pins": pins}))
+
+
 @given(seen=st.sets(st.integers(0, len(EVERYTHING) - 1), max_size=5), data=st.data())
 @settings(max_examples=30)
 def test_the_order_of_cycles_and_writers_changes_no_memory(seen, data) -> None:

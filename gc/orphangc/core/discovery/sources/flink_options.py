@@ -482,6 +482,8 @@ def _unread(name: str, value: Any) -> str | None:
     text = "" if value is None else _spelled(value)
     if any(each != each.strip() for each in name.split(".")):
         return "has spaces around its name: some releases read it without them"
+    if "$" in name and not name.startswith("$internal."):
+        return "has a variable in its name: what it is replaced by is not known"
     if not text:
         return None
     if _UNREAD.fullmatch(name) and not text.rpartition("/")[2].startswith(_MADE_FILE):

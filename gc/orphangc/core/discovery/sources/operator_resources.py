@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from orphangc.core.cluster.job_facts import NOT_ADDRESSABLE
 from orphangc.core.discovery.discovered_facts import (
+    REST_SOURCE,
     ClusterFact,
     DirectoryUse,
     Fact,
@@ -50,6 +51,7 @@ from orphangc.core.discovery.sources.operator_specs import (
     made_configurations,
     made_maps,
     options_of,
+    read_maps,
     resource_sources,
     runs,
     shown_state,
@@ -103,7 +105,13 @@ def resource_facts(resource: Resource, reading: Reading) -> ResourceFacts:
         facts.append(UnclearFact(why="it has no name", is_everywhere=True, origin=origin))
     made = list(made_configurations(resource))
     is_effective = bool(made) and all(isinstance(each, FoundOptions) for each in made)
-    found = gathered_facts(origin, iter(facts), uid=resource.uid, is_effective=is_effective)
+    found = gathered_facts(
+        origin,
+        iter(facts),
+        uid=resource.uid,
+        is_effective=is_effective,
+        read=read_maps(resource),
+    )
     unseen = _unseen_parts(found, resource, options)
     return found.model_copy(update={"unclear": (*found.unclear, *unseen)})
 
@@ -277,7 +285,8 @@ def _unseen_parts(
     missing = missing_directory(found, options)
     if missing is not None:
         is_unread = missing.is_until_read or not found.is_effective
-        update = {"is_until_remembered": not is_running, "is_until_read": is_unread}
+        is_enough = not is_running and not missing.is_until_asked
+        update = {"is_until_remembered": is_enough, "is_until_read": is_unread}
         yield missing.model_copy(update=update)
     if not found.is_effective:
         lifted = " it is read once that runs"
@@ -328,5 +337,6 @@ def missing_directory(found: ResourceFacts, options: Options) -> UnclearFact | N
         is_absence=True,
         is_until_read=in_memory or any(each.is_until_read for each in found.unclear),
         is_until_asked=in_memory,
+        source=REST_SOURCE if in_memory else "",
         origin=found.origin,
     )

@@ -33,6 +33,7 @@ SPEC_PATHS: Mapping[str, tuple[str, ...]] = {
 }
 _WANTED_STATES = frozenset({"running", "suspended"})
 _SPECS = ("lastReconciledSpec", "lastStableSpec")
+_REFERENCES = frozenset({"configMap", "configMapRef", "configMapKeyRef"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,3 +226,43 @@ def shown_state(resource: Resource) -> str:
     status = resource.document.get("status")
     shown = status.get("jobManagerDeploymentStatus") if isinstance(status, Mapping) else None
     return shown if isinstance(shown, str) else ""
+
+
+def read_maps(resource: Resource) -> tuple[str, ...]:
+    """Return the ConfigMaps that a resource names and that were read, as sources of facts."""
+    named = named_config_maps([resource.document])
+    return tuple(f"ConfigMap/{name}" for name in named if name in resource.maps)
+
+
+def named_config_maps(documents: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the ConfigMaps that pod templates of resources mount or refer to.
+
+    Those of the specs in the status count, too.
+    """
+    specs = [spec for each in documents for spec in (each.get("spec"), *_parsed(each))]
+    return list(dict.fromkeys(name for spec in specs for name in _names(spec)))
+
+
+def _parsed(document: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the specs in a status, those that can be understood."""
+    status = DocumentField(document.get("status"))
+    for around in ((), ("reconciliationStatus",)):
+        for name in _SPECS:
+            try:
+                yield status.child(*around, name).parsed().value
+            except UnclearFieldError:
+                continue
+
+
+def _names(value: Any) -> list[str]:
+    """Return every name below a reference to a ConfigMap, wherever it stands."""
+    if isinstance(value, list):
+        return [name for each in value for name in _names(each)]
+    if not isinstance(value, Mapping):
+        return []
+    own = [
+        each["name"]
+        for key, each in value.items()
+        if key in _REFERENCES and isinstance(each, Mapping) and isinstance(each.get("name"), str)
+    ]
+    return [*own, *(name for each in value.values() for name in _names(each))]

@@ -24,7 +24,12 @@ from orphangc.core.discovery.sources.flink_options import (
     first_of,
 )
 from orphangc.core.discovery.sources.operator_resources import missing_directory, source_facts
-from orphangc.core.discovery.sources.operator_specs import Resource, made_maps, options_of
+from orphangc.core.discovery.sources.operator_specs import (
+    Resource,
+    made_maps,
+    options_of,
+    read_maps,
+)
 from orphangc.core.discovery.sources.pod_templates import PROPERTIES, Found, PodPlace, pod_sources
 from orphangc.core.discovery.sources.strict_fields import DocumentField, UnclearFieldError, guarded
 
@@ -32,7 +37,6 @@ WORKLOADS = ("Deployment", "StatefulSet", "Job")
 """Kinds whose pods may be JobManagers: an application may run as a Job."""
 
 _NATIVE, _STANDALONE = "flink-native-kubernetes", "flink-standalone-kubernetes"
-_REFERENCES = frozenset({"configMap", "configMapRef", "configMapKeyRef"})
 _STARTING = frozenset({"standalone-job", "jobmanager.sh", "standalone-job.sh"})
 _TASK_MANAGERS = frozenset({"taskmanager", "taskmanager.sh", "kubernetes-taskmanager.sh"})
 _POD = ("spec", "template", "spec")
@@ -156,26 +160,6 @@ def made_config_maps(kind: str, documents: Iterable[Mapping[str, Any]]) -> list[
     return [name for each in found for name in made_maps(each)]
 
 
-def named_config_maps(documents: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the names of the ConfigMaps that pod templates of resources mount or refer to."""
-    found = [name for document in documents for name in _names(document.get("spec"))]
-    return list(dict.fromkeys(found))
-
-
-def _names(value: Any) -> list[str]:
-    """Return every name below a reference to a ConfigMap, wherever it stands."""
-    if isinstance(value, list):
-        return [name for each in value for name in _names(each)]
-    if not isinstance(value, Mapping):
-        return []
-    own = [
-        each["name"]
-        for key, each in value.items()
-        if key in _REFERENCES and isinstance(each, Mapping) and isinstance(each.get("name"), str)
-    ]
-    return [*own, *(name for each in value.values() for name in _names(each))]
-
-
 def workload_facts(resource: Resource, reading: Reading) -> ResourceFacts:
     """Return what a workload of a JobManager says."""
     origin = resource.origin
@@ -184,7 +168,7 @@ def workload_facts(resource: Resource, reading: Reading) -> ResourceFacts:
     reading = replace(reading, options=options)
     facts = [*source_facts(sources, origin, reading)]
     facts += guarded(origin, _services(resource, reading))
-    found = gathered_facts(origin, iter(facts), uid=resource.uid)
+    found = gathered_facts(origin, iter(facts), uid=resource.uid, read=read_maps(resource))
     missing = missing_directory(found, options)
     if missing is None:
         return found

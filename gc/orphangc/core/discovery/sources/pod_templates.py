@@ -265,7 +265,8 @@ def _config_map(reference: DocumentField, place: PodPlace) -> Mapping[str, str |
     name = reference.child("name").text()
     if name not in place.maps:
         why = f"is the ConfigMap {name}, which is not readable"
-        raise UnclearFieldError(reference.path, why, is_until_read=True)
+        source = f"ConfigMap/{name}"
+        raise UnclearFieldError(reference.path, why, is_until_read=True, source=source)
     return place.maps[name]
 
 
@@ -330,5 +331,5 @@ def text_of_file(name: str, text: str | None) -> Mapping[str, Any]:
 
     """
     if text is None:
-        raise UnclearFieldError(name, "is no text", is_until_read=True)
+        raise UnclearFieldError(name, "is no text")
     return options_of_file(name, text)

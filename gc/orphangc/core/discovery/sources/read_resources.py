@@ -171,12 +171,15 @@ def _of_session_job(
     """Return what a session job says; it inherits the options of its cluster."""
     cluster = session_cluster_of(resource)
     found = resource_facts(replace(resource, surrounding=sessions.get(cluster, {})), reading)
+    read = (*found.read, *(f"FlinkDeployment/{name}" for name in sessions))
+    found = found.model_copy(update={"read": read})
     if found.names_checkpoints or cluster in sessions:
         return found
     unclear = UnclearFact(
         why=f"runs in the session cluster {cluster or 'of no name'}, which is not seen",
         is_everywhere=True,
         is_until_read=True,
+        source=f"FlinkDeployment/{cluster}",
         origin=resource.origin.of("spec.deploymentName"),
     )
     return found.model_copy(update={"unclear": (*found.unclear, unclear)})

@@ -17,17 +17,25 @@ class UnclearFieldError(Exception):
         field: Path of the field.
         value: The value that is not understood.
         is_until_read: Whether what it names could only not be read.
+        source: What it names, if that could not be read.
 
     """
 
     def __init__(
-        self, field: str, why: str, *, value: object = None, is_until_read: bool = False
+        self,
+        field: str,
+        why: str,
+        *,
+        value: object = None,
+        is_until_read: bool = False,
+        source: str = "",
     ) -> None:
         """Keep the path and the value beside the reason."""
         super().__init__(why)
         self.field = field
         self.value = value
         self.is_until_read = is_until_read
+        self.source = source
 
     def fact(self, origin: Origin, *, hint: str, field: str = "") -> UnclearFact:
         """Return the error as a part of a resource that is not understood.
@@ -43,6 +51,7 @@ class UnclearFieldError(Exception):
             why=f"{where or 'the document'} {self}: {hint}",
             is_everywhere=True,
             is_until_read=self.is_until_read,
+            source=self.source,
             digest=digest_of(self.value),
             origin=origin.of(where),
         )
