@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from orphangc.core.model.codes import Guard
+from orphangc.core.model.codes import Condition, Guard
 from safety.simulation.cloud import COLLECTED
 
 CYCLES = 3
@@ -39,13 +40,30 @@ def check_liveness(machine: Any) -> None:
         for each in saved.plan.jobs
         if each.refused or each.blocked
     }
-    unknown = {job: why for job, why in refused.items() if why not in _EXCUSES}
+    excused = {*_EXCUSES, *_excuses_of_claims(flinks)}
+    unknown = {job: why for job, why in refused.items() if why not in excused}
     assert not unknown, f"refused without need: {saved.plan.jobs}"
     left = {key for key in cloud.blobs if COLLECTED.fullmatch(key)} - flinks.needed()
     left = {key for key in left if key.split("/")[1] not in refused}
     machine.tally.done["liveness excused"] += len(refused)
     machine.tally.done["liveness checked"] += len(flinks.jobs) - len(refused)
     assert not left, f"orphans that stay: {_why(saved, left)}"
+
+
+def _excuses_of_claims(flinks: Any) -> Iterator[Condition]:
+    """Yield what may stop a job where one job claims what another one stored.
+
+    A claiming job whose state is all in the other one's directory needs nothing of its own
+    ``shared/``, and what it left there stays (R20). A checkpoint that was claimed, and removed by
+    a job that itself was claimed before any cycle saw it, is missed until a person acknowledges it.
+    """
+    if not any(map(flinks.claimed, flinks.jobs)):
+        return
+    yield Condition.CHECKPOINT_NOT_FOUND
+    needed = flinks.needed()
+    running = [job for job in flinks.jobs if job.is_running]
+    if any(not any(f"{job.id}/shared/" in key for key in needed) for job in running):
+        yield Condition.NOTHING_PROTECTED
 
 
 def _why(saved: Any, left: set[str]) -> list[str]:
