@@ -26,7 +26,7 @@ from support.flink_resources import (
     mounted,
 )
 from support.kubernetes_server import KubernetesServer, a_config_map
-from support.rest_server import RestServer
+from support.rest_server import RestServer, as_json
 
 KEYS = ("storage_roots", "extra_roots", "clusters", "ha", "pins", "jobs", "not_understood")
 
@@ -425,6 +425,30 @@ def test_a_storage_in_memory_is_believed_as_long_as_rest_confirms_it(
         assert run("discover", "--config", config).json["not_understood"] == []
         server.routes |= flink(running.job, completed=8)
         (part,) = run("discover", "--config", config).json["not_understood"]
+    assert part["blocks"] == ["everything"]
+
+
+def test_a_configuration_in_an_image_is_read_as_its_cluster_shows_it(
+    kubernetes, running, tmp_path
+) -> None:
+    """No resource names its savepoint directory."""
+    with RestServer(flink(running.job, completed=8)) as server:
+        named = {
+            "state.checkpoints.dir": f"file://{running.bed.root}",
+            "rest.port": port_of(server),
+        }
+        words = ["jobmanager", *(f"-D{name}={value}" for name, value in named.items())]
+        container = {"image": "registry.example/orders:7", "args": words}
+        kubernetes.add(a_plain_deployment(container=container))
+        config = configured(tmp_path, at_once(tmp_path, running))
+        options = {**named, "state.savepoints.dir": f"file://{tmp_path}/saved"}
+        shown = [{"key": name, "value": str(value)} for name, value in options.items()]
+        server.routes["/jobmanager/config"] = as_json(shown)
+        document = run("discover", "--config", config).json
+        server.routes = {}
+        (part,) = run("discover", "--config", config).json["not_understood"]
+    assert document["not_understood"] == []
+    assert f"{tmp_path}/saved" in {each["uri"] for each in document["extra_roots"]}
     assert part["blocks"] == ["everything"]
 
 

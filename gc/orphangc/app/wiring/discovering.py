@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -189,7 +189,11 @@ def _shown(
     settings, reading = configuration.discovery, _reading(configuration)
     found = discovery_of(documents, [_file(each) for each in settings.files], reading)
     asked = [_asked(url, reading) for url in settings.flink_rest]
-    resources = [_with_confirmations(each, settings) for each in found.resources]
+    resources = [
+        answered
+        for each in found.resources
+        for answered in _with_configuration(_with_confirmations(each, settings), settings, reading)
+    ]
     seen = {each.origin.namespace for each in memories.before.resources} - {""}
     silent = [
         each
@@ -273,6 +277,19 @@ def _with_confirmations(resource: ResourceFacts, settings: DiscoverySettings) ->
     is_open = any(each.is_until_asked for each in resource.unclear)
     is_confirmed = is_open and _keeps_all_in_memory(resource, settings)
     return resource.confirmed_by_rest() if is_confirmed else resource
+
+
+def _with_configuration(
+    resource: ResourceFacts, settings: DiscoverySettings, reading: Reading
+) -> Iterator[ResourceFacts]:
+    """Yield a resource, and its clusters where only they show a configuration."""
+    shown: list[ResourceFacts] = []
+    if any(each.is_until_shown for each in resource.unclear):
+        urls = (each.uri for each in resource.clusters if each.is_asked)
+        shown = [_asked(each, reading) for each in _with_credentials(urls, settings)]
+    is_shown = bool(shown) and not any(p.is_until_read for one in shown for p in one.unclear)
+    yield resource.shown_by_rest() if is_shown else resource
+    yield from shown if is_shown else ()
 
 
 def _keeps_all_in_memory(resource: ResourceFacts, settings: DiscoverySettings) -> bool:

@@ -141,6 +141,7 @@ class UnclearFact(FrozenPart):
         source: What must be read for that; "" for the resource itself.
         is_until_asked: Whether its clusters explain it in each cycle in which all their jobs keep
             their checkpoints in memory.
+        is_until_shown: Whether the configuration that its cluster shows explains it.
         is_absence: Whether only the absence of a place is not understood, so that the statement
             ``without_state`` explains it.
         is_present: Whether this cycle saw it; otherwise an earlier one did.
@@ -157,6 +158,7 @@ class UnclearFact(FrozenPart):
     is_until_read: bool = False
     source: str = ""
     is_until_asked: bool = False
+    is_until_shown: bool = False
     is_absence: bool = False
     is_present: bool = True
     use: DirectoryUse | None = None
@@ -206,6 +208,7 @@ class ResourceFacts(FrozenPart):
         jobs: Job ids that it names.
         unclear: Parts that cannot be understood.
         is_effective: Whether a configuration of its cluster was read, with the operator's defaults.
+        shown: Codes of the parts that its cluster explained, in this cycle or an earlier one.
         read: Sources that this cycle read.
         is_present: Whether it was seen in this cycle; otherwise an earlier one saw it.
 
@@ -220,6 +223,7 @@ class ResourceFacts(FrozenPart):
     jobs: tuple[JobFact, ...] = ()
     unclear: tuple[UnclearFact, ...] = ()
     is_effective: bool = False
+    shown: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     is_present: bool = True
 
@@ -227,6 +231,17 @@ class ResourceFacts(FrozenPart):
         """Return it without the parts that its cluster explained in this cycle."""
         left = tuple(each for each in self.unclear if not each.is_until_asked)
         return self.model_copy(update={"unclear": left, "read": (*self.read, REST_SOURCE)})
+
+    def shown_by_rest(self) -> ResourceFacts:
+        """Return it without the parts that the configuration of its cluster explained."""
+        left = tuple(each for each in self.unclear if not each.is_until_shown)
+        shown = tuple(each for each in self.unclear if each.is_until_shown)
+        update = {
+            "unclear": left,
+            "shown": tuple(each.code for each in shown),
+            "read": (*self.read, *(each.source for each in shown)),
+        }
+        return self.model_copy(update=update)
 
     def uses(self, use: DirectoryUse) -> tuple[DirectoryFact, ...]:
         """Return its directories of one use."""

@@ -118,6 +118,8 @@ def _is_read(part: UnclearFact, now: ResourceFacts) -> bool:
 
 def _is_remembered(part: UnclearFact, resource: ResourceFacts) -> bool:
     """Return whether the configuration that an earlier cycle read explains a part."""
+    if part.is_until_shown:
+        return part.is_until_remembered and part.code in resource.shown
     is_known = bool(resource.uses(DirectoryUse.CHECKPOINTS)) or not part.is_absence
     return part.is_until_remembered and resource.is_effective and is_known
 
@@ -139,6 +141,7 @@ def _merged(now: ResourceFacts, before: ResourceFacts) -> ResourceFacts:
             "pins": _both(now.pins, before.pins, lambda e: e.uri),
             "jobs": (*now.jobs, *earlier[:MOST_JOBS]),
             "is_effective": now.is_effective or before.is_effective,
+            "shown": tuple(dict.fromkeys((*now.shown, *before.shown))),
         }
     )
 

@@ -166,7 +166,13 @@ def workload_facts(resource: Resource, reading: Reading) -> ResourceFacts:
     sources = list(guarded(origin, _sources(resource)))
     options = options_of(sources)
     reading = replace(reading, options=options)
-    facts = [*source_facts(sources, origin, reading)]
+    is_enough = not may_have_pods(resource.document, resource.kind)
+    facts = [
+        each.model_copy(update={"is_until_remembered": is_enough})
+        if isinstance(each, UnclearFact) and each.is_until_shown
+        else each
+        for each in source_facts(sources, origin, reading)
+    ]
     facts += guarded(origin, _services(resource, reading))
     found = gathered_facts(origin, iter(facts), uid=resource.uid, read=read_maps(resource))
     missing = missing_directory(found, options)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orphangc.core.discovery.discovered_facts import Origin, UnclearFact
+from orphangc.core.discovery.discovered_facts import Origin, UnclearFact, digest_of
 from orphangc.core.discovery.sources.command_lines import REFERENCE, CommandLine, command_line
 from orphangc.core.discovery.sources.configuration_texts import (
     CONFIGURATION_FILES,
@@ -38,6 +38,10 @@ _ENDPOINTS = frozenset({"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"})
 _OTHER_IMAGE = "FLINK_CFG_"
 """Beginning of variables by which another maker's image of Flink is configured."""
 _USUAL_FOLDER = "/opt/flink/conf"
+_OWN_IMAGE = re.compile(
+    r"(?:docker\.io/)?(?:library/|apache/)?flink(?::[\w.\-]+)?(?:@sha256:[0-9a-f]+)?"
+)
+"""Images of Flink's own, whose configuration names no place."""
 _MAIN_CONTAINER = "flink-main-container"
 """Name of the container in the operator's pod templates that Flink completes."""
 _HINT = "give a command that is understood, or state it in discovery.explained"
@@ -179,11 +183,34 @@ def _of_container(
         yield FoundOptions(line.settings, place.origin.of(f"{container.path}.args"))
         yield from (DocumentField(each, f"{container.path}.args") for each in line.restored)
         yield FoundArguments(line.arguments, place.origin.of(f"{container.path}.args"))
+        yield from _of_image(container, place)
     folders = {_USUAL_FOLDER, variables.value(_FOLDER), *(line.folders if line else ())}
     if home := variables.known.get(_HOME):
         folders.add(f"{home}/conf")
     for mount in container.child("volumeMounts").items():
         yield from guarded(place.origin, _of_mount(mount, place, folders - {""}))
+
+
+def _of_image(container: DocumentField, place: PodPlace) -> Iterator[UnclearFact]:
+    """Yield that an image may hold a configuration, unless it is Flink's own, or it is hidden."""
+    image = container.child("image")
+    mounts = container.child("volumeMounts").items()
+    is_hidden = any(
+        each.child("mountPath").text().rstrip("/") == _USUAL_FOLDER
+        and not each.child("subPath").text()
+        for each in mounts
+    )
+    if not is_hidden and not _OWN_IMAGE.fullmatch(image.text()):
+        yield UnclearFact(
+            why=f"may have a configuration in its image {image.text()[:80]}: let its REST service"
+            f" show it, or mount a ConfigMap over {_USUAL_FOLDER}",
+            is_everywhere=True,
+            is_until_read=True,
+            is_until_shown=True,
+            source=f"image {image.text()}",
+            digest=digest_of(image.text()),
+            origin=place.origin.of(f"{container.path}.image"),
+        )
 
 
 def _strange_fields(variables: _Variables) -> Iterator[Found]:
