@@ -48,7 +48,7 @@ class Chain:
         cluster: Flink that runs them, one after the other.
         work: Folder of storage root, savepoints, state location and plans.
         jobs: Their ids, oldest first.
-        savepoints: Their folders.
+        savepoints: Their folders: one of the oldest job, and one of the newest.
 
     """
 
@@ -96,19 +96,20 @@ class Chain:
         return self.savepoints[-1] if is_by_savepoint else retained(self.base / job)[-1]
 
     def stored(self) -> set[Path]:
-        """Return the folders of the checkpoints of the jobs that are over."""
-        return {each for job in self.jobs[:-1] for each in retained(self.base / job)}
+        """Return the folders of what the jobs that are over left, the savepoint included."""
+        old = {each for each in self.savepoints[:1] if (each / "_metadata").exists()}
+        return old | {each for job in self.jobs[:-1] for each in retained(self.base / job)}
 
     def files(self) -> set[Path]:
         """Return the files of the jobs that are over."""
-        folders = [self.base / job for job in self.jobs[:-1]]
+        folders = [*(self.base / job for job in self.jobs[:-1]), *self.savepoints[:1]]
         return {path for each in folders for path in each.rglob("*") if path.is_file()}
 
     def expired(self) -> Planned:
         """Expire by the shortest policy that there is."""
         out = self.work / f"expiry-{next(self._numbers)}"
         place = self.base, "--state", self.work / "state", "--out", out
-        policy = "--keep-last", "1", "--ended-for", "0"
+        policy = "--keep-last", "1", "--ended-for", "0", "--savepoints", self.work / "savepoints"
         made = orphangc("expire", *place, *self.options, *MARGINS, *policy, "--output", "json")
         assert made.code == 0, str(made)
         swept = orphangc("sweep", out, "--delete")
@@ -184,10 +185,13 @@ def test_of_a_chain_of_redeploys_nothing_expires_that_the_last_job_needs(
             assert collector.plan(*chain.options).code == 0
         cluster.wait_for_checkpoints(chain.jobs[-1], 2)
         wait_until("the older jobs are forgotten", lambda: shown(cluster) == {chain.jobs[-1]})
+        chain.savepoints.append(cluster.savepoint(chain.jobs[-1], tmp_path / "savepoints"))
         gone = expired_and_back(chain, collector, judge)
+        assert chain.savepoints[0] in gone
         went = expired_for_good(chain, collector, gone)
         print(f"\n{version}: {len(gone)} checkpoints expired, {went} files went")
         assert went
+        assert not [*chain.savepoints[0].iterdir()]
 
         job = chain.jobs[-1]
         cluster.kill_taskmanager()
@@ -197,4 +201,4 @@ def test_of_a_chain_of_redeploys_nothing_expires_that_the_last_job_needs(
         progress = cluster.progress(job)
         assert 0 < progress["restored"] == progress["verified"], progress
         cluster.cancel(job, between_checkpoints=True)
-        checked(judge, {*retained(chain.base / job), *chain.stored(), *chain.savepoints})
+        checked(judge, {*retained(chain.base / job), *chain.stored(), chain.savepoints[1]})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Annotated
 
@@ -17,6 +19,7 @@ from orphangc.app.web.jobs import job_names, known_jobs, self_sustained, sightin
 from orphangc.app.web.page_templates import icon, page, style, style_name
 from orphangc.app.web.page_text import SUSTAINED_TEXT
 from orphangc.app.web.pages.attention_text import STOP_TITLES
+from orphangc.app.web.pages.lineage_page import shown_lineages
 from orphangc.app.web.pages.object_page import explanation
 from orphangc.app.web.pages.overview import status_context
 from orphangc.app.web.pages.page_view import (
@@ -42,7 +45,9 @@ def pages_of(source: StatusSource, http: HttpSettings) -> APIRouter:
     _add_assets(router)
     _add_status(router, source, http)
     _add_runs(router, source)
-    _add_objects(router, source)
+    reading = threading.BoundedSemaphore(_READERS)
+    _add_objects(router, source, reading)
+    _add_lineages(router, source, reading)
 
     @router.get("/ui/jobs/{job_id}")
     def job(request: Request, job_id: str) -> Response:
@@ -117,9 +122,38 @@ def _add_runs(router: APIRouter, source: StatusSource) -> None:
         return page(request, "run.html.j2", context)
 
 
-def _add_objects(router: APIRouter, source: StatusSource) -> None:
-    reading = threading.BoundedSemaphore(_READERS)
+@contextmanager
+def _one_of(reading: threading.BoundedSemaphore) -> Iterator[None]:
+    """Read a plan as one of a few.
 
+    Raises:
+        HTTPException: As many are being read as may be.
+
+    """
+    if not reading.acquire(blocking=False):
+        raise problem(HTTPStatus.SERVICE_UNAVAILABLE, "Other pages are reading plans; try again.")
+    try:
+        yield
+    finally:
+        reading.release()
+
+
+def _add_lineages(
+    router: APIRouter, source: StatusSource, reading: threading.BoundedSemaphore
+) -> None:
+    @router.get("/ui/runs/{run_id}/lineages")
+    def lineages(request: Request, run_id: str) -> Response:
+        found = find_run(source.status(), run_id)
+        if found is None:
+            raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
+        with _one_of(reading):
+            shown = shown_lineages(found.record)
+        return page(request, "lineage_page.html.j2", {"run": found.record, "shown": shown})
+
+
+def _add_objects(
+    router: APIRouter, source: StatusSource, reading: threading.BoundedSemaphore
+) -> None:
     @router.get("/ui/runs/{run_id}/objects")
     def objects(
         request: Request, run_id: str, key: Annotated[str, Query(max_length=4096)] = ""
@@ -128,13 +162,7 @@ def _add_objects(router: APIRouter, source: StatusSource) -> None:
         found = find_run(status, run_id)
         if found is None:
             raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
-        if not reading.acquire(blocking=False):
-            raise problem(
-                HTTPStatus.SERVICE_UNAVAILABLE, "Other pages are reading plans; try again."
-            )
-        try:
+        with _one_of(reading):
             shown = explanation(found.record, key)
-        finally:
-            reading.release()
         context = {"run": found.record, "shown": shown, "linked": frozenset(known_jobs(status))}
         return page(request, "object.html.j2", context)
