@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from orphangc.app.console.text import human_bytes
-from orphangc.app.render.summary import counted
 from orphangc.core.documents.lineage_report import UnneededPart
 from orphangc.core.documents.plan import Plan
 
@@ -31,11 +30,8 @@ def expiry_hint(plan: Plan) -> str | None:
     part = plan.unneeded
     if part is None or not part.checkpoints:
         return None
-    life = part.last_life_at
-    days = 0 if life is None else (plan.created_at - life).days
-    since = f" The oldest job of them last lived {counted(days, 'day')} ago." if days > 0 else ""
     return (
-        f"{unneeded_sentence(part, LIST_PRICE)}{since} Nothing of it goes without a retention"
+        f"{unneeded_sentence(part, LIST_PRICE)} Nothing of it goes without a retention"
         " policy: orphangc expire shows it by lineage."
     )
 
