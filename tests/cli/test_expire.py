@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from orphangc.collect.expire import expired_copies
 from orphangc.collect.expire.quarantine import Quarantine
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.state.store import RootState
+from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.model.locations import canonical
 from unit.core.lineage.lineage_builders import NOW
 
@@ -333,6 +335,28 @@ def test_what_happens_after_the_cycle_of_a_run_keeps_all(chain, monkeypatch, wha
     record = scheduled(chain, code=1, expire=policy)
     assert record["expiry"] is None or record["expiry"]["expired"] == 0
     assert chain.names() >= {"0/5", "0/6"}
+
+
+def test_a_quarantine_begins_when_it_begins(chain, monkeypatch) -> None:
+    """The cycle of a run may be hours old by then."""
+    scheduled(chain)
+    sweep, now = _ScheduledRun._sweep, LocalStorage.now
+
+    def slow(self):
+        code = sweep(self)
+        later = timedelta(hours=6)
+        monkeypatch.setattr(
+            LocalStorage, "now", lambda own: replace(now(own), now=now(own).local + later)
+        )
+        return code
+
+    monkeypatch.setattr(_ScheduledRun, "_sweep", slow)
+    started = scheduled(chain, expire={"ended_for": "0", "keep_last": 3})["started_at"]
+    state = RootState(
+        open_state_files(canonical(str(chain.bed.state))), canonical(str(chain.bed.root))
+    )
+    times = {each.expired_at for each in read_memory(state).memory.expired}
+    assert min(times) > datetime.fromisoformat(started) + timedelta(hours=5)
 
 
 @pytest.mark.ci

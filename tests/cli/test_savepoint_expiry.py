@@ -125,6 +125,20 @@ def test_a_crash_in_the_second_step_is_gone_on_with(savepoints, monkeypatch) -> 
     assert savepoints.files == [0] * 3
 
 
+def test_those_of_another_storage_root_are_left_to_its_own_runs(savepoints) -> None:
+    """Two roots may share a folder for savepoints; each has its own lock and memory."""
+    chain, other = savepoints.chain, savepoints.chain.bed.folder / "other"
+    own = Redeploys.made(other, stack := ExitStack(), count=2)
+    with stack:
+        extra = ("--extra-roots", savepoints.root, "--extra-roots", chain.bed.root)
+        policy = ("--ended-for", "0", "--savepoints", savepoints.root)
+        ended = ("--ended-job", chain.jobs[0].id, "--flink-rest", chain.server.url)
+        ran = own.expire(*policy, *extra, *ended)
+    found = [e for part in ran.json["expiry"]["lineages"] for e in part["checkpoints"]]
+    why = {e["why"] for e in found if e["uri"] in map(str, savepoints.folders)}
+    assert why == {"its job belongs to another storage root"}
+
+
 def test_what_else_is_stored_in_the_folder_stays(savepoints) -> None:
     note = write(savepoints.folders[0] / "README", b"before the migration", DAY)
     stray = write(savepoints.folders[0] / f"{7:08x}-0000-4000-8000-{7:012x}", b"x", 90 * DAY)

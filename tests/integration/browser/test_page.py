@@ -83,7 +83,7 @@ def paths_of(status) -> list[str]:
     root = next((each for each in status.roots if each.jobs), None)
     if root is not None:
         run = root.newest_plan.run_id
-        paths += [f"/ui/runs/{run}", f"/ui/runs/{run}/objects?key=x"]
+        paths += [f"/ui/runs/{run}{each}" for each in ("", "/objects?key=x", "/lineages")]
         paths += [f"/ui/jobs/{root.jobs[0].job_id}"]
     return paths
 

@@ -141,6 +141,7 @@ def _job(
         job_id=job.job_id,
         places=tuple(map(str, job.directories)),
         state=job.state,
+        is_of_root=any(map(cycle.mark.owners.base.contains, job.directories)),
         is_over=is_job_over,
         problem=_problem(job, cycle),
         last_life_at=max((*alive, *changed), default=None),

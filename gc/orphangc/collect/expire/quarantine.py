@@ -11,6 +11,7 @@ import hashlib
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -139,7 +140,7 @@ class Quarantine:
         for each in part:
             self._clear(each)
         known = {(each.uri, each.sha256): each for each in read_memory(self.state).memory.expired}
-        at = self.cycle.evidence.now
+        at = self._now()
         self._remember(
             known[each.uri, each.sha256].model_copy(update={"released_at": at}) for each in part
         )
@@ -311,7 +312,7 @@ class Quarantine:
             sha256=checkpoint.sha256,
             size=stored.size,
             stored_at=stored.modified_at,
-            expired_at=self.cycle.evidence.now,
+            expired_at=self._now(),
             run_id=self.run_id,
             reason=checkpoint.reason,
         )
@@ -333,6 +334,11 @@ class Quarantine:
         if self.state.files.read(name) != data:
             raise RefusedError(f"{self.state.files.location}/{name} is not what was written there")
         return data
+
+    def _now(self) -> datetime:
+        """Return the storage's time: a quarantine begins now, and the cycle may be hours old."""
+        time = self.storage.now()
+        return max(time.now or time.local, self.cycle.evidence.now)
 
     def _remember(self, records: Iterable[ExpiredCheckpoint]) -> None:
         remember_expired(self.state, records)

@@ -175,8 +175,9 @@ def _kept_whatever_the_policy(
         return RetentionReason.JOB_NOT_OVER, f"job {job.job_id or job.key} is {job.state}"
     if job.problem is not None:
         return RetentionReason.STOPPED, job.problem
-    if not checkpoint.is_collectable:
-        return RetentionReason.NOT_COLLECTABLE, checkpoint.obstacle
+    if not (checkpoint.is_collectable and job.is_of_root):
+        elsewhere = "its job belongs to another storage root"
+        return RetentionReason.NOT_COLLECTABLE, checkpoint.obstacle if job.is_of_root else elsewhere
     if checkpoint.stored_at is None:
         return RetentionReason.STORE_TIME_UNKNOWN, ""
     if (checkpoint.put_back_at or checkpoint.stored_at) > shifted(facts.now, -facts.min_age):

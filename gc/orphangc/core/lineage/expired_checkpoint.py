@@ -28,7 +28,7 @@ class ExpiredCheckpoint(FrozenPart):
         sha256: Digest of its ``_metadata``, and of the copy.
         size: Bytes of it.
         stored_at: Store time of it, before it was ever put back.
-        expired_at: Time at which it was to be put into quarantine, by the storage's clock.
+        expired_at: Time just before it was put into quarantine, by the storage's clock.
         run_id: Run that did so.
         reason: Reason of its fate.
         released_at: Time at which its quarantine ended; ``None`` before.

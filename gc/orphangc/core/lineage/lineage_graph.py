@@ -22,6 +22,7 @@ class LineageJob:
         job_id: Identifier of the job, "" if unknown.
         places: Job directories.
         state: State of the job.
+        is_of_root: Whether a directory of it is in the storage root.
         is_over: Whether positive evidence proves its end, and its directory has been still since.
         problem: Name of the guard or condition that stops its work; ``None`` if nothing does.
         last_life_at: Last time at which anything of it was written or a source showed it alive.
@@ -36,6 +37,7 @@ class LineageJob:
     job_id: str
     places: tuple[str, ...]
     state: JobState
+    is_of_root: bool = True
     is_over: bool = False
     problem: str | None = None
     last_life_at: datetime | None = None

@@ -61,6 +61,7 @@ def test_a_branch_that_no_running_job_continued_is_kept() -> None:
 
 CHANGES = {
     "pinned": (0, {"holds": (("pin", "by hand"),)}, {}, "held"),
+    "of another root": (0, {}, {"is_of_root": False}, "not_collectable"),
     "no place": (0, {"is_collectable": False}, {}, "not_collectable"),
     "no store time": (0, {"stored_at": None}, {}, "store_time_unknown"),
     "young": (0, {"stored_at": NOW - 2 * DAY}, {}, "too_young"),
