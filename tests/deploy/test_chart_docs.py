@@ -87,8 +87,17 @@ def test_a_configuration_of_yours_is_your_business(helm4):
 
 def test_an_installation_that_discovers_reads_that_it_only_reports(helm4):
     """No storage root is known yet, and none is named."""
+    said = notes(helm4, {"discovery": {"namespaces": ["flink", "flink-b"]}})
+    assert "in namespaces flink, flink-b" in said
+    assert "orphangc discover --namespace flink --namespace flink-b" in said
+    assert "discovery.state" in said
+    assert "config.discovery.closed_world" in said
     asked = {"namespaces": ["flink"], "state": "s3://gc/orphangc"}
-    assert "REPORT ONLY" in notes(helm4, {"discovery": asked})
+    said = notes(helm4, {"discovery": asked, "config": {"discovery": {"closed_world": True}}})
+    assert "REPORT ONLY" in said
+    assert "discovery.state" not in said
+    assert "closed_world" not in said
+    assert "in every namespace" in notes(helm4, {"discovery": {"allNamespaces": True}})
     said = notes(helm4, {"discovery": asked, "config": {"mode": "delete"}})
     assert "REPORT ONLY" not in said
     assert "every storage root that is discovered: DELETE" in said

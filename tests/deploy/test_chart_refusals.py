@@ -36,6 +36,10 @@ NO_STATE = {"storage_roots": [{"root": "s3://flink/checkpoints"}]}
             "ORPHANGC_STORAGE_ROOTS would win",
         ),
         (
+            {"discovery": {"namespaces": ["flink"], "state": "/state"}},
+            "discovery.state is /state, which dies with the pod",
+        ),
+        (
             {"config": {"storage_roots": [{"root": "s3://b/x", "state": "/var/lib/orphangc"}]}},
             "dies with the pod",
         ),
@@ -72,6 +76,9 @@ def test_values_that_would_do_harm_are_refused(helm4, values, expected):
         ({"config": ROOTS, "terminationGracePeriodSeconds": 1}, "terminationGracePeriodSeconds"),
         ({"config": ROOTS, "podLabels": {"a": 1}}, "podLabels"),
         ({"config": ROOTS, "fullnameOverride": "Not_A_Name"}, "fullnameOverride"),
+        ({"discovery": {"namespaces": ["Flink_Prod"]}}, "namespaces"),
+        ({"discovery": {"namespaces": "flink"}}, "namespaces"),
+        ({"discovery": {"namespace": ["flink"]}}, "namespace"),
     ],
 )
 def test_the_schema_refuses_what_is_misspelt(helm, values, place):

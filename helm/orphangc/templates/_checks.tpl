@@ -21,6 +21,11 @@
 {{- if and $discovers (not $hasState) (ne (dig "discovery" "defaults" "mode" ($config.mode | default "report") $config) "report") -}}
 {{- fail "discovery has no `state`: tombstones and what was discovered would die with the pod. Set discovery.state to a URI outside every storage root, or persistence.enabled." -}}
 {{- end -}}
+{{- $state := dig "discovery" "state" "" $config -}}
+{{- $inPod := and $state (or (hasPrefix "file:" $state) (not (contains "://" $state))) -}}
+{{- if and $inPod (not .Values.persistence.enabled) (not .Values.extraVolumeMounts) -}}
+{{- fail (printf "discovery.state is %s, which dies with the pod: every run would be the first. Set it to a URI outside every storage root, or persistence.enabled, or mount a volume there." $state) -}}
+{{- end -}}
 {{- range $position, $each := $config.storage_roots -}}
 {{- if and (not $each.state) (not $.Values.persistence.enabled) -}}
 {{- fail (printf "config.storage_roots[%d] (%s) has no `state`: tombstones would die with the pod, every run would be the first, and nothing would ever be deleted. Set `state` to a URI outside the storage root, or persistence.enabled." $position $each.root) -}}
