@@ -3,13 +3,16 @@
     PYTHONPATH=tests .venv/bin/python -m safety.mutation [MODULE ...] [--part N/M] [--work DIR]
 
 Prints how the mutants of each module ended, and every survivor that ``equivalents.toml`` does not
-argue to be no different; ends with an error if there is one. With ``--again``, mutants that
-survived last time are tried anew, which is how a new test is seen to kill.
+argue to be no different; ends with an error if there is one. It tries mutants for as many seconds
+as ``ORPHANGC_TESTS_SECONDS`` has, if that is set, and says how many it did not try. With
+``--again``, mutants that survived last time are tried anew, which is how a new test is seen to
+kill.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -19,6 +22,7 @@ from rich.table import Table
 
 from safety.mutation.outcome import (
     KILLED,
+    NOT_TRIED,
     counted,
     equivalents,
     mutmut,
@@ -27,6 +31,7 @@ from safety.mutation.outcome import (
     unexplained,
 )
 from safety.mutation.tree import lay_out, modules_of_part
+from support.ending import ENVIRONMENT
 
 
 def run(work: Path, modules: list[str], asked: list[str], children: int, *, again: bool) -> int:
@@ -35,12 +40,15 @@ def run(work: Path, modules: list[str], asked: list[str], children: int, *, agai
     work.mkdir(parents=True, exist_ok=True)
     lay_out(work, modules)
     names = [each for each, word in statuses(work).items() if word not in KILLED] if again else []
-    mutmut(work, "run", "--max-children", str(children), *names)
-    found = statuses(work)
-    if untouched := set(asked) - {each.rpartition(".")[2] for each in counted(found)}:
+    limit = os.environ.get(ENVIRONMENT)
+    rest = None if limit is None else max(1.0, float(limit) - (time.monotonic() - began))
+    mutmut(work, "run", "--max-children", str(children), *names, seconds=rest)
+    every = statuses(work)
+    found = {name: word for name, word in every.items() if word != NOT_TRIED}
+    if untouched := set(asked) - {each.rpartition(".")[2] for each in counted(every)}:
         raise SystemExit(f"no mutants of {', '.join(sorted(untouched))}: nothing is proven")
     if not found:
-        raise SystemExit("no mutants: nothing is proven")
+        raise SystemExit(f"none of {len(every)} mutants was tried: nothing is proven")
     table = Table("module", *KILLED, "survived", "no tests", "other")
     for module, counts in sorted(counted(found).items()):
         known = [counts[word] for word in (*KILLED, "survived", "no tests")]
@@ -52,7 +60,8 @@ def run(work: Path, modules: list[str], asked: list[str], children: int, *, agai
         console.print(f"\n{name}\n- {change.before}\n+ {change.after}", markup=False)
     console.print(
         f"\n{len(found)} mutants, {len(found) - len(left)} killed, {len(left) - len(wrong)} argued"
-        f" to be equivalent, {len(wrong)} neither; {time.monotonic() - began:.0f} s"
+        f" to be equivalent, {len(wrong)} neither, {len(every) - len(found)} not tried;"
+        f" {time.monotonic() - began:.0f} s"
     )
     return len(wrong)
 

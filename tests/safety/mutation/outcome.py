@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 EQUIVALENTS = Path(__file__).with_name("equivalents.toml")
 KILLED = ("killed", "timeout", "caught by type check")
@@ -50,25 +52,52 @@ class Equivalent:
     why: str
 
 
-def mutmut(work: Path, *words: str) -> str:
-    """Run mutmut in a laid out tree; return what it prints, raise what it fails with."""
+NOT_TRIED = "not checked"
+"""mutmut's words for mutants that it had no time for."""
+
+
+def mutmut(work: Path, *words: str, seconds: float | None = None) -> str:
+    """Run mutmut in a laid out tree; return what it prints, raise what it fails with.
+
+    Args:
+        work: The tree.
+        words: Command and options.
+        seconds: After which it is interrupted; what it has found out until then is kept.
+
+    """
     tools = Path(sys.executable).parent  # mypy among them
     environment = {
         **os.environ,
         "HYPOTHESIS_PROFILE": "dev",
         "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}",
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "mutmut", *words],
-        cwd=work,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+    code, out, err = ended(
+        [sys.executable, "-m", "mutmut", *words], cwd=work, env=environment, seconds=seconds
     )
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(words)}: {(done.stdout + done.stderr)[-3000:]}")
-    return done.stdout
+    if code:
+        raise RuntimeError(f"{' '.join(words)}: {(out + err)[-3000:]}")
+    return out
+
+
+def ended(
+    command: Sequence[str], *, seconds: float | None = None, **options: Any
+) -> tuple[int, str, str]:
+    """Return exit code and output of a command; 0 where it was interrupted after so many seconds.
+
+    The signal goes to its children too.
+    """
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **pipes, **options) as process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGINT)
+            out, err = process.communicate()
+            return 0, out, err
+        except BaseException:
+            os.killpg(process.pid, signal.SIGINT)
+            raise
+    return process.returncode, out, err
 
 
 def statuses(work: Path) -> Mapping[str, str]:

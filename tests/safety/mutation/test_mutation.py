@@ -1,6 +1,7 @@
 """The kit tells dead mutants from living ones; what is argued to be equivalent still is there."""
 
 import ast
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from safety.mutation.outcome import (
     Equivalent,
     change_of,
     counted,
+    ended,
     equivalents,
     function_of,
     mutmut,
@@ -97,6 +99,13 @@ def test_a_survivor_is_explained_by_its_very_change_alone() -> None:
     known = [Equivalent(change, "nobody could tell")]
     found = [(str(number), each) for number, each in enumerate([change, *others])]
     assert unexplained(found, known) == found[1:]
+
+
+def test_what_takes_too_long_is_interrupted_with_its_children(tmp_path: Path) -> None:
+    """That is no error; a command that ends by itself has its own exit code."""
+    sleeping = "import subprocess; subprocess.run(['sleep', '600'])"
+    assert ended([sys.executable, "-c", sleeping], cwd=tmp_path, seconds=0.5)[0] == 0
+    assert ended([sys.executable, "-c", "print(2); exit(3)"]) == (3, "2\n", "")
 
 
 @pytest.mark.ci
