@@ -42,8 +42,10 @@ from orphangc.adapters.s3.requests import s3_client
 from orphangc.adapters.s3_inventory.data_files import current_objects
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.collect.mark.unlisted import HiddenSums
+from orphangc.collect.state import upload_marks
 from orphangc.collect.state.history import newest_records
 from orphangc.collect.state.store import RootState
+from orphangc.collect.state.upload_marks import UploadMark
 from orphangc.collect.world.memory_files import read_acknowledgements, read_memory
 from orphangc.core.cluster.rest_json import JobAnswers, job_facts
 from orphangc.core.columns.listing_columns import NO_TIME, Recogniser
@@ -442,8 +444,25 @@ def _oldest_hidden(us: int, _: Path) -> datetime | None:
     return sums.parts()[0].oldest_upload_at
 
 
+def _upload_mark(us: int, _: Path, *, place: str) -> datetime | None:
+    mark = UploadMark(key="k", upload_id="u", begun_at=_NOW, since=_NOW, plan_id="p")
+    rows = json.dumps([{**mark.model_dump(mode="json"), place: spelled(us)}]).encode()
+    state = RootState(SteppedFiles(), BASE)
+    state.files.write(
+        f"{state.folder}/{upload_marks._NAME}", upload_marks._digest(rows) + b"\n" + rows
+    )
+    found = upload_marks.read_marks(state)
+    return getattr(found[0], place) if found else None
+
+
 SECOND = 1_000_000
 READERS = {
+    **{
+        f"mark of an upload, {place}": Reader(
+            module="collect.state.upload_marks", read=partial(_upload_mark, place=place)
+        )
+        for place in ("begun_at", "since")
+    },
     "tombstone, since": Reader(
         module="collect.state.store", read=partial(_tombstone, column="since"), names="tombstones/"
     ),

@@ -191,6 +191,7 @@ OWN_ROWS = {
 BY_OTHERS = {
     "collect.decide.assemble_plan": "shows the oldest of times that are columns of a listing",
     "collect.mark.survey": "the same",
+    "collect.decide.abandoned_savepoints": "the newest of them",
 }
 """Modules that pass on what another reader of the table has checked."""
 
