@@ -493,3 +493,27 @@ def test_a_daemon_collects_what_it_discovers(running, tmp_path, monkeypatch) -> 
         until(lambda: daemon.metric("orphangc_runs_total", **done))
         assert root in daemon.get("/")[1]
         assert daemon.end() == 0
+
+
+def test_why_nothing_is_discovered_reaches_the_daemon(kubernetes, running, tmp_path) -> None:
+    """As a document of the command that it calls, beside the exit code."""
+    config = configured(tmp_path)
+    failed = run("roots", "--config", config)
+    assert (failed.code, failed.json["storage_roots"]) == (10, [])
+    assert "Namespace/flink: shows nothing of Flink" in failed.json["problem"]
+    kubernetes.operate(resource(running, 1))
+    found = run("roots", "--config", config).json
+    assert ([each["root"] for each in found["storage_roots"]], found["problem"]) == (
+        [str(running.bed.root)],
+        None,
+    )
+
+
+@pytest.mark.ci
+@pytest.mark.usefixtures("kubernetes")
+def test_the_page_of_a_daemon_says_why_nothing_is_discovered(tmp_path) -> None:
+    """Until the namespace shows something."""
+    config = configured(tmp_path, http={"port": 0}, run_at_start=True)
+    with started("serve", "--config", config, err=tmp_path / "err") as daemon:
+        until(lambda: "shows nothing of Flink" in daemon.get("/")[1])
+        assert daemon.end() == 0

@@ -10,7 +10,7 @@ import typer
 from orphangc.app.cli.application import app, config_commands
 from orphangc.app.cli.output import is_json, print_json, print_tables
 from orphangc.app.console import options as o
-from orphangc.errors import ExitCode
+from orphangc.errors import ExitCode, OrphanGcError
 
 
 @app.command(epilog="Example: orphangc run --config orphangc.yaml --only s3://bucket/checkpoints")
@@ -63,12 +63,20 @@ def records(
 
 @app.command(hidden=True)
 def roots(*, config: o.ConfigFile) -> None:
-    """Print the settings of all storage roots as JSON, discovered ones included, for the daemon."""
+    """Print the settings of all storage roots as JSON, discovered ones included, for the daemon;
+    or why there are none.
+    """
     from orphangc.app.config.load import IMPLIED
     from orphangc.app.wiring.discovering import load_and_discover
+    from orphangc.core.model.redaction import redacted
 
-    found = load_and_discover(config).configuration.storage_roots
-    print_json([each.model_dump(mode="json", exclude=set(IMPLIED)) for each in found])
+    try:
+        found = load_and_discover(config).configuration.storage_roots
+    except OrphanGcError as err:
+        print_json({"storage_roots": [], "problem": redacted(str(err))})
+        raise
+    shown = [each.model_dump(mode="json", exclude=set(IMPLIED)) for each in found]
+    print_json({"storage_roots": shown, "problem": None})
 
 
 @config_commands.command("schema", epilog="Example: orphangc config schema > orphangc.schema.json")

@@ -114,7 +114,9 @@ class Daemon:
 
     def _discover(self) -> None:
         """Schedule the storage roots that were not known before; none is ever taken out."""
-        found = [each for each in self._children.storage_roots() if self._status.add_root(each)]
+        discovered = self._children.storage_roots()
+        self._status.discovery_problem = discovered.problem
+        found = [each for each in discovered.storage_roots if self._status.add_root(each)]
         for each in found:
             log.info("root.discovered", root=each.root)
         if found:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.core.documents.run_record import RunRecord
@@ -25,7 +25,6 @@ from orphangc.core.documents.run_record import RunRecord
 log = structlog.get_logger()
 
 _RECORDS = TypeAdapter(list[RunRecord])
-_ROOTS = TypeAdapter(list[ScheduledRoot])
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +53,19 @@ class Known:
 
     records: Sequence[RunRecord] = ()
     error: str | None = None
+
+
+class FoundRoots(BaseModel):
+    """Storage roots that a configuration names or discovers.
+
+    Attributes:
+        storage_roots: The storage roots.
+        problem: Reason why none is known; ``None`` if they are.
+
+    """
+
+    storage_roots: tuple[ScheduledRoot, ...] = ()
+    problem: str | None = None
 
 
 @dataclass(slots=True)
@@ -106,16 +118,16 @@ class Children:
             log.warning("records.unread", exit_code=code, reason=type(err).__name__)
             return {}
 
-    def storage_roots(self) -> list[ScheduledRoot]:
-        """Return the storage roots of the configuration, discovered ones included; none if the
-        child failed.
-        """
+    def storage_roots(self) -> FoundRoots:
+        """Return the storage roots of the configuration, discovered ones included."""
         out, code = _waited_for(self._start("roots"))
         try:
-            return _ROOTS.validate_json(out)
+            found = FoundRoots.model_validate_json(out)
         except (ValidationError, ValueError) as err:
-            log.warning("discovery.failed", exit_code=code, reason=type(err).__name__)
-            return []
+            found = FoundRoots(problem=f"it failed with exit code {code} ({type(err).__name__})")
+        if found.problem is not None:
+            log.warning("discovery.failed", exit_code=code, reason=found.problem)
+        return found
 
     def keep(self, record: RunRecord) -> RunRecord:
         """Write a record for a run that left none; return it with its totals if it was written."""

@@ -57,6 +57,7 @@ class Status:
         started_at: Start of the daemon.
         not_ready: Reason why the daemon is not ready; ``None`` if it is.
         roots: Storage roots in the order of the configuration.
+        discovery_problem: Reason why the last discovery failed; ``None`` if it did not.
 
     """
 
@@ -65,6 +66,7 @@ class Status:
     started_at: datetime
     not_ready: str | None
     roots: tuple[RootStatus, ...]
+    discovery_problem: str | None = None
 
 
 class StatusSource(Protocol):

@@ -35,6 +35,7 @@ class StatusStore:
         next_run_of: Returns the time of a storage root's next run.
         alive: Returns whether the scheduler works.
         is_ending: Whether the daemon ends and starts no further run.
+        discovery_problem: Reason why the last discovery failed; ``None`` if it did not.
 
     """
 
@@ -43,6 +44,7 @@ class StatusStore:
     next_run_of: Callable[[str], datetime | None] = lambda _: None
     alive: Callable[[], bool] = lambda: False
     is_ending: bool = False
+    discovery_problem: str | None = None
     _started_at: datetime = field(default_factory=now)
     _rows: dict[str, _Row] = field(init=False)
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -123,6 +125,7 @@ class StatusStore:
             now=now(),
             started_at=self._started_at,
             not_ready=self._not_ready(rows),
+            discovery_problem=self.discovery_problem,
             roots=tuple(
                 RootStatus(
                     settings=row.settings,

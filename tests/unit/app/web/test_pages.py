@@ -1,6 +1,7 @@
 """What a person sees first, and that everybody can see it."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 
@@ -435,3 +436,14 @@ def test_a_job_stands_beside_the_name_of_its_deployment() -> None:
         links = {each.attributes["href"] for each in page.all("a") if words(each) == shown}
         assert links == {f"/ui/jobs/{ORDERS}"}, path
     assert words(parse(client.get(f"/ui/jobs/{ORDERS}").text).all("h1")[0]) == shown
+
+
+def test_a_discovery_that_fails_stands_on_the_page() -> None:
+    """A daemon without a storage root would otherwise wait for a first run that never comes."""
+    why = "Namespace/flnk: shows nothing of Flink: correct its name"
+    page = seen(replace(a_status(), roots=(), discovery_problem=why))
+    (needs,) = page.all("ol", **{"class": "needs"})
+    assert why in words(needs)
+    assert "Discovery failed" in words(needs)
+    assert "No storage root is known yet" in words(page)
+    assert "Discovery failed" not in words(seen(a_status()))

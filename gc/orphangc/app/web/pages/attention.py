@@ -41,6 +41,7 @@ earlier cycles saw has disappeared. The message of the latter gives the command.
 
 _ORDER = (
     "not_ready",
+    "undiscovered",
     Condition.HALTED,
     Condition.REVIVED,
     Guard.PARSER_DISAGREEMENT,
@@ -144,6 +145,8 @@ def _rank(code: str) -> int:
 def _of_daemon(status: Status) -> Iterator[AttentionNeed]:
     if status.not_ready is not None:
         yield _trouble("not_ready", AttentionPlace(root="", message=status.not_ready))
+    if status.discovery_problem is not None:
+        yield _trouble("undiscovered", AttentionPlace(root="", message=status.discovery_problem))
 
 
 def _of_root(root: RootStatus, status: Status, names: JobNames) -> Iterator[AttentionNeed]:

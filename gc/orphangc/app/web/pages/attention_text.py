@@ -59,6 +59,13 @@ TROUBLES: Mapping[str, tuple[str, str]] = {
         "The daemon is not ready",
         "Look at the log of the daemon; /readyz says the same as this.",
     ),
+    "undiscovered": (
+        "Discovery failed: new storage roots are not found",
+        (
+            "Lift what the message names; orphangc discover, with the same configuration, shows"
+            " what is read. Storage roots that are known already go on as their own runs say."
+        ),
+    ),
     "missing": (
         "Files that checkpoints refer to are missing",
         (

@@ -111,6 +111,8 @@ def _sentences(
 
 
 def _first_run(status: Status) -> str:
+    if not status.roots:
+        return "No storage root is known yet: none is configured, and discovery has found none."
     unread = next((root for root in status.roots if root.unread is not None), None)
     if unread is not None:
         return f"What earlier runs found is not shown yet: {unread.settings.root}: {unread.unread}."
