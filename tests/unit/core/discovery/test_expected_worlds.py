@@ -460,7 +460,11 @@ CASES: dict[str, Case] = {
     "a TaskManager's and another's Deployment": Case(
         documents=(
             a_deployment(),
-            a_plain_deployment("tm", labels={"component": "taskmanager", "type": NATIVE}),
+            a_plain_deployment(
+                "tm",
+                labels={"component": "taskmanager", "type": NATIVE},
+                container={"args": ["taskmanager"]},
+            ),
             a_plain_deployment(
                 "web", labels={"app": "web"}, container={"image": "nginx", "args": ["x"]}
             ),

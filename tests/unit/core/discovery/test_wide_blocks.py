@@ -188,3 +188,37 @@ def test_a_hook_hides_no_variable_of_its_container() -> None:
     }
     shown = found([a_deployment(podTemplate={"spec": {"containers": [container]}})])
     assert world_of_discovery(shown).extra_roots == ("s3://kept/sp",)
+
+
+def beside(*containers, **labels):
+    """Return a workload whose pods have these containers."""
+    document = a_plain_deployment("x", labels)
+    document["spec"]["template"]["spec"]["containers"] = [
+        {"name": f"c{number}", "image": "flink:1.20", **each}
+        for number, each in enumerate(containers)
+    ]
+    return document
+
+
+SET = "-Dstate.checkpoints.dir=s3://prod/checkpoints"
+
+
+def test_a_task_manager_beside_a_job_manager_does_not_hide_it() -> None:
+    """In one pod, or by a label that is copied from the other one."""
+    job_manager, task_manager = {"args": ["jobmanager", SET]}, {"args": ["taskmanager"]}
+    for document in (
+        beside(job_manager, task_manager),
+        beside(task_manager, job_manager),
+        beside(job_manager, component="taskmanager"),
+        beside({"command": ["/docker-entrypoint.sh"], **job_manager}, component="taskmanager"),
+    ):
+        shown = world_of_discovery(found([document]))
+        assert (shown.storage_roots, blocks_of(shown)) == (("s3://prod/checkpoints",), ())
+
+
+def test_a_container_that_is_not_understood_beside_a_task_manager_blocks() -> None:
+    """It may start a JobManager; one that is no container of Flink's does not."""
+    task_manager, script = {"args": ["taskmanager"]}, {"args": ["/start.sh"]}
+    assert blocks(beside(task_manager, script)) == (ALL,)
+    assert blocks(beside(task_manager, {"image": "fluentd", "args": ["x"]})) == ()
+    assert blocks(beside(task_manager, {"args": ["wait", "jobmanager"]}, component="x")) == (ALL,)

@@ -47,25 +47,55 @@ _RPC_PORT = 6123
 
 
 def is_job_manager(document: Mapping[str, Any]) -> bool:
-    """Return whether a workload is a JobManager's, by its labels or by what its containers say."""
-    component = _component_of(document)
+    """Return whether a workload is a JobManager's, by its labels or by what its containers say.
+
+    A container that starts one counts whatever the labels say, and whatever is beside it.
+    """
     words = _words_of(document)
     names = {each.rpartition("/")[2] for each in words}
-    if names & _STARTING:
+    if names & _STARTING or any(map(_starts_job_manager, _containers_of(document))):
         return True
     if is_task_manager(document):
         return False
-    is_labelled = component == "jobmanager" or labels_of(document).get("type") in {
+    is_labelled = _component_of(document) == "jobmanager" or labels_of(document).get("type") in {
         _NATIVE,
         _STANDALONE,
     }
     return is_labelled or "jobmanager" in names or PROPERTIES in words
 
 
+def _starts_job_manager(container: Any) -> bool:
+    """Return whether the command or the arguments of a container begin with that of Flink's image.
+
+    Elsewhere the word is mostly a host.
+    """
+    return any(
+        isinstance(words, list) and words[:1] == ["jobmanager"]
+        for words in (_at(container, (), "command"), _at(container, (), "args"))
+    )
+
+
 def is_task_manager(document: Mapping[str, Any]) -> bool:
-    """Return whether a workload is a TaskManager's, by its label or a command of its containers."""
-    names = {each.rpartition("/")[2] for each in _words_of(document)}
-    return _component_of(document) == "taskmanager" or bool(names & _TASK_MANAGERS)
+    """Return whether a workload is a TaskManager's, by its label or a command of its containers.
+
+    Without a label, each container with a sign of Flink must start one.
+    """
+    if _component_of(document) == "taskmanager":
+        return True
+    known = [(each, _starts_task_manager(each)) for each in _containers_of(document)]
+    return any(is_one for _, is_one in known) and all(
+        is_one or not _may_run_flink(each) for each, is_one in known
+    )
+
+
+def _starts_task_manager(container: Any) -> bool:
+    words = {part for each in _texts([container]) for part in each.split()}
+    return bool({each.rpartition("/")[2] for each in words} & _TASK_MANAGERS)
+
+
+def _containers_of(document: Mapping[str, Any]) -> list[Any]:
+    found = _at(document, _POD, "containers")
+    return found if isinstance(found, list) else []
 
 
 def has_sign_of_flink(document: Mapping[str, Any]) -> bool:
