@@ -54,7 +54,13 @@ def seen_lineage(
     )
     names = {each for facts in seen.ha_after for each in facts.names}
     ran = (
-        ResourceJob(resource=each.name, job_id=each.job_id, first_seen_at=at, seen_at=at)
+        ResourceJob(
+            resource=each.name,
+            job_id=each.job_id,
+            identity=each.identity,
+            first_seen_at=at,
+            seen_at=at,
+        )
         for each in sorted(names)
     )
     return merged_lineage([LineageMemory(continuations=tuple(found), resource_jobs=tuple(ran))])

@@ -65,10 +65,18 @@ class FolderNamed:
 
 @dataclass(frozen=True, slots=True, order=True)
 class JobNamed:
-    """A job of some resource, for people: ``NAMESPACE/NAME``."""
+    """A job of some resource.
+
+    Attributes:
+        job_id: The job.
+        name: Name of the resource for people, ``NAMESPACE/NAME``.
+        identity: Its kind and uid, which no other resource ever has; "" if unknown.
+
+    """
 
     job_id: JobId
     name: str
+    identity: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

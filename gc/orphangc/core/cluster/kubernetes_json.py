@@ -105,7 +105,10 @@ def kubernetes_facts(
         places.update(_places(kind, leaves, by))
         folders.update(_folders(leaves, by))
         holds += _resource_holds(leaves, by)
-        names.update(_names(leaves, f"{namespace}/{document['metadata']['name']}"))
+        metadata = document["metadata"]
+        named = f"{namespace}/{metadata['name']}"
+        identity = f"{kind}/{uid}" if (uid := metadata.get("uid")) else ""
+        names.update(_names(leaves, named, identity))
     return HaFacts(
         uri=f"kubernetes:{namespace}",
         source=EvidenceSource.KUBERNETES,
@@ -224,11 +227,11 @@ def _text(value: Any, where: str) -> list[str]:
     return [value] if value.strip() else []
 
 
-def _names(leaves: Iterable[tuple[str, Any]], name: str) -> Iterator[JobNamed]:
+def _names(leaves: Iterable[tuple[str, Any]], name: str, identity: str) -> Iterator[JobNamed]:
     """Yield the job that a resource runs, or ran last."""
     for path, job in leaves:
         if path == "status.jobStatus.jobId" and isinstance(job, str) and is_job_id(job):
-            yield JobNamed(JobId(job), name)
+            yield JobNamed(JobId(job), name, identity)
 
 
 def _resource_holds(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[Hold]:

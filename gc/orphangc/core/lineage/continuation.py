@@ -62,6 +62,7 @@ class ResourceJob(FrozenPart):
     Attributes:
         resource: Name of the resource, ``NAMESPACE/NAME``.
         job_id: Identifier of the job.
+        identity: Kind and uid of the resource, "" if unknown.
         first_seen_at: Time of the first cycle that saw it.
         seen_at: Time of the last one.
 
@@ -69,6 +70,7 @@ class ResourceJob(FrozenPart):
 
     resource: str = Field(min_length=1)
     job_id: str
+    identity: str = ""
     first_seen_at: Instant
     seen_at: Instant
 
@@ -111,6 +113,7 @@ def merged_lineage(memories: Iterable[LineageMemory]) -> LineageMemory:
 def _joined(one: ResourceJob, other: ResourceJob) -> ResourceJob:
     return one.model_copy(
         update={
+            "identity": max(one.identity, other.identity),
             "first_seen_at": min(one.first_seen_at, other.first_seen_at),
             "seen_at": max(one.seen_at, other.seen_at),
         }
@@ -152,7 +155,9 @@ def resource_continuations(
 ) -> Iterator[Continuation]:
     """Yield the edges between the jobs that one resource ran, one after the other.
 
-    Jobs that the same cycle saw first have no order, and get no edge.
+    One that was created again is another resource: its job may have begun from nothing,
+    and then the last checkpoint of the older job alone has that job's state. Jobs that the same
+    cycle saw first have no order, and get no edge.
 
     Args:
         jobs: Jobs that resources ran.
@@ -161,8 +166,8 @@ def resource_continuations(
     """
     by_resource: dict[str, list[ResourceJob]] = {}
     for job in jobs:
-        if job.job_id in directories:
-            by_resource.setdefault(job.resource, []).append(job)
+        if job.job_id in directories and job.identity:
+            by_resource.setdefault(job.identity, []).append(job)
     for own in by_resource.values():
         for newer in own:
             older = [each for each in own if each.first_seen_at < newer.first_seen_at]

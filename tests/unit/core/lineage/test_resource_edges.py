@@ -1,0 +1,66 @@
+"""Jobs that one Kubernetes resource ran one after the other, and no two resources of one name."""
+
+import pytest
+
+from orphangc.core.cluster.kubernetes_json import kubernetes_facts
+from orphangc.core.lineage.continuation import (
+    LineageMemory,
+    ResourceJob,
+    merged_lineage,
+    resource_continuations,
+)
+from support.builders import ago
+from support.flink_resources import JOB, OTHER, a_deployment, a_session_job, a_status
+
+PLACES = {JOB: "/ck/one", OTHER: "/ck/two"}
+
+
+def ran(job: str, at: str, identity: str = "FlinkDeployment/uid-1") -> ResourceJob:
+    return ResourceJob(
+        resource="flink/orders",
+        job_id=job,
+        identity=identity,
+        first_seen_at=ago(at),
+        seen_at=ago(at),
+    )
+
+
+@pytest.mark.parametrize(
+    ("identity", "edges"),
+    [
+        ("FlinkDeployment/uid-1", [("/ck/one", "/ck/two")]),
+        ("FlinkDeployment/uid-2", []),
+        ("FlinkSessionJob/uid-1", []),
+        ("", []),
+    ],
+)
+def test_only_the_same_resource_makes_one_job_the_successor_of_another(identity, edges) -> None:
+    """One that was made anew under its name, or is of another kind, may have begun from nothing."""
+    found = resource_continuations([ran(JOB, "2h"), ran(OTHER, "1h", identity)], PLACES)
+    assert [(each.older, each.newer) for each in found] == edges
+
+
+def test_jobs_of_which_an_earlier_release_remembers_no_identity_get_no_edge() -> None:
+    """Forgetting an edge only splits a lineage; a later cycle completes what it sees again."""
+    assert not list(resource_continuations([ran(JOB, "2h", ""), ran(OTHER, "1h", "")], PLACES))
+    memories = [
+        LineageMemory(resource_jobs=(ran(JOB, at, i),)) for at, i in (("2h", ""), ("1h", "x"))
+    ]
+    for each in (memories, memories[::-1]):
+        (job,) = merged_lineage(each).resource_jobs
+        assert (job.identity, job.first_seen_at) == ("x", ago("2h"))
+
+
+def test_kind_and_uid_make_the_identity_of_a_resource() -> None:
+    """Two kinds may have resources of one name."""
+    document = a_deployment("orders", status=a_status(JOB))
+    other = a_session_job("orders")
+    resources = {"flinkdeployments": [document], "flinksessionjobs": [other]}
+    facts = kubernetes_facts("flink", [], resources)
+    assert {(e.name, e.identity) for e in facts.names} == {
+        ("flink/orders", "FlinkDeployment/uid-of-orders"),
+        ("flink/orders", "FlinkSessionJob/uid-of-orders"),
+    }
+    del document["metadata"]["uid"]
+    facts = kubernetes_facts("flink", [], {"flinkdeployments": [document]})
+    assert [each.identity for each in facts.names] == [""]
