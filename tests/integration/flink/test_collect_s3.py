@@ -40,7 +40,6 @@ LAYOUTS: dict[str, dict[str, str]] = {
     "heap": {"state.backend.type": "hashmap"},
     "flat, four": FOUR,
     "within": {**MERGED, MERGING: "false"},
-    "across": {**MERGED, MERGING: "true"},
     "changelog": {
         "state.changelog.enabled": "true",
         "state.changelog.storage": "filesystem",
@@ -48,6 +47,9 @@ LAYOUTS: dict[str, dict[str, str]] = {
     },
     "forst": {"state.backend.type": "forst"},
 }
+"""Not merged across checkpoints: there Flink itself loses what an object store does not show before
+it is closed. Its completed checkpoint names such files, and a killed TaskManager never closes them.
+"""
 ROUNDS = 3
 BRIEFLY = [("2.3.0", "flat")]
 """In class ci, in one round."""

@@ -20,7 +20,7 @@ from safety.simulation.faults import Fault, Process
 from support.builders import T0
 
 COLLECTED = re.compile(
-    r"ck/[0-9a-f]{32}/(?:shared/(?:\d+_)?|chk-\d+/)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"ck/[0-9a-f]{32}/(?:shared/(?:\d+_)?|chk-\d+/|dstl/)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
 """What a collector may ever touch."""
 

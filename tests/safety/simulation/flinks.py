@@ -31,11 +31,18 @@ class Root:
     tables: dict[int, str]
     private: str
     home: str
+    triggered_at: datetime
+    log: tuple[str, ...] = ()
 
     @property
     def files(self) -> set[str]:
         """Return what it names."""
-        return {*self.tables.values(), self.private}
+        return {*self.shared, self.private}
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """Return what it registers."""
+        return (*self.tables.values(), *self.log)
 
     @property
     def key(self) -> str:
@@ -52,6 +59,7 @@ class Pending:
     private: str
     left: list[str]
     issued: datetime
+    log: tuple[str, ...] = ()
     is_acknowledged: bool = False
 
 
@@ -144,6 +152,7 @@ class Job:
         concurrent: Checkpoints that may be pending at once.
         retained_most: Checkpoints that it retains.
         has_ids: File names begin with checkpoint ids.
+        has_log: It uses a changelog: what it appends is uploaded at any time, and named later.
         status: Flink's word; "" while no JobManager has it, ``forgotten`` long after its end.
         is_hidden: Its cluster's REST API is none of those that are asked.
         epoch: Which JobManager has it.
@@ -152,6 +161,7 @@ class Job:
         base: The checkpoint that the task re-uses files of, in ``uploaded``.
         registry: By path: the last id that used it, and whether Flink deletes it.
         chores: Deletions to come.
+        log: Files of the log since the last materialisation, the newest maybe not uploaded yet.
         history: As REST has it.
 
     """
@@ -164,6 +174,7 @@ class Job:
     concurrent: int = 1
     retained_most: int = 1
     has_ids: int = 0
+    has_log: int = 0
     status: str = "RUNNING"
     is_hidden: bool = False
     epoch: int = 1
@@ -180,6 +191,7 @@ class Job:
     retained: list[tuple[Root, bool]] = field(default_factory=list)
     restored: Root | None = None
     chores: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
     history: list[CheckpointFacts] = field(default_factory=list)
 
     @property
@@ -203,10 +215,35 @@ class Job:
         reused = {table: known[table] for table in self.tables if table in known}
         fresh = {table: self._place(number) for table in self.tables if table not in known}
         private = self._private_place(number)
-        left = [*fresh.values(), private]
         issued = self.flinks.told_by_a_job_manager()
-        self.pending[number] = Pending(fresh, reused, private, left, issued)
+        log = self._persisted()
+        left = [*fresh.values(), private, *(each for each in log if each not in self._uploads)]
+        self.pending[number] = Pending(fresh, reused, private, left, issued, log)
         self.uploaded[number] = reused | fresh
+
+    def append(self) -> None:
+        """Upload a part of the log, which no checkpoint names yet (R45)."""
+        if self.has_log:
+            self.log.append(self._log_place())
+            self.flinks.cloud.put(self.log[-1])
+
+    def materialize(self) -> None:
+        """Let later checkpoints do without the log so far."""
+        self.log = [each for each in self.log if each not in self._uploads]
+
+    def _persisted(self) -> tuple[str, ...]:
+        """Return all that was appended since the last materialisation, the newest part included."""
+        if self.has_log:
+            self.log.append(self._log_place())
+        return tuple(self.log)
+
+    def _log_place(self) -> str:
+        return f"{self.directory}/dstl/{self.flinks.file_name()}"
+
+    @property
+    def _uploads(self) -> set[str]:
+        """Return what was ever uploaded and not deleted by Flink, whatever a collector did."""
+        return {*self.flinks.cloud.blobs, *self.flinks.cloud.collected}
 
     def _private_place(self, number: int) -> str:
         """Return where its own file goes: each second checkpoint has it in its own folder."""
@@ -222,7 +259,9 @@ class Job:
         """Store one more file of the newest checkpoint that lacks one."""
         for one in reversed(self.pending.values()):
             if one.left:
-                self.flinks.cloud.put(one.left.pop(0))
+                file = one.left.pop(0)
+                if file not in self._uploads:  # a part of the log is uploaded once
+                    self.flinks.cloud.put(file)
                 return
 
     def acknowledge(self) -> None:
@@ -246,12 +285,12 @@ class Job:
         if one.is_acknowledged:
             return
         one.is_acknowledged = True
-        for file in one.fresh.values():
+        for file in (*one.fresh.values(), *one.log):
             self.registry.setdefault(file, (number, True))
         if any(file not in self.registry for file in one.reused.values()):
             self._end(number)
             return
-        for file in one.reused.values():
+        for file in (*one.reused.values(), *one.log):
             used, is_ours = self.registry[file]
             self.registry[file] = (max(used, number), is_ours)
 
@@ -259,7 +298,8 @@ class Job:
         """Write its metadata, and let the completed store have it."""
         del self.pending[number]
         folder = f"{self.directory}/chk-{number}"
-        root = Root(number, folder, one.reused | one.fresh, one.private, self.directory)
+        tables = one.reused | one.fresh
+        root = Root(number, folder, tables, one.private, self.directory, one.issued, one.log)
         lost = sorted(root.files & self.flinks.cloud.collected.keys())
         if lost:
             raise LossError(f"checkpoint {root.folder} completes, and {lost} was deleted")
@@ -298,7 +338,9 @@ class Job:
         self.flinks.savepoints += 1
         folder = f"savepoints/savepoint-{self.id[:6]}-{self.flinks.savepoints:012x}"
         tables = {table: f"{folder}/{self.flinks.file_name()}" for table in self.tables}
-        root = Root(number, folder, tables, f"{folder}/{self.flinks.file_name()}", self.directory)
+        private = f"{folder}/{self.flinks.file_name()}"
+        issued = self.flinks.told_by_a_job_manager()
+        root = Root(number, folder, tables, private, self.directory, issued)
         for file in sorted(root.files):
             self.flinks.cloud.put(file)
         paths = [f"{self.spelled}{file}" for file in sorted(root.files)]
@@ -324,7 +366,10 @@ class Job:
             self._end(min(self.pending))
 
     def _end(self, number: int) -> None:
-        del self.pending[number]
+        """Give a checkpoint up; what it did not upload of the log is appended again later."""
+        one = self.pending.pop(number)
+        others = {each for other in self.pending.values() for each in other.left}
+        self.log = [each for each in self.log if each not in one.left or each in others]
         self.uploaded.pop(number, None)
 
     def grow(self) -> None:
@@ -381,7 +426,7 @@ class Job:
         self.registry = {
             file: (root.id, self.registry.get(file, (0, is_ours))[1])
             for root, is_ours in self.retained
-            for file in root.tables.values()
+            for file in root.shared
         }
         self.pending, self.notices, self.uploaded, self.base = {}, [], {}, 0
         if newest is not None:
@@ -414,21 +459,23 @@ class Job:
         self.tables, self.restored = sorted(root.tables), root
         self.next_table = max(self.next_table, *root.tables, 0) + 1
         is_full = root is self.source and self.mode == "NO_CLAIM"
+        self.log = [] if is_full else list(root.log)
         self.uploaded = {} if is_full else {root.id: dict(root.tables)}
         self.base = 0 if is_full else root.id
         if is_first and not is_full:
             is_ours = self.mode == "CLAIM"
             self.retained = [(root, is_ours)]
-            self.registry = dict.fromkeys(root.tables.values(), (root.id, is_ours))
+            self.registry = dict.fromkeys(root.shared, (root.id, is_ours))
 
     # --- what REST says
 
     def _shown(self, root: Root, *, discarded: bool = False) -> CheckpointFacts:
+        now = self.flinks.cloud.now
         return a_checkpoint(
             root.id,
             discarded=discarded,
             external_path=f"s3://b/{root.folder}",
-            triggered_at=self.flinks.cloud.now - timedelta(seconds=1),
+            triggered_at=root.triggered_at if self.has_log else now - timedelta(seconds=1),
         )
 
     def facts(self) -> JobFacts:
@@ -443,6 +490,7 @@ class Job:
             started_at=self.born,
             incarnation=f"{self.id}/{self.epoch}",
             max_concurrent=self.concurrent,
+            changelog_enabled=bool(self.has_log),
             latest_completed_id=max(own, default=None),
             latest_completed_id_with_savepoints=max(with_savepoints, default=None),
             restored=restored

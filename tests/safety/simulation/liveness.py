@@ -13,6 +13,7 @@ CYCLES = 3
 
 _EXCUSES = {
     Guard.GATE: "several checkpoints at once",
+    Guard.UNPROVEN_LAYOUT: "a changelog, of which only some areas are judged",
     Guard.DEPENDENT_JOB: "another job is refused",
     Guard.COPIED_TREE: "one moment saw all its files",
     Guard.DAMAGED_LATEST_ROOT: "Flink deleted a file of a checkpoint that it still has",

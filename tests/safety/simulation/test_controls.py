@@ -28,6 +28,7 @@ from orphangc.collect.delete.registry_watch import RegistryWatch
 from orphangc.collect.mark import mark
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.state.lock import Lock
+from orphangc.core.areas.table import AREAS
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job
@@ -36,7 +37,8 @@ from orphangc.core.decision.guards import GUARDS
 from orphangc.core.model import bounds
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.locations import canonical
-from safety.simulation.faults import LossError, Tally
+from orphangc.core.model.types import AreaName
+from safety.simulation.faults import Fault, LossError, Tally
 from safety.simulation.flinks import Job, Root
 from safety.simulation.world import World
 
@@ -79,6 +81,32 @@ class Leaking(Small):
         self.make_plan([(gap, [(0, "upload")])])
         self.sweep_plan(-1, [(gap, [(0, "upload")])])
         self._go_on(*[Job.upload] * 4, Job.complete, Job.notify)
+
+
+class Logging(Small):
+    """A job with a changelog, three of whose checkpoints are pending at once (R31, R45)."""
+
+    tally = Tally()
+
+    @initialize()
+    def begin(self) -> None:
+        """Start the job."""
+        self.set_up(0)
+        self.flinks.start("ck", "s3://b/", retained_most=2, concurrent=3, has_log=1)
+        self._go_on(Job.round, Job.round, Job.tidy)
+
+    @rule(gap=st.integers(0, 60), what=st.sampled_from([*Fault, "a rival"]))
+    def holds_checkpoints(self, gap: int, what: Fault | str) -> None:
+        """Append between triggers and completions; collect after each, one call of which fails."""
+        self._go_on(Job.round, Job.tidy)
+        for _ in range(3):
+            self._go_on(Job.trigger, *[Job.upload] * 8)
+        self._go_on(Job.append)
+        for _ in range(2):
+            self._go_on(Job.complete, Job.notify, Job.tidy)
+            self._pass(5)
+            self.carry_out([(gap, what)])
+        self._go_on(Job.materialize, Job.complete, Job.notify, Job.round, Job.tidy)
 
 
 class Moved(Leaking):
@@ -424,7 +452,21 @@ class Control:
     machine: type[RuleBasedStateMachine]
 
 
+def the_log_is_bounded_as_flat_files_are(patch: pytest.MonkeyPatch) -> None:
+    """R45 without trigger times: by the store time of ``_metadata``."""
+    area = AREAS[AreaName.CHANGELOG]
+    patch.setitem(AREAS, AreaName.CHANGELOG, replace(area, bound=None))
+
+
+def every_unfinished_chk_n_is_over(patch: pytest.MonkeyPatch) -> None:
+    """R31 without ids."""
+    area = AREAS[AreaName.EXCLUSIVE]
+    patch.setitem(AREAS, AreaName.EXCLUSIVE, replace(area, objection=lambda *_: None))
+
+
 CONTROLS = [
+    Control(the_log_is_bounded_as_flat_files_are, Logging),
+    Control(every_unfinished_chk_n_is_over, Logging),
     Control(nothing_is_live, Leaking),
     Control(only_paths_count, Moved),
     Control(no_cutoff, Leaking),

@@ -274,6 +274,7 @@ def _evidence(places: Places, rest: str) -> dict[str, Any]:
         "empty_roots": [str(places.savepoints)],
         "ended_job": places.ended,
         "registry": [str(places.registry)] if places.registry.is_dir() else [],
+        "merged_within": ["all"] if places.layout == "within" else [],
     }
 
 

@@ -15,10 +15,12 @@ class Places:
 
     Attributes:
         work: All of them lie here.
+        layout: Name of the layout in which the jobs write their files.
 
     """
 
     work: Path
+    layout: str = "flat"
     _ended: dict[str, int] = field(default_factory=dict)
     _given_up: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -18,7 +18,7 @@ from integration.harness.flinkbed.truth import UUID, entries, uuids_in
 
 _LOOK_SECONDS = 0.02
 _FOREVER = 1 << 62
-_FOLDERS = re.compile(r"shared|chk-[0-9]+")
+_FOLDERS = re.compile(r"shared|chk-[0-9]+|job_[0-9a-f]{32}_.+")
 
 _Version = tuple[str, int, int]
 """Path, time and size of a file: one that is written on is another one."""
@@ -84,7 +84,7 @@ class Verdict:
         removed: Files of the storage root that collectors removed, and how often each.
         wrong: Those that a checkpoint named which was there when they were removed, or appeared
             later, and which one.
-        strange: Those whose names are not a file's of ``shared/`` or ``chk-<n>/``.
+        strange: Those whose names are not a file's of ``shared/``, ``chk-<n>/`` or merged.
 
     """
 

@@ -31,6 +31,16 @@ _LINES = 2
 _SLOTS = 6
 # a checkpoint stays for over four seconds; a listing, with Flink's cached answers, takes two
 _CONFIG = {"execution.checkpointing.num-retained": "4"}
+LAYOUTS: Mapping[str, Mapping[str, str]] = {
+    "flat": {},
+    "heap": {"state.backend.type": "hashmap"},
+    "within": {
+        "execution.checkpointing.file-merging.enabled": "true",
+        "execution.checkpointing.file-merging.across-checkpoint-boundary": "false",
+    },
+}
+"""Settings of the jobs, by the name of the layout. A changelog has no mode of its own: it restores
+in CLAIM alone."""
 _CLEAN_SECONDS = 300.0
 _CYCLE_SECONDS = 15.0
 _MISSED = re.compile(r"FileNotFoundException: (/\S+) \(No such file")
@@ -106,6 +116,7 @@ def soak(
     kinds: Kinds = two_collectors,
     tale: Tale = Story.go_on,
     has_registry: bool = False,
+    layout: str = "flat",
 ) -> Report:
     """Soak one version; return what came of it, right or wrong.
 
@@ -117,9 +128,10 @@ def soak(
         kinds: The collectors.
         tale: What happens.
         has_registry: Whether registries are exported; then four checkpoints may be pending at once.
+        layout: Name of the layout in which the jobs write their files.
 
     """
-    places = Places(work.resolve())
+    places = Places(work.resolve(), layout)
     places.base.mkdir()
     places.savepoints.mkdir()
     if has_registry:
@@ -133,7 +145,7 @@ def soak(
             places,
             random.Random(seed),
             calm=lambda cycles: collectors.wait_for(cycles, cycles * speed.scaled(_CYCLE_SECONDS)),
-            config=FOUR_AT_ONCE if has_registry else {},
+            config=LAYOUTS[layout] | (FOUR_AT_ONCE if has_registry else {}),
         )
         with _watched(places):
             story.begin(_LINES)
@@ -147,7 +159,7 @@ def soak(
         told, verdict = collectors.told, judge(places.seen, places.removals)
         report = Report(lasted, story.deeds, told, verdict, left=left)
         report.of_living = sum(
-            places.was_alive(Path(path).parts[-3], at)
+            places.was_alive(Path(path).relative_to(places.base).parts[0], at)
             for at, path in removed_files(places.removals)
         )
         _restore_all(cluster, places, report)
@@ -207,7 +219,8 @@ def _unnamed(places: Places) -> set[Path]:
     named = named_in_metadata(places.base) | named_in_metadata(places.savepoints)
     for snapshot in places.registry.glob("*/snapshots/*"):  # of ended jobs as well
         named |= set(UUID.findall(gzip.decompress(snapshot.read_bytes()).decode()))
-    return {path for path in places.base.glob("*/shared/*") if path.name not in named}
+    found = (path for each in ("*/shared/*", "*/shared/job_*/*") for path in places.base.glob(each))
+    return {path for path in found if path.is_file() and path.name not in named}
 
 
 # --------------------------------------------------------------------------- held to account

@@ -59,6 +59,22 @@ def test_registries_let_collectors_delete_with_four_checkpoints_at_once(
     assert_much_was_done(report)
 
 
+@pytest.mark.nightly
+@pytest.mark.timeout(speed.scaled(3 * SECONDS + 900))
+@pytest.mark.parametrize("layout", ["heap", "within"])
+def test_in_other_layouts_nothing_live_is_lost_either(
+    layout: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """Full copies of the state in ``chk-N``; files merged within each checkpoint (R31, R46)."""
+    version = VERSIONS[-1]
+    require_flink(version)
+    report = soak(version, tmp_path, seconds=SECONDS, seed=SEED, layout=layout)
+    record_property("told", f"soak, {layout}: Flink {version}, seed {SEED}: {report}")
+    print(report)
+    assert_nothing_was_lost(report)
+    assert_much_was_done(report)
+
+
 def assert_nothing_was_lost(report: Report) -> None:
     """Neither by the watcher's account, nor by Flink's, nor by the jobs' own.
 
