@@ -62,8 +62,13 @@ def open_extras(where: str | Location) -> Extras | None:
     return S3Extras(location)
 
 
-def open_state_files(where: str | Location) -> StateFiles:
+def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateFiles:
     """Return the state location ``where``, which may not exist yet.
+
+    Args:
+        where: The location.
+        is_probed: Whether a throwaway file shows that it can lock, before the first ``create``; no
+            run may write one beside checkpoints.
 
     Raises:
         SettingsError: The scheme is unknown, or its package is not installed.
@@ -78,11 +83,11 @@ def open_state_files(where: str | Location) -> StateFiles:
         case "s3":
             from orphangc.adapters.s3.s3_state_files import S3StateFiles
 
-            return S3StateFiles(location)
+            return S3StateFiles(location, is_probed=is_probed)
         case _:
             from orphangc.adapters.files.state_files import FsspecStateFiles
 
-            return FsspecStateFiles(location)
+            return FsspecStateFiles(location, is_probed=is_probed)
 
 
 def _location(where: str | Location) -> Location:

@@ -205,6 +205,34 @@ def test_whoever_may_delete_orphans_may_do_nothing_else(limited) -> None:
     assert not limited.is_refused("delete_object", prefix + live)
 
 
+def test_checkpoints_may_expire_and_come_back_and_no_other_metadata_may(limited) -> None:
+    """With ``--expire``; without it the same sweep is refused, and everything is as it was."""
+    before, prefix = limited.place.keys(), limited.place.prefix
+    said = ("--ended-job", "all", "--closed-world", *NO_MARGINS)
+    policy = ("--dead", JOB, "--ended-for", "0")
+
+    def expired(name: str) -> tuple[Path, int]:
+        time.sleep(1.1)
+        path = limited.folder / name
+        made = run("expire", limited.place.uri, *limited.options[:2], *said, *policy, "--out", path)
+        assert made.code == 0, made.err
+        return path, run("sweep", path, "--delete").code
+
+    limited.may("--mode", "delete")
+    assert expired("refused")[1] != 0
+    assert limited.place.keys() == before
+    limited.may("--mode", "delete", "--expire")
+    path, code = expired("allowed")
+    assert code == 0
+    assert before - limited.place.keys() == {f"{JOB}/chk-{n}/_metadata" for n in (7, 8)}
+    ran = run("undelete", path)
+    assert ran.json["counts"] == {"restored": 2}, ran.out
+    assert limited.place.keys() == before
+    for key in (f"{JOB}/shared/_metadata", f"{JOB}/_metadata", f"{JOB}/chk-7/sub/_metadata"):
+        assert limited.is_refused("delete_object", prefix + key), key
+        assert limited.is_refused("put_object", prefix + key, Body=b""), key
+
+
 def test_whoever_reports_may_delete_nothing(limited) -> None:
     """A plan is made; its sweep with --delete lays tombstones, and then every key is refused."""
     limited.may("--mode", "report")

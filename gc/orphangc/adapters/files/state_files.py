@@ -145,7 +145,13 @@ def _sync_folder(folder: Path) -> None:
 class FsspecStateFiles:
     """Files on any file system with exclusive creation (mode ``xb``)."""
 
-    def __init__(self, location: Location, *, file_system: tuple[Any, str] | None = None) -> None:
+    def __init__(
+        self,
+        location: Location,
+        *,
+        file_system: tuple[Any, str] | None = None,
+        is_probed: bool = True,
+    ) -> None:
         self.location = location
         from orphangc.adapters.files.fsspec_storage import (  # noqa: PLC0415 - loads fsspec
             open_file_system,
@@ -153,8 +159,9 @@ class FsspecStateFiles:
 
         self._fs, root = file_system or open_file_system(location)
         self._root = root.rstrip("/")
-        self._can_create = location.scheme == "memory"
-        self._alone = _MEMORY if self._can_create else nullcontext()
+        is_memory = location.scheme == "memory"
+        self._can_create = is_memory or not is_probed
+        self._alone = _MEMORY if is_memory else nullcontext()
 
     def names(self, folder: str) -> list[str]:
         """Return the names in ``folder``, sorted; see ``StateFiles``."""

@@ -23,14 +23,14 @@ _WRITER = "orphangc-writer"
 class S3StateFiles:
     """Files below a prefix of a bucket."""
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, *, is_probed: bool = True) -> None:
         if not location.authority:
             raise SettingsError(f"{location} names no bucket")
         self.location = location
         self._client = S3Client(location)
         self._reader = S3Reader(self._client)
         self._pages = S3Pages(self._client)
-        self._can_create = False
+        self._can_create = not is_probed
 
     def names(self, folder: str) -> list[str]:
         """Return the names in ``folder``, sorted; see ``StateFiles``."""

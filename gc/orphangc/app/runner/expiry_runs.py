@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -64,7 +64,6 @@ from orphangc.ports import Storage
 
 log = structlog.get_logger()
 
-_HEADS_AT_ONCE = 1000
 _NOT_REMEMBERED = "the state location does not remember what this cycle saw; nothing expires"
 
 
@@ -362,14 +361,21 @@ def _exit_code(result: SweepResult) -> ExitCode:
 def put_back(settings: StorageRootSettings, record: ExpiredCheckpoint, data: bytes) -> None:
     """Store a ``_metadata`` again, unless exactly these bytes are stored there.
 
+    Nothing else may be written beside checkpoints. So whether a store creates a file only once is
+    not tried out: it is read first, and once more afterwards.
+
     Raises:
         RefusedError: Other bytes are stored there by now.
         StorageUnreachableError: The storage root does not answer, or cannot be written.
 
     """
     place = record.base or settings.root
-    files = open_state_files(place)
-    if not files.create(record.key, data) and files.read(record.key) != data:
+    files = open_state_files(place, is_probed=False)
+    known = files.read(record.key)
+    if known is None:
+        files.create(record.key, data)
+        known = files.read(record.key)
+    if known != data:
         raise RefusedError(f"{place}/{record.key} is another one by now; left as it is")
 
 
@@ -452,25 +458,32 @@ def _stored_files(
 
     """
     storage, keys = _named_keys(settings, record, data)
-    for key, found in _found(storage, keys):
-        if found is None:
-            raise RefusedError(f"{settings.root}/{key} is gone: it cannot be restored")
+    lost = _lost_key(storage, keys)
+    if lost is not None:
+        raise RefusedError(f"{storage.location}/{lost} is gone: it cannot be restored")
     return keys
 
 
 def _has_lost_files(settings: StorageRootSettings, record: ExpiredCheckpoint, data: bytes) -> bool:
     """Return whether some file of a checkpoint is gone for certain."""
     storage, keys = _named_keys(settings, record, data)
-    return any(found is None for _, found in _found(storage, keys))
+    return _lost_key(storage, keys) is not None
 
 
-def _found(
-    storage: Storage, keys: Sequence[ObjectKey]
-) -> Iterator[tuple[ObjectKey, StoredObject | None]]:
-    """Yield the facts of each object, asked for by the thousand."""
-    for start in range(0, len(keys), _HEADS_AT_ONCE):
-        some = keys[start : start + _HEADS_AT_ONCE]
-        yield from zip(some, storage.stat(some), strict=True)
+def _lost_key(storage: Storage, keys: Sequence[ObjectKey]) -> ObjectKey | None:
+    """Return a key that is not stored, ``None`` if all are.
+
+    Their folders are listed, as a run may not read files of state, nor ask for the facts of one.
+    """
+    folders: dict[str, list[ObjectKey]] = {}
+    for key in keys:
+        folders.setdefault(key.rpartition("/")[0], []).append(key)
+    for folder, own in folders.items():
+        stored = {each.key for each in storage.folder(folder).objects}
+        for key in own:
+            if key not in stored:
+                return key
+    return None
 
 
 def _named_keys(
