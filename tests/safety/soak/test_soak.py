@@ -29,6 +29,57 @@ class LostError(Exception):
     """Something live was lost."""
 
 
+# --- the controls come first: a part of a night ends without what comes last
+
+
+@pytest.mark.ci
+def test_a_careless_collector_is_caught(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """By the watcher, and by the checkpoints that do not restore."""
+    version = _VERSIONS[0]
+    require_flink(version)
+
+    def kinds(places: Places, _: str) -> list[Commands]:
+        return [careless(places)]
+
+    report = soak(
+        version, tmp_path, seconds=CONTROL_SECONDS, seed=SEED, kinds=kinds, tale=Story.only_stall
+    )
+    record_property("told", f"soak's control: Flink {version}, seed {SEED}: {report}")
+    print(report)
+    assert report.verdict.wrong
+    assert report.failed
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(speed.scaled(1200))
+def test_collectors_without_one_of_their_rules_are_caught(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """Without R4, what a job in another directory needs is deleted, and the watcher tells."""
+    version = _VERSIONS[0]
+    require_flink(version)
+
+    def kinds(places: Places, rest: str) -> list[Commands]:
+        return [scheduled(places, rest, program="safety.soak.collector_without_r4")]
+
+    report = soak(
+        version,
+        tmp_path,
+        seconds=UNGUARDED_SECONDS,
+        seed=SEED,
+        kinds=kinds,
+        tale=Story.only_claim,
+    )
+    record_property("told", f"soak without R4: Flink {version}, seed {SEED}: {report}")
+    print(report)
+    assert report.verdict.wrong
+
+
+# --- the soaks
+
+
 @pytest.mark.ci
 @pytest.mark.timeout(speed.scaled(3 * SECONDS + 900))
 @pytest.mark.parametrize("version", _VERSIONS)
@@ -107,48 +158,3 @@ def assert_much_was_done(report: Report) -> None:
     assert deeds.rescales
     assert report.restored >= 3
     assert report.records
-
-
-@pytest.mark.ci
-def test_a_careless_collector_is_caught(
-    tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
-    """By the watcher, and by the checkpoints that do not restore."""
-    version = _VERSIONS[0]
-    require_flink(version)
-
-    def kinds(places: Places, _: str) -> list[Commands]:
-        return [careless(places)]
-
-    report = soak(
-        version, tmp_path, seconds=CONTROL_SECONDS, seed=SEED, kinds=kinds, tale=Story.only_stall
-    )
-    record_property("told", f"soak's control: Flink {version}, seed {SEED}: {report}")
-    print(report)
-    assert report.verdict.wrong
-    assert report.failed
-
-
-@pytest.mark.nightly
-@pytest.mark.timeout(speed.scaled(1200))
-def test_collectors_without_one_of_their_rules_are_caught(
-    tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
-    """Without R4, what a job in another directory needs is deleted, and the watcher tells."""
-    version = _VERSIONS[0]
-    require_flink(version)
-
-    def kinds(places: Places, rest: str) -> list[Commands]:
-        return [scheduled(places, rest, program="safety.soak.collector_without_r4")]
-
-    report = soak(
-        version,
-        tmp_path,
-        seconds=UNGUARDED_SECONDS,
-        seed=SEED,
-        kinds=kinds,
-        tale=Story.only_claim,
-    )
-    record_property("told", f"soak without R4: Flink {version}, seed {SEED}: {report}")
-    print(report)
-    assert report.verdict.wrong
