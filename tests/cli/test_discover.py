@@ -470,6 +470,7 @@ def test_what_is_written_by_hand_wins_and_is_compared(kubernetes, running, tmp_p
     [
         ((), "give --namespace, --file, --flink-rest, or --config with discovery"),
         (("--namespace", "A_B"), "no Kubernetes namespace"),
+        (("--file", "no-such-config.yaml"), "no-such-config.yaml: there is no such file"),
     ],
 )
 def test_a_call_that_says_nothing_usable_is_refused(options, said) -> None:

@@ -29,6 +29,9 @@ def discovery_of_call(config: Path | None, given: Mapping[str, Any]) -> Discover
     configuration = Configuration() if config is None else load_configuration(config)
     own = configuration.discovery.model_dump(exclude_unset=True)
     chosen = {name: value for name, value in given.items() if value}
+    missing = [each for each in chosen.get("files", ()) if not Path(each).is_file()]
+    if missing:
+        raise SettingsError(f"--file {missing[0]}: there is no such file; nothing is shown")
     try:
         settings = DiscoverySettings(**{**own, **chosen})
     except ValidationError as err:
