@@ -69,3 +69,29 @@ def test_a_state_backend_of_another_maker_blocks_everything(option) -> None:
         "org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackendFactory",
     ):
         assert blocks_of(world({option: known})) == ()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "s3://prod/ck # for orders",
+        "s3://prod/ck\nstate.savepoints.dir: s3://kept/x",
+        "s3://prod/@ENV@/ck",
+        "s3://prod/#ENV#/ck",
+        "s3://prod/a b",
+        "s3://prod/ck;s3://prod/x",
+        "s3://prod/ck,s3://prod/x",
+        "s3://prod/[[env]]/ck",
+    ],
+)
+def test_a_value_that_a_release_cuts_or_a_tool_replaces_is_not_understood(value) -> None:
+    """The older file ends a value at a number sign and at a line's end, the newer one does not."""
+    shown = world({"state.checkpoints.dir": value})
+    assert (shown.storage_roots, blocks_of(shown)) == ((), (ALL,))
+
+
+def test_a_line_of_state_inside_another_option_blocks_everything() -> None:
+    """The older file takes it for an option."""
+    for text in ("2\nstate.savepoints.dir: /x", "2\n  execution.checkpointing.dir: /x"):
+        assert ALL in blocks_of(world({"taskmanager.numberOfTaskSlots": text}))
+    assert blocks_of(world({"env.java.opts.taskmanager": "-Xmx1g\n-Dx=y"})) == ()

@@ -142,7 +142,8 @@ _OF_CHECKPOINTS = frozenset({DirectoryUse.CHECKPOINTS, DirectoryUse.ARGUMENTS})
 """Uses of a directory whose checkpoints may refer to files of any storage root."""
 _STORAGES = frozenset({"jobmanager", "filesystem"})
 _ENTROPY = "_entropy_"
-_TEMPLATE = re.compile(rf"[${{}}<>*%]|{_ENTROPY}")
+_TEMPLATE = re.compile(rf"[${{}}<>*%#;,|\[\]\s]|@[\w.\-]+@|{_ENTROPY}")
+"""Characters at which a tool replaces a part of a path, or a release ends it."""
 _ENDPOINT = re.compile(
     r"(?:flink\.hadoop\.)?(?:s3|s3a|s3p|fs\.s3|fs\.s3a|presto\.s3)\.(?:bucket\.(?P<bucket>.+)\.)?endpoint"
 )
@@ -480,12 +481,21 @@ def _misspelled(name: str, value: Any) -> str | None:
 def _unread(name: str, value: Any) -> str | None:
     """Return why an option may set others that are not read, ``None`` if it does not."""
     text = "" if value is None else _spelled(value)
+    return _strange_form(name, text) or (_setting_others(name, text) if text else None)
+
+
+def _strange_form(name: str, text: str) -> str | None:
+    """Return why a release may read an option as another one, ``None`` if none does."""
     if any(each != each.strip() for each in name.split(".")):
         return "has spaces around its name: some releases read it without them"
     if "$" in name and not name.startswith("$internal."):
         return "has a variable in its name: what it is replaced by is not known"
-    if not text:
-        return None
+    if any(line.strip().startswith(_STATE_PREFIXES) for line in text.splitlines()[1:]):
+        return "has a line for an option of state: some releases take it for that option"
+    return None
+
+
+def _setting_others(name: str, text: str) -> str | None:
     if _UNREAD.fullmatch(name) and not text.rpartition("/")[2].startswith(_MADE_FILE):
         return "brings a configuration that is not read: set its options themselves"
     if _JAVA_OPTIONS.fullmatch(name) and _SETS_FLINK.search(text):
