@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.helpers import Planned, contents, outcomes, run
+from cli.helpers import Job, Planned, as_json, contents, flink, outcomes, run
 from cli.redeploys import Redeploys
 from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story, on_s3, s3_server
 from orphangc.adapters.files.local_storage import LocalStorage
@@ -373,3 +373,29 @@ def test_in_a_bucket_it_is_the_same(on_s3: S3Story) -> None:
     assert gone == {key for key in before if key.endswith("_metadata")}
     assert run("undelete", out).json["counts"] == {"restored": len(gone)}
     assert on_s3.contents() == before
+
+
+def test_what_an_ended_job_still_shows_and_a_new_one_is_restored_from_stays(
+    chain, monkeypatch
+) -> None:
+    """A session cluster shows the checkpoints of an ended job as well, so their place is known."""
+    old, late = chain.jobs[0], Job("abcd" * 8, chain.bed.root / ("abcd" * 8))
+    shown = flink(old, completed=6, status="CANCELED") | chain.cluster()
+    started = flink(late, completed=7, restored=(6, chain.folder_of("0/6")))
+    listed = [
+        {"id": old.id, "status": "CANCELED"},
+        {"id": chain.running.id, "status": "RUNNING"},
+        {"id": late.id, "status": "RUNNING"},
+    ]
+    chain.server.routes.update(shown | {"/jobs": as_json({"jobs": listed[:2]})})
+    sweep = _ScheduledRun._sweep
+
+    def slow(self):
+        code = sweep(self)
+        chain.server.routes.update(started | shown | {"/jobs": as_json({"jobs": listed})})
+        return code
+
+    scheduled(chain)
+    monkeypatch.setattr(_ScheduledRun, "_sweep", slow)
+    scheduled(chain, code=1, expire={"ended_for": "0", "keep_last": 3})
+    assert "0/6" in chain.names()

@@ -43,7 +43,7 @@ from orphangc.collect.expire.quarantine import (
 )
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import copy_name
-from orphangc.collect.observe.reported import reported_uris
+from orphangc.collect.observe.reported import namings
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.result import SweepResult, code_of
@@ -268,7 +268,7 @@ class HeldExpiry:
             ),
             cycle=cycle,
             report=fresh.report,
-            named=reported_uris(
+            named=namings(
                 (*seen.before, *seen.after),
                 seen.snapshots,
                 self.holding.settings,

@@ -19,7 +19,7 @@ from orphangc.collect.observe.observation import (
     remembered_checkpoints,
     search_of,
 )
-from orphangc.collect.observe.reported import reported_places, reported_uris
+from orphangc.collect.observe.reported import Naming, namings, reported_places
 from orphangc.collect.observe.searching import NOTHING_READ
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
@@ -215,9 +215,9 @@ class Revalidation:
             raise now.stopped_by
         return now
 
-    def reported(self) -> frozenset[str]:
-        """Return the checkpoints that the last check found reported, pinned, or restored."""
-        return reported_uris(self._clusters, self._registries.snapshots, self.settings, ha=self._ha)
+    def namings(self) -> frozenset[Naming]:
+        """Return the checkpoints that the last check found reported or restored, and by what."""
+        return namings(self._clusters, self._registries.snapshots, self.settings, ha=self._ha)
 
     def is_stored(self, uri: str, sha256: str) -> bool:
         """Return whether the last check read this ``_metadata`` in this folder."""

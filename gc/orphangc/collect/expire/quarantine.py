@@ -23,6 +23,7 @@ from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.delete.revalidation import CurrentReferences, Revalidation
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.observe.expired_checkpoints import copy_name
+from orphangc.collect.observe.reported import Naming
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory, write_memory
 from orphangc.core.decision.evidence import Checkpoint
@@ -79,7 +80,7 @@ class Quarantine:
         revalidation: Checks the evidence before each batch.
         cycle: Cycle of the run.
         report: Its lineages, whose fates are carried out.
-        named: Checkpoints that Flink, a resource or a pin named in that cycle.
+        named: Checkpoints that Flink or a resource named in that cycle, and what named each.
         put_back: Stores a ``_metadata`` again.
         record_outcomes: Receives what became of each checkpoint, ``OUTCOME_SCHEMA``.
         delete_rate: Files of savepoints that may be deleted a second.
@@ -94,7 +95,7 @@ class Quarantine:
     revalidation: Revalidation
     cycle: Cycle
     report: LineageReport
-    named: frozenset[str]
+    named: frozenset[Naming]
     put_back: PutBack
     record_outcomes: Callable[[pa.RecordBatch], None]
     delete_rate: int
@@ -258,8 +259,8 @@ class Quarantine:
             raise problem
 
     def _newly_named(self) -> frozenset[str]:
-        """Return the checkpoints that Flink, a resource or a pin names since the cycle."""
-        return self.revalidation.reported() - self.named
+        """Return the checkpoints that a job or a resource names that did not in the cycle."""
+        return frozenset(uri for _, uri in self.revalidation.namings() - self.named)
 
     def _check(self, part: Iterable[LineageCheckpointPart]) -> None:
         """Make sure that the evidence still holds, and that nothing names a checkpoint (R18).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts, external_paths
@@ -11,6 +12,9 @@ from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.settings import StorageRootSettings
+
+Naming = tuple[str, str]
+"""What names a checkpoint folder: a job of a cluster, a snapshot, a resource; and the folder."""
 
 
 def reported_places(
@@ -42,15 +46,35 @@ def reported_places(
     return sorted(places, key=str), unusable
 
 
-def reported_uris(
+def namings(
     clusters: Iterable[ClusterFacts],
     snapshots: Iterable[RegistrySnapshot],
     settings: StorageRootSettings,
     *,
     ha: Iterable[HaFacts] = (),
-) -> frozenset[str]:
-    """Return the URI of every reported or pinned checkpoint folder."""
-    return frozenset(map(str, reported_places(clusters, snapshots, settings, ha=ha)[0]))
+) -> frozenset[Naming]:
+    """Return what names a checkpoint folder, with the URI that it names.
+
+    A job that is over may name for long what a new job is restored from. Pins are left out: they
+    do not change.
+    """
+    settings = settings.model_copy(update={"pin": ()})
+    jobs = (
+        (f"{cluster.uri} {job_id}", replace(cluster, jobs={job_id: facts}))
+        for cluster in clusters
+        for job_id, facts in cluster.jobs.items()
+    )
+    parts = (
+        *((by, reported_places([each], (), settings)) for by, each in jobs),
+        *((each.job_id, reported_places((), [each], settings)) for each in snapshots),
+        *(
+            (f"{facts.uri} {named.by}", reported_places((), (), settings, ha=[only]))
+            for facts in ha
+            for named in facts.places
+            for only in (replace(facts, places=(named,)),)
+        ),
+    )
+    return frozenset((by, str(place)) for by, (places, _) in parts for place in places)
 
 
 def place_named(path: str, settings: StorageRootSettings) -> Location:
