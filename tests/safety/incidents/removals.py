@@ -28,7 +28,7 @@ from orphangc.collect import cycle
 from orphangc.collect.decide import abandoned_savepoints, decide_listing
 from orphangc.collect.delete import revalidation
 from orphangc.collect.expire import lineage_facts, quarantine, savepoint_folders
-from orphangc.collect.mark import job_reports, mark
+from orphangc.collect.mark import job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
 from orphangc.collect.state import lock
@@ -36,6 +36,7 @@ from orphangc.collect.state.discovery_memory import DiscoveryRead
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import plan_intersection as permission
 from orphangc.collect.sweep import sweep
+from orphangc.collect.world import sighted
 from orphangc.collect.world.recalling import NOTHING_RECALLED
 from orphangc.core.areas.table import AREAS
 from orphangc.core.cluster.job_status import JobStatus
@@ -409,6 +410,16 @@ def _pending_savepoints(patch: _Patch) -> None:
         patch.setattr(module, "pending_savepoint_problem", _content)
 
 
+def _savepoints_of_earlier_cycles(patch: _Patch) -> None:
+    """Forget which savepoints earlier cycles saw whole (R33)."""
+    patch.setattr(sighted, "_savepoints_in", lambda *_: ())
+
+
+def _strange_names_in_savepoints(patch: _Patch) -> None:
+    """Look for no name in the folder of a savepoint that Flink gives no file of one (R33)."""
+    patch.setattr(survey, "_is_named", lambda *_: False)
+
+
 def _largest_chk_n_is_the_newest(patch: _Patch) -> None:
     """Take the largest folder that is listed for the run's newest checkpoint (R31)."""
     patch.setattr(bounds_of_job, "_completed_id", lambda job: max(job.ids_at_start, default=None))
@@ -541,6 +552,8 @@ REMOVALS: Mapping[str, _Removal] = {
         _roots_of_the_state,
         _rule_of_chk_n,
         _pending_savepoints,
+        _savepoints_of_earlier_cycles,
+        _strange_names_in_savepoints,
         _largest_chk_n_is_the_newest,
         _trigger_bounds_the_log,
         _gate_of_merged_files,

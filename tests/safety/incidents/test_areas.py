@@ -114,6 +114,37 @@ def test_r33_a_pending_savepoint_is_older_than_the_newest_checkpoint(undeclared,
     must_be_there(pending)
 
 
+def a_second_savepoint(folder: Path) -> Path:
+    """Write a second whole savepoint, and return a file of it."""
+    named = stored(folder)
+    write(folder / "_metadata", metadata(6, [named]), 30 * DAY)
+    return named
+
+
+@pytest.mark.answered_by("savepoints_of_earlier_cycles")
+def test_r33_a_metadata_that_was_removed_by_hand_comes_back_from_a_backup(undeclared) -> None:
+    """An earlier cycle saw the savepoint whole, so nothing shows that it was never completed."""
+    story, folder = with_savepoints(undeclared)
+    named = a_second_savepoint(folder)
+    collected_while_it_runs(story, 8)
+    (folder / "_metadata").unlink()
+    for completed in (28, 48):
+        collected_while_it_runs(story, completed)
+    write(folder / "_metadata", metadata(6, [named]), 0 * DAY)
+    must_be_there(named)
+
+
+@pytest.mark.answered_by("strange_names_in_savepoints")
+def test_r33_a_metadata_that_was_renamed_gets_its_name_again(undeclared) -> None:
+    """Flink gives no file of a savepoint such a name: a person was there."""
+    story, folder = with_savepoints(undeclared)
+    named = a_second_savepoint(folder)
+    (folder / "_metadata").rename(folder / "_metadata.old")
+    collected_while_it_runs(story, 8)
+    (folder / "_metadata.old").rename(folder / "_metadata")
+    must_be_there(named)
+
+
 def merged_folder(story: Story) -> Path:
     """Return where a subtask of the story's job merges files."""
     return story.job.folder / "shared" / f"job_{story.job.id}_op_{'d' * 32}_0_4"

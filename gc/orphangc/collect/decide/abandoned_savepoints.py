@@ -78,7 +78,12 @@ def abandoned_savepoints(
         known: Judgement of every job of the world.
 
     """
-    found = dict(_without_metadata(settings, marked, surveyed))
+    whole_once = known.comparison.memory.savepoints
+    found = {
+        folder: listed
+        for folder, listed in _without_metadata(settings, marked, surveyed)
+        if str(marked.owners.base.child(folder)) not in whole_once
+    }
     if AreaName.SAVEPOINT not in settings.scope or not found:
         return None
     clusters = (*seen.before, *seen.after)
@@ -102,7 +107,7 @@ def abandoned_savepoints(
 def _without_metadata(
     settings: StorageRootSettings, marked: Mark, surveyed: Surveyed
 ) -> Iterator[tuple[str, SavepointListed]]:
-    """Yield the savepoints' folders without ``_metadata``, below a configured place of savepoints.
+    """Yield the folders of files of savepoints alone, below a configured place of savepoints.
 
     In any other place a folder of such a name may be something else's.
     """
@@ -112,7 +117,7 @@ def _without_metadata(
     for folder, listed in surveyed.savepoints.items():
         place = base.child(folder)
         is_configured = any(each.contains(place) for each in places)
-        if is_configured and not listed.has_metadata and place not in read:
+        if is_configured and not listed.has_others and place not in read:
             yield folder, listed
 
 

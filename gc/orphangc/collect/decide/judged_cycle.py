@@ -81,7 +81,13 @@ def judged_cycle(
     jobs = with_remembered_traces(with_outside_paths(jobs, paths), before.memory)
     jobs = with_other_runs(jobs, before.memory)
     sighting = sighting_of(
-        seen, marked, settings, jobs=jobs, environment=environment, before=before.memory
+        seen,
+        marked,
+        settings,
+        jobs=jobs,
+        environment=environment,
+        before=before.memory,
+        savepoint_folders=() if survey is None else survey.surveyed.savepoints,
     )
     comparison = compared(before.memory, sighting, before.given)
     evidence = replace(

@@ -22,7 +22,7 @@ from orphangc.core.model.naming import (
     place_of_folder,
 )
 from orphangc.core.model.owners import Owners
-from orphangc.core.model.types import DirectoryLayout, Scope
+from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import from_microseconds
 
 _FEW = 20
@@ -37,18 +37,19 @@ class SavepointListed:
 
     Attributes:
         newest_us: Newest store time in microseconds; ``None`` if one is unknown.
-        has_metadata: Whether a ``_metadata`` is among its files.
+        has_others: Whether it holds a ``_metadata``, or a name that Flink gives no file of a
+            savepoint: a person may have renamed one.
 
     """
 
     newest_us: int | None
-    has_metadata: bool
+    has_others: bool
 
     def add(self, other: SavepointListed) -> None:
         """Add what another part of the listing shows of the same folder."""
         known = self.newest_us is not None and other.newest_us is not None
         self.newest_us = max(self.newest_us or 0, other.newest_us or 0) if known else None
-        self.has_metadata |= other.has_metadata
+        self.has_others |= other.has_others
 
 
 @dataclass(slots=True)
@@ -252,9 +253,15 @@ def _see_savepoints(found: Surveyed, columns: Columns) -> None:
         is_known = bool(len(times)) and not (times == NO_TIME).any()
         listed = SavepointListed(
             newest_us=int(times.max()) if is_known else None,
-            has_metadata=kind.artifact.layout is DirectoryLayout.METADATA,
+            has_others=not kind.is_artifact and _is_named(columns, number),
         )
         found.see_savepoint(kind.head.rpartition("/")[0], listed)
+
+
+def _is_named(columns: Columns, number: int) -> bool:
+    """Return whether any row of a kind has a base name: a mark of a folder has none."""
+    keys = columns.batch.column("key").filter(pa.array(columns.kind == number))
+    return bool(pa.compute.any(pa.compute.not_equal(keys, columns.kinds[number].head)).as_py())
 
 
 def _is_plain(head: str) -> bool:

@@ -25,7 +25,7 @@ from orphangc.core.memory.sighting import (
 )
 from orphangc.core.memory.unlocated_jobs import UNREAD
 from orphangc.core.model.locations import Alias, Location, is_within, place_of
-from orphangc.core.model.naming import METADATA_NAME
+from orphangc.core.model.naming import METADATA_NAME, is_savepoint_folder
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobState
 from orphangc.core.world import SearchedPlace
@@ -41,6 +41,7 @@ def sighting_of(
     jobs: Mapping[str, JobEvidence],
     environment: Environment,
     before: WorldMemory,
+    savepoint_folders: Collection[str] = (),
 ) -> Sighting:
     """Return what the cycle saw.
 
@@ -51,6 +52,7 @@ def sighting_of(
         jobs: Evidence of every job, with the jobs that each depends on.
         environment: Ports of the cycle.
         before: Directories outside all of these that are searched because it names them.
+        savepoint_folders: Keys of the folders of savepoints that the listing shows.
 
     """
     at = seen.time.now or seen.time.local
@@ -95,7 +97,17 @@ def sighting_of(
         are_all_declared_ended="all" in settings.ended_job,
         clock_skew=settings.margins.clock_skew,
         lineage=seen_lineage(seen, marked, jobs, aliases=settings.aliases, at=at),
+        savepoints=frozenset(_savepoints_in(bases[0], present)),
+        savepoint_folders=frozenset(str(bases[0].child(each)) for each in savepoint_folders),
     )
+
+
+def _savepoints_in(base: Location, folders: Iterable[str]) -> Iterator[str]:
+    """Yield the folders of savepoints below the storage root."""
+    for uri in folders:
+        is_savepoint = is_savepoint_folder(uri.rpartition("/")[2])
+        if is_savepoint and is_within(uri, [str(base)]):
+            yield uri
 
 
 def _directories(

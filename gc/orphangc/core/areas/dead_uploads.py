@@ -1,7 +1,7 @@
 """Unfinished multipart uploads: of which of them it is known that nothing completes them (R50).
 
-Only reported: no code aborts an upload. An upload has no reference, so its key's rule decides, and
-the time when it was begun, which is the store's, stands for a store time.
+An upload has no reference, so its key's rule decides, and the time when it was begun, which is the
+store's, stands for a store time.
 """
 
 from __future__ import annotations

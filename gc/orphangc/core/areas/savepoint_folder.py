@@ -14,8 +14,8 @@ def _objection(_facts: AreaFacts, _place: FilePlace) -> str:
     """
     return (
         "a savepoint's folder belongs to no job directory, and any job may still write into it:"
-        " its files go only below an extra root, without _metadata, while nothing stops any job and"
-        " no cluster shows a pending savepoint"
+        " its files go only below an extra root, where no cycle saw a _metadata and nothing else"
+        " is, while nothing stops any job and no cluster shows a pending savepoint"
     )
 
 

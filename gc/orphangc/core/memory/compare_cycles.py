@@ -95,6 +95,9 @@ def compared(
             ),
             lineage=remembered_lineage(memory.lineage, sighting.lineage, sighting.at),
             expired=memory.expired,
+            savepoints=tuple(
+                sorted(sighting.savepoints | (sighting.savepoint_folders & {*memory.savepoints}))
+            ),
         ),
     )
 

@@ -278,6 +278,8 @@ class WorldMemory(FrozenPart):
         standing: Facts that the newest cycle missed.
         lineage: Which job continued which.
         expired: Checkpoints whose ``_metadata`` was put into quarantine.
+        savepoints: Folders below the storage root, not empty, in which a cycle saw a savepoint's
+            ``_metadata``.
 
     """
 
@@ -294,6 +296,7 @@ class WorldMemory(FrozenPart):
     standing: tuple[StandingFact, ...] = ()
     lineage: LineageMemory = LineageMemory()
     expired: tuple[ExpiredCheckpoint, ...] = ()
+    savepoints: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -332,6 +335,7 @@ def merged_memory(memories: Sequence[WorldMemory]) -> WorldMemory:
         standing=_newest_standing(memories),
         lineage=merged_lineage(each.lineage for each in memories),
         expired=merged_expired(each for memory in memories for each in memory.expired),
+        savepoints=tuple(sorted({uri for each in memories for uri in each.savepoints})),
     )
 
 

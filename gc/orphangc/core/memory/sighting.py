@@ -127,6 +127,8 @@ class Sighting:
         are_all_declared_ended: Whether the operator declared all jobs ended.
         clock_skew: Most that a JobManager's clock may differ from the storage's.
         lineage: Edges between jobs, and the jobs that resources ran.
+        savepoints: Folders of savepoints below the storage root that hold a ``_metadata``.
+        savepoint_folders: All folders of savepoints that the listing shows.
 
     """
 
@@ -147,3 +149,5 @@ class Sighting:
     are_all_declared_ended: bool = False
     clock_skew: timedelta = timedelta(minutes=15)
     lineage: LineageMemory = field(default_factory=LineageMemory)
+    savepoints: frozenset[str] = frozenset()
+    savepoint_folders: frozenset[str] = frozenset()
