@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import DAY, metadata, write
+from cli.helpers import DAY, metadata, run, write
 from cli.stories import Story, bed, story
 
 __all__ = ["bed", "story"]
@@ -119,3 +119,13 @@ def test_more_than_the_share_of_all_savepoints_goes_only_if_it_is_allowed(savepo
     for _ in range(2):
         savepoints.story.bed.sweep(savepoints.plan("--max-delete-share", "1"), "--delete")
     assert not any(path.exists() for path in [savepoints.left, *more])
+
+
+def test_why_a_file_of_a_savepoint_goes_is_explained(savepoints: Savepoints) -> None:
+    """It has no job, and a verdict all the same."""
+    plan = savepoints.plan()
+    key = savepoints.left.relative_to(savepoints.story.bed.root)
+    ran = run("explain", key, "--plan", plan.path, "--output", "json")
+    assert ran.code == 0, ran.err
+    assert ran.json["verdict"] == {"action": "tombstone", "reason": "orphan"}
+    assert ran.json["scheme"]["area"] == "savepoint"
