@@ -42,6 +42,14 @@ def test_a_configuration_that_was_seen_once_is_enough_while_nothing_runs() -> No
     assert blocks_of(shown) == ()
 
 
+def test_a_deployment_that_was_remembered_without_its_configuration_blocks_on() -> None:
+    """Its checkpoint directory is known, and the operator's defaults are not."""
+    memory = memory_of(found([gone()]))
+    assert blocks_of(world(gone(), memory=memory)) == (ALL,)
+    unread = memory_of(found([a_deployment()], {"flink-config-orders": {}}))
+    assert blocks_of(world(gone(), memory=unread)) == (ALL,)
+
+
 def test_a_configuration_that_is_seen_explains_no_deployment_made_anew() -> None:
     """Under its name, with an identity of its own."""
     memory = memory_of(found([a_deployment()], HIDDEN))
