@@ -11,7 +11,7 @@ from safety.soak.collectors import Commands, careless, scheduled
 from safety.soak.places import Places
 from safety.soak.soak import Report, soak
 from safety.soak.soak_scenario import Story
-from support import night, speed
+from support import speed
 
 pytestmark = pytest.mark.flink
 
@@ -20,7 +20,7 @@ _IS_NIGHTLY = _PROFILE == "nightly"
 SECONDS = int(os.environ.get("ORPHANGC_SOAK_SECONDS", {"nightly": 1800}.get(_PROFILE, 30)))
 SEED = int(os.environ.get("ORPHANGC_SOAK_SEED", "7"))
 CONTROL_SECONDS = 20
-UNGUARDED_SECONDS = night.share(300, least=100)
+UNGUARDED_SECONDS = 300  # also in a part of a night: a third of it lost nothing on a busy machine
 # the oldest of CI's versions still has all three modes of restoring
 _VERSIONS = VERSIONS if _IS_NIGHTLY else VERSIONS[:1]
 
@@ -29,7 +29,7 @@ class LostError(Exception):
     """Something live was lost."""
 
 
-# --- the controls come first: a part of a night ends without what comes last
+# --- a control comes first: a part of a night ends without what comes last
 
 
 @pytest.mark.ci
@@ -50,31 +50,6 @@ def test_a_careless_collector_is_caught(
     print(report)
     assert report.verdict.wrong
     assert report.failed
-
-
-@pytest.mark.nightly
-@pytest.mark.timeout(speed.scaled(1200))
-def test_collectors_without_one_of_their_rules_are_caught(
-    tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
-    """Without R4, what a job in another directory needs is deleted, and the watcher tells."""
-    version = _VERSIONS[0]
-    require_flink(version)
-
-    def kinds(places: Places, rest: str) -> list[Commands]:
-        return [scheduled(places, rest, program="safety.soak.collector_without_r4")]
-
-    report = soak(
-        version,
-        tmp_path,
-        seconds=UNGUARDED_SECONDS,
-        seed=SEED,
-        kinds=kinds,
-        tale=Story.only_claim,
-    )
-    record_property("told", f"soak without R4: Flink {version}, seed {SEED}: {report}")
-    print(report)
-    assert report.verdict.wrong
 
 
 # --- the soaks
@@ -158,3 +133,31 @@ def assert_much_was_done(report: Report) -> None:
     assert deeds.rescales
     assert report.restored >= 3
     assert report.records
+
+
+# --- the control that takes longest
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(speed.scaled(1200))
+def test_collectors_without_one_of_their_rules_are_caught(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """Without R4, what a job in another directory needs is deleted, and the watcher tells."""
+    version = _VERSIONS[0]
+    require_flink(version)
+
+    def kinds(places: Places, rest: str) -> list[Commands]:
+        return [scheduled(places, rest, program="safety.soak.collector_without_r4")]
+
+    report = soak(
+        version,
+        tmp_path,
+        seconds=UNGUARDED_SECONDS,
+        seed=SEED,
+        kinds=kinds,
+        tale=Story.only_claim,
+    )
+    record_property("told", f"soak without R4: Flink {version}, seed {SEED}: {report}")
+    print(report)
+    assert report.verdict.wrong
