@@ -11,6 +11,7 @@ import pytest
 
 from cli.helpers import Ran, contents, run
 from cli.redeploys import Redeploys
+from orphangc.collect.expire import unneeded_bytes
 
 AT_ONCE_ENDED = ("--ended-for", "0")
 """A cycle saw each of the jobs alive a moment ago."""
@@ -96,6 +97,18 @@ def test_a_plan_says_what_expire_could_free(chain) -> None:
     shown = " ".join(run("plan", *chain.options, "--output", "table").out.split())
     for text in (shown, page.read_text(), summary.read_text()):
         assert sentence in text
+
+
+def test_where_no_job_lives_the_verdicts_say_what_checkpoints_hold(chain, monkeypatch) -> None:
+    """The listing is not passed over once more, and the numbers are the same."""
+    chain.server.routes.update(chain.cluster(status="CANCELED"))
+    options = [*chain.options, "--ended-job", chain.running.id]
+    report = chain.expire("--ended-job", chain.running.id).json["expiry"]
+    monkeypatch.setattr(unneeded_bytes, "HeldBytesPass", None)
+    found = run("plan", *options).json["unneeded"]
+    numbers = (report["unneeded_bytes"], report["unneeded_objects"])
+    assert (found["bytes"], found["objects"]) == numbers
+    assert numbers > (0, 0)
 
 
 def test_a_plan_of_jobs_that_live_says_nothing_of_it(chain) -> None:

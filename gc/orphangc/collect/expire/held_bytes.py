@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orphangc.core.columns.marked_listing import MarkedRows
-from orphangc.core.columns.sorted_uuids import SortedUuids
+from orphangc.core.columns.sorted_uuids import SortedUuids, in_order
 from orphangc.core.decision.evidence import Checkpoint
 
 _NONE = np.empty(0, np.int32)
@@ -41,7 +41,7 @@ class NamedFiles:
                 los.append(uuids[1])
                 groups.append(np.full(len(uuids[0]), number, np.int32))
         hi, lo, group = np.concatenate(his), np.concatenate(los), np.concatenate(groups)
-        rows = np.lexsort((lo, hi))
+        rows = in_order(hi, lo)
         hi, lo, group = hi[rows], lo[rows], group[rows]
         is_new = np.ones(len(hi), np.bool_)
         is_new[1:] = (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])

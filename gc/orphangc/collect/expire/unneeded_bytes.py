@@ -11,6 +11,7 @@ from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import UnneededPart
 from orphangc.core.lineage.checkpoint_fates import CheckpointFate, fates_of
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import Reason
 from orphangc.ports import Progress
 from orphangc.ports.engine import Engine
 
@@ -18,7 +19,7 @@ from orphangc.ports.engine import Engine
 def unneeded_part(
     cycle: Cycle, settings: StorageRootSettings, engine: Engine, progress: Progress
 ) -> UnneededPart:
-    """Return what nothing living needs; the listing is passed over only if there is any of it.
+    """Return what nothing living needs; the listing is passed over only if that is a part of all.
 
     Args:
         cycle: The cycle.
@@ -32,12 +33,31 @@ def unneeded_part(
     part = counted_unneeded(fates)
     if not part.checkpoints:
         return part
+    if part.checkpoints == len(cycle.mark.checkpoints) and _names_alone(cycle):
+        return part.model_copy(update=_referenced(cycle))
     folders = {each.checkpoint.uri for each in fates if not each.is_needed}
     unneeded = [known.by_folder[uri] for uri in sorted(folders)]
     needed = (each for uri, each in known.by_folder.items() if uri not in folders)
     work = HeldBytesPass(divisions=((_only_in(unneeded, needed), 1),))
     (found,) = engine.run(work, progress)
     return part.model_copy(update={"objects": int(found.objects[0]), "bytes": int(found.size[0])})
+
+
+def _names_alone(cycle: Cycle) -> bool:
+    """Return whether checkpoints alone make files live, and every job was judged.
+
+    Then, if nothing needs any of them, the verdicts say what they hold.
+    """
+    is_refused = any(each.refused is not None for each in cycle.judged.values())
+    return not (is_refused or cycle.seen.snapshots or cycle.plan.settings.pin)
+
+
+def _referenced(cycle: Cycle) -> dict[str, int]:
+    own = [each for each in cycle.plan.tallies if each.reason is Reason.REFERENCED]
+    return {
+        "objects": sum(each.objects for each in own),
+        "bytes": sum(each.bytes for each in own),
+    }
 
 
 def counted_unneeded(fates: Sequence[CheckpointFate]) -> UnneededPart:
