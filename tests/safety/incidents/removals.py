@@ -500,7 +500,7 @@ def _edges_of_lineages(patch: _Patch) -> None:
 
 def _namers_of_savepoints(patch: _Patch) -> None:
     """Let the files of a savepoint go whatever other checkpoints name (R42)."""
-    patch.setattr(savepoint_folders, "_named_by_others", lambda *_: ())
+    patch.setattr(savepoint_folders, "named_by_others", lambda *_: ())
     patch.setattr(quarantine.Quarantine, "_check_unnamed", lambda *_: None)
 
 

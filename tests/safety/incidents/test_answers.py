@@ -72,6 +72,14 @@ MUST_FAIL = {
         "test_r35_a_claimer_that_nobody_listed_keeps_files_of_every_area",
         "condition:closed_world",
     ),
+    "R42 whatever others name": (
+        "test_r42_a_savepoint_that_a_checkpoint_was_restored_from_in_place_stays",
+        "namers_of_savepoints",
+    ),
+    "R42 with a savepoint taken for self-contained": (
+        "test_r42_a_savepoint_is_not_taken_for_self_contained",
+        "self_contained_savepoints",
+    ),
     "R44 with files first": (
         "test_r44_what_is_in_quarantine_can_be_put_back_whole",
         (

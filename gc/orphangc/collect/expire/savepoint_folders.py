@@ -74,7 +74,7 @@ def savepoint_folders(
         if (why := _obstacle(each, places, searched)) is not None
     }
     left = [each for each in savepoints if each.folder not in obstacles]
-    obstacles.update(_named_by_others(left, cycle.mark.checkpoints))
+    obstacles.update(named_by_others(left, cycle.mark.checkpoints))
     sizes: dict[Location, int] = {}
     whole: set[Location] = set()
     for each in left:
@@ -104,7 +104,7 @@ def _obstacle(
     return None
 
 
-def _named_by_others(
+def named_by_others(
     savepoints: Sequence[Checkpoint], checkpoints: Sequence[Checkpoint]
 ) -> Iterator[tuple[Location, str]]:
     """Yield the savepoints of which some other checkpoint names a file, by whatever oracle."""
