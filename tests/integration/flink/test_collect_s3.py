@@ -140,16 +140,18 @@ def killed_once(cluster: Cluster, job: str) -> None:
     cluster.wait_for_checkpoints(job, 3)
 
 
-def check_restores(cluster: Cluster, bucket: Bucket, job: str, work: Path, *, claim: bool) -> None:
+def check_restores(cluster: Cluster, bucket: Bucket, job: str, work: Path, *, layout: str) -> None:
     """Restore every retained checkpoint and compare its contents; CLAIM: the newest alone."""
     found = bucket.retained(job)
     assert found
-    if not claim:
+    config = LAYOUTS[layout]
+    if layout != "changelog":
         for checkpoint in found:
-            cluster.restore_and_check(checkpoint)
+            cluster.restore_and_check(checkpoint, config=config)
         return
-    config = STRICT_RESTORE | LAYOUTS["changelog"]
-    config |= {"state.changelog.dstl.dfs.base-path": f"s3://{bucket.name}/dstl"}
+    config = (
+        STRICT_RESTORE | config | {"state.changelog.dstl.dfs.base-path": f"s3://{bucket.name}/dstl"}
+    )
     again = cluster.submit(work / "again", found[-1], "CLAIM", interval="1s", config=config)
     cluster.wait_for_checkpoints(again, 2)
     cluster._wait_on_job(again, "visits of all keys", lambda: cluster._visited_all(again))
@@ -165,15 +167,15 @@ def test_on_a_real_store_nothing_goes_that_a_checkpoint_needs(
     """While it runs by the rules of running jobs, then all of what it left (R31-R46, R35, R50)."""
     require_flink(version)
     url: Any = bucket.client.meta.endpoint_url
-    config = s3_settings(url, radosgw.ACCESS_KEY, radosgw.SECRET_KEY) | LAYOUTS[layout]
-    is_changelog = layout == "changelog"
-    if is_changelog:
+    server = s3_settings(url, radosgw.ACCESS_KEY, radosgw.SECRET_KEY)
+    config = dict(LAYOUTS[layout])
+    if layout == "changelog":
         config["state.changelog.dstl.dfs.base-path"] = f"s3://{bucket.name}/dstl"
     collecting = Collecting(bucket, tmp_path)
     with Cluster(
-        version, tmp_path / "flink", config=config, libraries=[s3_jar(version, tmp_path)]
+        version, tmp_path / "flink", config=server | config, libraries=[s3_jar(version, tmp_path)]
     ) as cluster:
-        job = cluster.submit(f"s3://{bucket.name}/ckpt", interval=INTERVAL)
+        job = cluster.submit(f"s3://{bucket.name}/ckpt", interval=INTERVAL, config=config)
         cluster.wait_for_checkpoints(job, 2)
         rest = "--flink-rest", cluster.rest_url, "--merged-within", "all"
         for _ in range(1 if (version, layout) in BRIEFLY else ROUNDS):
@@ -202,4 +204,4 @@ def test_on_a_real_store_nothing_goes_that_a_checkpoint_needs(
         )
         assert bucket.keys() == before - dead
         assert not {key for key in bucket.uploads() if f"/{job}/" in key}
-        check_restores(cluster, bucket, job, tmp_path, claim=is_changelog)
+        check_restores(cluster, bucket, job, tmp_path, layout=layout)

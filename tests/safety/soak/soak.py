@@ -33,14 +33,13 @@ _SLOTS = 6
 _CONFIG = {"execution.checkpointing.num-retained": "4"}
 LAYOUTS: Mapping[str, Mapping[str, str]] = {
     "flat": {},
-    "heap": {"state.backend.type": "hashmap"},
     "within": {
         "execution.checkpointing.file-merging.enabled": "true",
         "execution.checkpointing.file-merging.across-checkpoint-boundary": "false",
     },
 }
-"""Settings of the jobs, by the name of the layout. A changelog has no mode of its own: it restores
-in CLAIM alone."""
+"""Settings of the jobs, by the name of the layout. Heap state and a changelog have no mode: what
+holds checkpoints to account restores into RocksDB, in NO_CLAIM."""
 _CLEAN_SECONDS = 300.0
 _CYCLE_SECONDS = 15.0
 _MISSED = re.compile(r"FileNotFoundException: (/\S+) \(No such file")

@@ -460,7 +460,13 @@ class Cluster:
 
     # ------------------------------------------------------------------ proof
 
-    def restore_and_check(self, path: Path | str, *, parallelism: int = 2) -> None:
+    def restore_and_check(
+        self,
+        path: Path | str,
+        *,
+        parallelism: int = 2,
+        config: Mapping[str, str] | None = None,
+    ) -> None:
         """Prove that Flink restores from this checkpoint or savepoint, in NO_CLAIM mode.
 
         The job runs without restarts in a scratch checkpoint directory until it has read the
@@ -470,21 +476,23 @@ class Cluster:
         scratch = self._work / f"restore-{uuid.uuid4()}"
         others = set(self.rest.unfinished_jobs())
         try:
-            progress = self._restore(scratch, path, parallelism)
+            progress = self._restore(scratch, path, parallelism, dict(config or {}))
         finally:
             self._end_jobs(set(self.rest.unfinished_jobs()) - others)
             self._scratch.append(scratch)  # REST goes on reporting its checkpoints as kept
         if not 0 < progress["restored"] == progress["verified"]:
             raise self._error(f"{path} lost state: {progress}")
 
-    def _restore(self, scratch: Path, path: Path | str, parallelism: int) -> dict[str, int]:
+    def _restore(
+        self, scratch: Path, path: Path | str, parallelism: int, config: Mapping[str, str]
+    ) -> dict[str, int]:
         job_id = self.submit(
             scratch,
             path,
             "NO_CLAIM",
             parallelism=parallelism,
             interval=ON_REQUEST,
-            config=STRICT_RESTORE,
+            config=STRICT_RESTORE | config,
         )
         self.wait_for_checkpoints(job_id, 1)
         self._wait_on_job(job_id, "visits of all keys", lambda: self._visited_all(job_id))
