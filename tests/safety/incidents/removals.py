@@ -50,7 +50,7 @@ from orphangc.core.discovery.discovered_facts import Discovery, ResourceFacts, U
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
 from orphangc.core.discovery.sources import operator_resources
 from orphangc.core.discovery.sources.flink_options import Options
-from orphangc.core.lineage import checkpoint_fates
+from orphangc.core.lineage import checkpoint_fates, lineage_graph
 from orphangc.core.lineage.lineage_graph import lineages_of
 from orphangc.core.lineage.retention_policy import kept_by
 from orphangc.core.model import bounds, settings
@@ -498,6 +498,11 @@ def _edges_of_lineages(patch: _Patch) -> None:
     patch.setattr(lineage_facts, "lineages_of", lambda jobs, own, _: lineages_of(jobs, own, ()))
 
 
+def _beginnings_of_jobs(patch: _Patch) -> None:
+    """Take each job that was restored from another one for its continuation, not a branch (R41)."""
+    patch.setattr(lineage_graph.Lineage, "_has_begun", lambda *_: False)
+
+
 def _namers_of_savepoints(patch: _Patch) -> None:
     """Let the files of a savepoint go whatever other checkpoints name (R42)."""
     patch.setattr(savepoint_folders, "named_by_others", lambda *_: ())
@@ -564,6 +569,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _metadata_alone,
         _rules_of_a_lineage,
         _edges_of_lineages,
+        _beginnings_of_jobs,
         _namers_of_savepoints,
         _self_contained_savepoints,
     )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 
 import pytest
 
-from cli.helpers import DAY, UUID_1, metadata, run, write
+from cli.helpers import DAY, UUID_1, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from safety.incidents.essential import must_be_there
 
 POLICY = ("--ended-for", "0", "--keep-last", "2")
+MARGINS = ("--grace-period", "24h", "--quiet-period", "24h", "--clock-skew", "1h")
 
 
 @pytest.fixture
@@ -89,3 +91,18 @@ def test_r41_a_lineage_that_is_declared_dead_and_goes_on_keeps_all(chain) -> Non
     """The owner names the oldest job; a job that continued it still runs."""
     chain.expired("--ended-for", "0", "--dead", chain.jobs[0].id)
     must_be_there(chain.folder_of("0/5") / "_metadata")
+
+
+@pytest.mark.answered_by("beginnings_of_jobs")
+def test_r41_a_branch_did_not_continue_what_was_stored_after_it_began(chain) -> None:
+    """A test job started from the older job, which went on after that, and then ended."""
+    last = f"{0:08x}-0000-4000-8000-{7:012x}"
+    age = timedelta(hours=90)
+    chain.jobs[0].checkpoint(7, chain.jobs[0].shared(last, age=age), age=age)
+    newer = f"{1:08x}-0000-4000-8000-{17:012x}"
+    chain.running.checkpoint(17, chain.running.shared(newer, age=DAY), age=DAY)
+    origin = (6, chain.folder_of("0/6"))
+    chain.server.routes.update(flink(chain.running, completed=17, restored=origin))
+    chain.expired("--ended-for", "0", "--keep-last", "1", *MARGINS)
+    assert "0/5" not in chain.names(), "the branch began from a later one"
+    must_be_there(chain.folder_of("0/7") / "_metadata")

@@ -47,6 +47,7 @@ def seen_lineage(
             source=source,
             checkpoint="" if checkpoint is None else str(checkpoint),
             seen_at=at,
+            first_seen_at=at,
         )
         for job in jobs.values()
         for older, newer, source, checkpoint in _edges(job, marked, places, aliases)

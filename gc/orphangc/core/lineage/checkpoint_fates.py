@@ -45,13 +45,13 @@ class RetentionReason(StrEnum):
     TOO_YOUNG = "too_young"
     """It was stored, or put back, less than the grace period ago."""
     LINEAGE_LIVES = "lineage_lives"
-    """Its lineage is declared dead, and a job of it may run all the same."""
+    """Its lineage is declared dead, and a job of it may run, or another branch is not declared."""
     ENDED_RECENTLY = "ended_recently"
     """Its job showed a sign of life within ``ended_for``."""
     NO_POLICY = "no_policy"
     """No retention policy is in force."""
     NO_SUCCESSOR = "no_successor"
-    """No job that continued its job runs with a checkpoint of its own."""
+    """No job that continued it runs with a checkpoint of its own."""
     SUCCESSOR_NEEDS_FILES = "successor_needs_files"
     """The jobs that continued its job need files that are not their own, or may need them (R30)."""
     KEEP_LAST = "keep_last"
@@ -199,8 +199,10 @@ def _kept_by_policy(
         shown = "" if life is None else f"last sign of life at {life:%Y-%m-%dT%H:%M:%SZ}"
         return RetentionReason.ENDED_RECENTLY, shown
     if policy.declares_dead(lineage):
-        return _living(lineage)
-    return _without_successor(job, lineage) or _by_rules(checkpoint, lineage, policy, facts)
+        return _not_dead(lineage, policy)
+    return _without_successor(checkpoint, job, lineage) or _by_rules(
+        checkpoint, lineage, policy, facts
+    )
 
 
 def _quarantined(checkpoint: LineageCheckpoint, facts: RetentionFacts) -> _Said | None:
@@ -221,17 +223,24 @@ def is_meant_to_be_deleted(checkpoint: LineageCheckpoint, job: LineageJob) -> bo
     return job.ended_as <= checkpoint.deleted_on
 
 
-def _living(lineage: Lineage) -> _Said | None:
-    """Return the job that contradicts that a lineage is dead, ``None`` if none does."""
+def _not_dead(lineage: Lineage, policy: RetentionPolicy) -> _Said | None:
+    """Return what contradicts that a lineage is dead, ``None`` if nothing does."""
     for job in lineage.jobs:
         if not job.is_over:
             return RetentionReason.LINEAGE_LIVES, f"job {job.job_id or job.key} is {job.state}"
+    last = lineage.last_jobs
+    for job in last:
+        if len(last) > 1 and job.names.isdisjoint(policy.dead):
+            why = f"job {job.job_id or job.key} is another branch of it: declare it dead, too"
+            return RetentionReason.LINEAGE_LIVES, why
     return None
 
 
-def _without_successor(job: LineageJob, lineage: Lineage) -> _Said | None:
-    """Return why no job has taken a job's place, ``None`` if one has."""
-    after = lineage.places_after(job.places) - set(job.places)
+def _without_successor(
+    checkpoint: LineageCheckpoint, job: LineageJob, lineage: Lineage
+) -> _Said | None:
+    """Return why no job has continued a checkpoint, ``None`` if one has."""
+    after = lineage.places_after(job.places, checkpoint.stored_at) - set(job.places)
     heirs = [each for each in lineage.jobs if each.key != job.key and after & set(each.places)]
     own = {each.place for each in lineage.checkpoints if each.is_restorable}
     living = [each for each in heirs if not each.is_over]
@@ -256,7 +265,7 @@ def _by_rules(
     """
     job = lineage.job_at(checkpoint.place)
     own = {checkpoint.place} if job is None else set(job.places)
-    after = lineage.places_after(own)
+    after = lineage.places_after(own, checkpoint.stored_at)
     family = [each for each in lineage.checkpoints if each.is_restorable and each.place in after]
     for rules in policy.rules_of(lineage):
         name = kept_by(rules, family, facts.now).get(checkpoint.uri)
@@ -279,6 +288,6 @@ def _expires(
 
 def _superseding(checkpoint: LineageCheckpoint, lineage: Lineage) -> str:
     """Return the newest restorable checkpoint that may stand for one."""
-    after = lineage.places_after([checkpoint.place])
+    after = lineage.places_after([checkpoint.place], checkpoint.stored_at)
     own = (e.uri for e in reversed(lineage.checkpoints) if e.is_restorable and e.place in after)
     return next(own, "")

@@ -46,6 +46,7 @@ class Continuation(FrozenPart):
         source: Evidence of the edge.
         checkpoint: Checkpoint that the newer job was restored from, "" if unknown.
         seen_at: Time of the last cycle that saw the evidence.
+        first_seen_at: Time of the first one: the newer job had begun by then.
 
     """
 
@@ -54,6 +55,7 @@ class Continuation(FrozenPart):
     source: ContinuationSource
     checkpoint: str = ""
     seen_at: Instant
+    first_seen_at: Instant | None = None
 
 
 class ResourceJob(FrozenPart):
@@ -100,7 +102,10 @@ def merged_lineage(memories: Iterable[LineageMemory]) -> LineageMemory:
     for memory in memories:
         for edge in memory.continuations:
             key = (edge.older, edge.newer, edge.source.value, edge.checkpoint)
-            edges[key] = max(edges.get(key, edge), edge, key=attrgetter("seen_at"))
+            known = edges.get(key, edge)
+            times = [e.first_seen_at for e in (known, edge) if e.first_seen_at is not None]
+            later = max(known, edge, key=attrgetter("seen_at"))
+            edges[key] = later.model_copy(update={"first_seen_at": min(times, default=None)})
         for job in memory.resource_jobs:
             place = (job.resource, job.job_id)
             jobs[place] = _joined(jobs.get(place, job), job)
@@ -179,4 +184,5 @@ def resource_continuations(
                         newer=directories[newer.job_id],
                         source=ContinuationSource.RESOURCE,
                         seen_at=newer.seen_at,
+                        first_seen_at=newer.first_seen_at,
                     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -45,6 +45,11 @@ class LineageJob:
     resources: tuple[str, ...] = ()
     is_self_sustained: bool | None = None
     ended_as: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return every name that a person may use: its id, and the resources that ran it."""
+        return frozenset({self.job_id, *self.resources} - {""})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +102,9 @@ class Lineage:
         jobs: Its jobs, oldest first.
         checkpoints: Their checkpoints and savepoints, oldest first.
         continuations: Edges between its places.
+        job_of_place: Job of each job directory.
+        newer_of: Places that surely continued each place.
+        began_by: Earliest time at which each job is known to have begun, by its key.
 
     """
 
@@ -104,6 +112,8 @@ class Lineage:
     checkpoints: tuple[LineageCheckpoint, ...] = ()
     continuations: tuple[Continuation, ...] = ()
     job_of_place: Mapping[str, LineageJob] = field(default_factory=dict)
+    newer_of: Mapping[str, Collection[str]] = field(default_factory=dict)
+    began_by: Mapping[str, datetime] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -119,8 +129,7 @@ class Lineage:
     @property
     def names(self) -> frozenset[str]:
         """Return every name that a person may use: resources, and job ids."""
-        found = {name for job in self.jobs for name in (job.job_id, *job.resources)}
-        return frozenset(found - {""}) | {self.name}
+        return frozenset[str]().union(*(job.names for job in self.jobs)) | {self.name}
 
     @property
     def is_over(self) -> bool:
@@ -138,18 +147,46 @@ class Lineage:
         }
         return next(iter(makers.values())) if len(makers) == 1 else None
 
-    def places_after(self, places: Iterable[str]) -> frozenset[str]:
-        """Return the places that continued some places, these included."""
+    def places_after(
+        self, places: Iterable[str], stored_at: datetime | None = None
+    ) -> frozenset[str]:
+        """Return the places that continued some places, these included.
+
+        Args:
+            places: Places to begin with.
+            stored_at: Store time of a checkpoint in them: a job that had begun by then did not
+                continue it, but is a branch of an older one. ``None`` for any.
+
+        """
         found = set(places)
         todo = list(found)
         while todo:
             place = todo.pop()
-            newer = {edge.newer for edge in self.continuations if edge.older == place}
-            for job in (self.job_of_place.get(each) for each in (place, *newer)):
-                newer |= set() if job is None else set(job.places)
+            newer = set(self.newer_of.get(place, ()))
+            for job in [self.job_of_place.get(each) for each in (place, *newer)]:
+                if job is not None and place not in job.places and self._has_begun(job, stored_at):
+                    newer -= set(job.places)
+                elif job is not None:
+                    newer |= set(job.places)
             todo += newer - found
             found |= newer
         return frozenset(found)
+
+    @property
+    def last_jobs(self) -> tuple[LineageJob, ...]:
+        """Return the jobs that no other one continued; all jobs if each one was continued."""
+        keys = {place: job.key for place, job in self.job_of_place.items()}
+        last = (
+            job
+            for job in self.jobs
+            if {keys[each] for each in self.places_after(job.places) if each in keys} == {job.key}
+        )
+        return tuple(last) or self.jobs
+
+    def _has_begun(self, job: LineageJob, at: datetime | None) -> bool:
+        """Return whether a job had begun before some time, by its files or an earlier cycle."""
+        began = self.began_by.get(job.key)
+        return at is not None and began is not None and began < at
 
 
 def lineages_of(
@@ -223,12 +260,50 @@ def _lineage(
     jobs: list[LineageJob], checkpoints: list[LineageCheckpoint], edges: list[Continuation]
 ) -> Lineage:
     ordered = sorted(jobs, key=lambda job: (job.first_life_at or _LONG_AGO, job.key))
+    job_of_place = {place: job for job in ordered for place in job.places}
     return Lineage(
         jobs=tuple(ordered),
         checkpoints=tuple(checkpoints),
         continuations=tuple(edges),
-        job_of_place={place: job for job in ordered for place in job.places},
+        job_of_place=job_of_place,
+        newer_of=_newer_of(edges, job_of_place),
+        began_by=_began_by(ordered, edges, job_of_place),
     )
+
+
+def _newer_of(
+    edges: Iterable[Continuation], job_of_place: Mapping[str, LineageJob]
+) -> dict[str, set[str]]:
+    """Return what continued each place, without savepoints whose name fits several jobs."""
+    makers: dict[str, set[str]] = {}
+    for edge in edges:
+        maker = job_of_place.get(edge.older)
+        makers.setdefault(edge.newer, set()).add(edge.older if maker is None else maker.key)
+    found: dict[str, set[str]] = {}
+    for edge in edges:
+        is_named = edge.source is ContinuationSource.SAVEPOINT_NAME
+        if not is_named or len(makers[edge.newer]) == 1:
+            found.setdefault(edge.older, set()).add(edge.newer)
+    return found
+
+
+def _began_by(
+    jobs: Iterable[LineageJob],
+    edges: Iterable[Continuation],
+    job_of_place: Mapping[str, LineageJob],
+) -> dict[str, datetime]:
+    """Return the earliest time at which each job had begun: by its files, or by earlier cycles."""
+    known = [(job.key, job.first_life_at) for job in jobs]
+    known += [
+        (job.key, edge.first_seen_at)
+        for edge in edges
+        if (job := job_of_place.get(edge.newer)) is not None
+    ]
+    found: dict[str, datetime] = {}
+    for key, at in known:
+        if at is not None:
+            found[key] = min(at, found.get(key, at))
+    return found
 
 
 def _oldest_first(lineage: Lineage) -> tuple[datetime, str]:

@@ -59,7 +59,7 @@ class RetentionPolicy(KeepRules):
     """Other numbers for single lineages, each by a Kubernetes resource or a job id of it."""
     dead: tuple[str, ...] = ()
     """Lineages, each by a Kubernetes resource or a job id of it, that are given up: even their
-    last checkpoint may go."""
+    last checkpoint may go. Of one with branches, the last job of each must be named."""
     continued: Annotated[dict[str, str], BeforeValidator(_continued)] = Field(default_factory=dict)
     """Job id of a job, and of the one that it continued, where no source shows it."""
     savepoints: tuple[Place, ...] = ()

@@ -25,7 +25,7 @@ def a_job(name: str, *, is_running: bool = False, **changes: Any) -> LineageJob:
         "state": JobState.RUNNING if is_running else JobState.ENDED,
         "is_over": not is_running,
         "last_life_at": NOW if is_running else NOW - 90 * DAY,
-        "first_life_at": NOW - 100 * DAY,
+        "first_life_at": NOW - (1 if is_running else 90) * DAY,
         "is_self_sustained": True,
     }
     return LineageJob(**(values | changes))
@@ -75,7 +75,10 @@ def reasons(*args: Any) -> dict[str, str]:
 def a_chain(length: int = 4) -> tuple[list[LineageJob], list[LineageCheckpoint], list[Any]]:
     """Return a chain of redeploys, ``j0`` oldest, of which the last one runs."""
     names = [f"j{number}" for number in range(length)]
-    jobs = [a_job(name, is_running=name == names[-1]) for name in names]
+    jobs = [
+        a_job(name, is_running=name == names[-1], first_life_at=NOW - (95 - 10 * number) * DAY)
+        for number, name in enumerate(names)
+    ]
     checkpoints = [a_checkpoint(name, 5, age=90 - 10 * number) for number, name in enumerate(names)]
     edges = [an_edge(older, newer) for older, newer in itertools.pairwise(names)]
     return jobs, checkpoints, edges

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.lineage.retention_policy import KeepRules, RetentionPolicy
 from orphangc.core.model.types import JobState
 from unit.core.lineage.lineage_builders import (
@@ -166,6 +167,7 @@ def test_a_name_is_either_dead_or_has_rules() -> None:
 
 def test_periods_keep_the_newest_savepoint_of_each() -> None:
     jobs, checkpoints, edges = a_chain(2)
+    jobs[1] = a_job("j1", is_running=True, first_life_at=NOW - 40 * DAY)
     for number, age in enumerate([60, 60.2, 50, 49, 48]):
         place = f"sp-{number}"
         changes = {"is_savepoint": True, "uri": place}
@@ -187,3 +189,44 @@ def test_keep_within_counts_from_the_newest() -> None:
     jobs, checkpoints, edges = a_chain()
     policy = RetentionPolicy(keep_within=25 * DAY)
     assert expired(jobs, checkpoints, edges, policy) == {"j0/chk-5"}
+
+
+def test_a_branch_that_began_before_a_checkpoint_was_stored_did_not_continue_it() -> None:
+    """A test job was started from a savepoint of ``j0``, which went on; then ``j0`` ended."""
+    jobs = [a_job("j0"), a_job("branch", is_running=True, first_life_at=NOW - 70 * DAY)]
+    checkpoints = [a_checkpoint("j0", 4), a_checkpoint("j0", 9, age=60)]
+    checkpoints += [a_checkpoint("branch", 8, age=1)]
+    kept = reasons(jobs, checkpoints, [an_edge("j0", "branch")], ONE)
+    assert (kept["j0/chk-4"], kept["j0/chk-9"]) == ("superseded", "no_successor")
+    jobs[1] = a_job("branch", is_running=True, first_life_at=NOW - DAY)
+    seen = an_edge("j0", "branch", first_seen_at=NOW - 70 * DAY)
+    kept = reasons(jobs, checkpoints, [seen], ONE)
+    assert kept["j0/chk-9"] == "no_successor", "its oldest files are gone by now"
+
+
+def test_two_jobs_that_a_savepoint_may_be_named_after_did_not_continue_one_another() -> None:
+    """Its folder bears the first six digits of both; only ``next`` was restored from it."""
+    jobs = [a_job("one"), a_job("other"), a_job("next", is_running=True)]
+    checkpoints = [a_checkpoint("one", 5), a_checkpoint("next", 9, age=1)]
+    name = {"source": ContinuationSource.SAVEPOINT_NAME}
+    edges = [an_edge("one", "sp", **name), an_edge("sp", "next")]
+    assert expired(jobs, checkpoints, edges, ONE) == {"one/chk-5"}
+    edges.append(an_edge("other", "sp", **name))
+    assert reasons(jobs, checkpoints, edges, ONE)["one/chk-5"] == "no_successor"
+    edges.append(an_edge("other", "sp"))
+    assert reasons(jobs, checkpoints, edges, ONE)["one/chk-5"] == "no_successor"
+
+
+def test_each_branch_of_a_lineage_must_be_declared_dead() -> None:
+    """A test job that is given up began from a savepoint of the job whose last state is wanted."""
+    jobs = [a_job("j0"), a_job("orders"), a_job("test")]
+    checkpoints = [a_checkpoint("orders", 9), a_checkpoint("test", 8)]
+    edges = [an_edge("j0", "orders"), an_edge("j0", "test")]
+    for dead in (("test",), ("j0",), ("j0", "test")):
+        found = fates(jobs, checkpoints, edges, RetentionPolicy(dead=dead))
+        assert {each.reason for each in found.values()} == {"lineage_lives"}
+        assert "orders" in found["test/chk-8"].why
+    both = RetentionPolicy(dead=("orders", "test"))
+    assert expired(jobs, checkpoints, edges, both) == {"orders/chk-9", "test/chk-8"}
+    around = [*edges, an_edge("orders", "j0"), an_edge("test", "j0")]
+    assert not expired(jobs, checkpoints, around, both), "no job of it is the last"
