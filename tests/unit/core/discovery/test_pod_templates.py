@@ -168,6 +168,9 @@ HIDING = {
     ),
     "a whole ConfigMap that is not there": plain(envFrom=[{"configMapRef": {"name": "x"}}]),
     "a line of another form": plain(env=[env("FLINK_PROPERTIES", LINE + "no option")]),
+    "FLINK_PROPERTIES with a number sign": plain(
+        env=[env("FLINK_PROPERTIES", f"# all\nstate.checkpoints.dir: {ROOT} # since 1.19")]
+    ),
     "two values of one option": plain(
         env=[
             env("FLINK_PROPERTIES", "state.savepoints.dir: s3://a/b\nstate.savepoints.dir: s3://c")

@@ -82,6 +82,8 @@ def test_a_state_backend_of_another_maker_blocks_everything(option) -> None:
         "s3://prod/ck;s3://prod/x",
         "s3://prod/ck,s3://prod/x",
         "s3://prod/[[env]]/ck",
+        "file:///prod/c\0k",
+        "s3://prod/\ud800",
     ],
 )
 def test_a_value_that_a_release_cuts_or_a_tool_replaces_is_not_understood(value) -> None:

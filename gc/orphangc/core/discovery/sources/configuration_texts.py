@@ -47,7 +47,8 @@ def options_of_file(name: str, text: str) -> Mapping[str, Any]:
 def options_of_lines(name: str, text: str) -> dict[str, str]:
     """Return the options of a text of the older format, which FLINK_PROPERTIES has, too.
 
-    A line without a space behind its colon counts: some releases read it, and others skip it.
+    A line without a space behind its colon counts: some releases read it, and others skip it. In
+    the variable a number sign ends a value up to 1.18, and is a part of it since: it is left in it.
 
     Args:
         name: File or variable that holds the text.
@@ -59,7 +60,7 @@ def options_of_lines(name: str, text: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for line in text.splitlines():
-        said = line.partition("#")[0].strip()
+        said = (line.partition("#")[0] if name == OLD_FILE or _is_comment(line) else line).strip()
         match = _LINE.fullmatch(said)
         if said and match is None:
             why = f"has a line that is not understood: {said[:20]!r}"
@@ -84,6 +85,11 @@ class _UniqueKeys(yaml.SafeLoader):
         if len(found) != len(node.value):
             raise yaml.constructor.ConstructorError(None, None, "a key stands twice")
         return found
+
+
+def _is_comment(line: str) -> bool:
+    """Return whether a line sets nothing."""
+    return line.lstrip().startswith("#")
 
 
 def _of_yaml(name: str, text: str) -> Mapping[str, Any]:

@@ -142,8 +142,8 @@ _OF_CHECKPOINTS = frozenset({DirectoryUse.CHECKPOINTS, DirectoryUse.ARGUMENTS})
 """Uses of a directory whose checkpoints may refer to files of any storage root."""
 _STORAGES = frozenset({"jobmanager", "filesystem"})
 _ENTROPY = "_entropy_"
-_TEMPLATE = re.compile(rf"[${{}}<>*%#;,|\[\]\s]|@[\w.\-]+@|{_ENTROPY}")
-"""Characters at which a tool replaces a part of a path, or a release ends it."""
+_TEMPLATE = re.compile(rf"[${{}}<>*%#;,|\[\]\s\0\ud800-\udfff]|@[\w.\-]+@|{_ENTROPY}")
+"""Characters at which a tool replaces a part of a path, or a release ends it, or no name has."""
 _ENDPOINT = re.compile(
     r"(?:flink\.hadoop\.)?(?:s3|s3a|s3p|fs\.s3|fs\.s3a|presto\.s3)\.(?:bucket\.(?P<bucket>.+)\.)?endpoint"
 )
