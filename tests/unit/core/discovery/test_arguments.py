@@ -119,6 +119,29 @@ def test_a_checkpoint_directory_in_an_argument_that_is_not_known_here_blocks_eve
     assert blocks_of(world(with_arguments("--checkpoint-dir", value))) == (ALL,)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--checkpoint-bucket", "kept"),
+        ("--checkpoints.s3.prefix=kept",),
+        ("--savepoints", "kept/team"),
+        ("CKPT_ROOT=kept",),
+    ],
+)
+def test_a_part_of_a_checkpoint_directory_blocks_everything(words) -> None:
+    """Only the job's code knows the whole."""
+    assert blocks_of(world(with_arguments(*words))) == (ALL,)
+
+
+@pytest.mark.parametrize(("name", "blocks"), [("CHECKPOINT_DIR", (ALL,)), ("PASSWORD", ())])
+def test_a_variable_of_a_secret_may_name_a_checkpoint_directory(name, blocks) -> None:
+    """Its value is not readable; its name says what it is."""
+    variables = [{"name": name, "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]
+    main = {"name": "flink-main-container", "env": variables}
+    deployed = a_deployment(podTemplate={"spec": {"containers": [main]}})
+    assert blocks_of(world(deployed)) == blocks
+
+
 def test_an_alias_says_what_a_path_in_an_argument_means() -> None:
     """As of a path in an option."""
     reading = Reading(aliases=(parse_alias("file:///flink=/mnt/flink"),))

@@ -36,7 +36,8 @@ _CHECKPOINT = re.compile(r"/(?:chk-\d+|savepoint-[\da-f]+-[\da-f]+)(?:/_metadata
 """End of the path of a checkpoint or savepoint, as Flink names its folder."""
 _OF_CHECKPOINTS = re.compile(r"checkpoint|savepoint|ckpt", re.IGNORECASE)
 _PLACE_OPTION = re.compile(
-    r"-*[\w.\-]*(?:checkpoint|savepoint|ckpt)[\w.\-]*(?:dir|directory|path|ur[il]|location|folder)",
+    r"-*[\w.\-]*(?:checkpoint|savepoint|ckpt)[\w.\-]*"
+    r"(?:dir|directory|path|ur[il]|location|folder|bucket|container|prefix|root|base)",
     re.IGNORECASE,
 )
 _OPTION_WITH_VALUE = re.compile(r"(?P<name>-*[\w.\-]+)=(?P<value>.*)", re.DOTALL)
@@ -99,6 +100,7 @@ def _word_facts(option: str, word: str, where: Origin, reading: Reading) -> Iter
     match = _OPTION_WITH_VALUE.fullmatch(word)
     name, value = (match["name"], match["value"]) if match else (option, word)
     is_path = value.startswith("/") and _OF_CHECKPOINTS.search(f"{name} {value}")
-    is_value = bool(name) and not value.startswith("-") and _PLACE_OPTION.fullmatch(name)
+    is_part = _PLACE_OPTION.fullmatch(name) or ("/" in value and _OF_CHECKPOINTS.search(name))
+    is_value = bool(name) and not value.startswith("-") and is_part
     if value and not uris and (is_path or is_value):
         yield directory_fact(value, DirectoryUse.ARGUMENTS, where, reading)

@@ -176,9 +176,10 @@ def _of_container(
         yield from guarded(origin, part(variables))
     yield from guarded(origin, _properties(variables, place))
     yield from guarded(origin, _endpoints_of(variables, place))
-    for name, value in variables.known.items():
+    for name, value in variables.values.items():
         where = origin.of(f"{container.path}.env.{name}")
-        yield FoundArguments([f"{name}={value}"] if name != PROPERTIES else [], where)
+        text = f"${{{name}}}" if value is None else value
+        yield FoundArguments([f"{name}={text}"] if name != PROPERTIES else [], where)
     if line is not None:
         yield FoundOptions(line.settings, place.origin.of(f"{container.path}.args"))
         yield from (DocumentField(each, f"{container.path}.args") for each in line.restored)
