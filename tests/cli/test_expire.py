@@ -79,6 +79,14 @@ def test_the_plan_has_a_row_for_each_checkpoint(chain) -> None:
     assert key in plan.rows
 
 
+def test_a_name_in_the_policy_that_no_lineage_bears_is_worth_a_warning(chain) -> None:
+    ran = chain.expire("--ended-for", "0", "--dead", "prod/ordres")
+    assert "the retention policy names prod/ordres" in "".join(ran.json["warnings"])
+    policy = {"ended_for": "0", "jobs": {"prod/ordres": {"keep_last": 6}, chain.jobs[0].id: {}}}
+    scheduled(chain)
+    assert scheduled(chain, expire=policy)["expiry"]["expired"] == 0
+
+
 def test_after_its_quarantine_only_what_it_alone_named_goes(chain) -> None:
     expire(chain)
     again = chain.expired("--ended-for", "0", "--keep-last", "3")

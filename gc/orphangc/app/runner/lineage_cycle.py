@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -60,7 +61,19 @@ def lineage_cycle(
         before=before,
     )
     report = lineage_report(cycle, root.settings, policy, root.environment)
-    return LineageCycle(cycle=cycle, report=report)
+    plan = cycle.plan.model_copy(
+        update={"warnings": (*cycle.plan.warnings, *policy_warnings(report))}
+    )
+    return LineageCycle(cycle=replace(cycle, plan=plan), report=report)
+
+
+def policy_warnings(report: LineageReport) -> Iterator[str]:
+    """Yield a warning for each name in a policy that no lineage bears: it may be a slip."""
+    for name in report.unknown_names:
+        yield (
+            f"the retention policy names {name}, which is no resource and no job id of any"
+            " lineage: correct it, or remove it; until then its rules count for every lineage"
+        )
 
 
 def lineages_now(

@@ -17,6 +17,7 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory, check_writable
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.paths import check_outside
 from orphangc.app.console.progress import shown_progress
+from orphangc.app.runner.lineage_cycle import policy_warnings
 from orphangc.app.telemetry.audit_log import log_plan
 from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
@@ -252,8 +253,13 @@ def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
             assert isinstance(sink, _PlanSink)  # noqa: S101 - opened above
             breakdown.add(sink.breakdown)
             files |= {} if folder is None else sink.fetched(folder)
+        slips = () if lineages is None else policy_warnings(lineages)
         unsigned = cycle.plan.model_copy(
-            update={"engine_reason": engine.reason, "unneeded": unneeded}
+            update={
+                "engine_reason": engine.reason,
+                "unneeded": unneeded,
+                "warnings": (*cycle.plan.warnings, *slips),
+            }
         )
         plan = unsigned.signed() if directory is None else directory.write(unsigned, files)
     if report is not None:

@@ -103,14 +103,16 @@ class Quarantine:
     _cleared: int = 0
     _stored: Mapping[str, StoredObject] = field(init=False)
     _facts: dict[str, StoredObject] = field(default_factory=dict)
-    _savepoints: Mapping[str, Checkpoint] = field(init=False)
+    _savepoints: Mapping[tuple[str, str], Checkpoint] = field(init=False)
     _limiter: RateLimiter = field(init=False)
 
     def __post_init__(self) -> None:
         """Take the facts of every ``_metadata``."""
         self._stored = stored_metadata(self.cycle)
         everything = self.cycle.mark.checkpoints
-        self._savepoints = {str(e.folder): e for e in everything if e.directory is None}
+        self._savepoints = {
+            (str(each.folder), each.sha256): each for each in everything if each.directory is None
+        }
         self._limiter = RateLimiter(DeletionRate.of(self.delete_rate, self.storage.batch_size))
 
     def carry_out(self, checkpoints: Sequence[LineageCheckpointPart]) -> OrphanGcError | None:
@@ -175,7 +177,7 @@ class Quarantine:
             OrphanGcError: A file is in use after all, or could not be deleted.
 
         """
-        savepoint = self._savepoints.get(part.uri)
+        savepoint = self._savepoints.get((part.uri, part.sha256))
         if savepoint is None:
             return
         storage, prefix = self._place_of(savepoint.folder)

@@ -160,6 +160,14 @@ class LineageReport(FrozenPart):
     expiring_objects: int
 
     @property
+    def unknown_names(self) -> tuple[str, ...]:
+        """Return the names in the policy that no lineage bears."""
+        jobs = [job for lineage in self.lineages for job in lineage.jobs]
+        names = {name for job in jobs for name in (job.job_id, *job.resources)}
+        names |= {lineage.name for lineage in self.lineages}
+        return () if self.policy is None else self.policy.unknown_names(names)
+
+    @property
     def checkpoints(self) -> tuple[LineageCheckpointPart, ...]:
         """Return the checkpoints of all lineages."""
         return tuple(each for lineage in self.lineages for each in lineage.checkpoints)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -126,6 +126,7 @@ class RetentionFacts:
         min_age: Age below which no checkpoint expires.
         quarantine: Time that the ``_metadata`` of an expired checkpoint stays in quarantine.
         policy: The owner's policy; ``None`` without one.
+        names: Names of all lineages.
 
     """
 
@@ -133,14 +134,15 @@ class RetentionFacts:
     min_age: timedelta
     quarantine: timedelta
     policy: RetentionPolicy | None = None
+    names: frozenset[str] = frozenset()
 
 
 def fates_of(lineages: Iterable[Lineage], facts: RetentionFacts) -> tuple[CheckpointFate, ...]:
     """Return the fate of every checkpoint of every lineage, oldest lineage first."""
+    known = tuple(lineages)
+    facts = replace(facts, names=frozenset[str]().union(*(each.names for each in known)))
     return tuple(
-        _fate(checkpoint, lineage, facts)
-        for lineage in lineages
-        for checkpoint in lineage.checkpoints
+        _fate(checkpoint, lineage, facts) for lineage in known for checkpoint in lineage.checkpoints
     )
 
 
@@ -267,7 +269,7 @@ def _by_rules(
     own = {checkpoint.place} if job is None else set(job.places)
     after = lineage.places_after(own, checkpoint.stored_at)
     family = [each for each in lineage.checkpoints if each.is_restorable and each.place in after]
-    for rules in policy.rules_of(lineage):
+    for rules in (*policy.rules_of(lineage), *policy.rules_of_unknown(facts.names)):
         name = kept_by(rules, family, facts.now).get(checkpoint.uri)
         if name is not None:
             return RetentionReason(name), ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated
 
@@ -80,6 +80,20 @@ class RetentionPolicy(KeepRules):
         """
         own = tuple(rules for name, rules in self.jobs.items() if name in lineage.names)
         return own or (self,)
+
+    def unknown_names(self, known: Collection[str]) -> tuple[str, ...]:
+        """Return the names in it that no lineage bears; a slip, or a job that left nothing.
+
+        Args:
+            known: Names of all lineages.
+
+        """
+        written = {*self.jobs, *self.dead, *self.continued, *self.continued.values()}
+        return tuple(sorted(written - set(known)))
+
+    def rules_of_unknown(self, known: Collection[str]) -> tuple[KeepRules, ...]:
+        """Return the rules of names that no lineage bears: they may be meant for any lineage."""
+        return tuple(rules for name, rules in self.jobs.items() if name not in known)
 
     def declares_dead(self, lineage: Lineage) -> bool:
         """Return whether the owner declared the lineage dead by one of its names."""

@@ -230,3 +230,12 @@ def test_each_branch_of_a_lineage_must_be_declared_dead() -> None:
     assert expired(jobs, checkpoints, edges, both) == {"orders/chk-9", "test/chk-8"}
     around = [*edges, an_edge("orders", "j0"), an_edge("test", "j0")]
     assert not expired(jobs, checkpoints, around, both), "no job of it is the last"
+
+
+def test_rules_of_a_name_that_no_lineage_bears_count_for_every_lineage() -> None:
+    """The owner mistyped it, and the general rules would let go what was to stay."""
+    jobs, checkpoints, edges = a_chain()
+    rules = {"jO": KeepRules(keep_last=4), "other": KeepRules(keep_last=2)}
+    policy = RetentionPolicy(jobs=rules, continued={"a" * 32: "b" * 32}, dead=("j9",))
+    assert not expired(jobs, checkpoints, edges, policy)
+    assert policy.unknown_names({"j0", "other"}) == ("a" * 32, "b" * 32, "j9", "jO")
