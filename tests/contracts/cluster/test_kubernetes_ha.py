@@ -250,6 +250,22 @@ def test_an_answer_that_is_no_listing_is_no_empty_one(server, plural: str, docum
         observed()
 
 
+@pytest.mark.parametrize("plural", ["configmaps", "flinkdeployments"])
+def test_an_answer_that_is_nested_without_end_is_no_listing(server, plural: str) -> None:
+    """Who may write a resource can make one that no parser reads."""
+
+    def nested(handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", "100000")
+        handler.end_headers()
+        handler.wfile.write(b"[" * 100_000)
+
+    server.faults[plural] = nested
+    with pytest.raises(RegistryUnavailableError, match="unusable answer"):
+        observed()
+
+
 @pytest.mark.usefixtures("quick_retries")
 def test_nobody_there_is_unknown(server) -> None:
     """No connection at all."""

@@ -46,6 +46,9 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
                 maps |= listing.config_map_texts(field_selector=f"metadata.name={name}")
     except RegistryUnavailableError as err:
         return NamespaceDocuments(namespace=namespace, problems=(str(err),))
+    except RecursionError:
+        why = "has a resource that is nested too deeply to be read"
+        return NamespaceDocuments(namespace=namespace, problems=(why,))
     finally:
         listing.close()
     return NamespaceDocuments(

@@ -134,7 +134,7 @@ class KubernetesApi:
             raise kind(f"answered {status}: {_said(err)}", status=status) from err
         except (self._http_errors.HTTPError, OSError) as err:
             raise _PassingProblem(f"no answer: {_reason(err)}", status=None) from err
-        except (ValueError, TypeError, AttributeError, KeyError) as err:
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as err:
             raise KubernetesProblem(f"unusable answer: {_one_line(err)}", status=None) from err
 
     def ask_again(self, call: Callable[[Any, Any], Answer]) -> Answer:

@@ -1,9 +1,13 @@
 """A source that could not be read blocks until it is read, not until it is named no more."""
 
+from typing import Any
+
 import pytest
 
 from orphangc.core.discovery.discovered_world import world_of_discovery
 from orphangc.core.discovery.remembered_facts import memory_of, united
+from orphangc.core.discovery.sources.configuration_texts import options_of_file
+from orphangc.core.discovery.sources.strict_fields import UnclearFieldError
 from support.discovered import ALL, ROOT, blocks_of, found
 from support.flink_resources import (
     a_deployment,
@@ -98,3 +102,19 @@ def test_a_variable_in_the_name_of_an_option_blocks() -> None:
     """Flink's image replaces variables in the whole file."""
     shown = found([a_deployment(config={**configuration(), "${WHERE}.dir": "s3://prod/x"})])
     assert blocks_of(world_of_discovery(shown)) == (ALL,)
+
+
+@pytest.mark.parametrize("part", ["config", "podTemplate", "job"])
+def test_a_resource_that_is_nested_too_deeply_blocks_everything(part) -> None:
+    """Anyone who may write into the namespace can make one."""
+    deep: Any = {}
+    for _ in range(5_000):
+        deep = {"x": deep}
+    shown = world_of_discovery(found([a_deployment("other"), a_deployment(**{part: deep})]))
+    assert ALL in blocks_of(shown)
+
+
+def test_a_file_of_open_brackets_is_refused_before_it_is_read() -> None:
+    """Its reading would take minutes."""
+    with pytest.raises(UnclearFieldError, match="brackets"):
+        options_of_file("config.yaml", "[" * 100_000)

@@ -20,6 +20,8 @@ OLD_FILE, NEW_FILE = "flink-conf.yaml", "config.yaml"
 CONFIGURATION_FILES = (OLD_FILE, NEW_FILE)
 
 _MOST_CHARS = 1 << 20
+_MOST_BRACKETS = 1_000
+"""Reading open brackets takes time by the square of their number."""
 _LINE = re.compile(r"(?P<key>[^\s:]+)\s*:\s*(?P<value>.*)")
 
 
@@ -93,6 +95,8 @@ def _is_comment(line: str) -> bool:
 
 
 def _of_yaml(name: str, text: str) -> Mapping[str, Any]:
+    if text.count("[") + text.count("{") > _MOST_BRACKETS:
+        raise UnclearFieldError(name, f"has more than {_MOST_BRACKETS} brackets", value=text)
     try:
         if any(isinstance(each, yaml.AliasToken) for each in yaml.scan(text, yaml.SafeLoader)):
             raise UnclearFieldError(name, "has YAML aliases", value=text)

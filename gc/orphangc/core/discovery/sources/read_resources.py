@@ -87,12 +87,16 @@ def discovery_of(
     found: list[ResourceFacts] = []
     unclear: list[UnclearFact] = []
     for each in namespaces:
-        found += _of_namespace(each, reading)
+        problems = list(each.problems)
+        try:
+            found += list(_of_namespace(each, reading))
+        except RecursionError:
+            problems.append("has a resource that is nested too deeply to be read")
         found += [_of_unknown_kind(kind, each.namespace) for kind in each.unknown_kinds]
         origin = Origin(kind="Namespace", namespace="", name=each.namespace)
         unclear += [
             UnclearFact(why=problem, is_everywhere=True, is_until_read=True, origin=origin)
-            for problem in each.problems
+            for problem in problems
         ]
     found += [_of_file(each, replace(reading, is_local_here=True)) for each in files]
     return Discovery(resources=tuple(found), unclear=tuple(unclear))
