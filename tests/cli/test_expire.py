@@ -407,3 +407,36 @@ def test_what_an_ended_job_still_shows_and_a_new_one_is_restored_from_stays(
     monkeypatch.setattr(_ScheduledRun, "_sweep", slow)
     scheduled(chain, code=1, expire={"ended_for": "0", "keep_last": 3})
     assert "0/6" in chain.names()
+
+
+@pytest.mark.parametrize("late", ["before the cycle", "after the deletion"])
+def test_while_a_job_starts_and_does_not_show_its_origin_nothing_expires(
+    chain, monkeypatch, late
+) -> None:
+    """Flink reads the ``_metadata`` before the job has an execution graph to show."""
+    job = Job("abcd" * 8, chain.bed.root / ("abcd" * 8))
+    unknown = {"state_backend": "Unknown", "checkpoint_storage": "Unknown"}
+    started = flink(job, completed=0, status="INITIALIZING", **unknown)
+    counts = {"in_progress": 0, "completed": 0}
+    latest = dict.fromkeys(["completed", "savepoint", "restored"])
+    shown = {"counts": counts, "latest": latest, "history": []}
+    started[f"/jobs/{job.id}/checkpoints"] = as_json(shown)
+    listed = [
+        {"id": chain.running.id, "status": "RUNNING"},
+        {"id": job.id, "status": "INITIALIZING"},
+    ]
+    started |= chain.cluster() | {"/jobs": as_json({"jobs": listed})}
+    taken_away = Quarantine._taken_away
+
+    def starts(self, record):
+        done = taken_away(self, record)
+        chain.server.routes.update(started)
+        return done
+
+    scheduled(chain)
+    if late == "before the cycle":
+        chain.server.routes.update(started)
+    else:
+        monkeypatch.setattr(Quarantine, "_taken_away", starts)
+    scheduled(chain, code=1, expire={"ended_for": "0", "keep_last": 3})
+    assert chain.names() == ALL

@@ -28,6 +28,7 @@ from orphangc.core.cluster.job_facts import (
     ClusterFacts,
     JobFacts,
     eligibility_problem,
+    hidden_origin_problem,
     is_same_incarnation,
     layout_problem,
 )
@@ -218,6 +219,10 @@ class Revalidation:
     def namings(self) -> frozenset[Naming]:
         """Return the checkpoints that the last check found reported or restored, and by what."""
         return namings(self._clusters, self._registries.snapshots, self.settings, ha=self._ha)
+
+    def hidden_origin(self) -> str | None:
+        """Return which job the last check found starting, without its origin; else ``None``."""
+        return hidden_origin_problem(self._clusters)
 
     def is_stored(self, uri: str, sha256: str) -> bool:
         """Return whether the last check read this ``_metadata`` in this folder."""

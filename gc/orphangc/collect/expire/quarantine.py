@@ -30,7 +30,7 @@ from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.lineage.checkpoint_fates import KEPT_BY_POLICY, RetentionReason
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, merged_expired
-from orphangc.core.model.codes import Condition
+from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import MAX_METADATA_BYTES, METADATA_NAME
 from orphangc.core.model.rate import DeletionRate
@@ -245,7 +245,7 @@ class Quarantine:
         problem: OrphanGcError | None = None
         named = frozenset(each.uri for each in records)
         try:
-            self.revalidation.check()
+            self._check_evidence()
             named = self._newly_named()
         except OrphanGcError as err:
             problem = err
@@ -274,12 +274,24 @@ class Quarantine:
             OrphanGcError: It does not, or something does.
 
         """
-        self.revalidation.check()
+        self._check_evidence()
         self._check_relied_on()
         named = self._newly_named()
         for each in part:
             if each.uri in named:
                 raise RefusedError(f"{each.uri} is in use by now; stopped, nothing more expires")
+
+    def _check_evidence(self) -> None:
+        """Make sure that the evidence holds, and that no job hides what it is restored from.
+
+        Raises:
+            OrphanGcError: It does not, or one does.
+
+        """
+        self.revalidation.check()
+        hidden = self.revalidation.hidden_origin()
+        if hidden is not None:
+            raise RefusedError(f"{hidden}; nothing expires, the next run goes on", guard=Guard.GATE)
 
     def _check_relied_on(self) -> None:
         """Make sure that every job that ran still runs, and that what was kept is still stored.

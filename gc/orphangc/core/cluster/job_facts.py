@@ -7,7 +7,7 @@ fetches them. A fact that Flink did not state is ``None``, and ``None`` never co
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -285,6 +285,19 @@ def restarting_problem(job: JobFacts) -> str | None:
         f"job {job.job_id} starts or restarts ({job.status}): until it runs, Flink does not show"
         " its state backend and checkpoint storage; plan again once it runs"
     )
+
+
+def hidden_origin_problem(clusters: Iterable[ClusterFacts]) -> str | None:
+    """Return which job may be reading a checkpoint that Flink does not show yet, else ``None``.
+
+    Flink reads the ``_metadata`` before there is an execution graph to show.
+    """
+    shown = (job for cluster in clusters for job in cluster.jobs.values() if job.restored is None)
+    found = (job.job_id for job in shown if restarting_problem(job) is not None)
+    starting = next(found, None)
+    if starting is None:
+        return None
+    return f"job {starting} starts, and Flink does not show yet what it is restored from"
 
 
 def layout_problem(job: JobFacts) -> str | None:
