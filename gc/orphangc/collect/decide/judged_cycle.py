@@ -80,6 +80,7 @@ def judged_cycle(
     jobs = gather_evidence(marked, settings, survey)
     jobs = with_remembered_traces(with_outside_paths(jobs, paths), before.memory)
     jobs = with_other_runs(jobs, before.memory)
+    listing_time = listed_at(seen, environment.storage)
     sighting = sighting_of(
         seen,
         marked,
@@ -87,7 +88,9 @@ def judged_cycle(
         jobs=jobs,
         environment=environment,
         before=before.memory,
-        savepoint_folders=() if survey is None else survey.surveyed.savepoints,
+        savepoint_folders=None
+        if survey is None or listing_time is not None
+        else survey.surveyed.savepoints,
     )
     comparison = compared(before.memory, sighting, before.given)
     evidence = replace(
@@ -99,7 +102,7 @@ def judged_cycle(
         lost=comparison.facts,
         memory_problem=before.memory_problem,
         state_problem=before.state_problem,
-        listed_at=listed_at(seen, environment.storage),
+        listed_at=listing_time,
         written_at=written_times(before.memory.expired),
     )
     return JudgedCycle(

@@ -41,7 +41,7 @@ def sighting_of(
     jobs: Mapping[str, JobEvidence],
     environment: Environment,
     before: WorldMemory,
-    savepoint_folders: Collection[str] = (),
+    savepoint_folders: Collection[str] | None = None,
 ) -> Sighting:
     """Return what the cycle saw.
 
@@ -52,7 +52,8 @@ def sighting_of(
         jobs: Evidence of every job, with the jobs that each depends on.
         environment: Ports of the cycle.
         before: Directories outside all of these that are searched because it names them.
-        savepoint_folders: Keys of the folders of savepoints that the listing shows.
+        savepoint_folders: Keys of the folders of savepoints that are listed now, ``None`` if only
+            an older listing is known.
 
     """
     at = seen.time.now or seen.time.local
@@ -98,7 +99,9 @@ def sighting_of(
         clock_skew=settings.margins.clock_skew,
         lineage=seen_lineage(seen, marked, jobs, aliases=settings.aliases, at=at),
         savepoints=frozenset(_savepoints_in(bases[0], present)),
-        savepoint_folders=frozenset(str(bases[0].child(each)) for each in savepoint_folders),
+        savepoint_folders=None
+        if savepoint_folders is None
+        else frozenset(str(bases[0].child(each)) for each in savepoint_folders),
     )
 
 

@@ -95,11 +95,15 @@ def compared(
             ),
             lineage=remembered_lineage(memory.lineage, sighting.lineage, sighting.at),
             expired=memory.expired,
-            savepoints=tuple(
-                sorted(sighting.savepoints | (sighting.savepoint_folders & {*memory.savepoints}))
-            ),
+            savepoints=_savepoints(memory, sighting),
         ),
     )
+
+
+def _savepoints(memory: WorldMemory, sighting: Sighting) -> tuple[str, ...]:
+    """Return the folders in which a cycle saw a savepoint's ``_metadata``, until they are gone."""
+    known, listed = frozenset(memory.savepoints), sighting.savepoint_folders
+    return tuple(sorted(sighting.savepoints | (known if listed is None else known & listed)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,8 @@ class Sighting:
         clock_skew: Most that a JobManager's clock may differ from the storage's.
         lineage: Edges between jobs, and the jobs that resources ran.
         savepoints: Folders of savepoints below the storage root that hold a ``_metadata``.
-        savepoint_folders: All folders of savepoints that the listing shows.
+        savepoint_folders: All folders of savepoints that are listed now; ``None`` if only an older
+            listing is known.
 
     """
 
@@ -150,4 +151,4 @@ class Sighting:
     clock_skew: timedelta = timedelta(minutes=15)
     lineage: LineageMemory = field(default_factory=LineageMemory)
     savepoints: frozenset[str] = frozenset()
-    savepoint_folders: frozenset[str] = frozenset()
+    savepoint_folders: frozenset[str] | None = None

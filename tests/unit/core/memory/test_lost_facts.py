@@ -530,3 +530,15 @@ def test_what_one_writer_explained_away_does_not_come_back_from_another() -> Non
     explained = compared(start, over).memory
     both = merged_memory([start, explained])
     assert compared(both, seen(2, OTHER, clusters={REST: True})).facts == ()
+
+
+def test_a_savepoint_is_remembered_until_a_listing_of_now_lacks_its_folder() -> None:
+    """An older listing may lack it because it was made later (R33)."""
+    memory, folders = merged_memory([]), frozenset({"s3://bucket/checkpoints/sp"})
+    steps = [(folders, folders), (frozenset(), None), (frozenset(), folders)]
+    for number, (whole, listed) in enumerate(steps):
+        shown = replace(seen(number, OTHER), savepoints=whole, savepoint_folders=listed)
+        memory = compared(memory, shown).memory
+        assert memory.savepoints == tuple(folders)
+    gone = replace(seen(4, OTHER), savepoint_folders=frozenset())
+    assert compared(memory, gone).memory.savepoints == ()
