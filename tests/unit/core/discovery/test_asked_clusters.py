@@ -3,6 +3,16 @@
 import pytest
 
 from orphangc.core.cluster.job_facts import ClusterFacts, RestoredFacts
+from orphangc.core.discovery.discovered_facts import (
+    ClusterFact,
+    DirectoryFact,
+    DirectoryUse,
+    HaFact,
+    Origin,
+    PinFact,
+    ResourceFacts,
+    UnclearFact,
+)
 from orphangc.core.discovery.discovered_world import world_of_discovery
 from orphangc.core.discovery.remembered_facts import memory_of, united
 from orphangc.core.discovery.sources.asked_clusters import cluster_resource, confirmed_in_memory
@@ -143,3 +153,56 @@ def test_a_session_job_inherits_the_doubt_of_its_cluster() -> None:
         a_session_job(),
     ]
     assert blocks_of(world_of_discovery(found(documents))) == (ALL,)
+
+
+ORIGIN = Origin(kind="Cluster", namespace="", name=URI)
+
+
+def test_a_cluster_that_did_not_answer_blocks_everything_until_it_is_read() -> None:
+    """It stays a cluster of the world: it is asked again."""
+    unclear = UnclearFact(why="refused", is_everywhere=True, is_until_read=True, origin=ORIGIN)
+    found = cluster_resource(URI, "refused", Reading())
+    cluster_fact = ClusterFact(uri=URI, origin=ORIGIN)
+    assert found == ResourceFacts(origin=ORIGIN, clusters=(cluster_fact,), unclear=(unclear,))
+
+
+def test_each_fact_of_a_cluster_names_the_job_that_states_it() -> None:
+    """A checkpoint in no job's directory is pinned; one that Flink discards names no place."""
+    shown = (
+        a_checkpoint(1, external_path=f"s3://code/x/{JOB}/chk-1"),
+        a_checkpoint(2, external_path="s3://code/flat/chk-2"),
+        a_checkpoint(3, external_path=f"s3://gone/x/{JOB}/chk-3", discarded=True),
+    )
+    job = some_facts(checkpoints=shown, restored=None)
+    found = cluster_resource(URI, cluster(job, **{"high-availability": "kubernetes"}), Reading())
+    where = ORIGIN.of(f"jobs.{JOB}")
+    assert found.directories == (
+        DirectoryFact(uri="s3://code/x", use=DirectoryUse.CHECKPOINTS, origin=where),
+    )
+    assert found.pins == (PinFact(uri="s3://code/flat/chk-2", origin=where),)
+    assert found.ha == (
+        HaFact(
+            type="kubernetes",
+            where="",
+            cluster_id="default",
+            origin=ORIGIN.of("high-availability.type"),
+        ),
+    )
+    assert found.unclear == ()
+
+
+def test_a_checkpoint_in_a_store_that_is_not_known_here_blocks_more_than_its_own_place() -> None:
+    """Its checkpoints may refer to files of any storage root; of a savepoint only the place."""
+    blocked = {}
+    for is_savepoint in (False, True):
+        shown = a_checkpoint(1, external_path=f"s3://far/x/{JOB}/chk-1", is_savepoint=is_savepoint)
+        job = some_facts(checkpoints=(shown,), restored=None)
+        stores = {"s3.endpoint": "http://elsewhere:9000", "execution.checkpointing.dir": ROOT}
+        reading = Reading(endpoints=frozenset({"here:9000"}))
+        found = cluster_resource(URI, cluster(job, **stores), reading)
+        part = next(each for each in found.unclear if each.origin == ORIGIN.of(f"jobs.{JOB}"))
+        blocked[is_savepoint] = (part.use, part.reach, part.is_everywhere)
+    assert blocked == {
+        False: (DirectoryUse.CHECKPOINTS, (), True),
+        True: (None, (f"s3://far/x/{JOB}/chk-1",), False),
+    }

@@ -67,3 +67,20 @@ def test_places_of_other_stores_are_left_as_they_are() -> None:
     """Nothing resolves them."""
     found = resource("s3://b/x", "/data/else", pins=("s3://b/y",))
     assert once(found, "s3://b/x") == found
+
+
+def test_the_spelling_of_the_innermost_link_counts() -> None:
+    """A link inside a linked directory leads elsewhere."""
+    links = {canonical("/link"): canonical("/data"), canonical("/link/deep"): canonical("/far")}
+    found = resource("/link", "/link/deep")
+    aliases = spellings([found], (), real=lambda place: links.get(place, place))
+    assert uris(spelled_once(found, aliases)) == ["/data", "/far"]
+
+
+def test_other_spellings_stand_in_one_order() -> None:
+    """The longest first, then by name."""
+    links = {canonical(each): canonical("/cc") for each in ("/aa", "/zz")}
+    links[canonical("/bb")] = canonical("/dd")
+    found = resource("/aa", "/bb")
+    aliases = spellings([found], ["/zz"], real=lambda place: links.get(place, place))
+    assert [str(each.source) for each in aliases] == ["/aa", "/bb", "/cc"]
