@@ -23,6 +23,7 @@ from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.model.locations import canonical
+from orphangc.errors import StorageUnreachableError
 from unit.core.lineage.lineage_builders import NOW
 
 __all__ = ["on_s3", "s3_server"]
@@ -209,6 +210,23 @@ def test_a_crash_after_the_deletion_leaves_what_can_be_put_back(chain, monkeypat
     assert chain.files() == files
     ran = run("undelete", chain.bed.folder / f"expiry-{plans + 1}")
     assert (ran.code, chain.names()) == (0, ALL)
+
+
+def test_an_error_after_the_first_deletion_hides_none_of_them(chain, monkeypatch) -> None:
+    delete, calls = LocalStorage.delete, []
+
+    def second_fails(self, objects):
+        calls.append(objects)
+        if len(calls) == 2:
+            raise StorageUnreachableError("gone for a moment")
+        return delete(self, objects)
+
+    out = chain.bed.folder / "partly"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    monkeypatch.setattr(LocalStorage, "delete", second_fails)
+    ran = run("sweep", out, "--delete")
+    assert sorted(outcomes(Planned(ran, out)).values()) == ["done", "done", "failed"]
+    assert (ran.code, len(chain.names())) == (3, 4)
 
 
 def test_what_is_restored_from_meanwhile_is_put_back_and_halts(chain, monkeypatch) -> None:

@@ -163,8 +163,15 @@ class Quarantine:
         ]
 
     def _taken_away(self, record: ExpiredCheckpoint) -> DeletionResult:
-        """Delete one ``_metadata``, if it is still what the cycle saw."""
-        (result,) = self._storage_of(record.base).delete([self._facts[record.uri]])
+        """Delete one ``_metadata``, if it is still what the cycle saw.
+
+        An error is its result: what went before it is still checked, and written down.
+        """
+        facts = self._facts[record.uri]
+        try:
+            (result,) = self._storage_of(record.base).delete([facts])
+        except OrphanGcError as err:
+            return DeletionResult(key=facts.key, status=DeletionStatus.FAILED, error=str(err))
         return result
 
     def _clear(self, part: LineageCheckpointPart) -> None:
