@@ -1,0 +1,121 @@
+"""What stands against the end of a savepoint, one reason each, and how large it is (R42)."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from orphangc.collect.expire.savepoint_folders import savepoint_folders
+from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.decision.evidence import Checkpoint
+from orphangc.core.lineage.retention_policy import RetentionPolicy
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.types import StoredObject
+from orphangc.errors import OrphanGcError
+from support.builders import T0
+
+PLACE = "s3://b/sp"
+FOLDER = canonical(f"{PLACE}/savepoint-aaaaaa-000000000001")
+ONE, TWO, THREE = (str(uuid.UUID(int=number << 64 | number)) for number in (1, 2, 3))
+SAVEPOINT = Checkpoint(
+    folder=FOLDER,
+    directory=None,
+    job_id="",
+    checkpoint_id=1,
+    format_version=4,
+    is_savepoint=True,
+    modified_at=None,
+    sha256="",
+    files={FOLDER: FileNames([ONE, TWO])},
+)
+
+
+def folders(*checkpoints, places=(PLACE,), searched=(PLACE,), stored=(ONE, TWO), unlisted=()):
+    """Return the folders of a cycle whose every storage shows the same objects of 5 bytes."""
+
+    def opened(place):
+        if place in unlisted:
+            raise OrphanGcError("refused")
+        objects = [StoredObject(key=f"{each}", size=5, modified_at=T0) for each in stored]
+        return SimpleNamespace(folder={"": SimpleNamespace(objects=objects)}.__getitem__)
+
+    cycle = SimpleNamespace(mark=SimpleNamespace(checkpoints=checkpoints))
+    policy = RetentionPolicy(savepoints=places)
+    return savepoint_folders(cycle, policy, opened, [canonical(each) for each in searched])
+
+
+UNNAMED = "its folder is in no place that expire.savepoints names"
+NO_SAVEPOINT = "it is no savepoint by its folder's name and its properties"
+SPREAD = "not all of its files are in its own folder"
+
+
+@pytest.mark.parametrize(
+    ("changes", "more", "why"),
+    [
+        ({}, {"places": ()}, UNNAMED),
+        ({}, {"places": (str(FOLDER),)}, UNNAMED),
+        ({}, {"searched": ("s3://b/other",)}, "its folder is in no extra root"),
+        ({"is_savepoint": False}, {}, NO_SAVEPOINT),
+        ({"folder": canonical(f"{PLACE}/x")}, {}, NO_SAVEPOINT),
+        ({"unproven_layout": "changelog"}, {}, SPREAD),
+        ({"files": {canonical("s3://b/z"): FileNames([ONE])}}, {}, SPREAD),
+    ],
+)
+def test_a_savepoint_that_stays_says_why(changes, more, why) -> None:
+    """Its size is not looked at."""
+    savepoint = replace(SAVEPOINT, **changes)
+    found = folders(savepoint, **more)
+    assert (found.obstacles, found.sizes, found.whole) == ({savepoint.folder: why}, {}, frozenset())
+    assert found.collectable == frozenset()
+
+
+@pytest.mark.parametrize("is_savepoint", [True, None])
+def test_the_files_of_a_whole_savepoint_may_go(is_savepoint) -> None:
+    """What else is stored in its folder does not count; an old format does not say what it is."""
+    whole = replace(SAVEPOINT, is_savepoint=is_savepoint)
+    found = folders(whole, places=("s3://b/a", PLACE), stored=(ONE, f"x/{TWO}", "other"))
+    assert (found.obstacles, found.sizes, found.whole) == ({}, {FOLDER: 10}, {FOLDER})
+    assert found.collectable == {FOLDER}
+
+
+def test_a_savepoint_that_lacks_a_file_is_not_whole() -> None:
+    """It may go, and no other checkpoint may go in view of it."""
+    found = folders(SAVEPOINT, stored=(ONE,))
+    assert (found.sizes, found.whole, found.collectable) == ({FOLDER: 5}, frozenset(), {FOLDER})
+
+
+def test_a_savepoint_without_files_of_its_own_is_whole() -> None:
+    """All its state is in its metadata."""
+    found = folders(replace(SAVEPOINT, files={}))
+    assert (found.sizes, found.whole, found.collectable) == ({FOLDER: 0}, {FOLDER}, {FOLDER})
+
+
+def test_a_folder_that_cannot_be_listed_keeps_its_savepoint_and_no_other_one() -> None:
+    """Nothing says how large it is."""
+    other = canonical(f"{PLACE}/savepoint-bbbbbb-000000000002")
+    second = replace(SAVEPOINT, folder=other, files={other: FileNames([THREE])})
+    found = folders(SAVEPOINT, second, stored=(THREE,), unlisted=[FOLDER])
+    assert found.obstacles == {FOLDER: "its folder cannot be listed"}
+    assert (found.sizes, found.collectable) == ({other: 5}, {other})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"files": {FOLDER: FileNames([ONE])}},
+        {"files": {canonical("s3://b/z"): FileNames([ONE])}},
+        {"files": {FOLDER.child("below"): FileNames(["manifest"])}},
+        {"files": {}, "raw": UuidSet([uuid.UUID(ONE).bytes])},
+    ],
+)
+def test_whatever_oracle_shows_another_namer_it_keeps_the_savepoint(changes) -> None:
+    """By a name, by a place below its folder, by a UUID in the raw bytes."""
+    job = canonical("s3://b/cp/job")
+    namer = replace(SAVEPOINT, folder=job.child("chk-1"), directory=job, **changes)
+    found = folders(SAVEPOINT, namer)
+    assert found.obstacles == {FOLDER: "another checkpoint names files in its folder"}
+    assert (found.sizes, found.collectable) == ({FOLDER: 10}, frozenset())
