@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from orphangc.app.console.text import human_bytes
-from orphangc.core.documents.lineage_report import UnneededPart
-from orphangc.core.documents.plan import Plan
+
+if TYPE_CHECKING:  # --version loads no document
+    from orphangc.core.documents.lineage_report import UnneededPart
+    from orphangc.core.documents.plan import Plan
 
 LIST_PRICE = 0.023
 """List price of a GiB a month in S3 Standard."""
