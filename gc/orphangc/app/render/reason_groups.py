@@ -94,6 +94,8 @@ BOUND_TEXT: Mapping[BoundName, str] = {
     BoundName.NEWEST_TRIGGER: "trigger of the newest checkpoint, less twice the clock slack",
     BoundName.FIRST_SNAPSHOT: "first registry snapshot less twice the clock slack",
     BoundName.OLDEST_ISSUED: "oldest unfinished checkpoint less twice the clock slack",
+    BoundName.CHECKPOINT_TIMEOUT: "start of the cycle less the longest checkpoint timeout and"
+    " twice the clock slack",
     BoundName.INVENTORY: "start of the inventory less the clock slack",
 }
 

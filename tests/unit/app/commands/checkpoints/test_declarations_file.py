@@ -51,7 +51,7 @@ WRONG = {
     ),
     "a version": ("version: 2\noperators: []", "version: Input should be 1"),
     "no operators": ("version: 1", "operators: Field required"),
-    "operators of another form": ("version: 1\noperators: a", "operators: Input should be a list"),
+    "operators of another form": ("version: 1\noperators: a", "operators: a list is needed"),
     "a type": (
         "version: 1\noperators: [{uid: a, keyed_states: [{id: x, type: values}]}]",
         "operators.0.keyed_states.0.type: Input should be 'value'",
