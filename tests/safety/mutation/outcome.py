@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,9 @@ def ended(
     The signal goes to its children too.
     """
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, start_new_session=True, **pipes, **options) as process:
+    with interruptible():
+        process = subprocess.Popen(command, start_new_session=True, **pipes, **options)
+    with process:
         try:
             out, err = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -98,6 +101,19 @@ def ended(
             os.killpg(process.pid, signal.SIGINT)
             raise
     return process.returncode, out, err
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let processes that begin now heed SIGINT, also where a shell began this one to ignore it.
+
+    A shell without job control does so with what it runs in the background.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def statuses(work: Path) -> Mapping[str, str]:
