@@ -127,6 +127,10 @@ def _is_remembered(part: UnclearFact, resource: ResourceFacts) -> bool:
 def _merged(now: ResourceFacts, before: ResourceFacts) -> ResourceFacts:
     """Return everything that one resource says or said."""
     named = {job.job_id for job in now.jobs}
+    fixed = {job.job_id for job in before.jobs if job.is_fixed}
+    shown = tuple(
+        job.model_copy(update={"is_fixed": job.is_fixed or job.job_id in fixed}) for job in now.jobs
+    )
     earlier = [
         job.model_copy(update={"is_present": False})
         for job in before.jobs
@@ -139,7 +143,7 @@ def _merged(now: ResourceFacts, before: ResourceFacts) -> ResourceFacts:
             "directories": _both(now.directories, before.directories, lambda e: (e.uri, e.use)),
             "ha": _both(now.ha, before.ha, lambda e: (e.type, e.where, e.cluster_id)),
             "pins": _both(now.pins, before.pins, lambda e: e.uri),
-            "jobs": (*now.jobs, *earlier[:MOST_JOBS]),
+            "jobs": (*shown, *earlier[:MOST_JOBS]),
             "is_effective": now.is_effective or before.is_effective,
             "shown": tuple(dict.fromkeys((*now.shown, *before.shown))),
         }

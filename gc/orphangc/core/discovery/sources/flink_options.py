@@ -120,6 +120,11 @@ _LIKE_A_PLACE = re.compile(
     r"(?:state|execution|savepoints|high-availability|recovery|dstl)\.(?!.*local).*(?:dir|path)"
 )
 """Names of options that may be misspelled names of places."""
+LAST_STATE = "KUBERNETES_OPERATOR_LAST_STATE"
+"""What the operator writes for a path where a job restores by its HA metadata: it names no place.
+
+Source: Flink Kubernetes operator 1.8-1.15, ``AbstractJobReconciler``, ``ApplicationReconciler``.
+"""
 _UNREAD = re.compile(
     r"kubernetes\.jobmanager\.entrypoint\.args|containerized\.master\.env\..+"
     r"|kubernetes\.hadoop\.conf\.config-map\.name"
@@ -128,6 +133,15 @@ _UNREAD = re.compile(
 """Options that bring a configuration from elsewhere, which is not read.
 
 A TaskManager's pod template brings none: the JobManager chooses the directories.
+"""
+_SECRETS = re.compile(r"kubernetes\.(?:env\.secretKeyRef|secrets(?:\..+)?)")
+_CONFIGURES = re.compile(
+    r"FLINK_PROPERTIES|FLINK_CONF_DIR|checkpoint|savepoint|ckpt|/[^,;]*\bconf(?![a-z])",
+    re.IGNORECASE,
+)
+"""Variables and folders of a Secret that may choose a place, in options that name Secrets.
+
+Source: Flink 1.14-2.3, ``KubernetesConfigOptions``.
 """
 _MADE_FILE = "flink_op_generated_"
 """Beginning of the file that the operator makes of a ``podTemplate``, which is read.
@@ -316,11 +330,13 @@ def _place(name: str, value: Any, where: Origin, reading: Reading) -> Fact | Non
         return None
     if use is not None:
         return directory_fact(value.strip(), use, where, reading)
-    return next(pinned(value.strip(), where, reading))
+    return next(pinned(value.strip(), where, reading), None)
 
 
 def pinned(value: str, where: Origin, reading: Reading) -> Iterator[PinFact | UnclearFact]:
     """Yield the checkpoint or savepoint that a path names, or why it names none that is known."""
+    if value == LAST_STATE:
+        return
     found = understood(value, where, reading)
     if isinstance(found, UnclearFact):
         yield found
@@ -498,6 +514,8 @@ def _strange_form(name: str, text: str) -> str | None:
 def _setting_others(name: str, text: str) -> str | None:
     if _UNREAD.fullmatch(name) and not text.rpartition("/")[2].startswith(_MADE_FILE):
         return "brings a configuration that is not read: set its options themselves"
+    if _SECRETS.fullmatch(name) and _CONFIGURES.search(text):
+        return "gives a configuration from a Secret, which is not read: set its options themselves"
     if _JAVA_OPTIONS.fullmatch(name) and _SETS_FLINK.search(text):
         return "sets options of Flink where they are not read: set them themselves"
     if name in BACKEND_OPTIONS and not _BACKENDS.fullmatch(text):

@@ -34,7 +34,7 @@ _OF_STATE = re.compile(
 )
 _CHECKPOINT = re.compile(r"/(?:chk-\d+|savepoint-[\da-f]+-[\da-f]+)(?:/_metadata)?/?$")
 """End of the path of a checkpoint or savepoint, as Flink names its folder."""
-_OF_CHECKPOINTS = re.compile(r"checkpoint|savepoint|ckpt", re.IGNORECASE)
+OF_CHECKPOINTS = re.compile(r"checkpoint|savepoint|ckpt", re.IGNORECASE)
 _PLACE_OPTION = re.compile(
     r"-*[\w.\-]*(?:checkpoint|savepoint|ckpt)[\w.\-]*"
     r"(?:dir|directory|path|ur[il]|location|folder|bucket|container|prefix|root|base)",
@@ -73,7 +73,7 @@ def _option_facts(name: str, value: Any, where: Origin, reading: Reading) -> Ite
         prefix = f"{named}=" if named != name else ""
         found = FoundArguments([f"{prefix}{each}" for each in words], where)
         yield from argument_facts(found, reading)
-    elif not _JARS.fullmatch(name) and _OF_CHECKPOINTS.search(f"{name}={value}"):
+    elif not _JARS.fullmatch(name) and OF_CHECKPOINTS.search(f"{name}={value}"):
         for uri in _URI.findall(str(value)):
             yield directory_fact(uri, DirectoryUse.ARGUMENTS, where, reading)
 
@@ -99,8 +99,8 @@ def _word_facts(option: str, word: str, where: Origin, reading: Reading) -> Iter
             yield DirectoryFact(uri=str(place), use=DirectoryUse.MENTIONED, origin=where)
     match = _OPTION_WITH_VALUE.fullmatch(word)
     name, value = (match["name"], match["value"]) if match else (option, word)
-    is_path = value.startswith("/") and _OF_CHECKPOINTS.search(f"{name} {value}")
-    is_part = _PLACE_OPTION.fullmatch(name) or ("/" in value and _OF_CHECKPOINTS.search(name))
+    is_path = value.startswith("/") and OF_CHECKPOINTS.search(f"{name} {value}")
+    is_part = _PLACE_OPTION.fullmatch(name) or ("/" in value and OF_CHECKPOINTS.search(name))
     is_value = bool(name) and not value.startswith("-") and is_part
     if value and not uris and (is_path or is_value):
         yield directory_fact(value, DirectoryUse.ARGUMENTS, where, reading)

@@ -215,10 +215,18 @@ def _sources(resource: Resource) -> Iterator[Found]:
     pod = DocumentField(resource.document).child(*_POD)
     if pod.value is None:
         raise UnclearFieldError(pod.path, "is missing")
-    volumes = tuple(pod.child("volumes").items())
+    volumes = (*pod.child("volumes").items(), *_claims(resource))
     yield from pod_sources(
         PodPlace(pod=pod, origin=resource.origin, maps=resource.maps, volumes=volumes)
     )
+
+
+def _claims(resource: Resource) -> Iterator[DocumentField]:
+    """Yield the volumes that a StatefulSet claims for each of its pods."""
+    claims = DocumentField(resource.document).child("spec", "volumeClaimTemplates")
+    for each in claims.items() if resource.kind == "StatefulSet" else ():
+        name = each.child("metadata", "name").text()
+        yield DocumentField({"name": name, "persistentVolumeClaim": {}}, each.path)
 
 
 def _services(resource: Resource, reading: Reading) -> Iterator[Fact]:

@@ -10,7 +10,7 @@ Source: Kubernetes 1.20-1.34, ``PodSpec``; Flink 1.14-2.3, entry point of the of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +22,11 @@ from orphangc.core.discovery.sources.configuration_texts import (
     options_of_lines,
 )
 from orphangc.core.discovery.sources.flink_options import FoundOptions
-from orphangc.core.discovery.sources.job_arguments import FoundArguments
+from orphangc.core.discovery.sources.job_arguments import OF_CHECKPOINTS, FoundArguments
 from orphangc.core.discovery.sources.strict_fields import (
     DocumentField,
     UnclearFieldError,
+    attempted,
     guarded,
 )
 
@@ -43,12 +44,19 @@ _OWN_IMAGE = re.compile(
 )
 """Images of Flink's own, whose configuration names no place."""
 _MAIN_CONTAINER = "flink-main-container"
-"""Name of the container in the operator's pod templates that Flink completes."""
+"""Name of the container in the operator's pod templates that Flink completes.
+
+One without a name may be merged with it: the operator merges two templates by position.
+"""
 _HINT = "give a command that is understood, or state it in discovery.explained"
 _FIELDS = re.compile(r"metadata\.(?:name|namespace|uid)|spec\.nodeName|status\.(?:pod|host)IPs?")
 """Fields of a pod that can hold no option."""
 _CONFIGURES = re.compile(r"(?:^|[^a-z])conf(?:ig|s|iguration)?(?:$|[^a-z])", re.IGNORECASE)
 """Name of a folder in which a configuration may be."""
+_LINES = re.compile(r"\n|</?|>")
+"""What separates the lines, and the elements of XML, in a file that a job's code may read."""
+_PROPERTY = re.compile(r"(?P<name>[\w.\-]+)\s*(?:=|:(?=\s))\s*(?P<value>.*)")
+_QUOTES = "\"'"
 _HARMLESS_KEYS = frozenset(
     {
         *("name", "image", "imagePullPolicy", "ports", "resources", "resizePolicy", "stdin", "tty"),
@@ -135,7 +143,7 @@ def pod_sources(place: PodPlace) -> Iterator[Found]:
 def _containers(place: PodPlace) -> Iterator[Found]:
     containers = list(place.pod.child("containers").items())
     if place.is_completed:
-        main = [each for each in containers if each.child("name").text() == _MAIN_CONTAINER]
+        main = [each for each in containers if each.child("name").text() in {_MAIN_CONTAINER, ""}]
         for each in main:
             yield from guarded(place.origin, _of_container(each, place, None))
         return
@@ -184,27 +192,38 @@ def _of_container(
         yield FoundOptions(line.settings, place.origin.of(f"{container.path}.args"))
         yield from (DocumentField(each, f"{container.path}.args") for each in line.restored)
         yield FoundArguments(line.arguments, place.origin.of(f"{container.path}.args"))
-        yield from _of_image(container, place)
-    folders = {_USUAL_FOLDER, variables.value(_FOLDER), *(line.folders if line else ())}
+    folder, unknown = attempted(origin, lambda: variables.value(_FOLDER))
+    yield from unknown
+    folders = {folder, *(line.folders if line else ())}
     if home := variables.known.get(_HOME):
         folders.add(f"{home}/conf")
+    named = {each.rstrip("/") for each in folders} - {"", _USUAL_FOLDER}
+    yield from _of_image(container, place, named)
     for mount in container.child("volumeMounts").items():
-        yield from guarded(place.origin, _of_mount(mount, place, folders - {""}))
+        yield from guarded(place.origin, _of_mount(mount, place, {_USUAL_FOLDER, *named}))
 
 
-def _of_image(container: DocumentField, place: PodPlace) -> Iterator[UnclearFact]:
-    """Yield that an image may hold a configuration, unless it is Flink's own, or it is hidden."""
-    image = container.child("image")
-    mounts = container.child("volumeMounts").items()
-    is_hidden = any(
-        each.child("mountPath").text().rstrip("/") == _USUAL_FOLDER
-        and not each.child("subPath").text()
-        for each in mounts
-    )
-    if not is_hidden and not _OWN_IMAGE.fullmatch(image.text()):
+def _of_image(
+    container: DocumentField, place: PodPlace, named: Collection[str]
+) -> Iterator[UnclearFact]:
+    """Yield that an image may hold a configuration, unless it is Flink's own, or it is hidden.
+
+    The operator mounts a configuration over the usual folder; over any other one that variables or
+    arguments name, only the template does.
+    """
+    image, used = container.child("image"), set(named) or {_USUAL_FOLDER}
+    hidden = {
+        each.child("mountPath").text().rstrip("/")
+        for each in container.child("volumeMounts").items()
+        if not each.child("subPath").text()
+    }
+    is_flinks = bool(_OWN_IMAGE.fullmatch(image.text())) and not place.is_completed
+    is_mounted = used <= hidden or (place.is_completed and not named)
+    if not is_mounted and not is_flinks:
+        folder, name = min(used - hidden), image.text()[:80] or "(that of the spec)"
         yield UnclearFact(
-            why=f"may have a configuration in its image {image.text()[:80]}: let its REST service"
-            f" show it, or mount a ConfigMap over {_USUAL_FOLDER}",
+            why=f"may have a configuration in its image {name}: let its REST service"
+            f" show it, or mount a ConfigMap over {folder}",
             is_everywhere=True,
             is_until_read=True,
             is_until_shown=True,
@@ -331,8 +350,11 @@ def _may_configure(path: str, folders: Iterable[str]) -> bool:
     return is_named or any(a.startswith(inside) or inside.startswith(a) for a in around)
 
 
-def _files(source: DocumentField, place: PodPlace, path: str, part: str) -> Iterator[FoundOptions]:
-    """Yield the configuration files of a ConfigMap, under the names that their mount gives them."""
+def _files(source: DocumentField, place: PodPlace, path: str, part: str) -> Iterator[Found]:
+    """Yield the files of a ConfigMap, under the names that their mount gives them.
+
+    Flink reads its configuration files; the job's code may read any other one.
+    """
     content = _config_map(source, place)
     items = source.child("items").items()
     targets = {item.child("key").text(): item.child("path").text() for item in items}
@@ -343,12 +365,22 @@ def _files(source: DocumentField, place: PodPlace, path: str, part: str) -> Iter
         names = {key, target.rpartition("/")[2]}
         if target == part:
             names.add(path.rpartition("/")[2])
-        for name in sorted(names & set(CONFIGURATION_FILES)):
-            map_name = source.child("name").text()
-            where = Origin(
-                kind="ConfigMap", namespace=place.origin.namespace, name=map_name, field=key
-            )
+        map_name, space = source.child("name").text(), place.origin.namespace
+        where = Origin(kind="ConfigMap", namespace=space, name=map_name, field=key)
+        configurations = sorted(names & set(CONFIGURATION_FILES))
+        for name in configurations:
             yield FoundOptions(text_of_file(name, content[key]), where)
+        if not configurations:
+            yield from _words_of_file(content[key] or "", where)
+
+
+def _words_of_file(text: str, where: Origin) -> Iterator[FoundArguments]:
+    """Yield each line of a file that speaks of checkpoints: of properties, YAML, XML or SQL."""
+    if OF_CHECKPOINTS.search(text):
+        for line in _LINES.split(text):
+            match = _PROPERTY.fullmatch(line.strip())
+            word = f"{match['name']}={match['value'].strip(_QUOTES)}" if match else line.strip()
+            yield FoundArguments([word], where)
 
 
 def text_of_file(name: str, text: str | None) -> Mapping[str, Any]:

@@ -161,7 +161,7 @@ class DocumentField:
 
 
 Found = TypeVar("Found")
-_HINT = "correct it, or wait for its owner"
+_HINT = "correct it, and state in discovery.explained where it was"
 
 
 def attempted(origin: Origin, read: Callable[[], str]) -> tuple[str, tuple[UnclearFact, ...]]:
