@@ -54,7 +54,7 @@ def test_one_that_is_not_self_contained_stays(savepoints) -> None:
     folder, elsewhere = savepoints.folders[1], savepoints.chain.folder_of("0/5").parent
     (foreign,) = (elsewhere / "shared").glob("*5")
     own = folder.glob("*-*")
-    write(folder / "_metadata", metadata(2, [*own, foreign]), 97 * DAY)
+    write(folder / "_metadata", metadata(8, [*own, foreign]), 97 * DAY)
     assert [each.partition(":")[0] for each in savepoints.reasons()] == [
         *("superseded", "not_collectable", "superseded"),
     ]
@@ -70,7 +70,7 @@ def test_one_of_which_another_checkpoint_names_a_file_stays(savepoints, by_name)
     named = savepoints.chain.jobs[0].folder / "shared" / file.name if by_name else file
     if by_name:
         write(named, file.read_bytes(), 95 * DAY)
-    savepoints.chain.jobs[0].checkpoint(7, named, age=95 * DAY)
+    savepoints.chain.jobs[0].checkpoint(10, named, age=95 * DAY)
     assert "another checkpoint names files in its folder" in savepoints.reasons()[2]
     savepoints.expire()
     savepoints.expire(*SHORT)

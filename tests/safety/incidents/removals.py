@@ -36,7 +36,7 @@ from orphangc.collect.state.discovery_memory import DiscoveryRead
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import plan_intersection as permission
 from orphangc.collect.sweep import sweep
-from orphangc.collect.world import sighted
+from orphangc.collect.world import sighted, sighted_lineage
 from orphangc.collect.world.recalling import NOTHING_RECALLED
 from orphangc.core.areas.table import AREAS
 from orphangc.core.cluster.job_status import JobStatus
@@ -503,6 +503,11 @@ def _beginnings_of_jobs(patch: _Patch) -> None:
     patch.setattr(lineage_graph.Lineage, "_has_begun", lambda *_: False)
 
 
+def _makers_of_savepoints(patch: _Patch) -> None:
+    """Take each savepoint for one of the job whose first six digits its folder bears (R42)."""
+    patch.setattr(sighted_lineage, "is_made_by", lambda *_: True)
+
+
 def _namers_of_savepoints(patch: _Patch) -> None:
     """Let the files of a savepoint go whatever other checkpoints name (R42)."""
     patch.setattr(savepoint_folders, "named_by_others", lambda *_: ())
@@ -570,6 +575,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _rules_of_a_lineage,
         _edges_of_lineages,
         _beginnings_of_jobs,
+        _makers_of_savepoints,
         _namers_of_savepoints,
         _self_contained_savepoints,
     )

@@ -55,8 +55,8 @@ def test_r42_a_savepoint_that_a_checkpoint_was_restored_from_in_place_stays(tmp_
         own = Savepoints(Redeploys.made(tmp_path, stack, count=2, ids=distinct))
         file = next(own.folders[0].glob("*-*"))
         oldest = own.chain.jobs[0]
-        oldest.checkpoint(7, file, age=95 * DAY)
-        pin = ("--pin", oldest.folder / "chk-7")
+        oldest.checkpoint(10, file, age=95 * DAY)
+        pin = ("--pin", oldest.folder / "chk-10")
         own.expire(*pin)
         own.expire(*pin, *SHORT)
     assert own.files[1:] == [0, 0], "the others go"
@@ -70,10 +70,27 @@ def test_r42_a_savepoint_is_not_taken_for_self_contained(tmp_path) -> None:
         own = Savepoints(Redeploys.made(tmp_path, stack, count=2, ids=distinct))
         file = write(own.root / "elsewhere" / UUID_1, b"moved by hand", 98 * DAY)
         folder = own.folders[0]
-        write(folder / "_metadata", metadata(1, [*folder.glob("*-*"), file]), 98 * DAY)
+        write(folder / "_metadata", metadata(7, [*folder.glob("*-*"), file]), 98 * DAY)
         own.expire()
         own.expire(*SHORT)
     must_be_there(folder / "_metadata")
+
+
+@pytest.mark.answered_by("makers_of_savepoints")
+@pytest.mark.parametrize("is_alike", [False, True])
+def test_r42_a_savepoint_of_a_job_that_is_not_known_stays(tmp_path, is_alike) -> None:
+    """Its id has the first six digits of a job that is; it may even run the same code."""
+    with ExitStack() as stack:
+        own = Savepoints(Redeploys.made(tmp_path, stack, count=2, ids=distinct))
+        folder = own.folders[1]
+        files = list(folder.glob("*-*"))
+        data = metadata(3, files)
+        other = data if is_alike else data.replace(bytes(range(16)), bytes(range(16, 32)))
+        write(folder / "_metadata", other, 97 * DAY)
+        own.expire()
+        own.expire(*SHORT)
+    must_be_there(folder / "_metadata", *files)
+    assert own.files == [0, 2, 0], "the others go"
 
 
 @pytest.mark.answered_by("rules_of_a_lineage")

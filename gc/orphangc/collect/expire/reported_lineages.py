@@ -66,7 +66,14 @@ def lineage_report(
     savepoints = NO_SAVEPOINTS
     if policy is not None:
         searched = [each.location for each in (environment.storage, *environment.extra)]
-        savepoints = savepoint_folders(cycle, policy, environment.open_storage, searched)
+        others = [each.location for each in environment.siblings]
+        savepoints = savepoint_folders(
+            cycle,
+            policy,
+            environment.open_storage,
+            searched,
+            of_others=[e for e in others if not e.contains(searched[0])],
+        )
     known = cycle_lineages(cycle, settings, policy=policy, savepoints=savepoints)
     fates = fates_of(known.lineages, retention_facts(cycle, settings, policy))
     weighed = _weighed(known, fates, environment.engine, environment.progress)

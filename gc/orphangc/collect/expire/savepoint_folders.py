@@ -55,7 +55,12 @@ NO_SAVEPOINTS = SavepointFolders()
 
 
 def savepoint_folders(
-    cycle: Cycle, policy: RetentionPolicy, open_storage: OpenStorage, searched: Sequence[Location]
+    cycle: Cycle,
+    policy: RetentionPolicy,
+    open_storage: OpenStorage,
+    searched: Sequence[Location],
+    *,
+    of_others: Sequence[Location] = (),
 ) -> SavepointFolders:
     """Return what stands against the end of each savepoint, and how large it is.
 
@@ -64,6 +69,7 @@ def savepoint_folders(
         policy: The owner's policy.
         open_storage: Opens the place of a folder.
         searched: Storage root and extra roots.
+        of_others: Places of other storage roots, whose runs do not know what is in quarantine here.
 
     """
     places = [canonical(uri) for uri in policy.savepoints]
@@ -71,7 +77,7 @@ def savepoint_folders(
     obstacles = {
         each.folder: why
         for each in savepoints
-        if (why := _obstacle(each, places, searched)) is not None
+        if (why := _obstacle(each, places, searched, of_others)) is not None
     }
     left = [each for each in savepoints if each.folder not in obstacles]
     obstacles.update(named_by_others(left, cycle.mark.checkpoints))
@@ -89,7 +95,10 @@ def savepoint_folders(
 
 
 def _obstacle(
-    savepoint: Checkpoint, places: Sequence[Location], searched: Sequence[Location]
+    savepoint: Checkpoint,
+    places: Sequence[Location],
+    searched: Sequence[Location],
+    of_others: Sequence[Location],
 ) -> str | None:
     """Return why the files of a savepoint do not go, whatever others name."""
     folder = savepoint.folder
@@ -97,6 +106,8 @@ def _obstacle(
         return "its folder is in no place that expire.savepoints names"
     if not any(place.contains(folder) for place in searched):
         return "its folder is in no extra root"
+    if any(place.contains(folder) for place in of_others):
+        return "its folder is in a place of another storage root: only that one may let it go"
     if savepoint.is_savepoint is False or not is_savepoint_folder(folder.name):
         return "it is no savepoint by its folder's name and its properties"
     if savepoint.unproven_layout is not None or any(each != folder for each in savepoint.files):

@@ -308,6 +308,7 @@ class CheckpointReader:
             is_of_a_stop=references.is_of_a_stop,
             is_unclaimed=references.is_unclaimed,
             has_write_ahead_sink=_WRITE_AHEAD_SINK in data,
+            operators=references.operators,
         )
 
 

@@ -97,7 +97,9 @@ def sighting_of(
         declared_ended=frozenset(settings.ended_job) - {"all"},
         are_all_declared_ended="all" in settings.ended_job,
         clock_skew=settings.margins.clock_skew,
-        lineage=seen_lineage(seen, marked, jobs, aliases=settings.aliases, at=at),
+        lineage=seen_lineage(
+            seen, marked, jobs, known=before.jobs, aliases=settings.aliases, at=at
+        ),
         savepoints=frozenset(_savepoints_in(bases[0], present)),
         savepoint_folders=None
         if savepoint_folders is None

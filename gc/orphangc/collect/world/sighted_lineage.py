@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from orphangc.collect.mark.mark import Mark
@@ -17,6 +18,7 @@ from orphangc.core.lineage.continuation import (
     merged_lineage,
 )
 from orphangc.core.memory.job_lives import savepoint_may_be_of
+from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.owners import job_directory_of
 
@@ -26,6 +28,7 @@ def seen_lineage(
     marked: Mark,
     jobs: Mapping[str, JobEvidence],
     *,
+    known: Iterable[RememberedJob] = (),
     aliases: Sequence[Alias],
     at: datetime,
 ) -> LineageMemory:
@@ -35,10 +38,12 @@ def seen_lineage(
         seen: Observation of the cycle.
         marked: Every checkpoint that it read, and the owners of directories.
         jobs: Evidence of every job.
+        known: What earlier cycles learned of the lives of jobs.
         aliases: Applied to the paths that Flink reports.
         at: Time of the cycle.
 
     """
+    lives = _Lives(tuple(known), at)
     places = _Places(marked)
     found = (
         Continuation(
@@ -50,7 +55,9 @@ def seen_lineage(
             first_seen_at=at,
         )
         for job in jobs.values()
-        for older, newer, source, checkpoint in _edges(job, marked, places, aliases)
+        for older, newer, source, checkpoint in _edges(
+            job, marked, places, aliases=aliases, lives=lives
+        )
         if older not in job.directories or newer not in job.directories
     )
     names = {each for facts in seen.ha_after for each in facts.names}
@@ -88,7 +95,7 @@ _Edge = tuple[Location, Location, ContinuationSource, Location | None]
 
 
 def _edges(
-    job: JobEvidence, marked: Mark, places: _Places, aliases: Sequence[Alias]
+    job: JobEvidence, marked: Mark, places: _Places, *, aliases: Sequence[Alias], lives: _Lives
 ) -> Iterator[_Edge]:
     """Yield the edges from and to the directories of one job."""
     for source, origin in _origins(job, aliases):
@@ -99,7 +106,7 @@ def _edges(
         for own in job.directories:
             yield older, own, ContinuationSource.REFERENCE, None
     for own in job.directories[:1]:
-        for source, savepoint in _savepoints(job, marked.checkpoints, aliases):
+        for source, savepoint in _savepoints(job, marked.checkpoints, aliases, lives):
             yield own, savepoint, source, None
 
 
@@ -120,7 +127,10 @@ def _origins(
 
 
 def _savepoints(
-    job: JobEvidence, checkpoints: Iterable[Checkpoint], aliases: Sequence[Alias]
+    job: JobEvidence,
+    checkpoints: Iterable[Checkpoint],
+    aliases: Sequence[Alias],
+    lives: _Lives,
 ) -> Iterator[tuple[ContinuationSource, Location]]:
     """Yield the savepoints of a job: those that REST reports, and those named after its id."""
     for facts in job.facts:
@@ -131,3 +141,58 @@ def _savepoints(
     for checkpoint in checkpoints:
         if checkpoint.directory is None and savepoint_may_be_of(str(checkpoint.folder), job.job_id):
             yield ContinuationSource.SAVEPOINT_NAME, checkpoint.folder
+            if is_made_by(checkpoint, job) and lives.include(job, checkpoint):
+                yield ContinuationSource.SAVEPOINT_CONTENTS, checkpoint.folder
+
+
+def is_made_by(savepoint: Checkpoint, job: JobEvidence) -> bool:
+    """Return whether a savepoint has a job's operators, and its place among the checkpoints.
+
+    Another job may have an id with the same first digits, and run the same code; then ids and
+    times do not agree, but by chance.
+    """
+    own = [each for each in job.own_checkpoints if not each.is_savepoint]
+    if not any(each.operators and each.operators == savepoint.operators for each in own):
+        return False
+    return all(_are_in_order(each, savepoint) for each in own)
+
+
+def _are_in_order(one: Checkpoint, other: Checkpoint) -> bool:
+    """Return whether the ids of two checkpoints say the same as their store times; a tie does not.
+
+    Source: Flink 1.15-2.3, ``CheckpointCoordinator``: one counter for checkpoints and savepoints.
+    """
+    if one.modified_at is None or other.modified_at is None:
+        return False
+    if one.modified_at == other.modified_at or one.checkpoint_id == other.checkpoint_id:
+        return False
+    return (one.modified_at < other.modified_at) == (one.checkpoint_id < other.checkpoint_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lives:
+    """When jobs lived, by their files, by this cycle's answers, and by earlier cycles.
+
+    Attributes:
+        known: What earlier cycles learned.
+        at: Time of the cycle.
+
+    """
+
+    known: tuple[RememberedJob, ...]
+    at: datetime
+
+    def include(self, job: JobEvidence, checkpoint: Checkpoint) -> bool:
+        """Return whether a checkpoint was stored while a job lived, as far as that is known."""
+        records = [each for each in self.known if each.job_id == job.job_id]
+        began = [job.survey.oldest_modified_at, *(e.modified_at for e in job.own_checkpoints)]
+        began += [facts.started_at for facts in job.facts]
+        began += [at for each in records for at in (each.began_at, each.started_at)]
+        alive = [job.changed_at, *(each.alive_at for each in records)]
+        alive += [self.at for facts in job.facts if not facts.is_globally_terminal]
+        first = min((at for at in began if at is not None), default=None)
+        last = max((at for at in alive if at is not None), default=None)
+        stored = checkpoint.modified_at
+        if first is None or last is None or stored is None:
+            return False
+        return first <= stored <= last

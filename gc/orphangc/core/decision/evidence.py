@@ -49,6 +49,7 @@ class Checkpoint:
         is_unclaimed: Whether its properties say that Flink does not own it.
         has_write_ahead_sink: Whether it names the operator state of a write-ahead sink, whose
             bytes hold handles that no oracle reads (R37).
+        operators: Ids of the operators of its job.
 
     """
 
@@ -69,6 +70,7 @@ class Checkpoint:
     is_of_a_stop: bool = False
     is_unclaimed: bool = False
     has_write_ahead_sink: bool = False
+    operators: frozenset[str] = frozenset()
 
     @property
     def is_self_contained(self) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob
 from orphangc.core.lineage.retention_policy import RetentionPolicy, kept_by
 from orphangc.core.model.types import JobState
@@ -40,6 +41,8 @@ class RetentionReason(StrEnum):
     """Its job may run, or its end is not proven."""
     NOT_COLLECTABLE = "not_collectable"
     """It names files in other places, or is a savepoint that no policy names or others need."""
+    MAKER_UNPROVEN = "maker_unproven"
+    """Only the name of its folder says which job made it, by six digits of an id."""
     STORE_TIME_UNKNOWN = "store_time_unknown"
     """The storage does not say when it was stored."""
     TOO_YOUNG = "too_young"
@@ -151,7 +154,7 @@ _Said = tuple[RetentionReason, str]
 
 def _fate(checkpoint: LineageCheckpoint, lineage: Lineage, facts: RetentionFacts) -> CheckpointFate:
     job = lineage.job_at(checkpoint.place)
-    kept = _kept_whatever_the_policy(checkpoint, job, facts)
+    kept = _kept_whatever_the_policy(checkpoint, job, lineage, facts)
     if kept is None and job is not None:
         kept = _kept_by_policy(checkpoint, job, lineage, facts) or _quarantined(checkpoint, facts)
     action, (reason, why) = RetentionAction.KEEP, kept or _expires(checkpoint, job, lineage, facts)
@@ -163,7 +166,10 @@ def _fate(checkpoint: LineageCheckpoint, lineage: Lineage, facts: RetentionFacts
 
 
 def _kept_whatever_the_policy(
-    checkpoint: LineageCheckpoint, job: LineageJob | None, facts: RetentionFacts
+    checkpoint: LineageCheckpoint,
+    job: LineageJob | None,
+    lineage: Lineage,
+    facts: RetentionFacts,
 ) -> _Said | None:
     """Return why no policy may let a checkpoint go, ``None`` if one may (R43)."""
     if checkpoint.holds:
@@ -177,13 +183,27 @@ def _kept_whatever_the_policy(
         return RetentionReason.JOB_NOT_OVER, f"job {job.job_id or job.key} is {job.state}"
     if job.problem is not None:
         return RetentionReason.STOPPED, job.problem
-    if not (checkpoint.is_collectable and job.is_of_root):
-        elsewhere = "its job belongs to another storage root"
-        return RetentionReason.NOT_COLLECTABLE, checkpoint.obstacle if job.is_of_root else elsewhere
+    elsewhere = _left_where_it_is(checkpoint, job, lineage)
+    if elsewhere is not None:
+        return elsewhere
     if checkpoint.stored_at is None:
         return RetentionReason.STORE_TIME_UNKNOWN, ""
     if (checkpoint.put_back_at or checkpoint.stored_at) > shifted(facts.now, -facts.min_age):
         return RetentionReason.TOO_YOUNG, ""
+    return None
+
+
+def _left_where_it_is(
+    checkpoint: LineageCheckpoint, job: LineageJob, lineage: Lineage
+) -> _Said | None:
+    """Return why a checkpoint is not surely this storage root's to let go, ``None`` if it is."""
+    if not job.is_of_root:
+        return RetentionReason.NOT_COLLECTABLE, "its job belongs to another storage root"
+    if not checkpoint.is_collectable:
+        return RetentionReason.NOT_COLLECTABLE, checkpoint.obstacle
+    if not lineage.is_maker_proven(checkpoint.place):
+        why = f"only six digits in the name of its folder say that job {job.job_id} made it"
+        return RetentionReason.MAKER_UNPROVEN, why
     return None
 
 
@@ -235,6 +255,18 @@ def _not_dead(lineage: Lineage, policy: RetentionPolicy) -> _Said | None:
         if len(last) > 1 and job.names.isdisjoint(policy.dead):
             why = f"job {job.job_id or job.key} is another branch of it: declare it dead, too"
             return RetentionReason.LINEAGE_LIVES, why
+    return _another_name(lineage, policy)
+
+
+def _another_name(lineage: Lineage, policy: RetentionPolicy) -> _Said | None:
+    """Return a resource of a lineage that its owner did not give up, ``None`` if there is none."""
+    named = [job for job in lineage.jobs if not job.names.isdisjoint(policy.dead)]
+    given_up = {name for job in named for name in job.resources}
+    if len({job.resources for job in lineage.jobs if job.resources}) > 1:
+        for job in lineage.jobs:
+            if job.resources and given_up.isdisjoint(job.resources):
+                why = f"{job.resources[0]} ran a job of it: declare it dead, too"
+                return RetentionReason.LINEAGE_LIVES, why
     return None
 
 
@@ -249,10 +281,33 @@ def _without_successor(
     running = [e for e in living if e.state is JobState.RUNNING and own & set(e.places)]
     if not running:
         return RetentionReason.NO_SUCCESSOR, "no running job with a checkpoint continued it"
+    if not _goes_on_under_its_name(job, heirs, running, lineage):
+        why = f"no running job with a checkpoint continued it as {', '.join(job.resources)}"
+        return RetentionReason.NO_SUCCESSOR, why
     for each in living:
         if each not in running or each.is_self_sustained is not True:
             return RetentionReason.SUCCESSOR_NEEDS_FILES, f"job {each.job_id or each.key}"
     return None
+
+
+def _goes_on_under_its_name(
+    job: LineageJob, heirs: Sequence[LineageJob], running: Sequence[LineageJob], lineage: Lineage
+) -> bool:
+    """Return whether the resource that ran a job runs one of those that continued it.
+
+    Another resource may have begun from its last savepoint only to try something out. The owner can
+    state that it is the successor.
+    """
+    if not job.resources:
+        return True
+    stated = {
+        edge.newer
+        for edge in lineage.continuations
+        if edge.source is ContinuationSource.STATEMENT and edge.older in job.places
+    }
+    successors = [each for each in heirs if stated & set(each.places)]
+    names = {name for each in (job, *successors) for name in each.resources}
+    return any(each in successors or names & set(each.resources) for each in running)
 
 
 def _by_rules(

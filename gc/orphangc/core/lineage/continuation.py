@@ -32,7 +32,11 @@ class ContinuationSource(StrEnum):
     RESOURCE = "resource"
     """One Kubernetes resource ran first the older job, then the newer one."""
     SAVEPOINT_NAME = "savepoint_name"
-    """Flink names a savepoint's folder after the job that it was taken of."""
+    """Flink names a savepoint's folder after six digits of the id of the job that it was taken of.
+    Another job may have them too: this joins a lineage, and proves nothing."""
+    SAVEPOINT_CONTENTS = "savepoint_contents"
+    """Of the job that its folder is named after, a savepoint also has the operators, and by id and
+    by time its place among the checkpoints."""
     STATEMENT = "statement"
     """The owner states it, in the retention policy."""
 

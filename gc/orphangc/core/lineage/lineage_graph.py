@@ -147,6 +147,15 @@ class Lineage:
         }
         return next(iter(makers.values())) if len(makers) == 1 else None
 
+    def is_maker_proven(self, place: str) -> bool:
+        """Return whether more than six digits of a folder's name say which job made a savepoint."""
+        if place in self.job_of_place:
+            return True
+        edges = [edge for edge in self.continuations if edge.newer == place]
+        by_name = ContinuationSource.SAVEPOINT_NAME
+        is_proven = any(edge.source is not by_name for edge in edges)
+        return is_proven and len({_maker_of(edge, self.job_of_place) for edge in edges}) == 1
+
     def places_after(
         self, places: Iterable[str], stored_at: datetime | None = None
     ) -> frozenset[str]:
@@ -274,17 +283,27 @@ def _lineage(
 def _newer_of(
     edges: Iterable[Continuation], job_of_place: Mapping[str, LineageJob]
 ) -> dict[str, set[str]]:
-    """Return what continued each place, without savepoints whose name fits several jobs."""
+    """Return what surely continued each place.
+
+    A savepoint's name alone is no proof, and of one whose name fits several jobs its contents are
+    none either.
+    """
     makers: dict[str, set[str]] = {}
     for edge in edges:
-        maker = job_of_place.get(edge.older)
-        makers.setdefault(edge.newer, set()).add(edge.older if maker is None else maker.key)
+        makers.setdefault(edge.newer, set()).add(_maker_of(edge, job_of_place))
     found: dict[str, set[str]] = {}
     for edge in edges:
-        is_named = edge.source is ContinuationSource.SAVEPOINT_NAME
-        if not is_named or len(makers[edge.newer]) == 1:
+        is_alike = edge.source is ContinuationSource.SAVEPOINT_CONTENTS
+        is_proven = not is_alike or len(makers[edge.newer]) == 1
+        if is_proven and edge.source is not ContinuationSource.SAVEPOINT_NAME:
             found.setdefault(edge.older, set()).add(edge.newer)
     return found
+
+
+def _maker_of(edge: Continuation, job_of_place: Mapping[str, LineageJob]) -> str:
+    """Return the key of the older job of an edge, or its place if the job is not known."""
+    job = job_of_place.get(edge.older)
+    return edge.older if job is None else job.key
 
 
 def _began_by(

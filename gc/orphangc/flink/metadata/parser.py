@@ -79,6 +79,7 @@ class Parser:
         relative_names: Names of files beside the metadata file.
         directories: Absolute paths of directories.
         ref_checkpoint_ids: Ids of older checkpoints whose files this one uses.
+        operators: Ids of its operators.
 
     """
 
@@ -95,6 +96,7 @@ class Parser:
     relative_names: list[str] = field(default_factory=list)
     directories: list[str] = field(default_factory=list)
     ref_checkpoint_ids: list[int] = field(default_factory=list)
+    operators: list[str] = field(default_factory=list)
 
     def handle(self, layout: RecordLayout) -> Any:
         """Return one handle; its code has already been read."""

@@ -47,6 +47,7 @@ class References:
             if the file has no properties.
         is_of_a_stop: Whether the properties say that the job was stopped with this savepoint.
         is_unclaimed: Whether the properties say that Flink does not own it.
+        operators: Ids of the operators of its job.
 
     """
 
@@ -63,6 +64,7 @@ class References:
     deleted_on: tuple[str, ...] | None = None
     is_of_a_stop: bool = False
     is_unclaimed: bool = False
+    operators: frozenset[str] = frozenset()
 
 
 def read_references(data: bytes) -> References:
@@ -97,6 +99,7 @@ def read_references(data: bytes) -> References:
         deleted_on=None if frame.properties is None else frame.properties.deleted_on,
         is_of_a_stop=frame.properties is not None and frame.properties.is_of_a_stop,
         is_unclaimed=frame.properties is not None and frame.properties.unclaimed,
+        operators=frozenset(parser.operators),
     )
 
 
@@ -217,6 +220,7 @@ def _keep(parser: Parser, shape: EntryShape, references: list[str]) -> bool:
 
 _REPLACED: dict[RecordPart, Reader] = {
     RecordPart.I8: lambda parser: parser.cursor.skip(8),
+    RecordPart.OPERATOR_ID: _keeping(RecordPart.OPERATOR_ID, attrgetter("operators")),
     RecordPart.PATH: _keeping(RecordPart.PATH, attrgetter("paths")),
     RecordPart.DIRECTORY: _keeping(RecordPart.DIRECTORY, attrgetter("directories")),
     RecordPart.RELATIVE_NAME: _keeping(RecordPart.RELATIVE_NAME, attrgetter("relative_names")),

@@ -34,7 +34,9 @@ SAVEPOINT = Checkpoint(
 )
 
 
-def folders(*checkpoints, places=(PLACE,), searched=(PLACE,), stored=(ONE, TWO), unlisted=()):
+def folders(
+    *checkpoints, places=(PLACE,), searched=(PLACE,), stored=(ONE, TWO), unlisted=(), others=()
+):
     """Return the folders of a cycle whose every storage shows the same objects of 5 bytes."""
 
     def opened(place):
@@ -45,11 +47,18 @@ def folders(*checkpoints, places=(PLACE,), searched=(PLACE,), stored=(ONE, TWO),
 
     cycle = SimpleNamespace(mark=SimpleNamespace(checkpoints=checkpoints))
     policy = RetentionPolicy(savepoints=places)
-    return savepoint_folders(cycle, policy, opened, [canonical(each) for each in searched])
+    return savepoint_folders(
+        cycle,
+        policy,
+        opened,
+        [canonical(each) for each in searched],
+        of_others=[canonical(each) for each in others],
+    )
 
 
 UNNAMED = "its folder is in no place that expire.savepoints names"
 NO_SAVEPOINT = "it is no savepoint by its folder's name and its properties"
+ANOTHERS = "its folder is in a place of another storage root: only that one may let it go"
 SPREAD = "not all of its files are in its own folder"
 
 
@@ -59,6 +68,7 @@ SPREAD = "not all of its files are in its own folder"
         ({}, {"places": ()}, UNNAMED),
         ({}, {"places": (str(FOLDER),)}, UNNAMED),
         ({}, {"searched": ("s3://b/other",)}, "its folder is in no extra root"),
+        ({}, {"others": ("s3://b",)}, ANOTHERS),
         ({"is_savepoint": False}, {}, NO_SAVEPOINT),
         ({"folder": canonical(f"{PLACE}/x")}, {}, NO_SAVEPOINT),
         ({"unproven_layout": "changelog"}, {}, SPREAD),

@@ -209,12 +209,57 @@ def test_two_jobs_that_a_savepoint_may_be_named_after_did_not_continue_one_anoth
     jobs = [a_job("one"), a_job("other"), a_job("next", is_running=True)]
     checkpoints = [a_checkpoint("one", 5), a_checkpoint("next", 9, age=1)]
     name = {"source": ContinuationSource.SAVEPOINT_NAME}
-    edges = [an_edge("one", "sp", **name), an_edge("sp", "next")]
+    contents = {"source": ContinuationSource.SAVEPOINT_CONTENTS}
+    edges = [an_edge("one", "sp", **contents), an_edge("sp", "next")]
     assert expired(jobs, checkpoints, edges, ONE) == {"one/chk-5"}
     edges.append(an_edge("other", "sp", **name))
     assert reasons(jobs, checkpoints, edges, ONE)["one/chk-5"] == "no_successor"
     edges.append(an_edge("other", "sp"))
     assert reasons(jobs, checkpoints, edges, ONE)["one/chk-5"] == "no_successor"
+
+
+def test_six_digits_of_a_name_prove_no_job_and_no_continuation() -> None:
+    """The savepoint may be the last state of a job that no searched place shows."""
+    jobs = [a_job("one"), a_job("next", is_running=True)]
+    checkpoints = [a_checkpoint("one", 5), a_checkpoint("next", 9, age=1)]
+    checkpoints.append(a_checkpoint("sp", 7, age=89, is_savepoint=True, uri="sp"))
+    edges = [an_edge("one", "sp", source=ContinuationSource.SAVEPOINT_NAME), an_edge("sp", "next")]
+    kept = reasons(jobs, checkpoints, edges, ONE)
+    assert (kept["one/chk-5"], kept["sp"]) == ("no_successor", "maker_unproven")
+    assert reasons(jobs, checkpoints, [*edges, an_edge("gone", "sp")], ONE)["sp"] == (
+        "maker_unproven"
+    )
+    proven = [*edges, an_edge("one", "sp", source=ContinuationSource.SAVEPOINT_CONTENTS)]
+    assert expired(jobs, checkpoints, proven, ONE) == {"one/chk-5", "sp"}
+    running = [a_job("one", is_over=False), jobs[1]]
+    assert reasons(running, checkpoints, edges, ONE)["sp"] == "job_not_over"
+
+
+def test_another_resource_is_no_successor_unless_the_owner_says_so() -> None:
+    """A test job began from the last savepoint of the real one, which was stopped."""
+    orders = a_job("orders", resources=("prod/orders",))
+    checkpoints = [a_checkpoint("orders", 5), a_checkpoint("next", 9, age=1)]
+    edges = [an_edge("orders", "next")]
+    for names in ((), ("test/orders",)):
+        jobs = [orders, a_job("next", is_running=True, resources=names)]
+        fate = fates(jobs, checkpoints, edges, ONE)["orders/chk-5"]
+        assert (fate.reason, fate.why[-11:]) == ("no_successor", "prod/orders")
+        stated = [*edges, an_edge("orders", "next", source=ContinuationSource.STATEMENT)]
+        assert expired(jobs, checkpoints, stated, ONE) == {"orders/chk-5"}
+    jobs = [orders, a_job("next", is_running=True, resources=("prod/orders",))]
+    assert expired(jobs, checkpoints, edges, ONE) == {"orders/chk-5"}
+
+
+def test_each_resource_of_a_lineage_must_be_declared_dead() -> None:
+    jobs = [a_job("orders", resources=("prod/orders",)), a_job("next", resources=("test/orders",))]
+    checkpoints = [a_checkpoint("orders", 5), a_checkpoint("next", 9, age=80)]
+    edges = [an_edge("orders", "next")]
+    for dead in (("next",), ("test/orders",)):
+        found = fates(jobs, checkpoints, edges, RetentionPolicy(dead=dead))
+        assert {each.reason for each in found.values()} == {"lineage_lives"}
+        assert "prod/orders" in found["orders/chk-5"].why
+    both = RetentionPolicy(dead=("orders", "test/orders"))
+    assert expired(jobs, checkpoints, edges, both) == {"orders/chk-5", "next/chk-9"}
 
 
 def test_each_branch_of_a_lineage_must_be_declared_dead() -> None:

@@ -168,3 +168,8 @@ def test_references_cannot_be_changed_afterwards() -> None:
         found.handles = 0
     assert isinstance(found.paths, tuple)
     assert not hasattr(found, "__dict__")
+
+
+def test_the_operators_are_those_of_the_file() -> None:
+    found = read_references(listed_in_file(entry(1)))
+    assert found.operators == {bytes(range(16)).hex()}

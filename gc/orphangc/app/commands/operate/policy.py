@@ -55,6 +55,12 @@ _OF_ALL = (
 )
 
 
+_UNCOVERED = (
+    "savepoints that may expire (expire --savepoints) are not covered by this policy: allow to"
+    " delete and write objects in their folders savepoint-*/, or their deletion fails"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """A policy and what it grants.
@@ -132,7 +138,8 @@ def _wanted(
         settings = settings_from(values)
         mode = mode or RunMode.DELETE
         needs = needs_of(settings, mode=mode, may_undelete=may_undelete, may_expire=may_expire)
-        return [needs], []
+        notes = [_UNCOVERED] if may_expire else []
+        return [needs], notes
     if may_expire or any(value for name, value in values.items() if name != "root"):
         raise SettingsError("with --config, the file says all of the storage roots")
     roots = load_and_discover(config).configuration.storage_roots

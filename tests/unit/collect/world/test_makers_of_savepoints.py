@@ -1,0 +1,74 @@
+"""Which job a savepoint was taken of: six digits of its folder's name are no proof (R42)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from orphangc.collect.world.sighted_lineage import is_made_by
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence
+from orphangc.core.model.locations import canonical
+from support.builders import T0
+
+JOB = "abcdef" + "0" * 26
+DIRECTORY = canonical(f"s3://b/cp/{JOB}")
+DAY = timedelta(days=1)
+CHECKPOINT = Checkpoint(
+    folder=DIRECTORY.child("chk-9"),
+    directory=DIRECTORY,
+    job_id=JOB,
+    checkpoint_id=9,
+    format_version=4,
+    is_savepoint=False,
+    modified_at=T0,
+    sha256="",
+    files={},
+    operators=frozenset({"source", "sink"}),
+)
+SAVEPOINT = replace(
+    CHECKPOINT,
+    folder=canonical("s3://b/sp/savepoint-abcdef-000000000001"),
+    directory=None,
+    job_id="",
+    checkpoint_id=8,
+    is_savepoint=True,
+    modified_at=T0 - DAY,
+)
+
+
+def made(*own: Checkpoint, **changes: object) -> bool:
+    """Return whether a savepoint counts as one of a job with some checkpoints."""
+    job = JobEvidence(
+        key=JOB, job_id=JOB, is_collected=True, is_declared_ended=True, own_checkpoints=own
+    )
+    return is_made_by(replace(SAVEPOINT, **changes), job)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_made"),
+    [
+        ({}, True),
+        ({"checkpoint_id": 10, "modified_at": T0 + DAY}, True),
+        ({"checkpoint_id": 10}, False),
+        ({"modified_at": T0 + DAY}, False),
+        ({"checkpoint_id": 9}, False),
+        ({"modified_at": T0}, False),
+        ({"modified_at": None}, False),
+        ({"operators": frozenset({"source"})}, False),
+        ({"operators": frozenset()}, False),
+    ],
+)
+def test_ids_and_times_must_agree_and_operators_be_the_same(changes, is_made) -> None:
+    assert made(CHECKPOINT, **changes) is is_made
+
+
+def test_every_checkpoint_counts_and_without_any_nothing_is_proven() -> None:
+    assert not made()
+    assert not made(replace(CHECKPOINT, is_savepoint=True))
+    assert not made(replace(CHECKPOINT, operators=frozenset()), operators=frozenset())
+    older = replace(CHECKPOINT, checkpoint_id=7, modified_at=T0 - 2 * DAY)
+    assert made(older, CHECKPOINT)
+    assert made(replace(older, operators=frozenset({"source"})), CHECKPOINT)
+    assert not made(replace(older, modified_at=T0 - DAY / 2), CHECKPOINT)
