@@ -234,3 +234,31 @@ def test_a_folder_that_is_not_readable_hides_no_mounted_configuration() -> None:
     shown = found([a_plain_deployment(container=container, volumes=volumes)], maps)
     world = world_of_discovery(shown)
     assert (world.storage_roots, blocks_of(world)) == ((ROOT,), (ALL,))
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("state:\n  checkpoints.dir: s3://kept/x\n", (ALL,)),
+        ("state:\n\n # a comment\n  savepoints:\n    dir: s3://kept/x\n", (ALL,)),
+        ("  state.savepoints.dir: s3://kept/x\n  rest.port: 1", ()),
+        ("state.savepoints.dir:\nrest.port: 1", ()),
+        ("  state.savepoints.dir:\nrest.port: 1", ()),
+    ],
+)
+def test_nested_lines_in_a_variable_are_not_understood(text, blocks) -> None:
+    """An image's entry point may append them to a YAML file."""
+    pod = template(env=[{"name": "FLINK_PROPERTIES", "value": text}])
+    assert blocks_of(world_of_discovery(found([running(podTemplate=pod)], MAPS))) == blocks
+
+
+@pytest.mark.parametrize(
+    ("claim", "blocks"), [("data", ()), ("another", (ALL,))], ids=["the same", "another"]
+)
+def test_a_volume_may_stand_in_both_templates(claim, blocks) -> None:
+    """Two that differ are merged by position, and not understood."""
+    mounts = [{"name": "data", "mountPath": "/data"}]
+    both = template([PVC], volumeMounts=mounts)
+    other = template([{"name": "data", "persistentVolumeClaim": {"claimName": claim}}])
+    document = running(podTemplate=both, jobManager={"podTemplate": other})
+    assert blocks_of(world_of_discovery(found([document], MAPS))) == blocks

@@ -57,10 +57,12 @@ def options_of_lines(name: str, text: str) -> dict[str, str]:
         text: The text.
 
     Raises:
-        UnclearFieldError: A line is of another form, or two lines give one option two values.
+        UnclearFieldError: A line is of another form or below another option, as in YAML, or two
+            lines give one option two values.
 
     """
     found: dict[str, str] = {}
+    around: int | None = None
     for line in text.splitlines():
         said = (line.partition("#")[0] if name == OLD_FILE or _is_comment(line) else line).strip()
         match = _LINE.fullmatch(said)
@@ -68,6 +70,10 @@ def options_of_lines(name: str, text: str) -> dict[str, str]:
             why = f"has a line that is not understood: {said[:20]!r}"
             raise UnclearFieldError(name, why, value=text)
         key, value = (match["key"], match["value"]) if match else ("", "")
+        depth = len(line) - len(line.lstrip())
+        if said and around is not None and depth > around:
+            raise UnclearFieldError(name, f"nests {said[:20]!r}: write whole names", value=text)
+        around = (None if value else depth) if said else around
         if value and found.setdefault(key, value) != value:
             raise UnclearFieldError(name, f"gives {key} two values", value=text)
     return found

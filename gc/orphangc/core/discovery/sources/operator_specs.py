@@ -153,7 +153,7 @@ def _pod_templates(spec: DocumentField, resource: Resource) -> Iterator[Found]:
     ]
     yield from (each for each in found if isinstance(each, UnclearFact))
     pods = [each for each in found if not isinstance(each, UnclearFact)]
-    volumes = tuple(volume for _, own in pods for volume in own)
+    volumes = _distinct(volume for _, own in pods for volume in own)
     for pod, _ in pods:
         place = PodPlace(
             pod=pod,
@@ -163,6 +163,15 @@ def _pod_templates(spec: DocumentField, resource: Resource) -> Iterator[Found]:
             is_completed=True,
         )
         yield from pod_sources(place)
+
+
+def _distinct(volumes: Iterable[DocumentField]) -> tuple[DocumentField, ...]:
+    """Return each volume once, also where both templates define it in the same way."""
+    found: list[DocumentField] = []
+    for each in volumes:
+        if each.value not in [known.value for known in found]:
+            found.append(each)
+    return tuple(found)
 
 
 def _pod_with_volumes(
