@@ -36,12 +36,28 @@ def world(*documents, **more):
         (f"-Dstate.checkpoints.dir={KEPT}",),
         ("--conf", f"a=1,state.savepoints.dir={KEPT}/"),
         ("--state", f"'{KEPT}'"),
+        ("--statePath", KEPT),
     ],
 )
 def test_an_argument_that_speaks_of_state_names_a_place_that_is_searched(words) -> None:
     """Whatever its bucket is."""
     shown = world(with_arguments(*words))
     assert (shown.extra_roots, blocks_of(shown)) == ((KEPT,), ())
+
+
+@pytest.mark.parametrize(
+    "place", ["jfs://vol/x", "ofs://om/vol/x", "alluxio://m:19998/x", "tos://b/x", "dbfs://b/x"]
+)
+def test_a_place_of_state_in_another_file_system_is_searched(place) -> None:
+    """One that cannot be opened blocks where it is searched."""
+    assert world(with_arguments("--state", place)).extra_roots == (place,)
+
+
+def test_the_directory_of_a_job_is_a_place_of_state() -> None:
+    """Flink names it by 32 digits; a longer number is no job."""
+    place = f"{KEPT}/{'0a' * 16}"
+    assert world(with_arguments("--from", f"{place}/")).extra_roots == (place,)
+    assert world(with_arguments("--from", f"{place}0a")).extra_roots == ()
 
 
 def test_a_path_that_speaks_of_state_is_searched_whatever_its_argument_is_called() -> None:

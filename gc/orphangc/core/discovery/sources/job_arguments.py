@@ -24,14 +24,17 @@ from orphangc.core.discovery.sources.flink_options import (
 )
 
 _URI = re.compile(
-    r"(?<![\w+.\-])(?:s3[anp]?|gc?s|oss|cosn?|obs|abfss?|wasbs?|hdfs|viewfs|webhdfs|file|swift)"
+    r"(?<![\w+.\-])(?:s3[anp]?|gc?s|oss|cosn?|obs|abfss?|wasbs?|hdfs|viewfs|webhdfs|file|swift"
+    r"|o3fs|ofs|jfs|alluxio|adl|dbfs|maprfs|tos|bos|ks3|lakefs)"
     r":/[^\s,;'\"|]*",
     re.IGNORECASE,
 )
 """A place in a text; other protocols hold no checkpoints."""
 _OF_STATE = re.compile(
-    r"checkpoint|savepoint|ckpt|chk|snapshot|state|recover|restore", re.IGNORECASE
+    r"checkpoint|savepoint|ckpt|chk|snapshot|state|recover|restore|/[\da-f]{32}(?![\da-f])",
+    re.IGNORECASE,
 )
+"""A word of state, or the directory of a job."""
 _CHECKPOINT = re.compile(r"/(?:chk-\d+|savepoint-[\da-f]+-[\da-f]+)(?:/_metadata)?/?$")
 """End of the path of a checkpoint or savepoint, as Flink names its folder."""
 OF_CHECKPOINTS = re.compile(r"checkpoint|savepoint|ckpt", re.IGNORECASE)
