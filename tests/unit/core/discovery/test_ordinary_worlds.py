@@ -262,3 +262,13 @@ def test_a_volume_may_stand_in_both_templates(claim, blocks) -> None:
     other = template([{"name": "data", "persistentVolumeClaim": {"claimName": claim}}])
     document = running(podTemplate=both, jobManager={"podTemplate": other})
     assert blocks_of(world_of_discovery(found([document], MAPS))) == blocks
+
+
+def test_a_field_of_a_later_operator_is_read_as_an_argument() -> None:
+    """A reference to a snapshot was one while release 1.10 was made."""
+    at = {"upgradeSnapshotReference": {"path": "s3://kept/sp/nightly"}, "other": ["s3://lake/x", 1]}
+    checkpoint = f"s3://kept/{JOB}/chk-7"
+    status = a_status(job={**at, "restored": {"from": checkpoint}})
+    world = world_of_discovery(found([a_deployment(status=status)]))
+    assert (world.extra_roots, world.pins) == (("s3://kept/sp/nightly",), (checkpoint,))
+    assert blocks_of(world) == ()

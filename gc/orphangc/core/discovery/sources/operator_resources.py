@@ -80,6 +80,13 @@ JOB_STATES = frozenset(
         "SUSPENDED",
     }
 )
+_JOB_STATUS = frozenset(
+    {
+        *("jobId", "jobName", "state", "startTime", "updateTime", "upgradeSavepointPath"),
+        *("savepointInfo", "checkpointInfo"),
+    }
+)
+"""Fields of the status of a job that are read, or name no place."""
 _DEPLOYMENT_STATES = frozenset({"READY", "DEPLOYED_NOT_READY", "DEPLOYING", "MISSING", "ERROR"})
 _SNAPSHOT_STATES = frozenset({"COMPLETED", "FAILED", "IN_PROGRESS", "TRIGGER_PENDING", "ABANDONED"})
 _NO_DIRECTORY = (
@@ -150,6 +157,25 @@ def _job_status(document: DocumentField, resource: Resource, reading: Reading) -
     ]
     for each in places:
         yield from guarded(resource.origin, _saved(each, resource, reading))
+    yield from guarded(resource.origin, _later_fields(status, resource, reading))
+
+
+def _later_fields(status: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
+    """Yield the places in fields that a later operator adds, read as arguments are."""
+    for name in sorted(set(status.mapping()) - _JOB_STATUS):
+        field = status.child(name)
+        where = resource.origin.of(field.path)
+        words = [f"{name}={text}" for text in _texts_in(field.value)]
+        yield from argument_facts(FoundArguments(words, where), reading)
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Yield every text in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts_in(each)
 
 
 def _saved(
