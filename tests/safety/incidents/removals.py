@@ -27,7 +27,12 @@ from orphangc.app.wiring import compose, discovering
 from orphangc.collect import cycle
 from orphangc.collect.decide import abandoned_savepoints, decide_listing
 from orphangc.collect.delete import revalidation
-from orphangc.collect.expire import lineage_facts, quarantine, savepoint_folders
+from orphangc.collect.expire import (
+    lineage_facts,
+    quarantine,
+    reported_lineages,
+    savepoint_folders,
+)
 from orphangc.collect.mark import job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
@@ -508,6 +513,12 @@ def _makers_of_savepoints(patch: _Patch) -> None:
     patch.setattr(sighted_lineage, "is_made_by", lambda *_: True)
 
 
+def _places_of_other_roots(patch: _Patch) -> None:
+    """Let savepoints go that other storage roots collect beside (R42)."""
+    folders = reported_lineages.savepoint_folders
+    patch.setattr(reported_lineages, "savepoint_folders", lambda *known, **_: folders(*known))
+
+
 def _namers_of_savepoints(patch: _Patch) -> None:
     """Let the files of a savepoint go whatever other checkpoints name (R42)."""
     patch.setattr(savepoint_folders, "named_by_others", lambda *_: ())
@@ -576,6 +587,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _edges_of_lineages,
         _beginnings_of_jobs,
         _makers_of_savepoints,
+        _places_of_other_roots,
         _namers_of_savepoints,
         _self_contained_savepoints,
     )

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from cli.helpers import DAY, UUID_1, flink, metadata, run, write
+from cli.helpers import DAY, UUID_1, Job, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from safety.incidents.essential import must_be_there
@@ -91,6 +91,25 @@ def test_r42_a_savepoint_of_a_job_that_is_not_known_stays(tmp_path, is_alike) ->
         own.expire(*SHORT)
     must_be_there(folder / "_metadata", *files)
     assert own.files == [0, 2, 0], "the others go"
+
+
+@pytest.mark.answered_by("places_of_other_roots")
+def test_r42_a_savepoint_in_another_storage_root_stays(tmp_path) -> None:
+    """Runs of that one do not know the quarantine, and take its files for those of none (R33)."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, count=2, ids=distinct)
+        other = tmp_path / "other"
+        job = Job("e" * 32, other / ("e" * 32))
+        job.checkpoint(1, job.shared(UUID_1, age=20 * DAY), age=20 * DAY)
+        assert run("plan", other, "--state", chain.bed.state).code == 0
+        own = Savepoints(chain)
+        own.root = own.root.rename(other / "savepoints")
+        own.folders = [own.root / each.name for each in own.folders]
+        for number, folder in enumerate(own.folders):
+            files = list(folder.glob("*-*"))
+            write(folder / "_metadata", metadata(7 + number, files), (98 - number) * DAY)
+        own.expire()
+    must_be_there(*(folder / "_metadata" for folder in own.folders))
 
 
 @pytest.mark.answered_by("rules_of_a_lineage")
