@@ -58,7 +58,7 @@ def folders(
 
 UNNAMED = "its folder is in no place that expire.savepoints names"
 NO_SAVEPOINT = "it is no savepoint by its folder's name and its properties"
-ANOTHERS = "its folder is in a place of another storage root: only that one may let it go"
+OF_OTHERS = "its folder is in a place of another storage root: only that one may let it go"
 SPREAD = "not all of its files are in its own folder"
 
 
@@ -68,7 +68,7 @@ SPREAD = "not all of its files are in its own folder"
         ({}, {"places": ()}, UNNAMED),
         ({}, {"places": (str(FOLDER),)}, UNNAMED),
         ({}, {"searched": ("s3://b/other",)}, "its folder is in no extra root"),
-        ({}, {"others": ("s3://b",)}, ANOTHERS),
+        ({}, {"others": ("s3://b",)}, OF_OTHERS),
         ({"is_savepoint": False}, {}, NO_SAVEPOINT),
         ({"folder": canonical(f"{PLACE}/x")}, {}, NO_SAVEPOINT),
         ({"unproven_layout": "changelog"}, {}, SPREAD),
