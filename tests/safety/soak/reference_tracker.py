@@ -51,8 +51,9 @@ def watch(trees: Iterable[Path], out: Path, stop: Flag, pause: float = _LOOK_SEC
             is_last = stop.is_set()
             at = time.time_ns()
             found = {each for tree in trees for each in metadata(tree)}
+            looked = time.time_ns()  # it may have gone at any time of the look
             for gone in there.keys() - found:
-                lines.write(json.dumps(["gone", *gone, there.pop(gone), at]) + "\n")
+                lines.write(json.dumps(["gone", *gone, there.pop(gone), looked]) + "\n")
             for new in found - there.keys():
                 if (names := uuids_in(new[0])) is not None:
                     lines.write(json.dumps(["there", *new, names]) + "\n")
@@ -102,8 +103,7 @@ class Verdict:
 def judge(checkpoints: Path, removals: Path) -> Verdict:
     """Return what is true of all removals, by what the watcher and the witness wrote.
 
-    A checkpoint that nobody saw go counts until a look that found it gone: any doubt is told as
-    wrong.
+    A checkpoint counts until the end of the look that found it gone: any doubt is told as wrong.
     """
     spans: dict[_Version, tuple[list[str], int]] = {}
     for what, path, written, size, *rest in lines_of(checkpoints):

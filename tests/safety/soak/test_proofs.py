@@ -7,13 +7,14 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from bench import soaking
 from integration.harness.flinkbed.waiting import wait_until
+from safety.soak import reference_tracker
 from safety.soak.expected_state import Audit, expected
 from safety.soak.places import Places
 from safety.soak.reference_tracker import Verdict, judge, watch
@@ -130,6 +131,28 @@ def test_that_the_checkpoint_goes_a_moment_later_is_no_excuse(scene: Scene) -> N
     scene.collect(live)
     scene.subsume(metadata)
     assert scene.verdict().wrong == {str(live): str(metadata)}
+
+
+def test_a_checkpoint_that_goes_in_the_midst_of_a_look_counts_until_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named, seen, stop = str(uuid.uuid4()), tmp_path / "seen", threading.Event()
+    path = tmp_path / "_metadata"
+    path.write_text(f"file:/{named}")
+    removed_at: list[int] = []
+
+    def metadata(_: Path) -> Iterator[tuple[str, int, int]]:
+        if stop.is_set():
+            removed_at.append(time.time_ns())
+            return
+        stop.set()
+        yield str(path), 1, 1
+
+    monkeypatch.setattr(reference_tracker, "metadata", metadata)
+    watch([tmp_path], seen, stop)
+    removals = tmp_path / "removals"
+    removals.write_text(f"{removed_at[0]}\t/job/shared/{named}\n")
+    assert judge(seen, removals).wrong == {f"/job/shared/{named}": str(path)}
 
 
 def test_what_only_a_checkpoint_named_that_is_gone_may_go(scene: Scene) -> None:
