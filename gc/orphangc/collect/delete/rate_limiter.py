@@ -79,6 +79,16 @@ class RateLimiter:
             raise RateLimiterStoppedError
         return self.rate.paused_until <= self.clock()
 
+    def wait_for_turn(self, keys: int) -> None:
+        """Return as soon as a request of so many keys may be sent.
+
+        Raises:
+            StoppedError: Nothing may be sent.
+
+        """
+        while not self.await_turn(self.take_turn(keys)):
+            pass
+
     def note_success(self, sent_at: float) -> None:
         """Record that every key of a request was answered."""
         with self._changing:

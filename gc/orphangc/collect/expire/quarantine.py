@@ -22,6 +22,7 @@ from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.delete.revalidation import CurrentReferences, Revalidation
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
+from orphangc.collect.expire.savepoint_folders import own_files
 from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.observe.reported import Naming
 from orphangc.collect.state.store import RootState
@@ -188,9 +189,7 @@ class Quarantine:
         if savepoint is None:
             return
         storage, prefix = self._place_of(savepoint.folder)
-        names = savepoint.files.get(savepoint.folder, ())
-        listed = storage.folder(prefix).objects
-        files = [each for each in listed if each.key.rpartition("/")[2] in names]
+        files = own_files(savepoint, storage, prefix)
         self._cleared += len(files)
         if self.max_deletes is not None and self._cleared > self.max_deletes:
             raise RefusedError(
@@ -200,8 +199,8 @@ class Quarantine:
             )
         for start in range(0, len(files), storage.batch_size):
             batch = files[start : start + storage.batch_size]
+            self._limiter.wait_for_turn(len(batch))
             self._check_unnamed(savepoint, self.revalidation.check())
-            self._limiter.take_turn(len(batch))
             name = f"expiry-{part.sha256[:16]}-{start:06d}"
             self.state.write_journal(self.run_id, name, [_file_row(part, e) for e in batch])
             for result in storage.delete(batch):

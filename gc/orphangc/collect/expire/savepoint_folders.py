@@ -141,11 +141,24 @@ def _stored_files(savepoint: Checkpoint, open_storage: OpenStorage) -> list[Stor
 
     What else is stored there is nothing of the savepoint's.
     """
-    folder = savepoint.folder
-    names = savepoint.files.get(folder, ())
     try:
-        storage = open_storage(folder)
-        listed = storage.folder("").objects
+        return own_files(savepoint, open_storage(savepoint.folder), "")
     except OrphanGcError:
         return None
+
+
+def own_files(savepoint: Checkpoint, storage: Storage, prefix: str) -> list[StoredObject]:
+    """Return which files that a savepoint names in its own folder are stored there.
+
+    Args:
+        savepoint: The savepoint.
+        storage: Storage around its folder.
+        prefix: Key of the folder there.
+
+    Raises:
+        OrphanGcError: The folder cannot be listed.
+
+    """
+    names = savepoint.files.get(savepoint.folder, ())
+    listed = storage.folder(prefix).objects
     return [each for each in listed if each.key.rpartition("/")[2] in names]

@@ -55,6 +55,7 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.codes import WORLD_CONDITIONS
+from orphangc.core.model.owners import Owners
 from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action
@@ -201,12 +202,13 @@ class Sweep:
         tombstones = self._next_generation(agreed.update, cycle)
         gone = GoneTombstones(tombstones)
         record = partial(self._record, gone=gone)
-        due = self._due(agreed.deletions, cycle, record)
-        deletion = self._deletion(cycle)
+        free = self._free(cycle)
+        due = self._due(agreed.deletions, cycle.mark.owners, free, record)
+        deletion = self._deletion(cycle, free)
         self.result.stopped_by = deletion.delete(due.verdicts(), record, total=due.total)
         self._forget_deleted(gone)
         if self.settings.abort_uploads and self.result.stopped_by is None:
-            self.result.stopped_by = self._abort_uploads(plan, cycle)
+            self.result.stopped_by = self._abort_uploads(plan, cycle, free)
 
     def _agreed(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> AgreedPlan:
         """Return what the saved plan and the fresh cycle agree on, shard by shard."""
@@ -246,12 +248,16 @@ class Sweep:
         self.state.keep_tombstones(generation)
         return generation
 
-    def _due(self, deletions: TemporaryRows, cycle: Cycle, record: RecordOutcomes) -> DueDeletions:
+    def _due(
+        self,
+        deletions: TemporaryRows,
+        owners: Owners,
+        free: frozenset[str],
+        record: RecordOutcomes,
+    ) -> DueDeletions:
         """Return the deletions that are due, of the jobs that nothing stops; record the others."""
-        free = self._free(cycle)
         rows = self.scratch.rows(OUTCOME_SCHEMA)
         take = rows.append if self.is_deleting else record
-        owners = cycle.mark.owners
         total = sort_due_deletions(deletions, free, owners, take=take, record=record)
         return DueDeletions(rows=rows, total=total if self.is_deleting else 0)
 
@@ -269,9 +275,11 @@ class Sweep:
         is_all_free = free and free == cycle.views.keys() and self.workers is None
         return free | {SAVEPOINTS} if is_all_free and cycle.savepoints else free
 
-    def _abort_uploads(self, plan: Plan, cycle: Cycle) -> OrphanGcError | None:
+    def _abort_uploads(
+        self, plan: Plan, cycle: Cycle, free: frozenset[str]
+    ) -> OrphanGcError | None:
         """Abort unfinished uploads of the jobs that nothing stops; return what ended it early."""
-        extras, free = self.environment.extras, self._free(cycle)
+        extras = self.environment.extras
         if extras is None:
             return None
         rule = UploadRule(
@@ -288,13 +296,13 @@ class Sweep:
             now=cycle.evidence.now,
             quarantine_start=shifted(cycle.evidence.now, -self.settings.quarantine_period),
             is_dead=rule.is_dead,
-            revalidation=self._revalidation(cycle),
+            revalidation=self._revalidation(cycle, free),
             limiter=RateLimiter(DeletionRate.of(self.settings.delete_rate, MOST_IN_A_BATCH)),
             outcomes=self.result.uploads,
         )
         return work.carry_out(is_deleting=self.is_deleting)
 
-    def _revalidation(self, cycle: Cycle) -> Revalidation:
+    def _revalidation(self, cycle: Cycle, free: frozenset[str]) -> Revalidation:
         """Return what checks the evidence of a cycle again."""
         return Revalidation(
             environment=self.environment,
@@ -303,17 +311,17 @@ class Sweep:
             jobs=preconditions_of(_relied_on(cycle), _refused_in_part(cycle)),
             state=self.state,
             lock=self.lock,
-            has_savepoints=SAVEPOINTS in self._free(cycle),
+            has_savepoints=SAVEPOINTS in free,
         )
 
-    def _deletion(self, cycle: Cycle) -> Deletion | DistributedDeletion:
+    def _deletion(self, cycle: Cycle, free: frozenset[str]) -> Deletion | DistributedDeletion:
         """Return what deletes: this process, or several that keep to one rate together."""
         if self.workers is not None:
             return self._distributed_deletion(self.workers, cycle)
         storage = self.environment.storage
         return Deletion(
             storage=storage,
-            revalidation=self._revalidation(cycle),
+            revalidation=self._revalidation(cycle, free),
             journal=Journal(self.state, self.run_id),
             limiter=RateLimiter(DeletionRate.of(self.settings.delete_rate, storage.batch_size)),
             at=cycle.evidence.now,

@@ -124,7 +124,7 @@ class UploadAbortion:
             StorageUnreachableError: The state could not be written, or evidence not be read.
 
         """
-        self.limiter.await_turn(self.limiter.take_turn(len(due)))
+        self.limiter.wait_for_turn(len(due))
         named = self.revalidation.check().named
         going = [each for each in due if not _is_named(each, named)]
         self.outcomes[Outcome.CHANGED] += len(due) - len(going)

@@ -54,6 +54,18 @@ def test_a_turn_that_comes_in_a_pause_is_lost() -> None:
     assert time.monotonic() - begun > 0.3
 
 
+def test_who_waits_for_a_turn_goes_neither_before_it_nor_in_a_pause() -> None:
+    """The second request waits for the first one's keys, and for the end of a pause."""
+    limiter = RateLimiter(DeletionRate.of(1_000, 100))
+    begun = time.monotonic()
+    limiter.wait_for_turn(100)
+    limiter.wait_for_turn(100)
+    assert time.monotonic() - begun > 0.09
+    limiter.note_refusal(time.monotonic())
+    limiter.wait_for_turn(1)
+    assert limiter.rate.paused_until <= time.monotonic()
+
+
 def test_a_slower_pace_holds_for_those_who_wait_already() -> None:
     """Nobody goes by a rate of yesterday."""
     limiter = RateLimiter(DeletionRate.of(100, 100))
