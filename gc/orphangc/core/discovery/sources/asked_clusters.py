@@ -26,7 +26,7 @@ from orphangc.core.discovery.sources.flink_options import (
     without_sources,
 )
 from orphangc.core.discovery.sources.job_arguments import configuration_facts
-from orphangc.core.discovery.sources.operator_resources import missing_directory
+from orphangc.core.discovery.sources.operator_resources import with_missing_directory
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.owners import job_directory_of
 
@@ -50,10 +50,7 @@ def cluster_resource(uri: str, shown: ClusterFacts | str, reading: Reading) -> R
     found = gathered_facts(origin, _facts(uri, shown, origin, reading))
     if isinstance(shown, str):
         return found
-    missing = missing_directory(found, text_options(shown.options))
-    if missing is None:
-        return found
-    return found.model_copy(update={"unclear": (*found.unclear, missing)})
+    return with_missing_directory(found, text_options(shown.options))
 
 
 def confirmed_in_memory(shown: ClusterFacts) -> bool:

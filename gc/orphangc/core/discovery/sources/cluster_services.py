@@ -14,11 +14,10 @@ from orphangc.core.discovery.sources.flink_options import (
     Options,
     Reading,
     all_of,
-    first_of,
+    port_of_rest,
     scheme_of_rest,
 )
 
-_DEFAULT_PORT = "8081"
 _ZOOKEEPER_PORT = 2181
 
 
@@ -29,7 +28,7 @@ def rest_uri(name: str, namespace: str, reading: Reading) -> str:
         scheme=scheme_of_rest(reading.options),
         name=name,
         namespace=namespace,
-        port=first_of(reading.options, "rest.port") or _DEFAULT_PORT,
+        port=port_of_rest(reading.options),
     )
 
 

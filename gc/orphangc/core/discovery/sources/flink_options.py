@@ -258,6 +258,11 @@ def scheme_of_rest(options: Options) -> str:
     return "https" if first_of(options, *TLS_OPTIONS).lower() == "true" else "http"
 
 
+def port_of_rest(options: Options) -> str:
+    """Return the port of a cluster's REST address (``RestOptions.PORT``)."""
+    return first_of(options, "rest.port") or "8081"
+
+
 def is_read_as_state(name: str) -> bool:
     """Return whether an option is one of state, which is read or not understood as such."""
     return name in _READ or name.startswith(_STATE_PREFIXES)

@@ -340,6 +340,20 @@ def _may_run(resource: Resource) -> bool:
     return runs(resource) or shown_state(resource) != "MISSING"
 
 
+def with_missing_directory(found: ResourceFacts, options: Options) -> ResourceFacts:
+    """Return the facts of a resource, and that no field of it names a checkpoint directory.
+
+    Args:
+        found: What the resource says.
+        options: Its options.
+
+    """
+    missing = missing_directory(found, options)
+    if missing is None:
+        return found
+    return found.model_copy(update={"unclear": (*found.unclear, missing)})
+
+
 def missing_directory(found: ResourceFacts, options: Options) -> UnclearFact | None:
     """Return that no field of a resource names a checkpoint directory; ``None`` if one does.
 

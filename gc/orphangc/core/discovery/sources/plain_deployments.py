@@ -23,7 +23,10 @@ from orphangc.core.discovery.sources.flink_options import (
     all_of,
     first_of,
 )
-from orphangc.core.discovery.sources.operator_resources import missing_directory, source_facts
+from orphangc.core.discovery.sources.operator_resources import (
+    source_facts,
+    with_missing_directory,
+)
 from orphangc.core.discovery.sources.operator_specs import (
     Resource,
     made_maps,
@@ -205,10 +208,7 @@ def workload_facts(resource: Resource, reading: Reading) -> ResourceFacts:
     ]
     facts += guarded(origin, _services(resource, reading))
     found = gathered_facts(origin, iter(facts), uid=resource.uid, read=read_maps(resource))
-    missing = missing_directory(found, options)
-    if missing is None:
-        return found
-    return found.model_copy(update={"unclear": (*found.unclear, missing)})
+    return with_missing_directory(found, options)
 
 
 def _sources(resource: Resource) -> Iterator[Found]:

@@ -22,14 +22,15 @@ from orphangc.core.discovery.sources.flink_options import (
     Options,
     Reading,
     first_of,
+    port_of_rest,
     scheme_of_rest,
     text_options,
 )
 from orphangc.core.discovery.sources.job_arguments import configuration_facts
 from orphangc.core.discovery.sources.operator_resources import (
-    missing_directory,
     resource_facts,
     session_cluster_of,
+    with_missing_directory,
 )
 from orphangc.core.discovery.sources.operator_specs import Resource, options_of, resource_sources
 from orphangc.core.discovery.sources.plain_deployments import (
@@ -192,10 +193,7 @@ def _of_session_job(
 def _of_file(file: FileText, reading: Reading) -> ResourceFacts:
     origin = Origin(kind="File", namespace="", name=file.path)
     found = gathered_facts(origin, guarded(origin, _file_facts(file, origin, reading)))
-    missing = missing_directory(found, _options_of_file(file))
-    if missing is None:
-        return found
-    return found.model_copy(update={"unclear": (*found.unclear, missing)})
+    return with_missing_directory(found, _options_of_file(file))
 
 
 def _options_of_file(file: FileText) -> Options:
@@ -216,5 +214,5 @@ def _file_facts(file: FileText, origin: Origin, reading: Reading) -> Iterator[Fa
     yield from configuration_facts(found, replace(reading, options=options))
     yield from ha_facts(options, origin, "default")
     if address := first_of(options, "rest.address", "jobmanager.rpc.address"):
-        uri = f"{scheme_of_rest(options)}://{address}:{first_of(options, 'rest.port') or '8081'}"
+        uri = f"{scheme_of_rest(options)}://{address}:{port_of_rest(options)}"
         yield ClusterFact(uri=uri, origin=origin.of("rest.address"))
