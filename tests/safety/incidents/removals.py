@@ -264,14 +264,14 @@ def _lock_check(patch: _Patch) -> None:
 
 def _halt_of_a_sweep(patch: _Patch) -> None:
     """Ask whether collection was halted only when a cycle begins (R17, R22)."""
-    due = sweep.Sweep._due
+    free = sweep.Sweep._free
 
     def unaware(self, *of):
         with pytest.MonkeyPatch.context() as meanwhile:
             meanwhile.setattr(RootState, "halted", lambda _: None)
-            return due(self, *of)
+            return free(self, *of)
 
-    patch.setattr(sweep.Sweep, "_due", unaware)
+    patch.setattr(sweep.Sweep, "_free", unaware)
     patch.setattr(revalidation.Revalidation, "_check_state", lambda self: self.lock.check())
 
 

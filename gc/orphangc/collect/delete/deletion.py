@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime
-from threading import Event, Thread
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +22,7 @@ from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.retry_queue import RetryQueue, with_outcomes
 from orphangc.collect.delete.revalidation import Revalidation
+from orphangc.collect.delete.undisturbed import undisturbed
 from orphangc.core.model.types import Outcome
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import Progress, Storage
@@ -73,44 +74,9 @@ class Deletion:
         """
         run = _DeletionRun(self, RetryQueue(iter(due)), record, total)
         if self.storage.at_once == 1:
-            try:
-                run.one_by_one()
-            finally:
-                run.finish()
-        else:
-            _in_thread(run)
-        return run.stopped_by
-
-
-def _in_thread(run: _DeletionRun) -> None:
-    """Run in another thread: signals reach this one alone, and interrupt nothing there.
-
-    A signal that interrupts ``join`` marks the thread as ended, so an event reports the end.
-    """
-    is_over = Event()
-    signalled: BaseException | None = None
-
-    def work() -> None:
-        try:
-            try:
-                run.many_at_once()
-            finally:
-                run.finish()
-        except BaseException as err:  # noqa: BLE001 - raised again, in the thread that asked
-            run.crash = err
-        finally:
-            is_over.set()
-
-    Thread(target=work, name="deletion").start()
-    while not is_over.is_set():
-        try:
-            is_over.wait()
-        except BaseException as err:  # noqa: BLE001 - raised when everything is recorded
-            signalled = err
-            run.deletion.limiter.stop()
-    for each in (signalled, run.crash):
-        if each is not None:
-            raise each
+            return run.all(run.one_by_one)
+        work = partial(run.all, run.many_at_once)
+        return undisturbed(work, self.limiter.stop, "deletion")
 
 
 @dataclass(slots=True)
@@ -122,11 +88,18 @@ class _DeletionRun:
     record: RecordOutcomes
     total: int | None
     stopped_by: OrphanGcError | None = None
-    crash: BaseException | None = None
     number: int = 0
     recorded: int = 0
     failures: int = 0
     under_way: dict[int, BatchWork] = field(default_factory=dict)
+
+    def all(self, in_batches: Callable[[], None]) -> OrphanGcError | None:
+        """Deal with everything, and record what was not reached; return what ended it early."""
+        try:
+            in_batches()
+        finally:
+            self.finish()
+        return self.stopped_by
 
     def one_by_one(self) -> None:
         """Deal with everything, one batch after the other."""

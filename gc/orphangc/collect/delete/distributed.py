@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 from uuid import uuid4
 
@@ -26,6 +27,7 @@ from orphangc.collect.delete.journal import MARKER_SCHEMA, Journal, markers_of
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.retry_queue import first_tries, tries_again
 from orphangc.collect.delete.revalidation import Precondition, Revalidation
+from orphangc.collect.delete.undisturbed import undisturbed
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.state.lock import Holder, Lock
@@ -217,16 +219,29 @@ class DistributedDeletion:
         is raised.
         """
         piles = self._partitions(due, total)
-        outcome = self._run_partitions(piles)
-        is_whole = outcome.is_undisturbed and len(outcome.done) == len(piles)
+        return undisturbed(partial(self._delete, piles, record), self._stop, "crew")
+
+    def _delete(
+        self, piles: Sequence[TemporaryRows], record: RecordOutcomes
+    ) -> OrphanGcError | None:
+        """Delete partitions, and record the outcome of each object; return what ended it early."""
+        done: dict[int, PartitionDone] = {}
+        failure: OrphanGcError | None = None
+        try:
+            for each in self.pool.run_partitions(self.work, piles):
+                done[each.number] = each
+        except OrphanGcError as err:
+            failure = err
+        except BaseException:
+            self._stop()
+            raise
+        is_whole = failure is None and len(done) == len(piles)
         if not is_whole:  # a running worker must not go on when this run has ended
             self._stop()
-        stopped_by = self._record_all(piles, outcome.done, record)
+        stopped_by = self._record_all(piles, done, record)
         if is_whole:
             self._clean_up(len(piles))
-        if outcome.signalled is not None:
-            raise outcome.signalled
-        return stopped_by or outcome.failure
+        return stopped_by or failure
 
     def _partitions(self, due: Iterator[pa.RecordBatch], total: int) -> list[TemporaryRows]:
         """Return the due objects in as many partitions as workers, each a range of keys."""
@@ -243,35 +258,6 @@ class DistributedDeletion:
         for pile in piles:
             pile.close()
         return piles
-
-    def _run_partitions(self, piles: Sequence[TemporaryRows]) -> _PartitionOutcomes:
-        """Return the results, from a thread: a signal reaches this one and breaks nothing there."""
-        outcome = _PartitionOutcomes()
-        crashes: list[BaseException] = []
-        is_over = threading.Event()  # a join that a signal breaks off takes the thread for ended
-
-        def work() -> None:
-            try:
-                for each in self.pool.run_partitions(self.work, piles):
-                    outcome.done[each.number] = each
-            except OrphanGcError as err:
-                outcome.failure = err
-            except BaseException as err:  # noqa: BLE001 - raised below, in the thread that asked
-                crashes.append(err)
-            finally:
-                is_over.set()
-
-        threading.Thread(target=work, name="crew").start()
-        while not is_over.is_set():
-            try:
-                is_over.wait()
-            except BaseException as err:  # noqa: BLE001 - raised when everything is recorded
-                outcome.signalled = err
-                self._stop()
-        for crash in crashes:
-            self._stop()
-            raise crash
-        return outcome
 
     def _stop(self) -> None:
         """Write the stop marker; a worker that does not see it stops when the lock is gone."""
@@ -339,20 +325,6 @@ class DistributedDeletion:
                 self.state.files.remove(name)
         except OrphanGcError as err:
             log.warning("sweep.claims_left", reason=str(err))
-
-
-@dataclass(slots=True)
-class _PartitionOutcomes:
-    """Results of the partitions, and the failure or signal that interrupted them."""
-
-    done: dict[int, PartitionDone] = field(default_factory=dict)
-    failure: OrphanGcError | None = None
-    signalled: BaseException | None = None
-
-    @property
-    def is_undisturbed(self) -> bool:
-        """Return whether neither a failure nor a signal came between."""
-        return self.failure is None and self.signalled is None
 
 
 def _with_versions(recorded: pa.RecordBatch, markers: pa.Table) -> pa.RecordBatch:

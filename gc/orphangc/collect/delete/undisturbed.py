@@ -1,0 +1,59 @@
+"""Work in a thread of its own, where no signal interrupts it.
+
+Python runs signal handlers in the main thread, between any two of its steps. So whatever deletes
+and records what it deleted runs elsewhere, and the main thread does nothing but wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
+
+
+def undisturbed(work: Callable[[], _Result], stop: Callable[[], None], name: str) -> _Result:
+    """Return the result of some work, done in another thread.
+
+    A signal that is raised here asks the work to stop, and is raised again when it has ended. One
+    that comes before the work could begin lets it not begin.
+
+    Args:
+        work: The work.
+        stop: Asks it to stop soon.
+        name: Name of the thread.
+
+    Raises:
+        BaseException: What a signal raised meanwhile, or else what the work raised.
+
+    """
+    given: SimpleQueue[Callable[[], _Result] | None] = SimpleQueue()
+    results: list[_Result] = []
+    raised: list[BaseException] = []
+    is_over = Event()  # a join that a signal breaks off takes the thread for ended
+
+    def carry_out() -> None:
+        try:
+            if (task := given.get()) is not None:
+                results.append(task())
+        except BaseException as err:  # noqa: BLE001 - raised below, in the thread that asked
+            raised.append(err)
+        finally:
+            is_over.set()
+
+    try:
+        Thread(target=carry_out, name=name).start()
+        while not is_over.is_set():
+            try:
+                given.put(work)
+                is_over.wait()
+            except BaseException as err:  # noqa: BLE001 - raised when the work has ended
+                raised.insert(0, err)
+                stop()
+    finally:
+        given.put(None)
+    for each in raised:
+        raise each
+    return results[0]

@@ -1,0 +1,88 @@
+"""Work that no signal breaks off."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from orphangc.collect.delete.undisturbed import undisturbed
+
+
+@pytest.fixture(autouse=True)
+def _a_signal_raises() -> Iterator[None]:
+    def interrupt(*_: object) -> None:
+        raise SystemExit(143)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def _signalled() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_result_is_returned_and_an_error_raised() -> None:
+    """As if the work were done here."""
+    assert undisturbed(lambda: 3, lambda: None, "work") == 3
+    with pytest.raises(KeyError, match="lost"):
+        undisturbed(lambda: {}["lost"], lambda: None, "work")
+
+
+def test_a_signal_asks_the_work_to_stop_and_waits_for_its_end() -> None:
+    """Only then is it raised."""
+    asked, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        _signalled()
+        assert asked.wait(60)
+        ended.set()
+
+    with pytest.raises(SystemExit):
+        undisturbed(work, asked.set, "work")
+    assert ended.is_set()
+
+
+def test_a_signal_while_the_thread_starts_breaks_nothing_off(monkeypatch) -> None:
+    """The work has begun by then and is waited for, or it never begins."""
+    start, events = threading.Thread.start, []
+
+    def slowly_started(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name == "work":
+            time.sleep(0.2)  # a signal that the work itself sends would come now
+
+    monkeypatch.setattr(threading.Thread, "start", slowly_started)
+
+    def work() -> None:
+        events.append("begun")
+        _signalled()
+        time.sleep(0.1)
+        events.append("ended")
+
+    with pytest.raises(SystemExit):
+        undisturbed(work, lambda: events.append("asked"), "work")
+    assert events == ["begun", "asked", "ended"]
+
+
+def test_what_is_signalled_before_it_began_never_begins(monkeypatch) -> None:
+    """Nothing was deleted, and the thread ends."""
+    start, events, threads = threading.Thread.start, [], []
+
+    def signalled_after(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name == "work":
+            threads.append(thread)
+            _signalled()
+
+    monkeypatch.setattr(threading.Thread, "start", signalled_after)
+    with pytest.raises(SystemExit):
+        undisturbed(lambda: events.append("begun"), lambda: events.append("asked"), "work")
+    threads[0].join(60)
+    assert not events
+    assert not threads[0].is_alive()
