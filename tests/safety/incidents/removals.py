@@ -28,6 +28,7 @@ from orphangc.collect import cycle
 from orphangc.collect.decide import abandoned_savepoints, decide_listing
 from orphangc.collect.delete import revalidation
 from orphangc.collect.expire import (
+    held_checkpoints,
     lineage_facts,
     quarantine,
     reported_lineages,
@@ -472,6 +473,16 @@ def _references_in_quarantine(patch: _Patch) -> None:
     patch.setattr(compose, "quarantined_in", lambda *_: [])
 
 
+def _quarantine_of_other_roots(patch: _Patch) -> None:
+    """Forget what an overlapping storage root has in quarantine (R44)."""
+    patch.setattr(compose, "quarantined_beside", lambda _: [])
+
+
+def _origins_before_a_failover(patch: _Patch) -> None:
+    """Hold only what Flink shows now as the origin of a job (R43)."""
+    patch.setattr(held_checkpoints, "_remembered", lambda *_: ())
+
+
 def _metadata_alone(patch: _Patch) -> None:
     """Delete the directory of a job whose checkpoint expires (R44)."""
     expire = quarantine.Quarantine._expire
@@ -582,6 +593,8 @@ REMOVALS: Mapping[str, _Removal] = {
         _quiet_is_an_end,
         _handles_in_state_bytes,
         _references_in_quarantine,
+        _quarantine_of_other_roots,
+        _origins_before_a_failover,
         _metadata_alone,
         _rules_of_a_lineage,
         _edges_of_lineages,

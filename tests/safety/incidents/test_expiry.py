@@ -48,6 +48,38 @@ def test_r44_what_a_claimer_names_stays_when_its_maker_expires(tmp_path) -> None
     must_be_there(claimed)
 
 
+@pytest.mark.answered_by(
+    "quarantine_of_other_roots + condition:checkpoint_not_found + condition:job_directory_emptied"
+)
+@pytest.mark.parametrize("is_inner", [False, True])
+def test_r44_what_another_storage_root_has_in_quarantine_stays(chain, is_inner) -> None:
+    """One storage root is a folder of the other: each collects files that the other one judges."""
+    inner, outer = chain.jobs[0].folder, chain.bed.root
+    files = list((inner / "shared").iterdir())
+    over, policy = (), POLICY
+    if is_inner:
+        chain.server.routes.update(chain.cluster(status="CANCELED"))
+        over = ("--ended-job", chain.running.id)
+        dead = [option for job in chain.jobs for option in ("--dead", job.id)]
+        chain.bed.root, policy = inner, ("--ended-for", "0", *dead)
+    out = chain.expired(*policy, *over)
+    chain.bed.root = outer if is_inner else inner
+    assert not (inner / "chk-5" / "_metadata").exists()
+    chain.collected(*over)
+    must_be_there(*files)
+    assert set(run("undelete", out).json["counts"]) == {"restored"}
+
+
+@pytest.mark.answered_by("origins_before_a_failover")
+def test_r43_what_a_job_was_first_started_from_stays_after_a_failover(chain) -> None:
+    """Without HA metadata a lost JobManager starts from it again; Flink shows the newest alone."""
+    own = 16, chain.folder_of("1/6")
+    chain.server.routes.update(flink(chain.running, completed=16, restored=own))
+    chain.expired("--ended-for", "0", "--keep-last", "1")
+    assert "0/5" not in chain.names(), "nothing was started from that one"
+    must_be_there(chain.folder_of("0/6") / "_metadata")
+
+
 @pytest.mark.answered_by("namers_of_savepoints")
 def test_r42_a_savepoint_that_a_checkpoint_was_restored_from_in_place_stays(tmp_path) -> None:
     """A checkpoint of the oldest job, which a pin keeps, names a file in its folder."""

@@ -34,6 +34,7 @@ from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.bound_roots import bound_roots
+from orphangc.collect.world.memory_files import read_memory
 from orphangc.collect.world.recalling import outside_directories, recalled
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
@@ -241,7 +242,10 @@ def opened(
             siblings=siblings,
             remembered=remembered,
             device_of=device_of,
-            quarantined=quarantined_in(state_of(settings), memory),
+            quarantined=[
+                *quarantined_in(state_of(settings), memory),
+                *quarantined_beside(state_of(settings)),
+            ],
             clusters=flink_clusters(settings),
             snapshots=lambda: load_snapshots(settings.registry),
             exporters=lambda: open_exports(settings.registry),
@@ -269,9 +273,33 @@ def quarantined_in(state: RootState, memory: WorldMemory | None) -> list[Quarant
     """
     known = recalled(state).memory if memory is None else memory
     return [
-        QuarantinedMetadata(each, partial(state.files.read, copy_name(state, each)))
+        QuarantinedMetadata(each, state.root, partial(state.files.read, copy_name(state, each)))
         for each in known.expired
         if each.is_in_quarantine
+    ]
+
+
+def quarantined_beside(state: RootState) -> list[QuarantinedMetadata]:
+    """Return what other storage roots of the state location have in quarantine in this one.
+
+    One storage root may be a folder of another: then files that this one collects belong to
+    checkpoints that only the memory of that one knows.
+
+    Args:
+        state: State of the storage root.
+
+    Raises:
+        OrphanGcError: The memory of such a storage root cannot be read.
+
+    """
+    return [
+        each
+        for bound in bound_roots(state.files)
+        if bound.root is not None and bound.root != state.root
+        for other in (RootState(state.files, bound.root),)
+        if state.files.names(f"{other.folder}/expired")
+        for each in quarantined_in(other, read_memory(other).memory)
+        if overlap(state.root, other.root) or overlap(state.root, each.folder)
     ]
 
 

@@ -119,9 +119,11 @@ def recovers_from_its_own(job: JobEvidence) -> bool:
 
 
 def _remembered(cycle: Cycle, over: Collection[str]) -> Iterator[_Held]:
-    """Yield the origins of jobs that earlier cycles saw, that no cluster shows, and that may live.
+    """Yield the origins that earlier cycles saw of jobs that may live.
 
-    A job that is over does not recover.
+    A job that is over does not recover. After a failover Flink shows the checkpoint that the job
+    went on from, and no longer the one that it was first started from; without HA metadata a lost
+    JobManager starts from that one again.
     """
     known: dict[str, list[str]] = {}
     for key, job in cycle.jobs.items():
@@ -129,8 +131,9 @@ def _remembered(cycle: Cycle, over: Collection[str]) -> Iterator[_Held]:
     for record in cycle.remembered.jobs:
         keys = known.get(record.job_id, [])
         is_job_over = bool(keys) and all(key in over for key in keys)
-        is_shown = any(cycle.jobs[key].facts for key in keys)
-        for uri in () if is_job_over or is_shown else record.restored:
+        own = [cycle.jobs[key] for key in keys if cycle.jobs[key].facts]
+        needs_none = bool(own) and all(map(recovers_from_its_own, own))
+        for uri in () if is_job_over or needs_none else record.restored:
             place = place_of(uri)
             if place is not None:
                 yield place, "restored_by", record.job_id

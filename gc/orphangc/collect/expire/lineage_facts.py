@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -28,9 +28,12 @@ from orphangc.core.lineage.lineage_graph import (
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.memory.job_lives import is_flink_rest
 from orphangc.core.memory.remembered import RememberedJob
-from orphangc.core.model.locations import Location
+from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobState, may_recur
+
+_SCATTERED = "not all of its files are in the storage root"
+_OF_ANOTHER = "another storage root, which overlaps with this one, has it in quarantine"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +87,19 @@ def cycle_lineages(
         for key, job in cycle.jobs.items()
     ]
     holds = holds_of(cycle, settings, over)
-    expired = _in_quarantine(cycle)
+    read = (*cycle.seen.first, *cycle.seen.second)
+    stored = {(str(each.folder), each.sha256) for part in read for each in part.checkpoints}
+    expired = _in_quarantine(cycle, stored)
+    of_others = cycle.seen.quarantined - {canonical(uri) for uri, _ in (*stored, *expired)}
     checkpoints = [
-        _checkpoint(each, cycle, holds.of(each.folder), expired, savepoints)
+        _checkpoint(
+            each,
+            cycle,
+            holds.of(each.folder),
+            expired,
+            savepoints,
+            is_of_another=each.folder in of_others,
+        )
         for each in cycle.mark.checkpoints
     ]
     unique = Counter(job.job_id for job in jobs if job.job_id)
@@ -181,10 +194,10 @@ def _ended_as(job: JobEvidence, known: list[RememberedJob]) -> frozenset[str]:
     return frozenset(state for each in reported for state in each.ended_as)
 
 
-def _in_quarantine(cycle: Cycle) -> dict[tuple[str, str], datetime]:
+def _in_quarantine(
+    cycle: Cycle, stored: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], datetime]:
     """Return since when the ``_metadata`` of each checkpoint is in quarantine, and not stored."""
-    read = (*cycle.seen.first, *cycle.seen.second)
-    stored = {(str(each.folder), each.sha256) for part in read for each in part.checkpoints}
     return {
         (each.uri, each.sha256): each.expired_at
         for each in cycle.remembered.expired
@@ -198,10 +211,13 @@ def _checkpoint(  # noqa: PLR0917 - a checkpoint, and what was found of it
     holds: Iterator[tuple[str, str]],
     expired: Mapping[tuple[str, str], datetime],
     savepoints: SavepointFolders,
+    *,
+    is_of_another: bool,
 ) -> LineageCheckpoint:
     base = cycle.mark.owners.base
-    identity = (str(checkpoint.folder), checkpoint.sha256)
+    folder, identity = checkpoint.folder, (str(checkpoint.folder), checkpoint.sha256)
     expired_at, stored_at = expired.get(identity), checkpoint.modified_at
+    is_away = is_of_another or expired_at is not None
     written_at = cycle.evidence.written_at.get(identity, stored_at)
     is_back = stored_at is not None and written_at != stored_at
     is_ordered = checkpoint.deleted_on is not None and not checkpoint.is_unclaimed
@@ -212,11 +228,9 @@ def _checkpoint(  # noqa: PLR0917 - a checkpoint, and what was found of it
         is_savepoint=checkpoint.directory is None or checkpoint.is_savepoint is True,
         stored_at=written_at if is_back else stored_at,
         sha256=checkpoint.sha256,
-        is_restorable=expired_at is None and _is_restorable(checkpoint, cycle, savepoints),
-        is_collectable=_is_collectable(checkpoint, base, savepoints),
-        obstacle=savepoints.obstacles.get(
-            checkpoint.folder, "not all of its files are in the storage root"
-        ),
+        is_restorable=not is_away and _is_restorable(checkpoint, cycle, savepoints),
+        is_collectable=not is_of_another and _is_collectable(checkpoint, base, savepoints),
+        obstacle=_OF_ANOTHER if is_of_another else savepoints.obstacles.get(folder, _SCATTERED),
         holds=tuple(holds),
         deleted_on=frozenset(checkpoint.deleted_on or ()) if is_ordered else None,
         expired_at=expired_at,

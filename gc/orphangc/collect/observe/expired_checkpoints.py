@@ -24,12 +24,19 @@ class QuarantinedMetadata:
 
     Attributes:
         record: What the state location remembers of it.
+        root: Storage root whose sweep put it there.
         read: Returns the bytes of its copy, ``None`` if there is none.
 
     """
 
     record: ExpiredCheckpoint
+    root: Location
     read: Callable[[], bytes | None]
+
+    @property
+    def folder(self) -> Location:
+        """Return the folder of the checkpoint."""
+        return canonical(self.record.uri)
 
 
 def copy_name(state: RootState, record: ExpiredCheckpoint) -> str:
@@ -38,7 +45,7 @@ def copy_name(state: RootState, record: ExpiredCheckpoint) -> str:
 
 
 def quarantined_checkpoints(
-    quarantined: Iterable[QuarantinedMetadata], base: Location, reader: CheckpointReader
+    quarantined: Iterable[QuarantinedMetadata], reader: CheckpointReader
 ) -> Iterator[Checkpoint | UnreadableCheckpoint]:
     """Yield the checkpoints in quarantine; a copy that is not what was written is unreadable."""
     for each in quarantined:
@@ -54,7 +61,7 @@ def quarantined_checkpoints(
         stored = StoredObject(
             key=ObjectKey(record.key), size=record.size, modified_at=record.stored_at
         )
-        place = canonical(record.base) if record.base else base
+        place = canonical(record.base) if record.base else each.root
         yield reader.decoded(data, place, record.key.rpartition("/")[0], stored)
 
 

@@ -84,7 +84,8 @@ class Environment:
         siblings: Other storage roots, searched like ``extra``; one of them may be unreachable.
         remembered: Job directories outside all of these in which an earlier cycle found
             checkpoints; each of them may be gone.
-        quarantined: Checkpoints whose ``_metadata`` is in quarantine.
+        quarantined: Checkpoints whose ``_metadata`` is in quarantine, also by another storage root
+            that overlaps with this one.
         clusters: Flink clusters.
         snapshots: Reads the registry snapshots as they are now.
         exporters: Opens the folders that exporters write to.
@@ -141,6 +142,7 @@ class Observation:
         snapshots: All registry snapshots that were read, those before the listing first.
         exported: Answer of each exporter.
         ends: Records of jobs that ended, read after the listing.
+        quarantined: Folders of the checkpoints whose ``_metadata`` is in quarantine.
         exports: Jobs that have registry snapshots, by registry folder.
         listed: Result of the listing between S1 and S2.
         unreached: Reason by location of the siblings that could not be searched.
@@ -165,6 +167,7 @@ class Observation:
     unreached: Mapping[Location, str] = field(default_factory=dict)
     exports: tuple[SeenExports, ...] = ()
     ends: tuple[EndRecord, ...] = ()
+    quarantined: frozenset[Location] = frozenset()
 
     @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
@@ -231,9 +234,7 @@ def observe(
     ]
     elsewhere += unusable
     elsewhere += remembered_checkpoints(environment, reader).found
-    elsewhere += quarantined_checkpoints(
-        environment.quarantined, environment.storage.location, reader
-    )
+    elsewhere += quarantined_checkpoints(environment.quarantined, reader)
     elsewhere += _read_hidden(environment, reader, (first[0].scan, second[0].scan))
     return Observation(
         time=time,
@@ -254,6 +255,7 @@ def observe(
         ends=tuple(environment.ends(_running_in((*before, *after)))),
         listed=listed,
         unreached=search.unreached,
+        quarantined=frozenset(each.folder for each in environment.quarantined),
     )
 
 

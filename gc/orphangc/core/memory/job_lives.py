@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from orphangc.core.memory.remembered import (
-    MOST_RESTORED,
     RememberedDirectory,
     RememberedJob,
     WorldMemory,
     job_key,
     merged_jobs,
+    newest_restored,
 )
 from orphangc.core.memory.sighting import SeenJob, Sighting, StoppingSavepoint
 from orphangc.core.model.naming import checkpoint_id_of
@@ -128,7 +128,8 @@ def _joined(known: RememberedJob, fresh: RememberedJob) -> RememberedJob:
     """Return a record with what one more sighting adds; the newest restored checkpoint is last."""
     older = tuple(each for each in known.restored if each not in fresh.restored)
     merged = merged_jobs(known, fresh)
-    update: dict[str, object] = {"restored": (*older, *fresh.restored)[-MOST_RESTORED:]}
+    restored = newest_restored((*older, *fresh.restored), merged.directories)
+    update: dict[str, object] = {"restored": restored}
     if fresh.needs and "" not in fresh.needs:
         update["needs"] = fresh.needs  # its present checkpoints name all that it needs
     return merged.model_copy(update=update)

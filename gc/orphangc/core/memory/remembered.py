@@ -7,7 +7,7 @@ never lose each other's facts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ KEPT_AFTER_END = timedelta(days=7)
 """Time that a record without a question stays: another writer may still know it."""
 
 MOST_RESTORED = 20
-"""Restored checkpoints that are kept of one job; the newest ones."""
+"""Restored checkpoints that are kept of one job: its own newest ones, and the newest others."""
 
 
 class RememberedCheckpoint(FrozenPart):
@@ -427,11 +427,11 @@ def merged_jobs(left: RememberedJob, right: RememberedJob) -> RememberedJob:
     """Return the union of both sightings of one job; the later end counts."""
     ended = max(left, right, key=lambda each: (_when(each.ended_at), each.model_dump_json()))
     begun = max(left, right, key=lambda each: (_when(each.began_at), each.began_anew))
-    restored = dict.fromkeys((*left.restored, *right.restored))
+    directories = tuple(sorted({*left.directories, *right.directories}))
     return RememberedJob(
         job_id=left.job_id,
         by=left.by,
-        directories=tuple(sorted({*left.directories, *right.directories})),
+        directories=directories,
         alive_at=_later(left.alive_at, right.alive_at),
         started_at=_later(left.started_at, right.started_at),
         began_at=begun.began_at,
@@ -440,10 +440,27 @@ def merged_jobs(left: RememberedJob, right: RememberedJob) -> RememberedJob:
         ended_as=ended.ended_as,
         ended_from=ended.ended_from,
         ended_as_before=ended.ended_as_before,
-        restored=tuple(restored)[-MOST_RESTORED:],
+        restored=newest_restored((*left.restored, *right.restored), directories),
         stores_in=tuple(sorted({*left.stores_in, *right.stores_in})),
         needs=tuple(sorted({*left.needs, *right.needs})),
     )
+
+
+def newest_restored(places: Iterable[str], own: Collection[str]) -> tuple[str, ...]:
+    """Return the restored checkpoints that are kept, each once and in their order.
+
+    However often a job fails over, what it was first started from is not pushed out.
+
+    Args:
+        places: Places of restored checkpoints, the newest last.
+        own: Job directories of the job.
+
+    """
+    known = tuple(dict.fromkeys(places))
+    mine = [each for each in known if each.rpartition("/")[0] in own]
+    others = [each for each in known if each not in set(mine)]
+    kept = {*mine[-MOST_RESTORED:], *others[-MOST_RESTORED:]}
+    return tuple(each for each in known if each in kept)
 
 
 def _resolved(
