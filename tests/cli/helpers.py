@@ -105,6 +105,7 @@ def metadata(
     *,
     private: Iterable[object] = (),
     version: int = 4,
+    properties: bytes = hand.NULL_PROPERTIES,
 ) -> bytes:
     """Return a ``_metadata`` that refers to the paths as shared files of RocksDB."""
     shared, misc = (
@@ -119,7 +120,7 @@ def metadata(
     keyed = hand.incremental(shared, meta=hand.bytes_handle(), private=misc)
     subtasks = hand.listed(hand.subtask(version, keyed=keyed))
     operators = hand.listed(hand.operator(version, subtasks))
-    return hand.metadata(version, operators, checkpoint_id=checkpoint_id)
+    return hand.metadata(version, operators, checkpoint_id=checkpoint_id, properties=properties)
 
 
 def write(path: Path, data: bytes, age: timedelta) -> Path:
@@ -150,10 +151,12 @@ class Job:
         age: timedelta = 20 * DAY,
         version: int = 4,
         private: Iterable[object] = (),
+        properties: bytes = hand.NULL_PROPERTIES,
     ) -> Path:
         """Write a completed checkpoint that refers to the paths."""
         place = self.folder / f"chk-{number}" / "_metadata"
-        return write(place, metadata(number, paths, private=private, version=version), age)
+        data = metadata(number, paths, private=private, version=version, properties=properties)
+        return write(place, data, age)
 
 
 @dataclass

@@ -11,6 +11,7 @@ from typing import Any
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, flink, run
 from support.rest_server import RestServer
+from unit.flink.metadata.properties_by_hand import checkpoint_properties
 
 _CLAIMING = 16
 
@@ -50,6 +51,7 @@ class Redeploys:
         The second job may have claimed a file of the first, which its newest checkpoint names.
         """
         chain = cls(Bed(folder), stack.enter_context(RestServer({})))
+        properties = checkpoint_properties()
         for number in range(count):
             job_id = ids(number)
             chain.jobs.append(Job(job_id, chain.bed.root / job_id))
@@ -59,7 +61,7 @@ class Redeploys:
                 paths = [chain.jobs[-1].shared(name, age=age)]
                 if claims and checkpoint == _CLAIMING:
                     paths += (chain.jobs[0].folder / "shared").glob("*5")
-                chain.jobs[-1].checkpoint(checkpoint, *paths, age=age)
+                chain.jobs[-1].checkpoint(checkpoint, *paths, age=age, properties=properties)
             chain.server.routes.update(chain.cluster())
             seen = run("plan", *chain.options)
             assert seen.code == 0, seen.err

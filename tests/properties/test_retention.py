@@ -12,9 +12,10 @@ from orphangc.core.lineage.continuation import Continuation
 from orphangc.core.lineage.lineage_graph import LineageCheckpoint, LineageJob, lineages_of
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.types import JobState
-from unit.core.lineage.lineage_builders import a_checkpoint, a_job, an_edge, expired
+from unit.core.lineage.lineage_builders import RETAINED, a_checkpoint, a_job, an_edge, expired
 
 NAMES = ["a", "b", "c", "d", "e"]
+ALL_ENDS = RETAINED | {"CANCELED", "FAILED"}
 SMALL = settings(max_examples=60, deadline=None)
 
 World = tuple[list[LineageJob], list[LineageCheckpoint], list[Continuation]]
@@ -36,6 +37,7 @@ def worlds(draw: st.DrawFn) -> World:
                 age=draw(st.integers(0, 100)),
                 is_restorable=draw(st.booleans()),
                 is_savepoint=is_savepoint,
+                deleted_on=draw(st.sampled_from([None, RETAINED, ALL_ENDS])),
                 is_collectable=draw(st.booleans()) or not is_savepoint,
             )
         )
@@ -147,5 +149,23 @@ def test_what_stays_of_a_lineage_can_be_restored(world: World, keep_last: int) -
     gone = expired(*world, RetentionPolicy(keep_last=keep_last))
     for lineage in lineages_of(*world):
         own = [each for each in lineage.checkpoints if each.is_restorable]
+        left = [each for each in own if each.uri not in gone]
+        assert len(left) >= min(keep_last, len(own))
+
+
+@SMALL
+@given(worlds(), st.integers(1, 3))
+def test_what_stays_of_a_lineage_outlives_the_failure_of_its_jobs(
+    world: World, keep_last: int
+) -> None:
+    """Flink deletes what it does not retain; then as many are left as the policy says, or all."""
+    gone = expired(*world, RetentionPolicy(keep_last=keep_last))
+    for lineage in lineages_of(*world):
+        living = {place for job in lineage.jobs if not job.is_over for place in job.places}
+        own = [
+            each
+            for each in lineage.checkpoints
+            if each.is_restorable and (each.place not in living or each.deleted_on == RETAINED)
+        ]
         left = [each for each in own if each.uri not in gone]
         assert len(left) >= min(keep_last, len(own))

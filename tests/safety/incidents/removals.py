@@ -519,6 +519,11 @@ def _beginnings_of_jobs(patch: _Patch) -> None:
     patch.setattr(lineage_graph.Lineage, "_has_begun", lambda *_: False)
 
 
+def _what_fails_with_its_job(patch: _Patch) -> None:
+    """Count what Flink deletes when a job fails among what a policy keeps (R41)."""
+    patch.setattr(checkpoint_fates, "_lasts", lambda each, _: each.is_restorable)
+
+
 def _makers_of_savepoints(patch: _Patch) -> None:
     """Take each savepoint for one of the job whose first six digits its folder bears (R42)."""
     patch.setattr(sighted_lineage, "is_made_by", lambda *_: True)
@@ -599,6 +604,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _rules_of_a_lineage,
         _edges_of_lineages,
         _beginnings_of_jobs,
+        _what_fails_with_its_job,
         _makers_of_savepoints,
         _places_of_other_roots,
         _namers_of_savepoints,

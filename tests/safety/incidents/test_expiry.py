@@ -12,6 +12,7 @@ from cli.helpers import DAY, UUID_1, Job, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from safety.incidents.essential import must_be_there
+from unit.flink.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
 
 POLICY = ("--ended-for", "0", "--keep-last", "2")
 MARGINS = ("--grace-period", "24h", "--quiet-period", "24h", "--clock-skew", "1h")
@@ -154,6 +155,22 @@ def test_r41_the_newest_of_a_directory_may_not_be_restorable(chain) -> None:
     must_be_there(chain.folder_of("0/5") / "_metadata")
 
 
+@pytest.mark.answered_by("what_fails_with_its_job")
+def test_r41_what_flink_deletes_when_a_job_fails_stands_for_nothing(tmp_path) -> None:
+    """By default it retains no checkpoint of a job that fails; an older one is the last then."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, count=1)
+        late = Job("abcd" * 8, chain.bed.root / ("abcd" * 8))
+        file = late.shared(age=4 * DAY)
+        late.checkpoint(16, file, age=4 * DAY, properties=checkpoint_properties(NEVER_RETAINED))
+        continued = ("--continued", f"{late.id}={chain.jobs[0].id}")
+        chain.jobs.append(late)
+        chain.server.routes.update(flink(late, completed=16))
+        chain.expired("--ended-for", "0", "--keep-last", "1", *continued, *MARGINS)
+    assert not chain.folder_of("0/5").joinpath("_metadata").exists()
+    must_be_there(chain.folder_of("0/6") / "_metadata")
+
+
 @pytest.mark.answered_by("edges_of_lineages")
 def test_r41_a_lineage_that_is_declared_dead_and_goes_on_keeps_all(chain) -> None:
     """The owner names the oldest job; a job that continued it still runs."""
@@ -168,7 +185,9 @@ def test_r41_a_branch_did_not_continue_what_was_stored_after_it_began(chain) -> 
     age = timedelta(hours=90)
     chain.jobs[0].checkpoint(7, chain.jobs[0].shared(last, age=age), age=age)
     newer = f"{1:08x}-0000-4000-8000-{17:012x}"
-    chain.running.checkpoint(17, chain.running.shared(newer, age=DAY), age=DAY)
+    chain.running.checkpoint(
+        17, chain.running.shared(newer, age=DAY), age=DAY, properties=checkpoint_properties()
+    )
     origin = (6, chain.folder_of("0/6"))
     chain.server.routes.update(flink(chain.running, completed=17, restored=origin))
     chain.expired("--ended-for", "0", "--keep-last", "1", *MARGINS)

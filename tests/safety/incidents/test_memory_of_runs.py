@@ -13,19 +13,9 @@ from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer, as_json
 from unit.flink.metadata import by_hand as hand
 from unit.flink.metadata.golden_files import golden
+from unit.flink.metadata.properties_by_hand import RETAINED, checkpoint_properties
 
-_CHECKPOINT = golden("2.3.0/empty").data[-604:]
 _SAVEPOINT = golden("2.3.0/classic-savepoint-props").data[-742:]
-_FLAGS_AT = 258
-_RETAINED = (0, 0, 1, 1, 0)
-"""Whether Flink deletes it upon CANCELED, FAILED, FINISHED, SUBSUMED, SUSPENDED."""
-
-
-def _block(flags: tuple[int, ...]) -> bytes:
-    """Return the properties of a checkpoint."""
-    block = bytearray(_CHECKPOINT)
-    block[_FLAGS_AT : _FLAGS_AT + len(flags)] = bytes(flags)
-    return bytes(block)
 
 
 def _with_properties(number: int, paths: list[Path], block: bytes) -> bytes:
@@ -48,11 +38,13 @@ class Fleet:
         (self.job.folder / "taskowned").mkdir()
 
     def checkpoint(
-        self, number: int, *paths: Path, flags: tuple[int, ...] = _RETAINED, job: Job | None = None
+        self, number: int, *paths: Path, flags: tuple[int, ...] = RETAINED, job: Job | None = None
     ) -> Path:
         """Write a checkpoint with its properties."""
         place = (job or self.job).folder / f"chk-{number}" / "_metadata"
-        return write(place, _with_properties(number, list(paths), _block(flags)), 10 * DAY)
+        return write(
+            place, _with_properties(number, list(paths), checkpoint_properties(flags)), 10 * DAY
+        )
 
     def savepoint(self, action: str) -> Path:
         """Write a savepoint of the first job."""

@@ -74,6 +74,9 @@ class RetentionReason(StrEnum):
     """Its owner declared the lineage dead, by name."""
 
 
+_UNWANTED_ENDS = frozenset({"CANCELED", "FAILED"})
+"""Ends after which a job is to go on; the state of one that is stopped is in a savepoint."""
+
 _NEEDED = frozenset({RetentionReason.HELD, RetentionReason.JOB_NOT_OVER})
 """Reasons that say that something living needs a checkpoint, or may."""
 
@@ -130,6 +133,7 @@ class RetentionFacts:
         quarantine: Time that the ``_metadata`` of an expired checkpoint stays in quarantine.
         policy: The owner's policy; ``None`` without one.
         names: Names of all lineages.
+        living: Names of all jobs that are not over, in whatever lineage.
 
     """
 
@@ -138,12 +142,18 @@ class RetentionFacts:
     quarantine: timedelta
     policy: RetentionPolicy | None = None
     names: frozenset[str] = frozenset()
+    living: frozenset[str] = frozenset()
 
 
 def fates_of(lineages: Iterable[Lineage], facts: RetentionFacts) -> tuple[CheckpointFate, ...]:
     """Return the fate of every checkpoint of every lineage, oldest lineage first."""
     known = tuple(lineages)
-    facts = replace(facts, names=frozenset[str]().union(*(each.names for each in known)))
+    living = (job.names for each in known for job in each.jobs if not job.is_over)
+    facts = replace(
+        facts,
+        names=frozenset[str]().union(*(each.names for each in known)),
+        living=frozenset[str]().union(*living),
+    )
     return tuple(
         _fate(checkpoint, lineage, facts) for lineage in known for checkpoint in lineage.checkpoints
     )
@@ -221,7 +231,7 @@ def _kept_by_policy(
         shown = "" if life is None else f"last sign of life at {life:%Y-%m-%dT%H:%M:%SZ}"
         return RetentionReason.ENDED_RECENTLY, shown
     if policy.declares_dead(lineage):
-        return _not_dead(lineage, policy)
+        return _not_dead(lineage, policy, facts)
     return _without_successor(checkpoint, job, lineage) or _by_rules(
         checkpoint, lineage, policy, facts
     )
@@ -245,11 +255,18 @@ def is_meant_to_be_deleted(checkpoint: LineageCheckpoint, job: LineageJob) -> bo
     return job.ended_as <= checkpoint.deleted_on
 
 
-def _not_dead(lineage: Lineage, policy: RetentionPolicy) -> _Said | None:
-    """Return what contradicts that a lineage is dead, ``None`` if nothing does."""
+def _not_dead(lineage: Lineage, policy: RetentionPolicy, facts: RetentionFacts) -> _Said | None:
+    """Return what contradicts that a lineage is dead, ``None`` if nothing does.
+
+    A resource that was deleted and made again may run a job of another lineage under the name that
+    was once given up.
+    """
     for job in lineage.jobs:
         if not job.is_over:
             return RetentionReason.LINEAGE_LIVES, f"job {job.job_id or job.key} is {job.state}"
+    for name in sorted(facts.living & lineage.names & set(policy.dead)):
+        why = f"{name} has a job that is not over: declare it dead by the ids of its own jobs"
+        return RetentionReason.LINEAGE_LIVES, why
     last = lineage.last_jobs
     for job in last:
         if len(last) > 1 and job.names.isdisjoint(policy.dead):
@@ -318,17 +335,32 @@ def _by_rules(
 ) -> _Said | None:
     """Return the rule that keeps a checkpoint, ``None`` if none does.
 
-    What may stand for it: restorable ones of its own job, and of the jobs that continued it.
+    What may stand for it: restorable ones of its own job, and of the jobs that continued it, that
+    do not go with their job.
     """
     job = lineage.job_at(checkpoint.place)
     own = {checkpoint.place} if job is None else set(job.places)
     after = lineage.places_after(own, checkpoint.stored_at)
-    family = [each for each in lineage.checkpoints if each.is_restorable and each.place in after]
-    for rules in (*policy.rules_of(lineage), *policy.rules_of_unknown(facts.names)):
+    family = [each for each in lineage.checkpoints if each.place in after and _lasts(each, lineage)]
+    for rules in (*policy.rules_of(lineage, job), *policy.rules_of_unknown(facts.names)):
         name = kept_by(rules, family, facts.now).get(checkpoint.uri)
         if name is not None:
             return RetentionReason(name), ""
     return None
+
+
+def _lasts(checkpoint: LineageCheckpoint, lineage: Lineage) -> bool:
+    """Return whether a checkpoint can be restored, and Flink keeps it if its job fails.
+
+    By default Flink deletes the checkpoints of a job that fails or is cancelled; then an older one
+    of the lineage is the last that is left. Formats before 4 do not say.
+
+    Source: Flink 1.15-2.3, ``CheckpointRetentionPolicy.NEVER_RETAIN_AFTER_TERMINATION``.
+    """
+    job = lineage.job_at(checkpoint.place)
+    if not checkpoint.is_restorable or checkpoint.is_savepoint or job is None or job.is_over:
+        return checkpoint.is_restorable
+    return checkpoint.deleted_on is not None and checkpoint.deleted_on.isdisjoint(_UNWANTED_ENDS)
 
 
 def _expires(
@@ -344,7 +376,7 @@ def _expires(
 
 
 def _superseding(checkpoint: LineageCheckpoint, lineage: Lineage) -> str:
-    """Return the newest restorable checkpoint that may stand for one."""
+    """Return the newest checkpoint that stands for one."""
     after = lineage.places_after([checkpoint.place], checkpoint.stored_at)
-    own = (e.uri for e in reversed(lineage.checkpoints) if e.is_restorable and e.place in after)
+    own = (e.uri for e in reversed(lineage.checkpoints) if e.place in after and _lasts(e, lineage))
     return next(own, "")

@@ -68,7 +68,8 @@ class LineageCheckpoint:
             storage root, or it is a savepoint that may go with its folder.
         obstacle: Reason for which they are not.
         holds: What needs it now (R43), as words for people: a pin, an HA entry, a restored path.
-        deleted_on: Ends of its job upon which Flink deletes it; ``None`` if unknown (R40).
+        deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` if
+            unknown (R40).
         expired_at: Time at which its ``_metadata`` was put into quarantine; ``None`` if it was not.
         put_back_at: Time at which ``undelete`` stored it again; ``None`` if it did not.
 

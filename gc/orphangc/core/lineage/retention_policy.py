@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint
+from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob
 from orphangc.core.model.settings import Duration, Place
 from orphangc.core.model.types import is_job_id
 from orphangc.core.times.instants import shifted
@@ -73,13 +73,20 @@ class RetentionPolicy(KeepRules):
             raise ValueError(f"{both[0]} is declared dead and has rules of its own: remove one")
         return self
 
-    def rules_of(self, lineage: Lineage) -> tuple[KeepRules, ...]:
-        """Return the rules of a lineage: all that name it, and else the general ones.
+    def rules_of(self, lineage: Lineage, job: LineageJob | None) -> tuple[KeepRules, ...]:
+        """Return the rules of a job: all that name its lineage, and else the general ones.
 
-        A checkpoint stays if any of them keeps it.
+        A checkpoint stays if any of them keeps it. Rules of one resource alone, say of a test that
+        began from a savepoint, do not take the place of the general ones for the jobs of another.
         """
         own = tuple(rules for name, rules in self.jobs.items() if name in lineage.names)
-        return own or (self,)
+        named = [each for each in lineage.jobs if not each.names.isdisjoint(self.jobs)]
+        resources = () if job is None else job.resources
+        is_meant = any(
+            not set(each.resources).isdisjoint(resources) or each.resources == resources
+            for each in named
+        )
+        return own if own and is_meant else (*own, self)
 
     def unknown_names(self, known: Collection[str]) -> tuple[str, ...]:
         """Return the names in it that no lineage bears; a slip, or a job that left nothing.

@@ -14,6 +14,8 @@ from orphangc.core.model.types import JobState
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 DAY = timedelta(days=1)
+RETAINED = frozenset({"FINISHED", "SUBSUMED"})
+"""Ends upon which Flink deletes a checkpoint that it retains on cancellation."""
 
 
 def a_job(name: str, *, is_running: bool = False, **changes: Any) -> LineageJob:
@@ -40,6 +42,7 @@ def a_checkpoint(place: str, number: int, *, age: float = 90, **changes: Any) ->
         "is_savepoint": False,
         "stored_at": NOW - age * DAY,
         "sha256": f"{place}{number}",
+        "deleted_on": RETAINED,
     }
     return LineageCheckpoint(**(values | changes))
 

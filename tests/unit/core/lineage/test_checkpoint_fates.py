@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from orphangc.core.lineage.continuation import ContinuationSource
@@ -10,6 +12,7 @@ from orphangc.core.model.types import JobState
 from unit.core.lineage.lineage_builders import (
     DAY,
     NOW,
+    RETAINED,
     a_chain,
     a_checkpoint,
     a_job,
@@ -284,3 +287,44 @@ def test_rules_of_a_name_that_no_lineage_bears_count_for_every_lineage() -> None
     policy = RetentionPolicy(jobs=rules, continued={"a" * 32: "b" * 32}, dead=("j9",))
     assert not expired(jobs, checkpoints, edges, policy)
     assert policy.unknown_names({"j0", "other"}) == ("a" * 32, "b" * 32, "j9", "jO")
+
+
+@pytest.mark.parametrize("told", [None, {"CANCELED"}, {"FAILED", "CANCELED"}])
+def test_what_goes_with_its_job_stands_for_none(told) -> None:
+    """By default Flink deletes the checkpoints of a job that fails: then nothing would be left."""
+    jobs, checkpoints, edges = a_chain(3)
+    told = None if told is None else RETAINED | told
+    checkpoints[-1] = replace(checkpoints[-1], deleted_on=told)
+    found = fates(jobs, checkpoints, edges, RetentionPolicy())
+    assert found["j0/chk-5"].reason == "superseded"
+    assert found["j0/chk-5"].why == "j1/chk-5"
+    assert found["j1/chk-5"].reason == "keep_last"
+    savepoint = a_checkpoint("sp", 7, age=1, is_savepoint=True, deleted_on=told)
+    more = [*edges, an_edge("j2", "sp")]
+    assert "j1/chk-5" in expired(jobs, [*checkpoints, savepoint], more, RetentionPolicy())
+
+
+def test_a_name_that_a_living_job_bears_declares_no_other_lineage_dead() -> None:
+    """The resource was deleted, and made again; its first jobs have ids of their own."""
+    checkpoints = [a_checkpoint("j0", 5)]
+    jobs = [
+        a_job("j0", resources=("ns/shop",)),
+        a_job("j9", is_running=True, resources=("ns/shop",)),
+    ]
+    by_name = fates(jobs, checkpoints, [], RetentionPolicy(dead=("ns/shop",)))
+    assert by_name["j0/chk-5"].reason == "lineage_lives"
+    assert expired(jobs, checkpoints, [], RetentionPolicy(dead=("j0",))) == {"j0/chk-5"}
+
+
+def test_rules_of_a_test_job_are_not_those_of_the_job_that_it_began_from() -> None:
+    """Its owner thinks of the test alone, which is of the same lineage."""
+    jobs, checkpoints, edges = a_chain(3)
+    shop = [replace(each, resources=("ns/shop",)) for each in jobs]
+    test = a_job("t", is_running=True, resources=("ns/test",))
+    more = [*edges, an_edge("j1", "t")]
+    few = {"ns/test": KeepRules(keep_last=1)}
+    policy = RetentionPolicy(keep_last=3, jobs=few)
+    own = [*checkpoints, a_checkpoint("t", 9, age=1)]
+    assert expired([*shop, test], own, more, policy) == {"j0/chk-5"}
+    everywhere = RetentionPolicy(keep_last=3, jobs={"ns/shop": KeepRules(keep_last=1)})
+    assert expired([*shop, test], own, more, everywhere) == {"j0/chk-5", "j1/chk-5"}
