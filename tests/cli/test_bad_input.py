@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import DAY, ENDED, Bed, Ran, contents, metadata, run, run_process, write
-from cli.stories import bed, story, undeclared
+from cli.stories import bed, make_story, story, undeclared
 from cli.stories_on_s3 import s3_server, use_s3
 from support import speed
 
@@ -364,3 +364,49 @@ def test_a_terminal_escape_in_a_name_is_not_printed(story) -> None:
 def test_a_process_says_it_in_one_line_too(story) -> None:
     """As a user sees it."""
     said(run_process("plan", story.bed.folder / "absent", *ENDED), 10, "does not exist")
+
+
+# --- streams
+
+
+def _started(*args: object, streams: str = "", **environment: str) -> Ran:
+    """Run the command line as a process with other streams or another environment."""
+    command = [sys.executable, "-m", "orphangc", *map(str, args)]
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {streams}', "sh", *command],
+        capture_output=True,
+        timeout=speed.command(),
+        check=False,
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+    )
+    return Ran(done.returncode, done.stdout.decode("latin-1"), done.stderr.decode("latin-1"))
+
+
+def test_a_terminal_without_utf_8_is_shown_everything_that_was_deleted(bed) -> None:
+    """What its encoding lacks is spelled out: an error after the deletion would hide it."""
+    story = make_story(Bed(bed.folder / "caf\u00e9-\u65e5\u672c", bed.options))
+    story.bed.cycle(delete=False)
+    plan = story.bed.plan()
+    ran = _started(
+        *("sweep", plan.path, "--delete", "--output", "table"), PYTHONIOENCODING="latin-1"
+    )
+    assert (ran.code, "caf\u00e9-\\u65e5\\u672c" in ran.out) == (0, True), ran.err
+    assert [file.exists() for file in story.orphans] == [False, False]
+
+
+@pytest.mark.parametrize("streams", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_command_needs_no_open_stream(story, streams: str) -> None:
+    """A scheduler may close them all."""
+    out = story.bed.folder / "plan-1"
+    options = ("--state", story.bed.state, "--out", out, *story.bed.options)
+    ran = _started("plan", story.bed.root, *options, streams=streams)
+    assert (ran.code, ran.out, "Traceback" in ran.err) == (0, "", False), ran.err
+    assert (out / "plan.json").is_file()
+
+
+@pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full"])
+def test_an_error_that_cannot_be_shown_keeps_its_code(streams: str) -> None:
+    """The exit code is all that is left then."""
+    ran = _started("plan", "s3:relative", streams=streams)
+    assert (ran.code, ran.out, ran.err) == (2, "", "")

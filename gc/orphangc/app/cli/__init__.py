@@ -18,6 +18,7 @@ from orphangc.app.cli import (
 )
 from orphangc.app.cli.application import app
 from orphangc.app.console.exit import run_to_exit
+from orphangc.app.console.streams import open_streams
 from orphangc.hidden_modules import hide
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -42,6 +43,7 @@ listing, to find nothing."""
 
 def main() -> NoReturn:
     """Run the command line and exit with its code; no error of ours shows a traceback."""
+    open_streams()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would look for some
     gc.set_threshold(*_RARELY)
     hide("pandas")  # only Spark needs it, whose session shows it again

@@ -25,11 +25,13 @@ def print_json(data: Any) -> None:
 def print_tables(tables: list[RenderableType]) -> None:
     """Print tables as wide as the terminal, or 120 columns; what is longer goes on below.
 
-    No cell is cut off: the end of a path is what identifies it.
+    No cell is cut off: the end of a path is what identifies it. No text is markup: the name of a
+    folder may look like it.
     """
     from rich.console import Console  # noqa: PLC0415 - JSON needs none
 
-    console = Console(soft_wrap=False, width=None if sys.stdout.isatty() else 120)
+    width = None if sys.stdout.isatty() else 120
+    console = Console(soft_wrap=False, width=width, markup=False, emoji=False)
     for table in tables:
         _fold(table)
         console.print(table)

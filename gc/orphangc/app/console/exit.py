@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
+from orphangc.app.console.streams import silence_errors
 from orphangc.app.console.text import visible
 from orphangc.core.model.redaction import redacted
 from orphangc.errors import ExitCode, OrphanGcError
@@ -17,12 +18,17 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def complain(message: str) -> None:
-    """Print an error in one line on stderr, without the credentials of any URL."""
+    """Print an error in one line on stderr, if it can be written, without the credentials of any
+    URL.
+    """
     from rich.console import Console  # noqa: PLC0415 - most commands end without an error
     from rich.markup import escape  # noqa: PLC0415
 
     line = visible(" ".join(redacted(message).split()))
-    Console(stderr=True, soft_wrap=True, highlight=False).print(f"orphangc: {escape(line)}")
+    try:
+        Console(stderr=True, soft_wrap=True, highlight=False).print(f"orphangc: {escape(line)}")
+    except OSError:
+        silence_errors()  # the exit code says it all the same
 
 
 def run_to_exit(command: Callable[[], object]) -> NoReturn:

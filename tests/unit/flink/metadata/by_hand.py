@@ -18,7 +18,7 @@ def i8(value: int) -> bytes:
 
 
 def utf(text: str) -> bytes:
-    raw = text.encode("ascii")
+    raw = text.encode()
     return struct.pack(">H", len(raw)) + raw
 
 

@@ -123,5 +123,5 @@ def _different(found: Discovered) -> Iterator[RenderableType]:
     if found.different:
         table = Table("setting", "value", "only in")
         for each in found.different:
-            table.add_row(each.setting, visible(redacted(each.value)), each.only_in)
+            table.add_row(each.setting, Text(visible(redacted(each.value))), each.only_in)
         yield table

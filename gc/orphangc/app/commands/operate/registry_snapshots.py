@@ -9,12 +9,14 @@ from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.plan_directory import check_writable, write_atomically
 from orphangc.app.config.paths import check_outside, located
 from orphangc.app.config.validate import settings_from
+from orphangc.app.console.text import visible
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT
 from orphangc.collect.checkpoints.export_registry import derive_snapshot
@@ -139,5 +141,5 @@ def snapshot_tables(document: dict[str, Any]) -> list[RenderableType]:
     """Return the contents of a snapshot as a table."""
     table = Table("field", "value")
     for name, value in document.items():
-        table.add_row(name, str(value))
+        table.add_row(name, Text(visible(str(value))))
     return [table]

@@ -271,5 +271,6 @@ def user_tables(document: Mapping[str, Any]) -> list[RenderableType]:
             "" if user["bytes"] is None else human_bytes(user["bytes"]),
             Text(visible(user["why"])),
         )
-    shown: list[RenderableType] = [f"snapshot {document['snapshot']}: {document['statement']}"]
+    said = f"snapshot {document['snapshot']}: {document['statement']}"
+    shown: list[RenderableType] = [Text(visible(said))]
     return [*shown, table] if document["users"] else shown
