@@ -124,7 +124,7 @@ class Collectors:
 
     def _run(self, command: Sequence[str], folder: Path, chance: random.Random) -> int | None:
         """Run a command under watch; return its code, or ``None`` if it was killed."""
-        places = self.places.removals, self.places.base
+        places = self.places.removals, self.places.base  # of an object store its server tells
         line = [sys.executable, "-m", "safety.soak.deletion_tracer", *map(str, places)]
         path = [str(_TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
         with (folder / f"{command[1]}.err").open("w") as stderr:
@@ -133,7 +133,11 @@ class Collectors:
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 text=True,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+                env={
+                    **os.environ,
+                    **self.places.environment,
+                    "PYTHONPATH": os.pathsep.join(path),
+                },
             )
             end = speed.scaled(_SECONDS)
             is_victim = not self.is_sparing and chance.random() < _KILLED_SHARE
@@ -222,7 +226,7 @@ def scheduled(places: Places, rest: str, *, program: str = "orphangc") -> Comman
 
     def commands(folder: Path, _: random.Random) -> Iterator[Sequence[str]]:
         config = folder / "orphangc.yaml"
-        root = _evidence(places, rest) | {"root": str(places.base), "state": str(places.state)}
+        root = _evidence(places, rest) | {"root": places.root, "state": str(places.state)}
         content = {
             "mode": "delete",
             "plans": str(places.work / "plans"),
@@ -241,7 +245,7 @@ def by_hand(places: Places, rest: str) -> Commands:
         yield from _acknowledgements(places)
         plan = str(folder / "plan")
         options = [*_as_options(_MARGINS | _evidence(places, rest)), "--state", str(places.state)]
-        yield "orphangc", "plan", str(places.base), *options, "--out", plan, "--output", "json"
+        yield "orphangc", "plan", places.root, *options, "--out", plan, "--output", "json"
         time.sleep(chance.uniform(0, 2))
         yield "orphangc", "sweep", plan, "--delete", "--output", "json"
 
@@ -250,7 +254,7 @@ def by_hand(places: Places, rest: str) -> Commands:
 
 def _acknowledgements(places: Places) -> Iterator[Sequence[str]]:
     """Yield a command for each loss that blocks, where the operator gave up what is lost."""
-    base, state = str(places.base), str(places.state)
+    base, state = places.root, str(places.state)
     known = state_of(settings_from({"root": base, "state": state}))
     for fact in read_memory(known).memory.standing:
         if fact.condition in _LOSSES and places.is_given_up(fact.what):
@@ -262,7 +266,7 @@ def careless(places: Places) -> Commands:
     """Return a collector that goes by age alone: the negative control."""
 
     def commands(_: Path, __: random.Random) -> Iterator[Sequence[str]]:
-        yield "safety.soak.naive_collector", "clean", str(places.base)
+        yield "safety.soak.naive_collector", "clean", places.root
 
     return commands
 
@@ -274,7 +278,8 @@ def _evidence(places: Places, rest: str) -> dict[str, Any]:
         "empty_roots": [str(places.savepoints)],
         "ended_job": places.ended,
         "registry": [str(places.registry)] if places.registry.is_dir() else [],
-        "merged_within": ["all"] if places.layout == "within" else [],
+        "merged_within": ["all"] if places.layout.name == "within" else [],
+        **places.options,
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 
 
 @dataclass(slots=True)
@@ -45,5 +44,5 @@ class Deeds:
     pruned: int = 0
     stalls: int = 0
     checkpoints: int = 0
-    damaged: dict[str, set[Path]] = field(default_factory=dict)
+    damaged: dict[str, set[str]] = field(default_factory=dict)
     unexplained: list[str] = field(default_factory=list)

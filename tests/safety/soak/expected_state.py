@@ -15,6 +15,8 @@ from integration.harness.flinkbed.distribution import JOB_SOURCE
 
 JOB = JOB_SOURCE.with_name("AccountJob.java")
 PARTS = (JOB_SOURCE,)
+ASYNC_JOB = JOB_SOURCE.with_name("AsyncAccountJob.java")
+ASYNC_PARTS = (JOB, JOB_SOURCE)
 _LANE = 1 << 40
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -72,11 +74,16 @@ def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(29))
 
 
-def audited(cluster: Cluster, checkpoint: Path, scratch: Path) -> Audit:
-    """Have Flink restore a checkpoint, and return what it holds; any failure raises."""
+def audited(
+    cluster: Cluster, checkpoint: Path | str, scratch: Path, config: Mapping[str, str]
+) -> Audit:
+    """Have Flink restore a checkpoint, and return what it holds; any failure raises.
+
+    No checkpoint is taken, so that NO_CLAIM suits every layout, and nothing of the storage changes.
+    """
     scratch.mkdir(parents=True)
     try:
-        cluster.run_to_end(checkpoint, arguments=("--audit", str(scratch)))
+        cluster.run_to_end(checkpoint, arguments=("--audit", str(scratch)), config=config)
         lanes = {file.read_text() for file in scratch.glob("lanes-*")}
         assert len(lanes) == 1, f"subtasks disagree about the lanes: {lanes}"
         found = [file.read_text() for file in scratch.glob("keys-*")]

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from integration.harness.flinkbed.truth import UUID, gone_from, named_in_metadata, retained
+from safety.soak.bucket import Bucket, Prefix
+from safety.soak.layouts import LAYOUTS, Layout
+
+Place = Path | str
+"""A checkpoint or savepoint: a folder, or a URI of an object store."""
+
+_JOB = re.compile(r"/([0-9a-f]{32})/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,25 +27,50 @@ class Places:
 
     Attributes:
         work: All of them lie here.
-        layout: Name of the layout in which the jobs write their files.
+        layout: How the jobs write their files.
 
     """
 
     work: Path
-    layout: str = "flat"
+    layout: Layout = LAYOUTS["flat"]
     _ended: dict[str, int] = field(default_factory=dict)
     _given_up: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def base(self) -> Path:
-        """Return the storage root."""
+        """Return the storage root, where it is a folder."""
         return self.work / "ckpt"
 
     @property
-    def savepoints(self) -> Path:
+    def savepoints(self) -> Place:
         """Return the folder of all savepoints."""
         return self.work / "savepoints"
+
+    @property
+    def root(self) -> str:
+        """Return the storage root, as it is given to a collector."""
+        return str(self.base)
+
+    @property
+    def flink_root(self) -> str:
+        """Return the storage root, as Flink names it."""
+        return f"file://{self.base}"
+
+    @property
+    def trees(self) -> Iterable[Path | Prefix]:
+        """Return where checkpoints and savepoints appear."""
+        return self.base, self.work / "savepoints"
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Return what a collector finds in its environment."""
+        return {}
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Return settings of a collector that only this kind of storage has."""
+        return {}
 
     @property
     def state(self) -> Path:
@@ -55,6 +92,42 @@ class Places:
         """Return the file that the witness writes."""
         return self.work / "removals.tsv"
 
+    def make(self) -> None:
+        """Make the folders that must be there."""
+        self.base.mkdir()
+        (self.work / "savepoints").mkdir()
+
+    # ------------------------------------------------------------------ what lies there
+
+    def retained(self, job: str) -> list[Place]:
+        """Return the checkpoints of a job, oldest first."""
+        return [*retained(self.base / job)]
+
+    def beside(self, checkpoint: Place) -> list[Place]:
+        """Return the checkpoints of the same job, this one as well."""
+        return [*retained(Path(checkpoint).parent)]
+
+    def checkpoints(self) -> set[Place]:
+        """Return all checkpoints and savepoints."""
+        trees = (self.base, self.work / "savepoints")
+        return {metadata.parent for tree in trees for metadata in tree.rglob("_metadata")}
+
+    def gone_from(self, checkpoint: Place) -> set[str]:
+        """Return the files that a checkpoint names by path and that are not there."""
+        return {str(path) for path in gone_from(Path(checkpoint))}
+
+    def exists(self, path: str) -> bool:
+        """Return whether a file is there, named as Flink's errors name it."""
+        return Path(path).exists()
+
+    def unnamed(self, named: set[str]) -> set[str]:
+        """Return the files that bear a UUID which no checkpoint names, nor who asks."""
+        known = named | named_in_metadata(self.base) | named_in_metadata(self.work / "savepoints")
+        found = (path for path in self.base.rglob("*") if path.is_file())
+        return {str(path) for path in found if is_unnamed(path.name, known)}
+
+    # ------------------------------------------------------------------ what the operator says
+
     def end(self, job: str) -> None:
         """Say that a job is over, and never comes back."""
         with self._lock:
@@ -66,23 +139,114 @@ class Places:
         with self._lock:
             return sorted(self._ended)
 
-    def delete(self, checkpoint: Path) -> None:
+    def delete(self, checkpoint: Place) -> None:
         """Delete a checkpoint by hand, its metadata first."""
         self.give_up(checkpoint)
-        (checkpoint / "_metadata").unlink()
+        (Path(checkpoint) / "_metadata").unlink()
         shutil.rmtree(checkpoint)
 
-    def give_up(self, checkpoint: Path) -> None:
+    def give_up(self, checkpoint: Place) -> None:
         """Say that a checkpoint is deleted by hand, or claimed by a job that will delete it."""
         with self._lock:
             self._given_up.append(str(checkpoint))
 
     def is_given_up(self, what: str) -> bool:
         """Return whether a checkpoint is given up, or one of a directory is."""
+        it = Path(what)
         with self._lock:
-            return any(each == what or Path(each).parent == Path(what) for each in self._given_up)
+            return any(it in {Path(each), Path(each).parent} for each in self._given_up)
 
-    def was_alive(self, job: str, at: int) -> bool:
-        """Whether nobody had said by then, in nanoseconds, that a job is over."""
+    def was_alive(self, path: str, at: int) -> bool:
+        """Whether nobody had said by then, in nanoseconds, that a file's job is over."""
+        hit = _JOB.search(path)
         with self._lock:
-            return at < self._ended.get(job, at + 1)
+            return hit is not None and at < self._ended.get(hit[1], at + 1)
+
+
+def is_unnamed(name: str, known: set[str]) -> bool:
+    """Return whether a file is called by a UUID that is not known."""
+    hit = UUID.search(name)
+    return hit is not None and hit[0] not in known
+
+
+@dataclass(frozen=True, slots=True)
+class BucketPlaces(Places):
+    """The same, with storage root and savepoints in a bucket.
+
+    Attributes:
+        bucket: The bucket, without anyone between.
+        collected_at: Where collectors find the server: every deletion that passes is written down.
+
+    """
+
+    bucket: Bucket = field(kw_only=True)
+    collected_at: str = field(kw_only=True)
+
+    @property
+    def savepoints(self) -> Place:
+        """Return the prefix of all savepoints."""
+        return f"{self.bucket.uri}/savepoints"
+
+    @property
+    def root(self) -> str:
+        """Return the storage root."""
+        return f"{self.bucket.uri}/ckpt"
+
+    @property
+    def flink_root(self) -> str:
+        """Return the storage root, which Flink names alike."""
+        return self.root
+
+    @property
+    def trees(self) -> Iterable[Path | Prefix]:
+        """Return where checkpoints and savepoints appear."""
+        return (Prefix(self.bucket, ""),)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Return endpoint and keys."""
+        return self.bucket.environment | {"AWS_ENDPOINT_URL": self.collected_at}
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Return that dead uploads are aborted."""
+        return {"abort_uploads": True}
+
+    def make(self) -> None:
+        """Make the bucket."""
+        self.bucket.make()
+
+    def retained(self, job: str) -> list[Place]:
+        """Return the checkpoints of a job, oldest first."""
+        return [*self.bucket.retained(f"ckpt/{job}")]
+
+    def beside(self, checkpoint: Place) -> list[Place]:
+        """Return the checkpoints of the same job, this one as well."""
+        return [*self.bucket.retained(self.bucket.key(str(checkpoint)).rpartition("/")[0])]
+
+    def checkpoints(self) -> set[Place]:
+        """Return all checkpoints and savepoints."""
+        keys = self.bucket.keys("")
+        folders = {key.removesuffix("/_metadata") for key in keys if key.endswith("/_metadata")}
+        return {f"{self.bucket.uri}/{folder}" for folder in folders}
+
+    def gone_from(self, checkpoint: Place) -> set[str]:
+        """Return the objects that a checkpoint names by path and that are not there."""
+        return self.bucket.gone_from(str(checkpoint))
+
+    def exists(self, path: str) -> bool:
+        """Return whether an object is there: Flink's errors name bucket and key."""
+        return self.bucket.has(path.removeprefix(f"/{self.bucket.name}/"))
+
+    def unnamed(self, named: set[str]) -> set[str]:
+        """Return the objects that bear a UUID which no checkpoint names, nor who asks."""
+        known = named | self.bucket.named()
+        keys = self.bucket.keys("ckpt/")
+        return {
+            f"{self.bucket.uri}/{key}" for key in keys if is_unnamed(key.rpartition("/")[2], known)
+        }
+
+    def delete(self, checkpoint: Place) -> None:
+        """Delete a checkpoint by hand, its metadata first."""
+        self.give_up(checkpoint)
+        self.bucket.delete_folder(self.bucket.key(str(checkpoint)))

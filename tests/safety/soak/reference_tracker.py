@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from integration.harness.flinkbed.truth import UUID, entries, uuids_in
+from safety.soak.bucket import ABORTED, Prefix
 
 _LOOK_SECONDS = 0.02
 _FOREVER = 1 << 62
-_FOLDERS = re.compile(r"shared|chk-[0-9]+|job_[0-9a-f]{32}_.+")
+FLAT = r"shared|chk-[0-9]+|job_[0-9a-f]{32}_.+"
+"""Names of the folders of which files may go, whatever the layout."""
+_FILE = re.compile(rf"(?:[0-9]+_)?({UUID.pattern})")
 
 _Version = tuple[str, int, int]
 """Path, time and size of a file: one that is written on is another one."""
@@ -34,11 +37,13 @@ class Flag(Protocol):
 # --------------------------------------------------------------------------- every checkpoint
 
 
-def watch(trees: Iterable[Path], out: Path, stop: Flag, pause: float = _LOOK_SECONDS) -> None:
+def watch(
+    trees: Iterable[Path | Prefix], out: Path, stop: Flag, pause: float = _LOOK_SECONDS
+) -> None:
     """Write down what every ``_metadata`` names that appears, and when it is gone.
 
     Args:
-        trees: Folders whose grandchildren, or children, are checkpoints.
+        trees: Folders whose grandchildren, or children, are checkpoints; or parts of a bucket.
         out: A line for each appearance, and for each disappearance.
         stop: Look once more, and return.
         pause: Seconds between two looks.
@@ -50,20 +55,27 @@ def watch(trees: Iterable[Path], out: Path, stop: Flag, pause: float = _LOOK_SEC
         while not is_last:
             is_last = stop.is_set()
             at = time.time_ns()
-            found = {each for tree in trees for each in metadata(tree)}
+            found = {each: tree for tree in trees for each in metadata(tree)}
             looked = time.time_ns()  # it may have gone at any time of the look
-            for gone in there.keys() - found:
+            for gone in there.keys() - found.keys():
                 lines.write(json.dumps(["gone", *gone, there.pop(gone), looked]) + "\n")
-            for new in found - there.keys():
-                if (names := uuids_in(new[0])) is not None:
+            for new in found.keys() - there.keys():
+                if (names := _uuids_in(found[new], new[0])) is not None:
                     lines.write(json.dumps(["there", *new, names]) + "\n")
                     there[new] = at
-            there.update(dict.fromkeys(found & there.keys(), at))
+            there.update(dict.fromkeys(found.keys() & there.keys(), at))
             time.sleep(pause)
 
 
-def metadata(tree: Path) -> Iterator[_Version]:
+def _uuids_in(tree: Path | Prefix, path: str) -> list[str] | None:
+    return tree.uuids_in(path) if isinstance(tree, Prefix) else uuids_in(path)
+
+
+def metadata(tree: Path | Prefix) -> Iterator[_Version]:
     """Yield every ``_metadata`` that is there now."""
+    if isinstance(tree, Prefix):
+        yield from tree.metadata()
+        return
     for folder in entries(tree):
         for path in (f"{each}/_metadata" for each in (folder, *entries(folder))):
             try:
@@ -85,7 +97,7 @@ class Verdict:
         removed: Files of the storage root that collectors removed, and how often each.
         wrong: Those that a checkpoint named which was there when they were removed, or appeared
             later, and which one.
-        strange: Those whose names are not a file's of ``shared/``, ``chk-<n>/`` or merged.
+        strange: Those that are no file of such a folder as may lose some.
 
     """
 
@@ -100,18 +112,21 @@ class Verdict:
         return len(self.removed) - len(self.wrong)
 
 
-def judge(checkpoints: Path, removals: Path) -> Verdict:
+def judge(checkpoints: Path, removals: Path, folders: str = FLAT) -> Verdict:
     """Return what is true of all removals, by what the watcher and the witness wrote.
 
     A checkpoint counts until the end of the look that found it gone: any doubt is told as wrong.
+    The upload of a file that is named, whenever it is, was completed: it may not be aborted, and
+    neither may that of a ``_metadata`` which appeared.
+
+    Args:
+        checkpoints: What the watcher wrote.
+        removals: What the witness wrote.
+        folders: Pattern of the names of folders of which files may go.
+
     """
-    spans: dict[_Version, tuple[list[str], int]] = {}
-    for what, path, written, size, *rest in lines_of(checkpoints):
-        version = path, written, size
-        if what == "there":
-            spans[version] = rest[0], _FOREVER
-        else:
-            spans[version] = spans[version][0], rest[1]
+    spans = _spans(checkpoints)
+    appeared = {path for path, *_ in spans}
     last: dict[str, tuple[int, str]] = {}
     for (path, *_), (names, gone) in spans.items():
         for name in names:
@@ -120,14 +135,32 @@ def judge(checkpoints: Path, removals: Path) -> Verdict:
     wrong, strange = {}, []
     for at, path in removed_files(removals):
         removed[path] = removed.get(path, 0) + 1
-        hit = UUID.search(Path(path).name)
-        if hit is None or _FOLDERS.fullmatch(Path(path).parent.name) is None:
+        file = Path(path.removesuffix(ABORTED))
+        is_abortion = path.endswith(ABORTED)
+        if is_abortion and file.name == "_metadata":
+            if path.removesuffix(ABORTED) in appeared:
+                wrong[path] = path.removesuffix(ABORTED)
+            continue
+        hit = _FILE.fullmatch(file.name)
+        if hit is None or re.fullmatch(folders, file.parent.name) is None:
             strange.append(path)
             continue
-        gone, needing = last.get(hit[0], (0, ""))
-        if gone > at:
+        gone, needing = last.get(hit[1], (0, ""))
+        if gone > at or (is_abortion and needing):
             wrong[path] = needing
     return Verdict(len(spans), removed, wrong, strange)
+
+
+def _spans(checkpoints: Path) -> dict[_Version, tuple[list[str], int]]:
+    """Return what each checkpoint named, and by when it was gone."""
+    spans: dict[_Version, tuple[list[str], int]] = {}
+    for what, path, written, size, *rest in lines_of(checkpoints):
+        version = path, written, size
+        if what == "there":
+            spans[version] = rest[0], _FOREVER
+        else:
+            spans[version] = spans[version][0], rest[1]
+    return spans
 
 
 def removed_files(removals: Path) -> list[tuple[int, str]]:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import gzip
 import multiprocessing
+import os
 import random
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from integration.harness.flinkbed.cluster import Cluster
-from integration.harness.flinkbed.exporting import FOUR_AT_ONCE, QUICK_EXPORTS
+from integration.harness.flinkbed.cluster import Cluster, SavepointFormat
+from integration.harness.flinkbed.exporting import QUICK_EXPORTS
+from integration.harness.flinkbed.object_store import s3_jar, s3_settings
 from integration.harness.flinkbed.plugin import plugin_jar
 from integration.harness.flinkbed.settings import Workload
-from integration.harness.flinkbed.truth import UUID, gone_from, named_in_metadata
+from integration.harness.flinkbed.truth import UUID
 from integration.harness.flinkbed.waiting import FlinkbedError
+from safety.soak.bucket import Bucket, witness
 from safety.soak.collectors import Collectors, Commands, Told, by_hand, scheduled
 from safety.soak.events import Deeds
-from safety.soak.expected_state import JOB, PARTS, audited
-from safety.soak.places import Places
-from safety.soak.reference_tracker import Verdict, judge, removed_files, watch
+from safety.soak.expected_state import audited
+from safety.soak.layouts import LAYOUTS
+from safety.soak.places import BucketPlaces, Place, Places
+from safety.soak.reference_tracker import FLAT, Verdict, judge, removed_files, watch
 from safety.soak.soak_scenario import INTERVAL, Story
 from support import speed
 
@@ -31,18 +35,10 @@ _LINES = 2
 _SLOTS = 6
 # a checkpoint stays for over four seconds; a listing, with Flink's cached answers, takes two
 _CONFIG = {"execution.checkpointing.num-retained": "4"}
-LAYOUTS: Mapping[str, Mapping[str, str]] = {
-    "flat": {},
-    "within": {
-        "execution.checkpointing.file-merging.enabled": "true",
-        "execution.checkpointing.file-merging.across-checkpoint-boundary": "false",
-    },
-}
-"""Settings of the jobs, by the name of the layout. Heap state and a changelog have no mode: what
-holds checkpoints to account restores into RocksDB, in NO_CLAIM."""
 _CLEAN_SECONDS = 300.0
 _CYCLE_SECONDS = 15.0
-_MISSED = re.compile(r"FileNotFoundException: (/\S+) \(No such file")
+_MISSED = re.compile(r"FileNotFoundException: (/\S+)(?: \(No such file|$)", re.MULTILINE)
+_BUCKET_LOOK_SECONDS = 0.3
 
 Kinds = Callable[[Places, str], Sequence[Commands]]
 Tale = Callable[[Story, float], None]
@@ -82,7 +78,7 @@ class Report:
     of_living: int = 0
     records: int = 0
     wrong_results: list[str] = field(default_factory=list)
-    left: set[Path] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
 
     def __str__(self) -> str:
         """Return the figures in one line."""
@@ -116,6 +112,9 @@ def soak(
     tale: Tale = Story.go_on,
     has_registry: bool = False,
     layout: str = "flat",
+    concurrent: int = 1,
+    lines: int = _LINES,
+    bucket: Bucket | None = None,
 ) -> Report:
     """Soak one version; return what came of it, right or wrong.
 
@@ -128,59 +127,88 @@ def soak(
         tale: What happens.
         has_registry: Whether registries are exported; then four checkpoints may be pending at once.
         layout: Name of the layout in which the jobs write their files.
+        concurrent: Checkpoints that may be pending at once, 1 or 4.
+        lines: Jobs at once.
+        bucket: A new bucket for all of it; a folder otherwise.
 
     """
-    places = Places(work.resolve(), layout)
-    places.base.mkdir()
-    places.savepoints.mkdir()
-    if has_registry:
-        places.registry.mkdir()
-    cluster = _cluster(version, places, has_registry=has_registry)
-    with cluster:
+    with ExitStack() as stack:
+        places = _places(work.resolve(), layout, bucket, stack)
+        places.make()
+        if has_registry:
+            places.registry.mkdir()
+        settings = places.layout.settings(places.flink_root, 4 if has_registry else concurrent)
+        cluster = _cluster(version, places, settings, bucket, has_registry=has_registry)
+        stack.enter_context(cluster)
         collectors = Collectors(places, kinds(places, cluster.rest_url), seed)
-        collectors.is_sparing = tale is not Story.go_on
+        collectors.is_sparing = tale is Story.only_stall or tale is Story.only_claim
         story = Story(
             cluster,
             places,
             random.Random(seed),
             calm=lambda cycles: collectors.wait_for(cycles, cycles * speed.scaled(_CYCLE_SECONDS)),
-            config=LAYOUTS[layout] | (FOUR_AT_ONCE if has_registry else {}),
+            config=settings,
         )
         with _watched(places):
-            story.begin(_LINES)
+            story.begin(lines)
             begun = time.monotonic()
             with collectors.at_work():
                 tale(story, begun + seconds)
                 lasted = time.monotonic() - begun
                 newest = story.finish()
+                is_full = not collectors.is_sparing
                 collectors.is_sparing = True
-                left = _cleaned(places, collectors.told) if tale is Story.go_on else set()
-        told, verdict = collectors.told, judge(places.seen, places.removals)
+                left = _cleaned(places, collectors.told) if is_full else set()
+        told, verdict = collectors.told, judge(places.seen, places.removals, _folders(places))
         report = Report(lasted, story.deeds, told, verdict, left=left)
         report.of_living = sum(
-            places.was_alive(Path(path).relative_to(places.base).parts[0], at)
-            for at, path in removed_files(places.removals)
+            places.was_alive(path, at) for at, path in removed_files(places.removals)
         )
-        _restore_all(cluster, places, report)
+        _restore_all(cluster, places, settings, report)
         for checkpoint in newest:
-            _go_on_from(cluster, places, checkpoint, report)
+            _go_on_from(cluster, places, checkpoint, report, settings=settings)
         report.wrong_results = [each.read_text() for each in cluster.control.glob("wrong-*")]
     return report
 
 
-def _cluster(version: str, places: Places, *, has_registry: bool) -> Cluster:
-    libraries = [plugin_jar(version)] if has_registry else []
+def _places(work: Path, layout: str, bucket: Bucket | None, stack: ExitStack) -> Places:
+    if bucket is None:
+        return Places(work, LAYOUTS[layout])
+    url = stack.enter_context(witness(bucket.url, work / "removals.tsv"))
+    return BucketPlaces(work, LAYOUTS[layout], bucket=bucket, collected_at=url)
+
+
+def _folders(places: Places) -> str:
+    """Return the pattern of the names of folders of which files may go."""
+    more = {"changelog": "|dstl|taskowned", "forst": "|db"}
+    return FLAT + more.get(places.layout.name, "")
+
+
+def _cluster(
+    version: str,
+    places: Places,
+    settings: Mapping[str, str],
+    bucket: Bucket | None,
+    *,
+    has_registry: bool,
+) -> Cluster:
+    plugins = [plugin_jar(version)] if has_registry else []
     exporting = QUICK_EXPORTS | {"orphangc.registry.dir": f"file://{places.registry}"}
+    config = _CONFIG | dict(settings) | (exporting if has_registry else {})
+    libraries = [*plugins]
+    if bucket is not None:
+        config |= s3_settings(bucket.url, bucket.access_key, bucket.secret_key)
+        libraries.append(s3_jar(version, places.work))
     return Cluster(
         version,
         places.work / "flink",
-        config=_CONFIG | (exporting if has_registry else {}),
+        config=config,
         slots=_SLOTS,
         workload=WORKLOAD,
         libraries=libraries,
-        jobmanager_options=[f"-javaagent:{jar}" for jar in libraries],
-        job=JOB,
-        job_parts=PARTS,
+        jobmanager_options=[f"-javaagent:{jar}" for jar in plugins],
+        job=places.layout.job,
+        job_parts=places.layout.parts,
     )
 
 
@@ -189,8 +217,9 @@ def _watched(places: Places) -> Iterator[None]:
     """Have every checkpoint written down."""
     spawned = multiprocessing.get_context("spawn")
     stop = spawned.Event()
-    trees = (places.base, places.savepoints)
-    watcher = spawned.Process(target=watch, args=(trees, places.seen, stop))
+    pauses = [_BUCKET_LOOK_SECONDS] if isinstance(places, BucketPlaces) else []
+    arguments = (list(places.trees), places.seen, stop, *pauses)
+    watcher = spawned.Process(target=watch, args=arguments)
     watcher.start()
     try:
         yield
@@ -201,7 +230,7 @@ def _watched(places: Places) -> Iterator[None]:
         watcher.kill()
 
 
-def _cleaned(places: Places, told: Told) -> set[Path]:
+def _cleaned(places: Places, told: Told) -> set[str]:
     """Wait until nothing of the jobs, which are all over, is left that no root names.
 
     And until the collectors have met at their lock, which takes them long on a busy machine.
@@ -214,70 +243,90 @@ def _cleaned(places: Places, told: Told) -> set[Path]:
     return left
 
 
-def _unnamed(places: Places) -> set[Path]:
-    named = named_in_metadata(places.base) | named_in_metadata(places.savepoints)
-    for snapshot in places.registry.glob("*/snapshots/*"):  # of ended jobs as well
-        named |= set(UUID.findall(gzip.decompress(snapshot.read_bytes()).decode()))
-    found = (path for each in ("*/shared/*", "*/shared/job_*/*") for path in places.base.glob(each))
-    return {path for path in found if path.is_file() and path.name not in named}
+def _unnamed(places: Places) -> set[str]:
+    snapshots = places.registry.glob("*/snapshots/*")  # of ended jobs as well
+    texts = (gzip.decompress(each.read_bytes()).decode() for each in snapshots)
+    return places.unnamed({hit for text in texts for hit in UUID.findall(text)})
 
 
 # --------------------------------------------------------------------------- held to account
 
 
-def _restore_all(cluster: Cluster, places: Places, report: Report) -> None:
+def _restore_all(
+    cluster: Cluster, places: Places, settings: Mapping[str, str], report: Report
+) -> None:
     """Restore all that is retained; Flink is to blame only for what no collector removed."""
-    removed = {Path(path) for _, path in removed_files(places.removals)}
-    trees = (places.base, places.savepoints)
-    there = {metadata.parent for tree in trees for metadata in tree.rglob("_metadata")}
-    damaged = {str(each): gone for each in there if (gone := gone_from(each))}
+    removed = {path for _, path in removed_files(places.removals)}
+    there = places.checkpoints()
+    damaged = {str(each): gone for each in there if (gone := places.gone_from(each))}
     for name, gone in (damaged | report.deeds.damaged).items():
         if gone & removed:
             report.failed[name] = f"{min(gone & removed)} was removed"
         else:
             report.damaged_by_flink.append(name)
-    for checkpoint in sorted(each for each in there if str(each) not in damaged):
-        why = _failure(cluster, checkpoint, places)
+    for checkpoint in sorted((each for each in there if str(each) not in damaged), key=str):
+        why = _failure(cluster, checkpoint, places, settings)
         if not why:
             report.restored += 1
-        elif is_flinks_own(why, removed):
+        elif is_flinks_own(why, removed, places.exists):
             report.damaged_by_flink.append(str(checkpoint))
         else:
             report.failed[str(checkpoint)] = why
 
 
-def is_flinks_own(why: str, removed: Collection[Path]) -> bool:
+def is_flinks_own(
+    why: str, removed: Collection[str], exists: Callable[[str], bool] = os.path.exists
+) -> bool:
     """Return whether Flink misses a file that is not there, and no collector removed one so named.
 
     After a restore from a native savepoint, checkpoints of 1.20 go on naming the savepoint's files
     by relative paths, as if they lay beside their own ``_metadata``.
     """
-    missed = {Path(path) for path in _MISSED.findall(why)}
-    names = {path.name for path in removed}
-    return bool(missed) and not any(path.exists() or path.name in names for path in missed)
+    missed = set(_MISSED.findall(why))
+    names = {path.rpartition("/")[2] for path in removed}
+    return bool(missed) and not any(
+        exists(path) or path.rpartition("/")[2] in names for path in missed
+    )
 
 
-def _failure(cluster: Cluster, checkpoint: Path, places: Places) -> str:
+def _failure(
+    cluster: Cluster, checkpoint: Place, places: Places, settings: Mapping[str, str]
+) -> str:
     try:
-        audited(cluster, checkpoint, places.work / "audit").check(WORKLOAD.keys)
+        audited(cluster, checkpoint, places.work / "audit", settings).check(WORKLOAD.keys)
     except (AssertionError, FlinkbedError) as err:
         return str(err)
     return ""
 
 
-def _go_on_from(cluster: Cluster, places: Places, checkpoint: Path, report: Report) -> None:
+def _go_on_from(
+    cluster: Cluster,
+    places: Places,
+    checkpoint: Place,
+    report: Report,
+    *,
+    settings: Mapping[str, str],
+) -> None:
     """Let a job run on for a while, from its sources' offsets as well; its results are right."""
+    layout = places.layout
     try:
-        before = audited(cluster, checkpoint, places.work / "audit").records
+        before = audited(cluster, checkpoint, places.work / "audit", settings).records
         job = cluster.submit(
-            places.work / "after", checkpoint, "NO_CLAIM", parallelism=3, interval=INTERVAL
+            places.work / "after",
+            checkpoint,
+            "CLAIM" if layout.has_log else "NO_CLAIM",
+            parallelism=3,
+            interval=INTERVAL,
+            config=settings,
         )
         cluster.wait_for_checkpoints(job, 2)
-        last = cluster.stop_with_savepoint(job, places.work / "last")
-        audit = audited(cluster, last, places.work / "audit")
+        how: SavepointFormat = "CANONICAL" if layout.is_canonical else "NATIVE"
+        last = cluster.stop_with_savepoint(job, places.work / "last", how)
+        audit = audited(cluster, last, places.work / "audit", settings)
         audit.check(WORKLOAD.keys)
         assert audit.records > before, "no record came after it"
         report.records += audit.records
     except (AssertionError, FlinkbedError) as err:
-        if not is_flinks_own(str(err), {Path(path) for _, path in removed_files(places.removals)}):
+        removed = {path for _, path in removed_files(places.removals)}
+        if not is_flinks_own(str(err), removed, places.exists):
             report.failed[f"{checkpoint}, gone on from"] = str(err)

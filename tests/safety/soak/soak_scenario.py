@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import httpx
 
 from integration.harness.flinkbed.cluster import ClaimMode, Cluster, SavepointFormat
 from integration.harness.flinkbed.settings import as_numbers
-from integration.harness.flinkbed.truth import gone_from, retained
 from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
 from safety.soak.events import Deeds, Line
-from safety.soak.places import Places
+from safety.soak.places import Place, Places
 from support import speed
 
 INTERVAL = f"{round(speed.scaled(1000))}ms"
@@ -49,8 +47,14 @@ class Story:
     @property
     def modes(self) -> list[ClaimMode]:
         """Return the modes of restoring that this Flink has."""
-        is_new = as_numbers(self.cluster.version) >= (2,)
-        return ["NO_CLAIM", "CLAIM"] if is_new else ["NO_CLAIM", "CLAIM", "LEGACY"]
+        found: list[ClaimMode] = [] if self.places.layout.has_log else ["NO_CLAIM"]
+        found.append("CLAIM")
+        return found if as_numbers(self.cluster.version) >= (2,) else [*found, "LEGACY"]
+
+    @property
+    def formats(self) -> Sequence[SavepointFormat]:
+        """Return the formats of savepoints that there are."""
+        return _FORMATS if self.places.layout.is_canonical else ("NATIVE",)
 
     def begin(self, lines: int) -> None:
         """Start the jobs."""
@@ -81,6 +85,15 @@ class Story:
                     self.calm(self.chance.randint(*events[event]))
             is_first_round = False
 
+    def briefly(self, end: float) -> None:
+        """Lose an upload and both processes, have a job claimed, and go on like this."""
+        is_first_round = True
+        while is_first_round or time.monotonic() < end:
+            for event in (self.lose_an_upload, self.crash, self.go_on_elsewhere):
+                event()
+                self.calm(2)
+            is_first_round = False
+
     def only_stall(self, end: float) -> None:
         """Let jobs run, and hold back acknowledgements, until the time is over."""
         while time.monotonic() < end:
@@ -94,13 +107,13 @@ class Story:
             self._succeed(line, self._choice_of(line.job), "CLAIM")
             self.calm(2)
 
-    def finish(self) -> list[Path]:
+    def finish(self) -> list[Place]:
         """Cancel all jobs; return the newest checkpoint of each."""
-        newest = []
+        newest: list[Place] = []
         for line in self.lines:
             self._settle(line)
             self._end(line.job)
-            newest.append(retained(self.places.base / line.job)[-1])
+            newest.append(self.places.retained(line.job)[-1])
         return newest
 
     # ------------------------------------------------------------------ events
@@ -148,13 +161,13 @@ class Story:
 
     def take_a_savepoint(self) -> None:
         """Take a savepoint of a running job."""
-        line, how = self.chance.choice(self.lines), self.chance.choice(_FORMATS)
+        line, how = self.chance.choice(self.lines), self.chance.choice(self.formats)
         self.cluster.savepoint(line.job, self.places.savepoints, how)
         self.deeds.savepoints[how.lower()] += 1
 
     def go_on_from_a_savepoint(self) -> None:
         """End a job with a savepoint, or after one; another one takes over from it."""
-        line, how = self.chance.choice(self.lines), self.chance.choice(_FORMATS)
+        line, how = self.chance.choice(self.lines), self.chance.choice(self.formats)
         if self.chance.random() < 0.5:
             self.deeds.checkpoints += self._count(line.job)
             made = self.cluster.stop_with_savepoint(line.job, self.places.savepoints, how)
@@ -169,11 +182,11 @@ class Story:
     def prune(self) -> None:
         """Delete old checkpoints of jobs that are over, metadata first, as operators do."""
         for job in self.places.ended:
-            for checkpoint in retained(self.places.base / job)[:-_KEPT_OF_A_DEAD_JOB]:
+            for checkpoint in self.places.retained(job)[:-_KEPT_OF_A_DEAD_JOB]:
                 self._delete(checkpoint)
-        others = [job for job in self.places.ended if retained(self.places.base / job)]
+        others = [job for job in self.places.ended if self.places.retained(job)]
         if len(others) > len(self.lines):
-            self._delete(retained(self.places.base / self.chance.choice(others))[0])
+            self._delete(self.places.retained(self.chance.choice(others))[0])
 
     # ------------------------------------------------------------------ parts of events
 
@@ -190,14 +203,14 @@ class Story:
         except FlinkbedError:
             print(f"  fewer than {wanted} subtasks are held")
 
-    def _choice_of(self, job: str) -> Path | None:
+    def _choice_of(self, job: str) -> Place | None:
         """Return a checkpoint of a job to go on from, the newest as a rule, if there is one.
 
         One of which a file is gone cannot be chosen; who removed it is asked at the end.
         """
         whole = []
-        for each in retained(self.places.base / job):
-            if gone := gone_from(each):
+        for each in self.places.retained(job):
+            if gone := self.places.gone_from(each):
                 self.deeds.damaged[str(each)] = gone
             else:
                 whole.append(each)
@@ -206,7 +219,7 @@ class Story:
         return whole[-1] if self.chance.random() < 0.7 else self.chance.choice(whole)
 
     def _succeed(
-        self, line: Line, restore: Path | None, mode: ClaimMode, *, what: str = ""
+        self, line: Line, restore: Place | None, mode: ClaimMode, *, what: str = ""
     ) -> None:
         """Start a job that goes on from a checkpoint, wider or narrower, and see it run.
 
@@ -219,9 +232,9 @@ class Story:
             line.job, line.parallelism = fresh.job, fresh.parallelism
             self._settle(line)
             return
-        if mode != "NO_CLAIM":
-            for other in retained(restore.parent):
-                if other != restore and not what:
+        if mode != "NO_CLAIM" and not what:
+            for other in self.places.beside(restore):
+                if other != restore:
                     self._delete(other)
         if mode == "CLAIM" and not what:
             self.places.give_up(restore)
@@ -244,16 +257,16 @@ class Story:
             now = self._count(line.job)
             wait_until("a checkpoint", lambda: self._count(line.job) > now, seconds=_SETTLE_SECONDS)
         except FlinkbedError as err:
-            newest = retained(self.places.base / line.job)[-1:]
+            newest = self.places.retained(line.job)[-1:]
             self._begin_anew(line, newest[0] if newest else None, err)
 
-    def _begin_anew(self, line: Line, checkpoint: Path | None, err: FlinkbedError) -> None:
+    def _begin_anew(self, line: Line, checkpoint: Place | None, err: FlinkbedError) -> None:
         """End what does not run, and begin from nothing.
 
         A file of the checkpoint may be gone; who removed it is asked at the end. Whatever else it
         was is unexplained.
         """
-        gone = gone_from(checkpoint) if checkpoint else set()
+        gone = self.places.gone_from(checkpoint) if checkpoint else set()
         if gone:
             self.deeds.damaged[str(checkpoint)] = gone
         else:
@@ -272,10 +285,10 @@ class Story:
         return Line(self._submit(parallelism), parallelism)
 
     def _submit(
-        self, parallelism: int, restore: Path | None = None, mode: ClaimMode | None = None
+        self, parallelism: int, restore: Place | None = None, mode: ClaimMode | None = None
     ) -> str:
         return self.cluster.submit(
-            self.places.base,
+            self.places.flink_root,
             restore,
             mode,
             parallelism=parallelism,
@@ -289,7 +302,7 @@ class Story:
         self.cluster.release()
         self.places.end(job)
 
-    def _delete(self, checkpoint: Path) -> None:
+    def _delete(self, checkpoint: Place) -> None:
         self.places.delete(checkpoint)
         self.deeds.pruned += 1
 

@@ -8,13 +8,18 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
 from bench import soaking
 from integration.harness.flinkbed.waiting import wait_until
 from safety.soak import reference_tracker
+from safety.soak.bucket import witness
 from safety.soak.expected_state import Audit, expected
 from safety.soak.places import Places
 from safety.soak.reference_tracker import Verdict, judge, watch
@@ -39,9 +44,9 @@ class Scene:
         self.places = Places(work)
         self.job = self.places.base / "0123456789abcdef0123456789abcdef"
         (self.job / "shared").mkdir(parents=True)
-        self.places.savepoints.mkdir()
+        (work / "savepoints").mkdir()
         self._stop = threading.Event()
-        trees = (self.places.base, self.places.savepoints)
+        trees = self.places.trees
         self._watcher = threading.Thread(target=watch, args=(trees, self.places.seen, self._stop))
         self._watcher.start()
 
@@ -172,7 +177,7 @@ def test_what_a_checkpoint_names_that_completes_later_may_not_go(scene: Scene) -
 
 def test_a_savepoint_needs_its_files_as_well(scene: Scene) -> None:
     live = scene.upload()
-    metadata = scene.complete(scene.places.savepoints / "savepoint-012345-1", live)
+    metadata = scene.complete(scene.places.work / "savepoints" / "savepoint-012345-1", live)
     scene.collect(live)
     assert scene.verdict().wrong == {str(live): str(metadata)}
 
@@ -207,7 +212,94 @@ def test_nothing_but_a_file_of_shared_or_of_one_checkpoint_may_go(scene: Scene) 
     assert scene.verdict().strange == [str(own)]
 
 
+@pytest.mark.parametrize(
+    ("named", "removal", "is_wrong"),
+    [
+        ("s3://b/ckpt/J/shared/U", "s3://b/ckpt/J/shared/U", True),
+        ("s3://b/ckpt/J/shared/U", "s3://b/ckpt/J/shared/V", False),
+        ("s3://b/ckpt/J/shared/U", "s3://b/ckpt/J/shared/U?upload", True),
+        ("s3://b/ckpt/J/shared/U", "s3://b/ckpt/J/shared/V?upload", False),
+        ("s3://b/ckpt/J/shared/U", "s3://b/ckpt/J/chk-1/_metadata?upload", True),
+        ("s3://b/ckpt/J/shared/U", "s3://b/ckpt/J/chk-2/_metadata?upload", False),
+    ],
+)
+def test_objects_and_uploads_of_a_bucket_are_judged_as_files_are(
+    tmp_path: Path, *, named: str, removal: str, is_wrong: bool
+) -> None:
+    """An upload whose file a checkpoint names had been completed."""
+    one, other = str(uuid.uuid4()), str(uuid.uuid4())
+    seen, removals = tmp_path / "seen", tmp_path / "removals"
+    there = ["there", "s3://b/ckpt/J/chk-1/_metadata", 1, 1, [one]]
+    gone = ["gone", *there[1:4], 0, 2 if "?" in removal else 9]
+    seen.write_text(f"{json.dumps(there)}\n{json.dumps(gone)}\n")
+    removals.write_text(f"5\t{removal.replace('U', one).replace('V', other)}\n")
+    assert named.endswith("U")
+    verdict = judge(seen, removals)
+    assert bool(verdict.wrong) is is_wrong
+    assert verdict.strange == []
+
+
+def test_what_is_no_file_of_flinks_is_strange_in_a_bucket_too(tmp_path: Path) -> None:
+    """Also what was written over, and the ``_metadata`` itself."""
+    (seen := tmp_path / "seen").touch()
+    name = uuid.uuid4()
+    paths = [f"s3://b/J/shared/{name}?written", f"s3://b/J/taskowned/{name}", "s3://b/J/_metadata"]
+    (removals := tmp_path / "removals").write_text("".join(f"5\t{each}\n" for each in paths))
+    assert judge(seen, removals).strange == paths
+
+
 # --------------------------------------------------------------------------- who removed it
+
+
+def _answers(status: int, body: bytes) -> type[BaseHTTPRequestHandler]:
+    class Answering(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Answering
+
+
+_BOTH = b"<Delete><Object><Key>a</Key></Object><Object><Key>b &amp; c</Key></Object></Delete>"
+_ONE_STAYS = b"<DeleteResult xmlns='x'><Error><Key>a</Key></Error></DeleteResult>"
+
+
+@pytest.mark.parametrize(
+    ("request_line", "body", "status", "answer", "noted"),
+    [
+        ("DELETE /b/a%20b", b"", 204, b"", ["s3://b/a b"]),
+        ("DELETE /b/a", b"", 403, b"", []),
+        ("DELETE /b/a?uploadId=7", b"", 204, b"", ["s3://b/a?upload"]),
+        ("POST /b?delete", _BOTH, 200, b"", ["s3://b/a", "s3://b/b & c"]),
+        ("POST /b/?delete=", _BOTH, 200, _ONE_STAYS, ["s3://b/b & c"]),
+        ("PUT /b/a", b"x", 200, b"", ["s3://b/a?written"]),
+        ("GET /b/a", b"", 200, b"x", []),
+    ],
+)
+def test_the_witness_before_a_bucket_sees_every_way_of_removing_an_object(  # noqa: PLR0917
+    tmp_path: Path, request_line: str, body: bytes, status: int, answer: bytes, noted: list[str]
+) -> None:
+    """But for what the server does not grant."""
+    server = HTTPServer(("127.0.0.1", 0), _answers(status, answer))
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    (out := tmp_path / "removals").touch()
+    verb, target = request_line.split(" ")
+    try:
+        with witness(f"http://127.0.0.1:{server.server_port}", out) as url:
+            asked = Request(url + target, data=body or None, method=verb)
+            with suppress(HTTPError), urlopen(asked) as given:
+                assert given.read() == answer
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert [line.partition("\t")[2] for line in out.read_text().splitlines()] == noted
 
 
 def _witnessed(tmp_path: Path, remover: str, folder: Path) -> list[str]:
@@ -308,7 +400,7 @@ def test_flink_is_to_blame_only_for_a_file_that_nobody_removed(tmp_path: Path) -
     gone, there = tmp_path / "gone", tmp_path / "there"
     there.touch()
     why = f"Caused by: java.io.FileNotFoundException: {gone} (No such file or directory)"
-    assert is_flinks_own(why, [tmp_path / "other"])
-    assert not is_flinks_own(why, [tmp_path / "shared" / "gone"])
+    assert is_flinks_own(why, [str(tmp_path / "other")])
+    assert not is_flinks_own(why, [str(tmp_path / "shared" / "gone")])
     assert not is_flinks_own(why.replace("gone", "there"), [])
     assert not is_flinks_own("Caused by: java.lang.IllegalStateException: wrong", [])

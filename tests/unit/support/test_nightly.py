@@ -58,7 +58,13 @@ def nightly(folder: Path, percent: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("percent", "given"),
     [
-        (100, ["--checkpoints 3000 --seconds 600", "--part 2/5", "ORPHANGC_SOAK_SECONDS=1200"]),
+        (
+            100,
+            [
+                *("--checkpoints 3000 --seconds 600", "--part 2/5"),
+                *("ORPHANGC_SOAK_SECONDS=1200", "ORPHANGC_SOAK_SECONDS=1800 ORPHANGC_NIGHT=7"),
+            ],
+        ),
         (10, ["--checkpoints 500 --seconds 120", "--part 7/50", "ORPHANGC_SOAK_SECONDS=120"]),
         (1, ["--checkpoints 500 --seconds 120", "--part 7/50", "ORPHANGC_SOAK_SECONDS=60"]),
     ],

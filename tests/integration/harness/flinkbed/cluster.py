@@ -30,6 +30,8 @@ from support import speed
 from support.ports import free_ports
 
 Answer = TypeVar("Answer")
+Directory = TypeVar("Directory", bound=Path | str)
+"""A folder, or a URI; what Flink makes in it is given back as the same."""
 _SECONDS_BETWEEN = 2
 ClaimMode = Literal["CLAIM", "NO_CLAIM", "LEGACY"]
 SavepointFormat = Literal["CANONICAL", "NATIVE"]
@@ -215,7 +217,7 @@ class Cluster:
 
     def submit(
         self,
-        checkpoint_dir: Path,
+        checkpoint_dir: Path | str,
         restore: Path | str | None = None,
         claim_mode: ClaimMode | None = None,
         *,
@@ -246,7 +248,12 @@ class Cluster:
         return job_id
 
     def run_to_end(
-        self, restore: Path | str, *, parallelism: int = 2, arguments: Sequence[str] = ()
+        self,
+        restore: Path | str,
+        *,
+        parallelism: int = 2,
+        arguments: Sequence[str] = (),
+        config: Mapping[str, str] | None = None,
     ) -> None:
         """Run the job, which must end by itself, with those states of a checkpoint that it knows.
 
@@ -254,7 +261,10 @@ class Cluster:
         """
         never = {"execution.checkpointing.interval": "", "execution.checkpointing.min-pause": ""}
         job_id = self._launch(
-            job_settings(_uri(self._tmp / "none"), "") | STRICT_RESTORE | never,
+            job_settings(_uri(self._tmp / "none"), "")
+            | STRICT_RESTORE
+            | dict(config or {})
+            | never,
             {"allowNonRestoredState": True},
             restore=restore,
             parallelism=parallelism,
@@ -321,8 +331,8 @@ class Cluster:
                     raise
 
     def savepoint(
-        self, job_id: str, directory: Path, savepoint_format: SavepointFormat = "CANONICAL"
-    ) -> Path:
+        self, job_id: str, directory: Directory, savepoint_format: SavepointFormat = "CANONICAL"
+    ) -> Directory:
         """Take a savepoint and return its folder."""
         body = {
             "target-directory": _uri(directory),
@@ -331,11 +341,11 @@ class Cluster:
         }
         request = self.rest.ask("POST", f"/jobs/{job_id}/savepoints", body)["request-id"]
         done = self._wait_on_job(job_id, "a savepoint", lambda: self._savepoint(job_id, request))
-        return self._location(done)
+        return type(directory)(self._location(done))
 
     def stop_with_savepoint(
-        self, job_id: str, directory: Path, savepoint_format: SavepointFormat = "CANONICAL"
-    ) -> Path:
+        self, job_id: str, directory: Directory, savepoint_format: SavepointFormat = "CANONICAL"
+    ) -> Directory:
         """Take a savepoint, with which the job finishes, and return its folder.
 
         Flink deletes the checkpoints of a job that finishes.
@@ -349,12 +359,12 @@ class Cluster:
         done = self._wait("a last savepoint", lambda: self._savepoint(job_id, request))
         folder = self._location(done)
         self._wait("the job to end", lambda: self._end_of(job_id))
-        return folder
+        return type(directory)(folder)
 
-    def _location(self, done: Mapping[str, Any]) -> Path:
+    def _location(self, done: Mapping[str, Any]) -> str:
         if "location" not in done:
             raise self._error(f"the savepoint failed: {done['failure-cause']}")
-        return Path(done["location"].removeprefix("file:"))
+        return str(done["location"]).removeprefix("file:")
 
     def _savepoint(self, job_id: str, request: str) -> dict[str, Any]:
         answer = self.rest.get(f"/jobs/{job_id}/savepoints/{request}")

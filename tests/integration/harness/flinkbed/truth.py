@@ -6,7 +6,8 @@ from pathlib import Path
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-_SHARED = re.compile(rf"file:(/[^\x00-\x1f]+/shared/(?:[0-9]+_)?{UUID.pattern})")
+_FOLDERS = r"(?:shared|dstl|taskowned|db|job_[^/\x00-\x1f]+)"
+_SHARED = re.compile(rf"file:(/[^\x00-\x1f]+/{_FOLDERS}/(?:[0-9]+_)?{UUID.pattern})")
 
 
 def entries(folder: str | Path) -> list[str]:
@@ -26,7 +27,10 @@ def uuids_in(path: str) -> list[str] | None:
 
 
 def gone_from(checkpoint: Path) -> set[Path]:
-    """Return the shared files that a checkpoint's bytes name by path and that are not there."""
+    """Return the files that a checkpoint's bytes name by path and that are not there.
+
+    Those of its own folder are left out.
+    """
     text = (checkpoint / "_metadata").read_bytes().decode("latin-1")
     return {path for path in map(Path, _SHARED.findall(text)) if not path.exists()}
 

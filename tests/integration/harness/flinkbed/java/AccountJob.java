@@ -15,6 +15,7 @@ import java.util.UUID;
 
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.functions.RichMapFunction;
+import org.apache.flink.api.common.state.KeyedStateStore;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.state.MapState;
@@ -67,7 +68,7 @@ public final class AccountJob {
         env.execute("accounts");
     }
 
-    private static DataStream<Long> numbers(StreamExecutionEnvironment env, long keys, int rate, boolean isAudit) {
+    static DataStream<Long> numbers(StreamExecutionEnvironment env, long keys, int rate, boolean isAudit) {
         if (isAudit) {
             return env.fromSource(new NumberSequenceSource(0, keys - 1), WatermarkStrategy.noWatermarks(), "roll call").uid("roll-call");
         }
@@ -148,14 +149,86 @@ public final class AccountJob {
         }
     }
 
-    static final class Accounts extends KeyedProcessFunction<Long, Long, Void> implements CheckpointedFunction {
+    /** The states of the key that is at hand. */
+    interface Book {
+        String account() throws Exception;
+
+        void account(String statement) throws Exception;
+
+        String opening() throws Exception;
+
+        void opening(String statement) throws Exception;
+
+        Iterable<Long> entries() throws Exception;
+
+        void entry(long count) throws Exception;
+
+        /** Returns how many numbers of each lane came. */
+        Iterable<Long> visits() throws Exception;
+
+        void visited(long lane) throws Exception;
+    }
+
+    private static final class StoredBook implements Book {
+        private final ValueState<String> account;
+        private final ValueState<String> opening;
+        private final ListState<Long> entries;
+        private final MapState<Long, Long> perLane;
+
+        StoredBook(KeyedStateStore store) {
+            account = store.getState(new ValueStateDescriptor<>("account", Types.STRING));
+            opening = store.getState(new ValueStateDescriptor<>("opening", Types.STRING));
+            entries = store.getListState(new ListStateDescriptor<>("entries", Types.LONG));
+            perLane = store.getMapState(new MapStateDescriptor<>("per-lane", Types.LONG, Types.LONG));
+        }
+
+        @Override
+        public String account() throws Exception {
+            return account.value();
+        }
+
+        @Override
+        public void account(String statement) throws Exception {
+            account.update(statement);
+        }
+
+        @Override
+        public String opening() throws Exception {
+            return opening.value();
+        }
+
+        @Override
+        public void opening(String statement) throws Exception {
+            opening.update(statement);
+        }
+
+        @Override
+        public Iterable<Long> entries() throws Exception {
+            return entries.get();
+        }
+
+        @Override
+        public void entry(long count) throws Exception {
+            entries.add(count);
+        }
+
+        @Override
+        public Iterable<Long> visits() throws Exception {
+            return perLane.values();
+        }
+
+        @Override
+        public void visited(long lane) throws Exception {
+            Long before = perLane.get(lane);
+            perLane.put(lane, before == null ? 1 : before + 1);
+        }
+    }
+
+    static class Accounts extends KeyedProcessFunction<Long, Long, Void> implements CheckpointedFunction {
         private final int payload;
         private final String control;
         private final String audit;
-        private transient ValueState<String> account;
-        private transient ValueState<String> opening;
-        private transient ListState<Long> entries;
-        private transient MapState<Long, Long> perLane;
+        private transient Book book;
         private transient ListState<String> signature;
         private transient String self;
         private transient Set<Long> visited;
@@ -169,15 +242,16 @@ public final class AccountJob {
 
         @Override
         public void initializeState(FunctionInitializationContext context) throws Exception {
-            account = context.getKeyedStateStore().getState(new ValueStateDescriptor<>("account", Types.STRING));
-            opening = context.getKeyedStateStore().getState(new ValueStateDescriptor<>("opening", Types.STRING));
-            entries = context.getKeyedStateStore().getListState(new ListStateDescriptor<>("entries", Types.LONG));
-            perLane = context.getKeyedStateStore().getMapState(new MapStateDescriptor<>("per-lane", Types.LONG, Types.LONG));
+            book = book(context.getKeyedStateStore());
             signature = context.getOperatorStateStore().getListState(
                     new ListStateDescriptor<>("signature", new LedgerJob.HoldSerializer(control)));
             self = UUID.randomUUID().toString();
             visited = new HashSet<>();
             found = new StringBuilder();
+        }
+
+        Book book(KeyedStateStore store) {
+            return new StoredBook(store);
         }
 
         @Override
@@ -188,7 +262,7 @@ public final class AccountJob {
         @Override
         public void processElement(Long number, Context context, Collector<Void> out) throws Exception {
             long key = context.getCurrentKey();
-            String was = account.value();
+            String was = book.account();
             long count = 0;
             long sum = 0;
             long digest = 0;
@@ -209,33 +283,31 @@ public final class AccountJob {
                 return;
             }
             if (count == 0) {
-                opening.update(statement(key, 0, 0, 0));
+                book.opening(statement(key, 0, 0, 0));
             }
             count++;
-            account.update(statement(key, count, sum + number, digest + mixed(number)));
-            long lane = number / LANE;
-            Long before = perLane.get(lane);
-            perLane.put(lane, before == null ? 1 : before + 1);
+            book.account(statement(key, count, sum + number, digest + mixed(number)));
+            book.visited(number / LANE);
             if (count % VISITS_TO_AN_ENTRY == 0) {
-                entries.add(count);
+                book.entry(count);
             }
         }
 
         private void check(long key, long count) throws Exception {
             long expected = VISITS_TO_AN_ENTRY;
-            for (long entry : entries.get()) {
+            for (long entry : book.entries()) {
                 if (entry != expected) {
                     throw wrong(control, "key " + key + " has entry " + entry + " instead of " + expected);
                 }
                 expected += VISITS_TO_AN_ENTRY;
             }
             long visits = 0;
-            for (long each : perLane.values()) {
+            for (long each : book.visits()) {
                 visits += each;
             }
             String opened = count == 0 ? null : statement(key, 0, 0, 0);
             boolean isWhole = visits == count && expected / VISITS_TO_AN_ENTRY == count / VISITS_TO_AN_ENTRY + 1;
-            if (!isWhole || !Objects.equals(opened, opening.value())) {
+            if (!isWhole || !Objects.equals(opened, book.opening())) {
                 throw wrong(control, "the states of key " + key + " do not fit its count of " + count);
             }
         }

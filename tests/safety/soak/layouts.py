@@ -1,0 +1,84 @@
+"""How the jobs of a soak write their files: settings, and what such jobs cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from integration.harness.flinkbed.exporting import FOUR_AT_ONCE
+from safety.soak.expected_state import ASYNC_JOB, ASYNC_PARTS, JOB, PARTS
+
+_MERGING = "execution.checkpointing.file-merging"
+_LOG = "state.changelog.dstl.dfs.base-path"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One of them.
+
+    Attributes:
+        name: Of the layout.
+        config: Settings of the jobs, by their names of Flink 2.
+        has_log: Whether a change log is written; it lies in the directories of the jobs, and
+            Flink restores no such job in NO_CLAIM, for a checkpoint cannot be made whole.
+        is_canonical: Whether savepoints can have the canonical format.
+        job: The source of the job.
+        parts: Sources that it uses.
+
+    """
+
+    name: str
+    config: Mapping[str, str] = field(default_factory=dict)
+    has_log: bool = False
+    is_canonical: bool = True
+    job: Path = JOB
+    parts: tuple[Path, ...] = PARTS
+
+    def settings(self, root: str, concurrent: int) -> dict[str, str]:
+        """Return the settings of jobs.
+
+        Args:
+            root: Where their directories lie, as Flink names it.
+            concurrent: Checkpoints that may be pending at once, 1 or 4.
+
+        """
+        log = {_LOG: root} if self.has_log else {}
+        return {**self.config, **log, **(FOUR_AT_ONCE if concurrent > 1 else {})}
+
+
+LAYOUTS = {
+    each.name: each
+    for each in (
+        Layout("flat"),
+        Layout("heap", {"state.backend.type": "hashmap"}),
+        Layout(
+            "within",
+            {f"{_MERGING}.enabled": "true", f"{_MERGING}.across-checkpoint-boundary": "false"},
+        ),
+        Layout(
+            "across",
+            {
+                f"{_MERGING}.enabled": "true",
+                f"{_MERGING}.across-checkpoint-boundary": "true",
+                f"{_MERGING}.max-file-size": "32kb",  # so that files are closed, and others begun
+            },
+        ),
+        Layout(
+            "changelog",
+            {
+                "state.changelog.enabled": "true",
+                "state.changelog.storage": "filesystem",
+                "state.changelog.periodic-materialize.interval": "2s",
+            },
+            has_log=True,
+        ),
+        Layout(
+            "forst",  # its own files are written for asynchronous state alone
+            {"state.backend.type": "forst"},
+            is_canonical=False,
+            job=ASYNC_JOB,
+            parts=ASYNC_PARTS,
+        ),
+    )
+}
