@@ -78,6 +78,11 @@ class Bucket:
     def _server(self) -> Any:
         return _client(self.url, self.access_key, self.secret_key)
 
+    def close(self) -> None:
+        """Give this process's connections back."""
+        self._server.close()
+        _client.cache_clear()
+
     def make(self) -> None:
         """Make it."""
         self._server.create_bucket(Bucket=self.name)
@@ -245,6 +250,12 @@ class _PassingOn(BaseHTTPRequestHandler):
             except (http.client.HTTPException, OSError):
                 used.close()
         raise ConnectionError(f"{self.server.upstream} does not answer")
+
+    def finish(self) -> None:
+        """Close both connections."""
+        super().finish()
+        if self._upstream is not None:
+            self._upstream.close()
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

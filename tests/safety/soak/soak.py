@@ -174,6 +174,7 @@ def soak(
 def _places(work: Path, layout: str, bucket: Bucket | None, stack: ExitStack) -> Places:
     if bucket is None:
         return Places(work, LAYOUTS[layout])
+    stack.callback(bucket.close)
     url = stack.enter_context(witness(bucket.url, work / "removals.tsv"))
     return BucketPlaces(work, LAYOUTS[layout], bucket=bucket, collected_at=url)
 
