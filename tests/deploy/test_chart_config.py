@@ -70,6 +70,17 @@ def test_plans_lie_where_the_pod_may_write(helm4, tmp_path):
     assert str(configuration(helm4, tmp_path, chosen).plans) == "/tmp/plans"
 
 
+def test_namespaces_of_both_places_are_read(helm4, tmp_path):
+    """Those in the configuration are written by hand: the chart's own value takes none of them."""
+    own = {"namespaces": ["flink"], "state": "s3://ops/orphangc"}
+    written = {"namespaces": ["payments", "flink"], "closed_world": True}
+    values = {"discovery": own, "config": {"discovery": written}}
+    found = configuration(helm4, tmp_path, values).discovery
+    assert (set(found.namespaces), found.closed_world) == ({"flink", "payments"}, True)
+    roles = [e["metadata"]["namespace"] for e in rendered(helm4, values) if e["kind"] == "Role"]
+    assert roles == ["flink", "payments"]
+
+
 def test_a_configuration_that_is_there_is_mounted_and_none_is_made(helm4):
     """The chart then knows nothing of its content."""
     objects = rendered(helm4, "existing")

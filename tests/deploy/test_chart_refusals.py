@@ -44,6 +44,17 @@ NO_STATE = {"storage_roots": [{"root": "s3://flink/checkpoints"}]}
             "dies with the pod",
         ),
         ({"config": {**ROOTS, "mode": "{{ .Values.nothing.here }}"}}, "nil pointer"),
+        (
+            {"config": ROOTS, "extraEnv": [{"name": "ORPHANGC_DISCOVERY", "value": "{}"}]},
+            "ORPHANGC_DISCOVERY would win",
+        ),
+        *(
+            (
+                {"discovery": {value: "one"}, "config": {**ROOTS, "discovery": {key: "other"}}},
+                f"discovery.{value} and config.discovery.{key} differ",
+            )
+            for value, key in (("state", "state"), ("namespaceSelector", "namespace_selector"))
+        ),
     ],
 )
 def test_values_that_would_do_harm_are_refused(helm4, values, expected):

@@ -21,6 +21,14 @@
 {{- if and $discovers (not $hasState) (ne (dig "discovery" "defaults" "mode" ($config.mode | default "report") $config) "report") -}}
 {{- fail "discovery has no `state`: tombstones and what was discovered would die with the pod. Set discovery.state to a URI outside every storage root, or persistence.enabled." -}}
 {{- end -}}
+{{- $written := dig "discovery" dict .Values.config -}}
+{{- range $value, $key := dict "state" "state" "namespaceSelector" "namespace_selector" -}}
+{{- $asked := get $.Values.discovery $value -}}
+{{- $own := tpl (get $written $key | default "") $ -}}
+{{- if and $asked $own (ne $asked $own) -}}
+{{- fail (printf "discovery.%s and config.discovery.%s differ: the second would be ignored. Set one of them." $value $key) -}}
+{{- end -}}
+{{- end -}}
 {{- $state := dig "discovery" "state" "" $config -}}
 {{- $inPod := and $state (or (hasPrefix "file:" $state) (not (contains "://" $state))) -}}
 {{- if and $inPod (not .Values.persistence.enabled) (not .Values.extraVolumeMounts) -}}
@@ -44,8 +52,8 @@
 {{- define "orphangc.check.kind" -}}
 {{- $config := include "orphangc.config" . | fromYaml -}}
 {{- range .Values.extraEnv -}}
-{{- if has .name (list "ORPHANGC_MODE" "ORPHANGC_STORAGE_ROOTS") -}}
-{{- fail (printf "extraEnv: %s would win over config.mode unseen. Set config.mode, config.storage_roots." .name) -}}
+{{- if or (has (upper .name) (list "ORPHANGC_MODE" "ORPHANGC_STORAGE_ROOTS")) (hasPrefix "ORPHANGC_DISCOVERY" (upper .name)) -}}
+{{- fail (printf "extraEnv: %s would win over config.mode unseen. Set config.mode, config.storage_roots, config.discovery." .name) -}}
 {{- end -}}
 {{- end -}}
 {{- if include "orphangc.isDaemon" . -}}

@@ -9,7 +9,8 @@
 {{- $_ := set $config "plans" ($config.plans | default "/var/lib/orphangc/plans") -}}
 {{- $asked := .Values.discovery -}}
 {{- $discovery := $config.discovery | default dict -}}
-{{- with $asked.namespaces }}{{ $_ := set $discovery "namespaces" . }}{{ end -}}
+{{- /* Both places name namespaces: one that is left out would be a narrower world. */}}
+{{- with $asked.namespaces }}{{ $_ := set $discovery "namespaces" (concat ($discovery.namespaces | default list) . | uniq) }}{{ end -}}
 {{- with $asked.namespaceSelector }}{{ $_ := set $discovery "namespace_selector" . }}{{ end -}}
 {{- if $asked.allNamespaces }}{{ $_ := set $discovery "all_namespaces" true }}{{ end -}}
 {{- with $asked.state }}{{ $_ := set $discovery "state" . }}{{ end -}}
