@@ -7,12 +7,12 @@ from typing import Any
 
 from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.discovered_world import DiscoveredWorld
-from orphangc.core.discovery.sources.flink_options import Reading
 from orphangc.core.discovery.sources.read_resources import (
     FileText,
     NamespaceDocuments,
     discovery_of,
 )
+from orphangc.core.discovery.texts.flink_options import Reading
 from support.flink_resources import made_maps
 
 ALL = "everything"

@@ -55,7 +55,7 @@ from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery.discovered_facts import Discovery, ResourceFacts, UnclearFact
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
 from orphangc.core.discovery.sources import operator_resources
-from orphangc.core.discovery.sources.flink_options import Options
+from orphangc.core.discovery.texts.flink_options import Options
 from orphangc.core.lineage import checkpoint_fates, lineage_graph
 from orphangc.core.lineage.lineage_graph import lineages_of
 from orphangc.core.lineage.retention_policy import kept_by

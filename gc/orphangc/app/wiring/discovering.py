@@ -49,12 +49,12 @@ from orphangc.core.discovery.remembered_facts import (
 )
 from orphangc.core.discovery.silent_sources import silent_sources
 from orphangc.core.discovery.sources.asked_clusters import cluster_resource, confirmed_in_memory
-from orphangc.core.discovery.sources.flink_options import Reading, host_of
 from orphangc.core.discovery.sources.read_resources import (
     FileText,
     NamespaceDocuments,
     discovery_of,
 )
+from orphangc.core.discovery.texts.flink_options import Reading, host_of
 from orphangc.core.model.locations import Alias, canonical, parse_alias
 from orphangc.core.model.settings import UnclearPart, without_credentials
 from orphangc.errors import OrphanGcError, RegistryUnavailableError, SettingsError

@@ -4,7 +4,7 @@ import pytest
 
 from orphangc.core.discovery.discovered_world import world_of_discovery
 from orphangc.core.discovery.remembered_facts import memory_of, united
-from orphangc.core.discovery.sources.flink_options import Reading
+from orphangc.core.discovery.texts.flink_options import Reading
 from orphangc.core.model.locations import parse_alias
 from support.discovered import ALL, ROOT, blocks_of, found
 from support.flink_resources import (
@@ -79,6 +79,34 @@ def test_another_place_in_a_discovered_bucket_blocks_until_it_is_searched(place)
     assert "spec.job.args" in part.why
     statement = part.why.rpartition("(")[2].rstrip(")")
     assert blocks_of(world_of_discovery(shown, explained=[statement])) == ()
+
+
+@pytest.mark.parametrize(
+    "place", ["s3://$(BUCKET)/team", "s3a://{bucket}/x", "gs://user:pw@prod/x", "s3:///x"]
+)
+def test_another_place_in_a_bucket_that_is_not_known_blocks_everything(place) -> None:
+    """It may be the bucket of any searched place."""
+    shown = world(with_arguments("--out", place))
+    assert blocks_of(shown) == (ALL,)
+    assert "pw" not in shown.unclear[0].why
+
+
+@pytest.mark.parametrize(
+    ("alias", "place", "meant"),
+    [
+        ("file:///flink=/mnt/flink", "file:///flink/out", "/mnt/flink/out"),
+        ("s3://old=s3://prod", "s3://old/out", "s3://prod/out"),
+    ],
+)
+def test_another_place_is_where_an_alias_says(alias, place, meant) -> None:
+    """A local one counts where an alias says what it means; any other one is inside a pod."""
+    reading = Reading(aliases=(parse_alias(alias),))
+    root = "file:///flink/ck" if place.startswith("file") else ROOT
+    deployed = with_arguments("--out", place, config=configuration(root))
+    shown = world(deployed, reading=reading)
+    assert [each.reach[0] for each in shown.unclear] == [meant]
+    local = with_arguments("--out", "file:///tmp/out", config=configuration(root))
+    assert blocks_of(world(local, reading=reading)) == ()
 
 
 def test_a_place_that_is_searched_already_blocks_nothing() -> None:

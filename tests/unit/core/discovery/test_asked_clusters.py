@@ -16,7 +16,7 @@ from orphangc.core.discovery.discovered_facts import (
 from orphangc.core.discovery.discovered_world import world_of_discovery
 from orphangc.core.discovery.remembered_facts import memory_of, united
 from orphangc.core.discovery.sources.asked_clusters import cluster_resource, confirmed_in_memory
-from orphangc.core.discovery.sources.flink_options import Reading
+from orphangc.core.discovery.texts.flink_options import Reading
 from support.builders import JOB, T0, a_checkpoint, some_facts
 from support.discovered import ALL, ROOT, SAVEPOINTS, blocks_of, found
 from support.flink_resources import a_deployment, a_plain_deployment, a_session_job, configuration
@@ -183,7 +183,7 @@ def test_each_fact_of_a_cluster_names_the_job_that_states_it() -> None:
     assert found.ha == (
         HaFact(
             type="kubernetes",
-            where="",
+            where="default",
             cluster_id="default",
             origin=ORIGIN.of("high-availability.type"),
         ),

@@ -19,7 +19,6 @@ from orphangc.core.discovery.remembered_facts import (
     successions,
     united,
 )
-from orphangc.core.discovery.sources.flink_options import Reading
 from orphangc.core.discovery.sources.operator_resources import JOB_STATES
 from orphangc.core.discovery.sources.plain_deployments import WORKLOADS
 from orphangc.core.discovery.sources.read_resources import (
@@ -27,6 +26,7 @@ from orphangc.core.discovery.sources.read_resources import (
     NamespaceDocuments,
     discovery_of,
 )
+from orphangc.core.discovery.texts.flink_options import Reading
 from orphangc.core.model.locations import parse_alias
 from support.discovered import ALL, NATIVE, ROOT, SAVEPOINTS, blocks_of, found
 from support.flink_resources import (

@@ -3,8 +3,8 @@
 import pytest
 
 from orphangc.core.discovery.discovered_facts import DirectoryFact, DirectoryUse, Origin
-from orphangc.core.discovery.sources.flink_options import FoundOptions, Reading
-from orphangc.core.discovery.sources.job_arguments import (
+from orphangc.core.discovery.texts.flink_options import FoundOptions, Reading
+from orphangc.core.discovery.texts.job_arguments import (
     FoundArguments,
     argument_facts,
     configuration_facts,

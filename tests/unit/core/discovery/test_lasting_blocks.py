@@ -6,8 +6,8 @@ from orphangc.core.discovery.discovered_world import world_of_discovery
 from orphangc.core.discovery.remembered_facts import memory_of, merged_memories, united
 from orphangc.core.discovery.silent_sources import silent_sources
 from orphangc.core.discovery.sources.asked_clusters import cluster_resource
-from orphangc.core.discovery.sources.flink_options import Reading
 from orphangc.core.discovery.sources.read_resources import FileText, discovery_of
+from orphangc.core.discovery.texts.flink_options import Reading
 from support.discovered import ALL, ROOT, blocks_of, found, namespace
 from support.flink_resources import (
     a_deployment,

@@ -157,9 +157,48 @@ def test_a_file_of_a_job_that_speaks_of_checkpoints_is_read(text) -> None:
 def test_a_place_beside_checkpoints_in_a_file_of_a_job_blocks_in_a_searched_bucket() -> None:
     """As it does in an argument; a file that does not speak of checkpoints blocks nothing."""
     line = "path: s3://prod/other"
-    assert blocks_of(with_files(f"checkpoint:\n  {line}\n")) != ()
+    assert blocks_of(with_files(f"checkpoint.interval: 1\n{line}\n")) != ()
     assert blocks_of(with_files(line)) == ()
     assert blocks_of(with_files("checkpoint.bucket: kept")) == (ALL,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "job:\n  checkpoint:\n    # where\n    dir: s3://far/team\n  sink: s3://lake/x\n",
+        "checkpoint:\n  - s3://far/team\nsink: s3://lake/x\n",
+        'checkpoint {\n  dir = "s3://far/team"\n}\nsink = s3://lake/x\n',
+        '{\n  "checkpoint": {\n    "dir": "s3://far/team"\n  },\n  "sink": "s3://lake/x"\n}',
+        "[checkpoint]\ninterval = 1\ndir = s3://far/team\n[sink]\ndir = s3://lake/x\n",
+        "<checkpoint>\n  <dir>s3://far/team</dir>\n</checkpoint>\n<sink>s3://lake/x</sink>\n",
+    ],
+    ids=["YAML", "list", "HOCON", "JSON", "sections", "XML"],
+)
+def test_a_place_inside_a_part_that_speaks_of_checkpoints_is_searched(text) -> None:
+    """Its own line says nothing of them; a place beside that part is of another bucket."""
+    world = with_files(text)
+    assert (world.extra_roots[-1:], blocks_of(world)) == (("s3://far/team",), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("fs.s3a.endpoint", "http://minio:9000"),
+        ("fs.s3a.bucket.prod.endpoint", "http://minio:9000"),
+        ("fs.s3a.bucket.prod.accesspoint.arn", "arn:aws:s3:eu-west-1:1:accesspoint/x"),
+        ("fs.s3a.impl", "com.acme.FileSystem"),
+    ],
+)
+def test_hadoops_options_in_a_mounted_file_are_read(name, value) -> None:
+    """Another store, or another bucket, stands behind the same URI."""
+    text = f"<property>\n<name>{name}</name>\n <value>{value}</value></property>"
+    files = {"hadoop": {"core-site.xml": f"<configuration>{text}</configuration>"}}
+    volume = {"name": "sql", "configMap": {"name": "hadoop"}}
+    pod = template([volume], volumeMounts=[{"name": "sql", "mountPath": "/etc/hadoop"}])
+    document = running(podTemplate=pod)
+    assert ALL in blocks_of(world_of_discovery(found([document], {**MAPS, **files})))
+    harmless = {"hadoop": {"core-site.xml": text.replace(name, "fs.s3a.threads.max")}}
+    assert blocks_of(world_of_discovery(found([document], {**MAPS, **harmless}))) == ()
 
 
 @pytest.mark.parametrize(
@@ -262,6 +301,20 @@ def test_a_volume_may_stand_in_both_templates(claim, blocks) -> None:
     other = template([{"name": "data", "persistentVolumeClaim": {"claimName": claim}}])
     document = running(podTemplate=both, jobManager={"podTemplate": other})
     assert blocks_of(world_of_discovery(found([document], MAPS))) == blocks
+
+
+@pytest.mark.parametrize("around", ["spec", "job", "status"])
+def test_an_unknown_field_of_a_resource_is_read_as_an_argument(around) -> None:
+    """A reference to a snapshot stood in the spec of a job while release 1.10 was made."""
+    document = a_deployment(status=a_status())
+    place = {"job": document["spec"]["job"]}.get(around, document.get(around))
+    place["initialStateReference"] = {"path": "s3://kept/sp/nightly"}
+    place["otherOnes"] = [{"checkpoint": f"s3://kept/{JOB}/chk-7"}]
+    world = world_of_discovery(found([document]))
+    assert (world.extra_roots, world.pins) == (
+        ("s3://kept/sp/nightly",),
+        (f"s3://kept/{JOB}/chk-7",),
+    )
 
 
 def test_a_field_of_a_later_operator_is_read_as_an_argument() -> None:

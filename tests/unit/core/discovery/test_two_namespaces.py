@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from orphangc.core.discovery.discovered_world import world_of_discovery
 from orphangc.core.discovery.remembered_facts import memory_of, successions, united
-from orphangc.core.discovery.sources.flink_options import Reading
 from orphangc.core.discovery.sources.read_resources import discovery_of
+from orphangc.core.discovery.texts.flink_options import Reading
 from support.discovered import namespace
 from support.flink_resources import a_deployment, a_status, made_maps
 

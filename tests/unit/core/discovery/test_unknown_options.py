@@ -97,3 +97,26 @@ def test_a_line_of_state_inside_another_option_blocks_everything() -> None:
     for text in ("2\nstate.savepoints.dir: /x", "2\n  execution.checkpointing.dir: /x"):
         assert ALL in blocks_of(world({"taskmanager.numberOfTaskSlots": text}))
     assert blocks_of(world({"env.java.opts.taskmanager": "-Xmx1g\n-Dx=y"})) == ()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "usual"),
+    [
+        ("kubernetes.entry.path", "/opt/ours/start.sh", "/docker-entrypoint.sh"),
+        ("kubernetes.flink.conf.dir", "/opt/ours/conf", "/opt/flink/conf"),
+        (
+            "kubernetes.container-start-command-template",
+            "%java% -Dx %class% %args% -Dstate.savepoints.dir=s3://kept/x",
+            "%java% %classpath% %jvmmem% %jvmopts% %logging% %class% %args% %redirects%",
+        ),
+        ("fs.s3a.bucket.prod.accesspoint.arn", "arn:aws:s3:eu-west-1:1:accesspoint/x", ""),
+        ("flink.hadoop.fs.s3a.accesspoint.arn", "arn:aws:s3:eu-west-1:1:accesspoint/x", ""),
+        ("s3.bucket.prod.accesspoint.arn", "arn:aws:s3:eu-west-1:1:accesspoint/x", ""),
+        ("fs.s3.impl", "com.acme.FileSystem", "org.apache.hadoop.fs.s3a.S3AFileSystem"),
+        ("flink.hadoop.fs.s3a.impl", "com.acme.X", "org.apache.hadoop.fs.s3a.S3AFileSystem"),
+    ],
+)
+def test_an_option_that_leads_elsewhere_blocks_everything(option, value, usual) -> None:
+    """Another start script or folder of the configuration, another bucket behind a name."""
+    assert blocks_of(world({option: value})) == (ALL,)
+    assert blocks_of(world({option: usual})) == ()

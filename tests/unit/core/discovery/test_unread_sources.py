@@ -6,8 +6,8 @@ import pytest
 
 from orphangc.core.discovery.discovered_world import world_of_discovery
 from orphangc.core.discovery.remembered_facts import memory_of, united
-from orphangc.core.discovery.sources.configuration_texts import options_of_file
-from orphangc.core.discovery.sources.strict_fields import UnclearFieldError
+from orphangc.core.discovery.texts.configuration_texts import options_of_file
+from orphangc.core.discovery.texts.strict_fields import UnclearFieldError
 from support.discovered import ALL, ROOT, blocks_of, found
 from support.flink_resources import (
     a_deployment,

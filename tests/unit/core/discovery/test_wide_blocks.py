@@ -3,8 +3,8 @@
 import pytest
 
 from orphangc.core.discovery.discovered_world import world_of_discovery
-from orphangc.core.discovery.sources.flink_options import Reading
 from orphangc.core.discovery.sources.read_resources import FileText
+from orphangc.core.discovery.texts.flink_options import Reading
 from support.discovered import ALL, blocks_of, found
 from support.flink_resources import (
     a_deployment,

@@ -1,1 +1,1 @@
-"""What each source says: resources, pod templates, configuration files, REST; read strictly."""
+"""What each source says: resources, pod templates, workloads, files, REST."""

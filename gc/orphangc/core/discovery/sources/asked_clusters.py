@@ -18,15 +18,15 @@ from orphangc.core.discovery.discovered_facts import (
     gathered_facts,
 )
 from orphangc.core.discovery.sources.cluster_services import ha_facts
-from orphangc.core.discovery.sources.flink_options import (
+from orphangc.core.discovery.sources.operator_resources import with_missing_directory
+from orphangc.core.discovery.texts.flink_options import (
     FoundOptions,
     Reading,
     pinned,
     text_options,
-    without_sources,
 )
-from orphangc.core.discovery.sources.job_arguments import configuration_facts
-from orphangc.core.discovery.sources.operator_resources import with_missing_directory
+from orphangc.core.discovery.texts.job_arguments import configuration_facts
+from orphangc.core.discovery.texts.unread_options import without_sources
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.owners import job_directory_of
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from orphangc.core.discovery.discovered_facts import Fact, HaFact, Origin, UnclearFact
-from orphangc.core.discovery.sources.flink_options import (
+from orphangc.core.discovery.texts.flink_options import (
     CLUSTER_ID_OPTIONS,
     HA_TYPE_OPTIONS,
     ZOOKEEPER_OPTIONS,
@@ -18,6 +18,14 @@ from orphangc.core.discovery.sources.flink_options import (
     scheme_of_rest,
 )
 
+FLINKS_NAMESPACE = "default"
+"""Where Flink's Kubernetes client works if no option says where: not in that of its pod.
+
+Source: Flink 1.14-2.3, ``KubernetesConfigOptions.NAMESPACE``, ``FlinkKubeClientFactory``.
+"""
+_ACCESS_FILE, _CONTEXT = "kubernetes.config.file", "kubernetes.context"
+"""Options by which Flink's Kubernetes client finds another API server; the second one means
+something where a person's own access file is, and not in a pod, which keeps that of its client."""
 _ZOOKEEPER_PORT = 2181
 
 
@@ -32,10 +40,19 @@ def rest_uri(name: str, namespace: str, reading: Reading) -> str:
     )
 
 
-def ha_facts(options: Options, origin: Origin, name: str) -> Iterator[Fact]:
+def ha_facts(
+    options: Options, origin: Origin, name: str, *, namespace: str = FLINKS_NAMESPACE
+) -> Iterator[Fact]:
     """Yield all HA services that any source of a configuration names.
 
     A kind that is not known is not understood.
+
+    Args:
+        options: Options of all sources.
+        origin: The resource.
+        name: Cluster id, if no option gives one.
+        namespace: Namespace of the cluster, if no option gives one.
+
     """
     where = origin.of("high-availability.type")
     for word in all_of(options, *HA_TYPE_OPTIONS):
@@ -43,9 +60,18 @@ def ha_facts(options: Options, origin: Origin, name: str) -> Iterator[Fact]:
             continue
         if word.lower() == "kubernetes" or "KubernetesHaServicesFactory" in word:
             clusters = all_of(options, "kubernetes.cluster-id") or (name,)
-            namespaces = all_of(options, "kubernetes.namespace") or (origin.namespace,)
-            for namespace, cluster in product(namespaces, clusters):
-                yield HaFact(type="kubernetes", where=namespace, cluster_id=cluster, origin=where)
+            namespaces = all_of(options, "kubernetes.namespace") or (namespace,)
+            for place, cluster in product(namespaces, clusters):
+                yield HaFact(type="kubernetes", where=place, cluster_id=cluster, origin=where)
+            deciding = (_ACCESS_FILE, _CONTEXT) if origin.kind == "File" else (_ACCESS_FILE,)
+            if all_of(options, *deciding):
+                yield UnclearFact(
+                    why="its HA services may be in another Kubernetes cluster"
+                    f" ({' or '.join(deciding)}), which is not read: which of its jobs are"
+                    " only suspended cannot be seen",
+                    is_everywhere=True,
+                    origin=where,
+                )
         elif word.lower() == "zookeeper" and all_of(options, *ZOOKEEPER_OPTIONS):
             for place, cluster in product(
                 _zookeepers(options), all_of(options, *CLUSTER_ID_OPTIONS) or (name,)

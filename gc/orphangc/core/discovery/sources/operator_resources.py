@@ -8,7 +8,7 @@ Source: Flink Kubernetes operator 1.8-1.15 and July 2026, custom resource defini
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from orphangc.core.cluster.job_facts import NOT_ADDRESSABLE
@@ -25,7 +25,24 @@ from orphangc.core.discovery.discovered_facts import (
     gathered_facts,
 )
 from orphangc.core.discovery.sources.cluster_services import ha_facts, rest_uri
-from orphangc.core.discovery.sources.flink_options import (
+from orphangc.core.discovery.sources.operator_specs import (
+    BLUE_GREEN,
+    DEPLOYMENT,
+    SESSION_JOB,
+    SNAPSHOT,
+    SPEC_PATHS,
+    Resource,
+    further_fields,
+    made_configurations,
+    made_maps,
+    options_of,
+    read_maps,
+    resource_sources,
+    runs,
+    shown_state,
+)
+from orphangc.core.discovery.sources.pod_templates import Found
+from orphangc.core.discovery.texts.flink_options import (
     FIXED_JOB_ID,
     FoundOptions,
     Options,
@@ -36,28 +53,12 @@ from orphangc.core.discovery.sources.flink_options import (
     pinned,
     text_options,
 )
-from orphangc.core.discovery.sources.job_arguments import (
+from orphangc.core.discovery.texts.job_arguments import (
     FoundArguments,
     argument_facts,
     configuration_facts,
 )
-from orphangc.core.discovery.sources.operator_specs import (
-    BLUE_GREEN,
-    DEPLOYMENT,
-    SESSION_JOB,
-    SNAPSHOT,
-    SPEC_PATHS,
-    Resource,
-    made_configurations,
-    made_maps,
-    options_of,
-    read_maps,
-    resource_sources,
-    runs,
-    shown_state,
-)
-from orphangc.core.discovery.sources.pod_templates import Found
-from orphangc.core.discovery.sources.strict_fields import (
+from orphangc.core.discovery.texts.strict_fields import (
     DocumentField,
     UnclearFieldError,
     attempted,
@@ -87,6 +88,16 @@ _JOB_STATUS = frozenset(
     }
 )
 """Fields of the status of a job that are read, or name no place."""
+_STATUS = frozenset(
+    {
+        *("jobStatus", "error", "observedGeneration", "lifecycleState", "reconciliationStatus"),
+        *("clusterInfo", "jobManagerDeploymentStatus", "taskManager", "conditions"),
+        *("blueGreenState", "lastReconciledSpec", "lastReconciledTimestamp", "abortTimestamp"),
+        *("deploymentReadyTimestamp", "savepointTriggerId"),
+        *("state", "path", "triggerId", "triggerTimestamp", "resultTimestamp", "failures"),
+    }
+)
+"""Fields of a status that are read, or name no place: what an error says is no statement."""
 _DEPLOYMENT_STATES = frozenset({"READY", "DEPLOYED_NOT_READY", "DEPLOYING", "MISSING", "ERROR"})
 _SNAPSHOT_STATES = frozenset({"COMPLETED", "FAILED", "IN_PROGRESS", "TRIGGER_PENDING", "ABANDONED"})
 _NO_DIRECTORY = (
@@ -157,25 +168,19 @@ def _job_status(document: DocumentField, resource: Resource, reading: Reading) -
     ]
     for each in places:
         yield from guarded(resource.origin, _saved(each, resource, reading))
-    yield from guarded(resource.origin, _later_fields(status, resource, reading))
+    yield from guarded(resource.origin, _later_fields(status, _JOB_STATUS, resource, reading))
 
 
-def _later_fields(status: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
+def _later_fields(
+    around: DocumentField, known: Collection[str], resource: Resource, reading: Reading
+) -> Iterator[Fact]:
     """Yield the places in fields that a later operator adds, read as arguments are."""
-    for name in sorted(set(status.mapping()) - _JOB_STATUS):
-        field = status.child(name)
-        where = resource.origin.of(field.path)
-        words = [f"{name}={text}" for text in _texts_in(field.value)]
-        yield from argument_facts(FoundArguments(words, where), reading)
+    for each in further_fields(around, known, resource.origin):
+        yield from argument_facts(each, reading)
 
 
-def _texts_in(value: object) -> Iterator[str]:
-    """Yield every text in a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for each in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts_in(each)
+def _status(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
+    yield from _later_fields(document.child("status"), _STATUS, resource, reading)
 
 
 def _saved(
@@ -240,7 +245,9 @@ def _ingress_uri(template: str, resource: Resource) -> str:
 
 
 def _high_availability(_: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
-    yield from ha_facts(reading.options, resource.origin, resource.name)
+    yield from ha_facts(
+        reading.options, resource.origin, resource.name, namespace=resource.namespace
+    )
 
 
 def _snapshot(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
@@ -283,10 +290,10 @@ def _session(document: DocumentField, _: Resource, reading: Reading) -> Iterator
 
 
 _PARTS: Mapping[str, tuple[_Part, ...]] = {
-    DEPLOYMENT: (_job_status, _deployment_state, _cluster, _high_availability),
-    SESSION_JOB: (_session, _job_status),
-    SNAPSHOT: (_snapshot,),
-    BLUE_GREEN: (_job_status, _high_availability),
+    DEPLOYMENT: (_job_status, _status, _deployment_state, _cluster, _high_availability),
+    SESSION_JOB: (_session, _job_status, _status),
+    SNAPSHOT: (_snapshot, _status),
+    BLUE_GREEN: (_job_status, _status, _high_availability),
 }
 
 

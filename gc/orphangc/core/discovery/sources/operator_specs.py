@@ -7,14 +7,11 @@ JSON text, beside ``resource_metadata`` since 1.3), ``ConfigObjectNode`` (a nest
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from orphangc.core.discovery.discovered_facts import Origin, UnclearFact
-from orphangc.core.discovery.sources.configuration_texts import CONFIGURATION_FILES
-from orphangc.core.discovery.sources.flink_options import FoundOptions, Options, text_options
-from orphangc.core.discovery.sources.job_arguments import FoundArguments
 from orphangc.core.discovery.sources.pod_templates import (
     ConfigMaps,
     Found,
@@ -22,7 +19,10 @@ from orphangc.core.discovery.sources.pod_templates import (
     pod_sources,
     text_of_file,
 )
-from orphangc.core.discovery.sources.strict_fields import DocumentField, UnclearFieldError, guarded
+from orphangc.core.discovery.texts.configuration_texts import CONFIGURATION_FILES
+from orphangc.core.discovery.texts.flink_options import FoundOptions, Options, text_options
+from orphangc.core.discovery.texts.job_arguments import FoundArguments
+from orphangc.core.discovery.texts.strict_fields import DocumentField, UnclearFieldError, guarded
 
 DEPLOYMENT, SESSION_JOB = "FlinkDeployment", "FlinkSessionJob"
 SNAPSHOT, BLUE_GREEN = "FlinkStateSnapshot", "FlinkBlueGreenDeployment"
@@ -31,6 +31,21 @@ SPEC_PATHS: Mapping[str, tuple[str, ...]] = {
     SESSION_JOB: ("spec",),
     BLUE_GREEN: ("spec", "template", "spec"),
 }
+_SPEC_FIELDS = frozenset(
+    {
+        *("image", "imagePullPolicy", "serviceAccount", "flinkVersion", "ingress", "podTemplate"),
+        *("jobManager", "taskManager", "logConfiguration", "mode", "job", "restartNonce"),
+        *("flinkConfiguration", "deploymentName"),
+    }
+)
+_JOB_FIELDS = frozenset(
+    {
+        *("jarURI", "parallelism", "entryClass", "args", "state", "savepointTriggerNonce"),
+        *("initialSavepointPath", "checkpointTriggerNonce", "upgradeMode"),
+        *("allowNonRestoredState", "savepointRedeployNonce"),
+    }
+)
+"""Fields of a spec, and of the job in it, that are read, or name no place."""
 _WANTED_STATES = frozenset({"running", "suspended"})
 _SPECS = ("lastReconciledSpec", "lastStableSpec")
 _REFERENCES = frozenset({"configMap", "configMapRef", "configMapKeyRef"})
@@ -120,7 +135,10 @@ def _spec(document: DocumentField, resource: Resource) -> Iterator[Found]:
 
 def _of_spec(spec: DocumentField, resource: Resource) -> Iterator[Found]:
     """Yield what each part of a spec names; one that is not understood hides no other."""
-    for part in (_configuration, _initial_savepoint, _arguments, _pod_templates, _wanted_state):
+    for part in (
+        *(_configuration, _initial_savepoint, _arguments, _pod_templates, _wanted_state),
+        _further,
+    ):
         yield from guarded(resource.origin, part(spec, resource))
 
 
@@ -137,6 +155,37 @@ def _arguments(spec: DocumentField, resource: Resource) -> Iterator[Found]:
     words = spec.child("job", "args")
     found = [each.text() for each in words.items()]
     yield FoundArguments(found, resource.origin.of(words.path))
+
+
+def _further(spec: DocumentField, resource: Resource) -> Iterator[Found]:
+    yield from further_fields(spec, _SPEC_FIELDS, resource.origin)
+    yield from further_fields(spec.child("job"), _JOB_FIELDS, resource.origin)
+
+
+def further_fields(
+    around: DocumentField, known: Collection[str], origin: Origin
+) -> Iterator[FoundArguments]:
+    """Yield the texts in fields that a later operator adds, to be read as arguments are.
+
+    Args:
+        around: The field with all of them.
+        known: Names of those that this program knows.
+        origin: The resource.
+
+    """
+    for name in sorted(set(around.mapping()) - set(known)):
+        field = around.child(name)
+        words = [f"{name}={text}" for text in _texts_in(field.value)]
+        yield FoundArguments(words, origin.of(field.path))
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Yield every text in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts_in(each)
 
 
 def _wanted_state(spec: DocumentField, _: Resource) -> Iterator[Found]:

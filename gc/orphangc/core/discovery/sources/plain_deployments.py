@@ -18,11 +18,6 @@ from orphangc.core.discovery.discovered_facts import (
     gathered_facts,
 )
 from orphangc.core.discovery.sources.cluster_services import ha_facts, rest_uri
-from orphangc.core.discovery.sources.flink_options import (
-    Reading,
-    all_of,
-    first_of,
-)
 from orphangc.core.discovery.sources.operator_resources import (
     source_facts,
     with_missing_directory,
@@ -34,7 +29,12 @@ from orphangc.core.discovery.sources.operator_specs import (
     read_maps,
 )
 from orphangc.core.discovery.sources.pod_templates import PROPERTIES, Found, PodPlace, pod_sources
-from orphangc.core.discovery.sources.strict_fields import DocumentField, UnclearFieldError, guarded
+from orphangc.core.discovery.texts.flink_options import (
+    Reading,
+    all_of,
+    first_of,
+)
+from orphangc.core.discovery.texts.strict_fields import DocumentField, UnclearFieldError, guarded
 
 WORKLOADS = ("Deployment", "StatefulSet", "Job")
 """Kinds whose pods may be JobManagers: an application may run as a Job."""

@@ -15,15 +15,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from orphangc.core.discovery.discovered_facts import Origin, UnclearFact, digest_of
-from orphangc.core.discovery.sources.command_lines import REFERENCE, CommandLine, command_line
-from orphangc.core.discovery.sources.configuration_texts import (
+from orphangc.core.discovery.texts.command_lines import REFERENCE, CommandLine, command_line
+from orphangc.core.discovery.texts.configuration_texts import (
     CONFIGURATION_FILES,
     options_of_file,
     options_of_lines,
 )
-from orphangc.core.discovery.sources.flink_options import FoundOptions
-from orphangc.core.discovery.sources.job_arguments import OF_CHECKPOINTS, FoundArguments
-from orphangc.core.discovery.sources.strict_fields import (
+from orphangc.core.discovery.texts.flink_options import FoundOptions
+from orphangc.core.discovery.texts.job_arguments import FoundArguments
+from orphangc.core.discovery.texts.mounted_files import words_of_file
+from orphangc.core.discovery.texts.strict_fields import (
     DocumentField,
     UnclearFieldError,
     attempted,
@@ -53,10 +54,6 @@ _FIELDS = re.compile(r"metadata\.(?:name|namespace|uid)|spec\.nodeName|status\.(
 """Fields of a pod that can hold no option."""
 _CONFIGURES = re.compile(r"(?:^|[^a-z])conf(?:ig|s|iguration)?(?:$|[^a-z])", re.IGNORECASE)
 """Name of a folder in which a configuration may be."""
-_LINES = re.compile(r"\n|</?|>")
-"""What separates the lines, and the elements of XML, in a file that a job's code may read."""
-_PROPERTY = re.compile(r"(?P<name>[\w.\-]+)\s*(?:=|:(?=\s))\s*(?P<value>.*)")
-_QUOTES = "\"'"
 _HARMLESS_KEYS = frozenset(
     {
         *("name", "image", "imagePullPolicy", "ports", "resources", "resizePolicy", "stdin", "tty"),
@@ -371,16 +368,7 @@ def _files(source: DocumentField, place: PodPlace, path: str, part: str) -> Iter
         for name in configurations:
             yield FoundOptions(text_of_file(name, content[key]), where)
         if not configurations:
-            yield from _words_of_file(content[key] or "", where)
-
-
-def _words_of_file(text: str, where: Origin) -> Iterator[FoundArguments]:
-    """Yield each line of a file that speaks of checkpoints: of properties, YAML, XML or SQL."""
-    if OF_CHECKPOINTS.search(text):
-        for line in _LINES.split(text):
-            match = _PROPERTY.fullmatch(line.strip())
-            word = f"{match['name']}={match['value'].strip(_QUOTES)}" if match else line.strip()
-            yield FoundArguments([word], where)
+            yield from words_of_file(key, content[key] or "", where)
 
 
 def text_of_file(name: str, text: str | None) -> Mapping[str, Any]:

@@ -16,17 +16,6 @@ from orphangc.core.discovery.discovered_facts import (
     gathered_facts,
 )
 from orphangc.core.discovery.sources.cluster_services import ha_facts
-from orphangc.core.discovery.sources.configuration_texts import options_of_file
-from orphangc.core.discovery.sources.flink_options import (
-    FoundOptions,
-    Options,
-    Reading,
-    first_of,
-    port_of_rest,
-    scheme_of_rest,
-    text_options,
-)
-from orphangc.core.discovery.sources.job_arguments import configuration_facts
 from orphangc.core.discovery.sources.operator_resources import (
     resource_facts,
     session_cluster_of,
@@ -45,7 +34,18 @@ from orphangc.core.discovery.sources.plain_deployments import (
     workload_facts,
 )
 from orphangc.core.discovery.sources.pod_templates import ConfigMaps
-from orphangc.core.discovery.sources.strict_fields import UnclearFieldError, guarded
+from orphangc.core.discovery.texts.configuration_texts import options_of_file
+from orphangc.core.discovery.texts.flink_options import (
+    FoundOptions,
+    Options,
+    Reading,
+    first_of,
+    port_of_rest,
+    scheme_of_rest,
+    text_options,
+)
+from orphangc.core.discovery.texts.job_arguments import configuration_facts
+from orphangc.core.discovery.texts.strict_fields import UnclearFieldError, guarded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from orphangc.core.discovery.sources.strict_fields import UnclearFieldError
+from orphangc.core.discovery.texts.strict_fields import UnclearFieldError
 
 OLD_FILE, NEW_FILE = "flink-conf.yaml", "config.yaml"
 CONFIGURATION_FILES = (OLD_FILE, NEW_FILE)
@@ -22,6 +22,7 @@ CONFIGURATION_FILES = (OLD_FILE, NEW_FILE)
 _MOST_CHARS = 1 << 20
 _MOST_BRACKETS = 1_000
 """Reading open brackets takes time by the square of their number."""
+_BEGIN = re.compile(r"[\s:=]")
 _LINE = re.compile(r"(?P<key>[^\s:]+)\s*:\s*(?P<value>.*)")
 
 
@@ -67,16 +68,22 @@ def options_of_lines(name: str, text: str) -> dict[str, str]:
         said = (line.partition("#")[0] if name == OLD_FILE or _is_comment(line) else line).strip()
         match = _LINE.fullmatch(said)
         if said and match is None:
-            why = f"has a line that is not understood: {said[:20]!r}"
+            why = f"has a line that is not understood: {begin_of(said)!r}"
             raise UnclearFieldError(name, why, value=text)
         key, value = (match["key"], match["value"]) if match else ("", "")
         depth = len(line) - len(line.lstrip())
         if said and around is not None and depth > around:
-            raise UnclearFieldError(name, f"nests {said[:20]!r}: write whole names", value=text)
+            why = f"nests {begin_of(said)!r}: write whole names"
+            raise UnclearFieldError(name, why, value=text)
         around = (None if value else depth) if said else around
         if value and found.setdefault(key, value) != value:
             raise UnclearFieldError(name, f"gives {key} two values", value=text)
     return found
+
+
+def begin_of(said: str) -> str:
+    """Return the name at the beginning of a setting; the rest may be a password."""
+    return _BEGIN.split(said, maxsplit=1)[0][:40]
 
 
 class _UniqueKeys(yaml.SafeLoader):

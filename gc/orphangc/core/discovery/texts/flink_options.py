@@ -22,6 +22,12 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     digest_of,
 )
+from orphangc.core.discovery.texts.unread_options import (
+    STATE_PREFIXES,
+    STORAGE_OPTIONS,
+    spelled,
+    why_unread,
+)
 from orphangc.core.model.locations import Alias, Location, canonical
 from orphangc.core.model.redaction import redacted
 
@@ -48,7 +54,6 @@ DIRECTORY_OPTIONS: Mapping[str, DirectoryUse] = {
 of them the running version prefers."""
 
 PIN_OPTIONS = ("execution.state-recovery.path", "execution.savepoint.path")
-STORAGE_OPTIONS = ("execution.checkpointing.storage", "state.checkpoint-storage")
 SUBDIRECTORY_OPTIONS = ("execution.checkpointing.create-subdir", "state.checkpoints.create-subdir")
 HA_TYPE_OPTIONS = ("high-availability.type", "high-availability", "recovery.mode")
 CLUSTER_ID_OPTIONS = (
@@ -86,10 +91,6 @@ _READ = frozenset(
     }
 )
 """Options whose value must be one text, number or truth value."""
-_STATE_PREFIXES = (
-    *("state.", "execution.", "savepoints.", "high-availability", "recovery.", "dstl."),
-    "job-result-store.",
-)
 _NO_PLACES = re.compile(
     r"state\.backend\.rocksdb\.(?:localdir|checkpointdir|log\.dir)"
     r"|state\.backend\.forst\.(?:local-dir|cache\.dir|log\.dir)"
@@ -100,16 +101,6 @@ _NO_PLACES = re.compile(
 
 Source: Flink 1.14-2.3, ``RocksDBOptions``, ``ForStOptions``, ``RocksDBConfigurableOptions``,
 ``StateRecoveryOptions``, ``CheckpointingOptions``, ``HighAvailabilityOptions``.
-"""
-BACKEND_OPTIONS = ("state.backend.type", "state.backend")
-_BACKENDS = re.compile(
-    r"hashmap|rocksdb|forst|filesystem|jobmanager"
-    r"|org\.apache\.flink\.[a-z.]+\.(?:HashMap|EmbeddedRocksDB|RocksDB|ForSt|Memory|Fs)StateBackendFactory",
-    re.IGNORECASE,
-)
-"""Flink's own state backends, which keep checkpoints in the directories that options name.
-
-Source: Flink 1.14-2.3, ``StateBackendLoader``.
 """
 _SHORTCUTS = frozenset({"checkpoint-dir", "local", "local-dir"})
 """Values of ForSt's directory that name no place.
@@ -125,36 +116,8 @@ LAST_STATE = "KUBERNETES_OPERATOR_LAST_STATE"
 
 Source: Flink Kubernetes operator 1.8-1.15, ``AbstractJobReconciler``, ``ApplicationReconciler``.
 """
-_UNREAD = re.compile(
-    r"kubernetes\.jobmanager\.entrypoint\.args|containerized\.master\.env\..+"
-    r"|kubernetes\.hadoop\.conf\.config-map\.name"
-    r"|kubernetes\.pod-template-file(?:\.default|\.jobmanager)?"
-)
-"""Options that bring a configuration from elsewhere, which is not read.
-
-A TaskManager's pod template brings none: the JobManager chooses the directories.
-"""
-_SECRETS = re.compile(r"kubernetes\.(?:env\.secretKeyRef|secrets(?:\..+)?)")
-_CONFIGURES = re.compile(
-    r"FLINK_PROPERTIES|FLINK_CONF_DIR|checkpoint|savepoint|ckpt|/[^,;]*\bconf(?![a-z])",
-    re.IGNORECASE,
-)
-"""Variables and folders of a Secret that may choose a place, in options that name Secrets.
-
-Source: Flink 1.14-2.3, ``KubernetesConfigOptions``.
-"""
-_MADE_FILE = "flink_op_generated_"
-"""Beginning of the file that the operator makes of a ``podTemplate``, which is read.
-
-Source: Flink Kubernetes operator 1.8-1.15, ``FlinkConfigBuilder``.
-"""
-_JAVA_OPTIONS = re.compile(r"env\.java\.opts(?:\.all|\.jobmanager)?")
-_SETS_FLINK = re.compile(
-    r"FLINK_CONF_DIR|-D\s*[\"']?(?:state|execution|savepoints|high-availability|recovery|dstl)\."
-)
 _OF_CHECKPOINTS = frozenset({DirectoryUse.CHECKPOINTS, DirectoryUse.ARGUMENTS})
 """Uses of a directory whose checkpoints may refer to files of any storage root."""
-_STORAGES = frozenset({"jobmanager", "filesystem"})
 _ENTROPY = "_entropy_"
 _TEMPLATE = re.compile(rf"[${{}}<>*%#;,|\[\]\s\0\ud800-\udfff]|@[\w.\-]+@|{_ENTROPY}")
 """Characters at which a tool replaces a part of a path, or a release ends it, or no name has."""
@@ -226,13 +189,9 @@ def text_options(*contents: Mapping[str, Any]) -> Options:
     """Return the scalar values of configurations as texts, as Flink reads them."""
     found: dict[str, tuple[str, ...]] = {}
     for name, value in (each for content in contents for each in flat_options(content)):
-        if isinstance(value, str | int | float | bool) and (text := _spelled(value)):
+        if isinstance(value, str | int | float | bool) and (text := spelled(value)):
             found[name] = tuple(dict.fromkeys((*found.get(name, ()), text)))
     return found
-
-
-def _spelled(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def joined(one: Options, other: Options) -> Options:
@@ -265,16 +224,7 @@ def port_of_rest(options: Options) -> str:
 
 def is_read_as_state(name: str) -> bool:
     """Return whether an option is one of state, which is read or not understood as such."""
-    return name in _READ or name.startswith(_STATE_PREFIXES)
-
-
-def without_sources(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of a running cluster without those that set others: they have done so."""
-    return {
-        name: value
-        for name, value in options.items()
-        if not _UNREAD.fullmatch(name) and not _JAVA_OPTIONS.fullmatch(name)
-    }
+    return name in _READ or name.startswith(STATE_PREFIXES)
 
 
 def keeps_no_files(options: Options) -> bool:
@@ -301,7 +251,7 @@ def option_facts(found: FoundOptions, reading: Reading) -> Iterator[Fact]:
         )
     for name, value in flat_options(content):
         where = origin.below(name)
-        if (unread := _unread(name, value)) is not None:
+        if (unread := why_unread(name, value)) is not None:
             why = f"{name} {unread}"
             digest = digest_of(value)
             yield UnclearFact(why=why, is_everywhere=True, digest=digest, origin=where)
@@ -427,7 +377,7 @@ def meant_by(place: Location, aliases: Sequence[Alias]) -> tuple[str, ...]:
 def _authority_problem(place: Location) -> str | None:
     """Return why the authority of a place cannot be the name of a bucket or a service."""
     user = place.authority.rpartition("@")[0]
-    if ":" in user:
+    if ":" in user or redacted(str(place)) != str(place):
         return "holds a password"
     if place.scheme in _WITH_BUCKET and (user or not place.authority):
         return "names no bucket, or a user before it"
@@ -475,6 +425,11 @@ def literal_prefix(value: str) -> Location | None:
     return place if has_bucket and "://" in value else None
 
 
+def is_in_some_bucket(uri: str) -> bool:
+    """Return whether a URI, whatever else it holds, is of a scheme that has buckets."""
+    return canonical(f"{uri.partition(':')[0]}://x/").scheme in _WITH_BUCKET
+
+
 def _unclear(problem: str, value: str, where: Origin, reading: Reading) -> UnclearFact:
     prefix = literal_prefix(value)
     return UnclearFact(
@@ -492,41 +447,10 @@ def _misspelled(name: str, value: Any) -> str | None:
         return None
     if _folded(name) in {_folded(each) for each in _PLACES}:
         return "stands under an option that Flink does not know: it is spelled otherwise"
-    if not name.startswith(_STATE_PREFIXES) or _NO_PLACES.fullmatch(name):
+    if not name.startswith(STATE_PREFIXES) or _NO_PLACES.fullmatch(name):
         return None
     if isinstance(value, str) and value and ("/" in value or _LIKE_A_PLACE.fullmatch(name)):
         return "stands under an option that Flink is not known to have, and may be a place"
-    return None
-
-
-def _unread(name: str, value: Any) -> str | None:
-    """Return why an option may set others that are not read, ``None`` if it does not."""
-    text = "" if value is None else _spelled(value)
-    return _strange_form(name, text) or (_setting_others(name, text) if text else None)
-
-
-def _strange_form(name: str, text: str) -> str | None:
-    """Return why a release may read an option as another one, ``None`` if none does."""
-    if any(each != each.strip() for each in name.split(".")):
-        return "has spaces around its name: some releases read it without them"
-    if "$" in name and not name.startswith("$internal."):
-        return "has a variable in its name: what it is replaced by is not known"
-    if any(line.strip().startswith(_STATE_PREFIXES) for line in text.splitlines()[1:]):
-        return "has a line for an option of state: some releases take it for that option"
-    return None
-
-
-def _setting_others(name: str, text: str) -> str | None:
-    if _UNREAD.fullmatch(name) and not text.rpartition("/")[2].startswith(_MADE_FILE):
-        return "brings a configuration that is not read: set its options themselves"
-    if _SECRETS.fullmatch(name) and _CONFIGURES.search(text):
-        return "gives a configuration from a Secret, which is not read: set its options themselves"
-    if _JAVA_OPTIONS.fullmatch(name) and _SETS_FLINK.search(text):
-        return "sets options of Flink where they are not read: set them themselves"
-    if name in BACKEND_OPTIONS and not _BACKENDS.fullmatch(text):
-        return "names a state backend that is not known: where it keeps its files is unknown"
-    if name in STORAGE_OPTIONS and text.lower() not in _STORAGES:
-        return "names a storage of checkpoints that is not known: where it keeps them is unknown"
     return None
 
 

@@ -11,17 +11,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orphangc.core.discovery.discovered_facts import DirectoryFact, DirectoryUse, Fact, Origin
-from orphangc.core.discovery.sources.flink_options import (
+from orphangc.core.discovery.discovered_facts import (
+    DirectoryFact,
+    DirectoryUse,
+    Fact,
+    Origin,
+    UnclearFact,
+    digest_of,
+)
+from orphangc.core.discovery.texts.flink_options import (
     FoundOptions,
     Reading,
     directory_fact,
     flat_options,
+    is_in_some_bucket,
     is_read_as_state,
     literal_prefix,
+    meant_by,
     option_facts,
     pinned,
 )
+from orphangc.core.model.redaction import redacted
 
 _URI = re.compile(
     r"(?<![\w+.\-])(?:s3[anp]?|gc?s|oss|cosn?|obs|abfss?|wasbs?|hdfs|viewfs|webhdfs|file|swift"
@@ -98,8 +108,8 @@ def _word_facts(option: str, word: str, where: Origin, reading: Reading) -> Iter
             yield from pinned(uri, where, reading)
         elif _OF_STATE.search(f"{option} {word}"):
             yield directory_fact(uri, DirectoryUse.ARGUMENTS, where, reading)
-        elif (place := literal_prefix(uri)) is not None and place.authority:
-            yield DirectoryFact(uri=str(place), use=DirectoryUse.MENTIONED, origin=where)
+        else:
+            yield from _mentioned(uri, where, reading)
     match = _OPTION_WITH_VALUE.fullmatch(word)
     name, value = (match["name"], match["value"]) if match else (option, word)
     is_path = value.startswith("/") and OF_CHECKPOINTS.search(f"{name} {value}")
@@ -107,3 +117,24 @@ def _word_facts(option: str, word: str, where: Origin, reading: Reading) -> Iter
     is_value = bool(name) and not value.startswith("-") and is_part
     if value and not uris and (is_path or is_value):
         yield directory_fact(value, DirectoryUse.ARGUMENTS, where, reading)
+
+
+def _mentioned(uri: str, where: Origin, reading: Reading) -> Iterator[Fact]:
+    """Yield the places that a URI may mean whose name does not speak of state.
+
+    A bucket that is not known may be that of any searched place. A local path is one of a pod, if
+    no alias says what it means here.
+    """
+    place = literal_prefix(uri)
+    if place is None and is_in_some_bucket(uri):
+        yield UnclearFact(
+            why=f"names {redacted(uri)!r}, in a bucket that is not known: its code may keep"
+            " checkpoints there",
+            is_everywhere=True,
+            digest=digest_of(uri),
+            origin=where,
+        )
+    elif place is not None:
+        known = meant_by(place, reading.aliases)
+        for each in known if place.authority else known[1:]:
+            yield DirectoryFact(uri=each, use=DirectoryUse.MENTIONED, origin=where)

@@ -11,7 +11,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from orphangc.core.discovery.sources.strict_fields import UnclearFieldError
+from orphangc.core.discovery.texts.configuration_texts import begin_of
+from orphangc.core.discovery.texts.strict_fields import UnclearFieldError
 
 _JOB_MANAGERS: Mapping[str, frozenset[str]] = {
     "jobmanager": frozenset(),
@@ -139,7 +140,7 @@ def _with_options(words: Sequence[str]) -> CommandLine:
     for value in _values(words, "-D"):
         key, equals, text = value.partition("=")
         if not equals or settings.setdefault(key.strip(), text) != text:
-            raise UnclearFieldError("", f"gives {key[:40]!r} no value, or two")
+            raise UnclearFieldError("", f"gives {begin_of(key)!r} no value, or two")
     return CommandLine(
         starts_job_manager=True,
         settings=settings,

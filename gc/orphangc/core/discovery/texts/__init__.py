@@ -1,0 +1,1 @@
+"""What texts in resources say: options, files, command lines, arguments; read strictly."""

@@ -1,0 +1,71 @@
+"""HA services in another namespace than the JobManager's, or behind another API server."""
+
+import pytest
+
+from orphangc.core.cluster.job_facts import ClusterFacts
+from orphangc.core.discovery.discovered_facts import Discovery
+from orphangc.core.discovery.discovered_world import world_of_discovery
+from orphangc.core.discovery.sources.asked_clusters import cluster_resource
+from orphangc.core.discovery.sources.read_resources import FileText
+from orphangc.core.discovery.texts.flink_options import Reading
+from support.builders import T0
+from support.discovered import ALL, ROOT, blocks_of, found
+from support.flink_resources import a_blue_green, a_deployment, a_plain_deployment, configuration
+
+HA = {"state.checkpoints.dir": ROOT, "high-availability.type": "kubernetes"}
+
+
+def words(options):
+    return ["jobmanager", *(f"-D{name}={value}" for name, value in options.items())]
+
+
+def of_cluster(options):
+    """Return the world that a cluster's REST service shows."""
+    uri = "http://x:8081"
+    shown = ClusterFacts(
+        uri=uri, flink_version="2.0.0", jobs={}, cache_seconds=0, taken_at=T0, options=options
+    )
+    return world_of_discovery(Discovery(resources=(cluster_resource(uri, shown, Reading()),)))
+
+
+def of_file(options):
+    text = "\n".join(f"{name}: {value}" for name, value in options.items())
+    return world_of_discovery(found([], files=[FileText(path="/c/flink-conf.yaml", text=text)]))
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        world_of_discovery(found([a_plain_deployment(container={"args": words(HA)})])),
+        of_file(HA),
+        of_cluster(HA),
+    ],
+    ids=["workload", "file", "REST"],
+)
+def test_flinks_own_namespace_is_read_where_no_option_names_one(world) -> None:
+    """It is not that of the pod: Flink's client takes ``default``."""
+    assert world.kubernetes_ha == ("default",)
+
+
+@pytest.mark.parametrize("kind", [a_deployment, a_blue_green])
+def test_the_operator_sets_the_namespace_of_its_clusters(kind) -> None:
+    """Whatever the resource says."""
+    document = kind()
+    spec = document["spec"].get("template", document)["spec"]
+    spec["flinkConfiguration"] = {**configuration(), **HA}
+    assert world_of_discovery(found([document])).kubernetes_ha == ("flink",)
+
+
+@pytest.mark.parametrize(
+    ("world", "option", "blocks"),
+    [
+        (of_cluster, "kubernetes.config.file", (ALL,)),
+        (of_file, "kubernetes.config.file", (ALL,)),
+        (of_file, "kubernetes.context", (ALL,)),
+        (of_cluster, "kubernetes.context", ()),
+    ],
+)
+def test_ha_services_behind_another_api_server_block(world, option, blocks) -> None:
+    """Which jobs they hold cannot be seen here; a pod has no file that its client's word is of."""
+    assert blocks_of(world({**HA, option: "other"})) == blocks
+    assert blocks_of(world({"state.checkpoints.dir": ROOT, option: "other"})) == ()
