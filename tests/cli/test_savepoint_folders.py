@@ -52,14 +52,14 @@ def savepoints(story: Story) -> Savepoints:
 
 
 def test_what_a_savepoint_that_was_never_completed_left_goes(savepoints: Savepoints) -> None:
-    """R33; the folder stays, and so does every file of the savepoint that is whole."""
+    """R33, R53: so does the folder; every file of the savepoint that is whole stays."""
     before = set(savepoints.whole.iterdir())
     for _ in range(2):
         plan = savepoints.plan()
         savepoints.story.bed.sweep(plan, "--delete")
     assert savepoints.action(plan) == "delete"
     assert not savepoints.left.exists()
-    assert savepoints.left.parent.is_dir()
+    assert not savepoints.left.parent.exists()
     assert set(savepoints.whole.iterdir()) == before
 
 

@@ -42,6 +42,7 @@ from orphangc.ports.storage import (
 from orphangc.ports.storage_extras import (
     HIDDEN_SCHEMA,
     EarlierListing,
+    EmptyFolders,
     Extras,
     HiddenKind,
     Inventoried,
@@ -63,6 +64,7 @@ __all__ = [
     "DeletionResult",
     "DeletionStatus",
     "EarlierListing",
+    "EmptyFolders",
     "ExporterChannel",
     "ExporterReader",
     "Extras",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 import pyarrow as pa
 
 from orphangc.core.documents.s3_inventory import Inventory
-from orphangc.ports.storage import Folder, Lister
+from orphangc.ports.storage import DeletionResult, Folder, Lister
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +112,33 @@ class SmallRoot(Protocol):
         Raises:
             StorageUnreachableError: As ``Lister.folder``.
 
+        """
+        ...
+
+
+@runtime_checkable
+class EmptyFolders(Protocol):
+    """A storage whose folders are real, and stay when they are empty (R53)."""
+
+    def empty_folders(self, folders: Iterable[str], may_go: Callable[[str], bool]) -> list[str]:
+        """Return which of some folders, and of those below them, hold nothing; inner ones first.
+
+        A folder that holds nothing but such folders is one too. A link is no folder.
+
+        Args:
+            folders: Keys of folders, none of which is below another.
+            may_go: Returns whether a folder is looked into at all.
+
+        Raises:
+            StorageUnreachableError: One of them cannot be read.
+
+        """
+        ...
+
+    def remove_empty(self, folder: str) -> DeletionResult:
+        """Remove a folder that holds nothing; never raise.
+
+        Status ``CHANGED`` means that it holds something, or is no folder, and stays.
         """
         ...
 

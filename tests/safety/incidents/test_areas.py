@@ -108,7 +108,7 @@ def test_r33_a_pending_savepoint_is_older_than_the_newest_checkpoint(undeclared,
     collected_while_it_runs(story, 8, savepoint=savepoint)
     if savepoint == "none":
         assert not pending.exists()
-        assert folder.is_dir()
+        assert not folder.exists()
         return
     write(folder / "_metadata", metadata(9, [pending]), 0 * DAY)
     must_be_there(pending)

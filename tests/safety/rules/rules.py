@@ -179,8 +179,9 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "R21": (
-        "exact keys only; no folder, no pattern; one run at a time",
+        "exact keys only; no folder that holds anything, no pattern; one run at a time",
         (
+            "contracts/storage/test_empty_folders.py::test_only_what_holds_nothing_is_removed",
             "contracts/storage/test_deleter.py::test_a_key_that_looks_like_a_glob_deletes_only_itself",
             "contracts/storage/test_deleter.py::test_a_folder_is_never_deleted",
             "unit/collect/state/test_lock.py::test_in_every_order_of_steps_at_most_one_living_run_holds_the_lock",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat as st
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from orphangc.adapters.files.translate import (
     BatchBuilder,
     checked_parts,
     escaped,
+    one_line,
     unreachable,
 )
 from orphangc.core.model.locations import Location
@@ -26,6 +27,10 @@ from orphangc.errors import StorageUnreachableError
 from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+_NO_EMPTY_FOLDER = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.ELOOP}
+_LINKS_WITHOUT_FOLDERS = 2
 
 
 class _LinkedFolderError(OSError):
@@ -161,6 +166,29 @@ class LocalStorage:
         with self._folder(""):
             return [self._delete(wanted) for wanted in objects]
 
+    def empty_folders(self, folders: Iterable[str], may_go: Callable[[str], bool]) -> list[str]:
+        """Return the folders that hold nothing; see ``EmptyFolders``."""
+        found: list[str] = []
+        for key in folders:
+            if may_go(key):
+                self._is_hollow(key, may_go, found)
+        return found
+
+    def remove_empty(self, folder: str) -> DeletionResult:
+        """Remove a folder by the call that fails if it holds anything; see ``EmptyFolders``."""
+        key, why = ObjectKey(folder), None
+        try:
+            with self._parent(key) as (handle, name):
+                os.rmdir(name, dir_fd=handle)
+            status = DeletionStatus.DELETED
+        except FileNotFoundError:
+            status = DeletionStatus.GONE
+        except (OSError, ValueError) as err:
+            is_no_empty_folder = isinstance(err, OSError) and err.errno in _NO_EMPTY_FOLDER
+            status = DeletionStatus.CHANGED if is_no_empty_folder else DeletionStatus.FAILED
+            why = None if is_no_empty_folder else one_line(err)
+        return DeletionResult(key=key, status=status, error=why)
+
     def now(self) -> StoreTime:
         """Return the time of the clock that dates the files; see ``mount_clock``."""
         return store_time(self.location, self._clock_in)
@@ -186,6 +214,21 @@ class LocalStorage:
                 return DeletionStatus.CHANGED
             os.unlink(name, dir_fd=handle)
         return DeletionStatus.DELETED
+
+    def _is_hollow(self, key: str, may_go: Callable[[str], bool], found: list[str]) -> bool:
+        """Return whether a folder holds nothing but folders that hold nothing; note them all."""
+        with self._folder(key) as handle:
+            if handle is None:
+                return False
+            inner, is_hollow = _folders_in(handle)
+        for name in inner:
+            child = f"{key}/{name}"
+            is_plain = escaped(name) == name and "\\" not in name
+            is_inner_hollow = is_plain and may_go(child) and self._is_hollow(child, may_go, found)
+            is_hollow &= is_inner_hollow
+        if is_hollow:
+            found.append(key)
+        return is_hollow
 
     def _scan(
         self, handle: int, parent: str, rows: BatchBuilder, folders: list[str]
@@ -297,6 +340,25 @@ def _descend(handle: int, parts: Sequence[str]) -> int:
             os.close(handle)
         handle = inner
     return handle
+
+
+def _folders_in(handle: int) -> tuple[list[str], bool]:
+    """Return the names of the folders in an open folder, and whether it holds nothing else.
+
+    Of a folder that two links alone lead to, its own and its parent's, the first entry shows that.
+    """
+    has_no_folder = os.fstat(handle).st_nlink == _LINKS_WITHOUT_FOLDERS
+    names: list[str] = []
+    holds_only_folders = True
+    with os.scandir(handle) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                names.append(entry.name)
+            else:
+                holds_only_folders = False
+                if has_no_folder:
+                    break
+    return names, holds_only_folders
 
 
 def _links_to_folders(handle: int) -> tuple[str, ...]:

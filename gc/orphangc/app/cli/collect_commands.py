@@ -140,6 +140,7 @@ def sweep(  # noqa: PLR0913 - one parameter an option
         "root": made.root,
         "counts": result.counts(),
         "uploads": result.upload_counts(),
+        "folders": result.folder_counts(),
         "refused": result.refused,
         "stopped": result.stopped,
         "exit_code": int(result.exit_code),

@@ -101,6 +101,8 @@ def outcome_tables(
     parts: list[RenderableType] = [_outcome_heading(outcome), _counts_table(outcome)]
     for name, number in (outcome.get("uploads") or {}).items():
         parts.append(_text(f"unfinished uploads to abort, {name}: {number:,}"))
+    for name, number in (outcome.get("folders") or {}).items():
+        parts.append(_text(f"empty folders to remove, {name}: {number:,}"))
     refused = outcome.get("refused") or {}
     if refused:
         parts.append(_refused_table(refused, names or JobNames()))

@@ -151,6 +151,7 @@ class Draft:
             refusals=self._refusals(),
             swept=() if swept is None else _swept(swept),
             uploads={} if swept is None else swept.upload_counts(),
+            folders={} if swept is None else swept.folder_counts(),
             stopped=None if swept is None or swept.stopped is None else redacted(swept.stopped),
             tombstones=self.tombstones,
             expiry=self.expiry,

@@ -229,6 +229,7 @@ def _outcome(plan: Plan, sweep: Sweep) -> dict[str, Any]:
         "root": plan.root,
         "counts": result.counts(),
         "uploads": result.upload_counts(),
+        "folders": result.folder_counts(),
         "refused": result.refused,
         "stopped": result.stopped,
         "exit_code": int(result.exit_code),

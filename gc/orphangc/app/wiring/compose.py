@@ -52,7 +52,7 @@ from orphangc.errors import (
     SettingsError,
     UnreadableSnapshotError,
 )
-from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
+from orphangc.ports import ClusterClient, EmptyFolders, HaMetadata, Progress, Storage
 from orphangc.ports.engine import Engine
 
 if TYPE_CHECKING:
@@ -229,6 +229,7 @@ def opened(
         )
         listing = None  # a listing never resumes an inventory, nor an inventory a listing
     siblings, remembered = _searched_beside(settings, storage, memory)
+    folders = storage if isinstance(storage, EmptyFolders) else None
     if earlier is not None:
         storage = earlier(storage)
     with ExitStack() as stack:
@@ -255,6 +256,7 @@ def opened(
             wait=time.sleep,
             progress=progress,
             extras=open_extras(root) if is_planning or settings.abort_uploads else None,
+            folders=folders,
             ha=ha_metadata(settings),
         )
         yield WiredRoot(settings, environment, pool)

@@ -44,6 +44,7 @@ from orphangc.errors import (
 )
 from orphangc.ports import (
     ClusterClient,
+    EmptyFolders,
     ExporterChannel,
     Extras,
     HaMetadata,
@@ -95,6 +96,7 @@ class Environment:
         wait: Waits for some seconds.
         progress: Receives the progress of the cycle.
         extras: Returns what a listing does not show; ``None`` if there is nothing, or no API.
+        folders: Removes empty folders; ``None`` if the storage has none.
         ha: Sources of HA metadata, which show jobs that are not over.
 
     """
@@ -110,6 +112,7 @@ class Environment:
     exporters: Callable[[], Sequence[ExporterChannel]] = tuple
     ends: Callable[[Collection[JobId]], Sequence[EndRecord]] = _no_ends
     extras: Extras | None = None
+    folders: EmptyFolders | None = None
     ha: Sequence[HaMetadata] = ()
     siblings: Sequence[Storage] = ()
     remembered: Sequence[Storage] = ()

@@ -22,6 +22,7 @@ class SweepResult:
         objects: Number of objects, by action and outcome.
         bytes: Their bytes, by action and outcome.
         uploads: Number of unfinished uploads that were due to be aborted, by outcome (R50).
+        folders: Number of folders that held nothing and were to go, by outcome (R53).
         stopped_by: Error or signal that ended it early, ``None`` if none did.
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
         unmet: Guards or conditions of the same jobs by name, with their messages.
@@ -33,6 +34,7 @@ class SweepResult:
     objects: Counter[tuple[str, str]] = field(default_factory=Counter)
     bytes: Counter[tuple[str, str]] = field(default_factory=Counter)
     uploads: Counter[Outcome] = field(default_factory=Counter)
+    folders: Counter[Outcome] = field(default_factory=Counter)
     stopped_by: BaseException | None = None
     refused: dict[str, str] = field(default_factory=dict)
     unmet: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
@@ -61,6 +63,10 @@ class SweepResult:
     def upload_counts(self) -> dict[str, int]:
         """Return the number of uploads that were due to be aborted, by outcome."""
         return {str(outcome): number for outcome, number in sorted((+self.uploads).items())}
+
+    def folder_counts(self) -> dict[str, int]:
+        """Return the number of folders that held nothing and were to go, by outcome."""
+        return {str(outcome): number for outcome, number in sorted((+self.folders).items())}
 
     def refuse(self, key: str, view: JobView) -> None:
         """Note why nothing of a job may be deleted, if nothing may."""

@@ -38,6 +38,7 @@ from orphangc.collect.sweep.due_deletions import (
     agreed_deletions,
     sort_due_deletions,
 )
+from orphangc.collect.sweep.folder_removal import FolderRemoval, FolderRule
 from orphangc.collect.sweep.plan_intersection import (
     Fresh,
     FreshSink,
@@ -55,6 +56,7 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.codes import WORLD_CONDITIONS
+from orphangc.core.model.locations import canonical
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.settings import StorageRootSettings
@@ -209,6 +211,8 @@ class Sweep:
         self._forget_deleted(gone)
         if self.settings.abort_uploads and self.result.stopped_by is None:
             self.result.stopped_by = self._abort_uploads(plan, cycle, free)
+        if self.result.stopped_by is None:
+            self.result.stopped_by = self._remove_folders(cycle, free)
 
     def _agreed(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> AgreedPlan:
         """Return what the saved plan and the fresh cycle agree on, shard by shard."""
@@ -302,6 +306,32 @@ class Sweep:
         )
         return work.carry_out(is_deleting=self.is_deleting)
 
+    def _remove_folders(self, cycle: Cycle, free: frozenset[str]) -> OrphanGcError | None:
+        """Remove empty folders of the jobs that nothing stops; return what ended the sweep."""
+        folders = self.environment.folders
+        if folders is None or not free:
+            return None
+        in_quarantine = (e.uri for e in cycle.remembered.expired if e.is_in_quarantine)
+        work = FolderRemoval(
+            storage=self.environment.storage,
+            folders=folders,
+            rule=FolderRule(
+                owners=cycle.mark.owners,
+                jobs={key: decided_job(view) for key, view in cycle.views.items() if key in free},
+                areas=frozenset(self.settings.scope),
+                savepoints=cycle.savepoints if SAVEPOINTS in free else frozenset(),
+                kept=[
+                    canonical(each, self.settings.aliases)
+                    for each in (*self.settings.pin, *in_quarantine)
+                ],
+            ),
+            state=self.state,
+            run_id=self.run_id,
+            revalidation=self._revalidation(cycle, free),
+            outcomes=self.result.folders,
+        )
+        return work.carry_out(is_deleting=self.is_deleting)
+
     def _revalidation(self, cycle: Cycle, free: frozenset[str]) -> Revalidation:
         """Return what checks the evidence of a cycle again."""
         return Revalidation(
@@ -374,6 +404,7 @@ class Sweep:
             "deleting": self.is_deleting,
             "counts": result.counts(),
             "uploads": result.upload_counts(),
+            "folders": result.folder_counts(),
             "refused": result.refused,
             "stopped": result.stopped,
             "interrupted_runs": list(interrupted),

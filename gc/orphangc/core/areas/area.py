@@ -35,6 +35,13 @@ class AreaFolder:
             return place.scope is self.scope and not place.inner
         return self.shows(place) and place.inner.partition("/")[2] == self.below
 
+    def leads_to(self, place: FilePlace) -> bool:
+        """Return whether a place holds the area's files, or a folder on the way to them."""
+        if self.sub_folder is None:
+            return self.contains(place)
+        rest = place.inner.partition("/")[2]
+        return self.shows(place) and (not rest or f"{self.below}/".startswith(f"{rest}/"))
+
     def shows(self, place: FilePlace) -> bool:
         """Return whether a place is in a sub-folder that shows the area's layout."""
         if place.scope is not self.scope or self.sub_folder is None:

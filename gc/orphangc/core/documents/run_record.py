@@ -226,6 +226,7 @@ class RunRecord(_RecordPart):
         refusals: Jobs by guard that refused, or condition that blocked.
         swept: Outcomes of the verdicts.
         uploads: Number of unfinished uploads that were due to be aborted, by outcome.
+        folders: Number of folders that held nothing and were to go, by outcome.
         stopped: Reason why the sweep ended early.
         tombstones: ``None`` where the state could not be read.
         expiry: What it did by the retention policy; ``None`` without one.
@@ -265,6 +266,7 @@ class RunRecord(_RecordPart):
     refusals: Mapping[str, int] = Field(default_factory=dict)
     swept: tuple[SweptPart, ...] = ()
     uploads: Mapping[str, int] = Field(default_factory=dict)
+    folders: Mapping[str, int] = Field(default_factory=dict)
     stopped: str | None = None
     tombstones: TombstonesPart | None = None
     expiry: ExpiryRecord | None = None

@@ -1,0 +1,193 @@
+"""Remove the folders that hold nothing any more, on file systems (R53).
+
+A folder goes by a call that fails on one that holds anything, so no file ever goes with it. The
+worst that a wrong removal does is to fail a write that comes between Flink's making the folder
+and its making the file. That is why only folders go that nothing writes into.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import structlog
+
+from orphangc.collect.decide.verdicts import DecidedJob
+from orphangc.collect.delete.revalidation import Revalidation
+from orphangc.collect.state.store import RootState
+from orphangc.core.areas.empty_folders import area_of_folder, folder_objection
+from orphangc.core.decision.flink_traces import has_trace_of_flink
+from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import place_of_folder
+from orphangc.core.model.owners import Owners
+from orphangc.core.model.types import AreaName, Outcome, Scope
+from orphangc.errors import LockHeldError, OrphanGcError
+from orphangc.ports import DeletionResult, DeletionStatus, EmptyFolders, Folder, Lister
+
+MOST_AT_ONCE = 1_000
+"""Folders that are removed upon one check of the evidence."""
+
+_MADE_ONCE = {Scope.SHARED, Scope.TASKOWNED}
+_OUTCOMES = {
+    DeletionStatus.DELETED: Outcome.DONE,
+    DeletionStatus.GONE: Outcome.GONE,
+    DeletionStatus.CHANGED: Outcome.CHANGED,
+}
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderRule:
+    """Which folders may go once they hold nothing.
+
+    Attributes:
+        owners: Owner of each job directory.
+        jobs: Each job that nothing stops, by key.
+        areas: Areas that are to be collected.
+        savepoints: Keys of the folders of savepoints that nothing completes any more.
+        kept: Places that stay with all that is above and below them: pins, and checkpoints whose
+            ``_metadata`` is in quarantine and may be put back.
+
+    """
+
+    owners: Owners
+    jobs: Mapping[str, DecidedJob]
+    areas: frozenset[AreaName]
+    savepoints: frozenset[str] = frozenset()
+    kept: Sequence[Location] = ()
+
+    def may_go(self, key: str) -> bool:
+        """Return whether a folder may go.
+
+        Args:
+            key: Key relative to the storage root.
+
+        """
+        folder = self.owners.base.child(key)
+        if any(each.contains(folder) or folder.contains(each) for each in self.kept):
+            return False
+        if key in self.savepoints:
+            return True
+        place = place_of_folder(key, self.owners.base.name)
+        area, owner = area_of_folder(place), self.owners.job_key(place)
+        job = None if owner is None else self.jobs.get(owner)
+        if area is None or area not in self.areas or job is None or job.facts is None:
+            return False
+        return job.judges(area) and folder_objection(job.facts, place) is None
+
+    def directories(self) -> Iterator[str]:
+        """Yield the keys of the job directories whose folders are looked into."""
+        for directory, owner in self.owners.keys.items():
+            key = self.owners.base.key_of(directory)
+            if key is not None and owner in self.jobs:
+                yield key
+
+    def with_traces_left(self, found: Sequence[str], level: Folder, parent: str) -> list[str]:
+        """Return what goes of a job directory: while it holds anything, what shows Flink stays.
+
+        ``--ended-job all`` covers only directories with such a trace, and what is left may go
+        later. Flink makes ``shared/`` and ``taskowned/`` once, so both stay as long.
+
+        Args:
+            found: Folders of the directory that hold nothing.
+            level: What is directly in it.
+            parent: Key of it.
+
+        """
+        top = {f"{parent}/{name}" if parent else name: name for name in level.folders}
+        if top.keys() <= set(found) and not (level.objects or level.closed):
+            return list(found)
+        going = [key for key in found if self._scope(key) not in _MADE_ONCE or key not in top]
+        if has_trace_of_flink({self._scope(key) for key in top.keys() - set(going)}):
+            return going
+        return [key for key in going if key not in top]
+
+    def _scope(self, key: str) -> Scope:
+        return place_of_folder(key, self.owners.base.name).scope
+
+
+@dataclass(slots=True, kw_only=True)
+class FolderRemoval:
+    """Removal of the empty folders of one storage root by one sweep.
+
+    Attributes:
+        storage: Lists job directories.
+        folders: Finds and removes empty folders.
+        rule: Which of them may go.
+        state: Keeps the journal.
+        run_id: Identifier of the run.
+        revalidation: Checks the evidence before each batch.
+        outcomes: Number of folders that held nothing, by outcome.
+
+    """
+
+    storage: Lister
+    folders: EmptyFolders
+    rule: FolderRule
+    state: RootState
+    run_id: str
+    revalidation: Revalidation
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+
+    def carry_out(self, *, is_deleting: bool) -> OrphanGcError | None:
+        """Remove what holds nothing; return what ends the whole sweep: a lock that was lost.
+
+        Any other doubt keeps the rest for the next sweep: an empty folder costs nothing.
+
+        Args:
+            is_deleting: Whether folders are removed, or only counted.
+
+        """
+        found: list[str] = []
+        try:
+            found += self._found()
+            for start in range(0, len(found) if is_deleting else 0, MOST_AT_ONCE):
+                self._remove(start // MOST_AT_ONCE, found[start : start + MOST_AT_ONCE])
+        except LockHeldError as err:
+            return err
+        except OrphanGcError as err:
+            log.warning("folders.kept", reason=str(err))
+        finally:
+            self.outcomes[Outcome.PLANNED] += len(found) - self.outcomes.total()
+        return None
+
+    def _found(self) -> list[str]:
+        """Return the folders that hold nothing and go, inner ones first.
+
+        Raises:
+            StorageUnreachableError: A folder cannot be listed.
+
+        """
+        found = self.folders.empty_folders(sorted(self.rule.savepoints), self.rule.may_go)
+        for parent in self.rule.directories():
+            level = self.storage.folder(parent)
+            inner = [f"{parent}/{name}" if parent else name for name in level.folders]
+            empty = self.folders.empty_folders(inner, self.rule.may_go)
+            found += self.rule.with_traces_left(empty, level, parent)
+        return found
+
+    def _remove(self, number: int, batch: Sequence[str]) -> None:
+        """Check the evidence, journal a batch, and remove it.
+
+        Raises:
+            OrphanGcError: The evidence no longer holds, or the journal could not be written.
+
+        """
+        self.revalidation.check()
+        name = f"folders-{number:06d}"
+        self.state.write_journal(self.run_id, name, ({"folder": key} for key in batch))
+        results = [self.folders.remove_empty(key) for key in batch]
+        self.outcomes.update(_outcome(each) for each in results)
+        self.state.write_journal(self.run_id, f"{name}-outcomes", _lines(results))
+
+
+def _outcome(result: DeletionResult) -> Outcome:
+    return _OUTCOMES.get(result.status, Outcome.FAILED)
+
+
+def _lines(results: Iterable[DeletionResult]) -> Iterator[dict[str, str | None]]:
+    """Yield what the journal says of each folder afterwards."""
+    for each in results:
+        yield {"folder": each.key, "outcome": _outcome(each).value, "error": each.error}

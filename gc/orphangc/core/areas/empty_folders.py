@@ -1,0 +1,36 @@
+"""Folders that hold nothing: which of them no process is about to write into (R53).
+
+Only file systems have them. Whoever creates a file there makes the folders above it first, so one
+that goes just then comes back.
+Source: Flink 1.15-2.3, ``LocalFileSystem.create``, ``LocalRecoverableWriter.open``.
+"""
+
+from __future__ import annotations
+
+from orphangc.core.areas.area import NOT_PROVEN, AreaFacts
+from orphangc.core.areas.exclusive import EXCLUSIVE
+from orphangc.core.areas.table import AREAS
+from orphangc.core.model.naming import FilePlace
+from orphangc.core.model.types import AreaName, JobState, Scope
+
+
+def area_of_folder(place: FilePlace) -> AreaName | None:
+    """Return the area whose files are in or below a folder, ``None`` for no folder of Flink's."""
+    return next(
+        (area.name for area in AREAS.values() if any(f.leads_to(place) for f in area.folders)),
+        None,
+    )
+
+
+def folder_objection(facts: AreaFacts, place: FilePlace) -> str | None:
+    """Return why a folder of a job stays although it is empty, ``None`` if it may go.
+
+    Of a job that may run only ``chk-<n>/`` goes, where R31 shows that checkpoint n is over: Flink
+    makes ``shared/`` and ``taskowned/`` once, when the job starts.
+    Source: Flink 1.15-2.3, ``FsCheckpointStorageAccess.initializeBaseLocationsForCheckpoint``.
+    """
+    if facts.state is JobState.ENDED:
+        return None if facts.is_end_proven else NOT_PROVEN
+    if place.scope is not Scope.EXCLUSIVE or place.inner:
+        return "the job may run, and write into it"
+    return EXCLUSIVE.objection(facts, place)
