@@ -178,7 +178,7 @@ def test_a_file_that_comes_in_between_keeps_its_folder(story: Story, monkeypatch
 
 
 def test_a_folder_that_cannot_be_removed_fails_no_sweep(story: Story, monkeypatch) -> None:
-    """It costs nothing: the outcome and the journal tell."""
+    """It costs nothing: the outcome and the journal show it."""
     empty(story.job.folder / "chk-5")
     removing = os.rmdir
 

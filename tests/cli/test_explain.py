@@ -90,6 +90,25 @@ def test_it_explains_what_is_unrecognised(story) -> None:
     assert (document["scheme"]["layout"], document["scheme"]["uuid"]) == ("unrecognised", None)
 
 
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("completedCheckpoint0123456789ab", "recovery"),
+        ("submittedExecutionPlan0123456789ab", "recovery"),
+        (f"blob_p-{'a' * 40}-{'b' * 32}", "blob"),
+        (f"{'c' * 32}.json", "evidence"),
+        ("completedCheckpoint-mine", None),
+    ],
+)
+def test_a_file_of_ha_storage_says_why_nothing_may_delete_it(story, name: str, word) -> None:
+    """R52: no evidence shows every cluster that may point to it."""
+    path = write(story.bed.root / "ha" / name, b"x", 30 * DAY)
+    document = explained(story.bed, path)
+    assert verdict(document) == ("keep", "unrecognised")
+    remark = document["scheme"]["remark"]
+    assert remark is None if word is None else word in remark
+
+
 def test_it_explains_what_is_only_reported(story) -> None:
     """An area without a rule for the job's state, and why; with one, the verdict is its own."""
     path = write(story.job.folder / "taskowned" / UUID_1, b"t", 30 * DAY)

@@ -15,8 +15,10 @@ import sys
 import time
 from pathlib import Path
 
-_REMOVING = {"os.remove": 1, "os.rename": 2, "os.rmdir": 1, "os.truncate": None}
-"""Events, and which of their arguments is the folder that the first one is relative to."""
+_REMOVING = {"os.remove": 1, "os.rename": 2, "os.truncate": None}
+"""Events, and which of their arguments is the folder that the first one is relative to.
+
+``os.rmdir`` is none: it fails on a folder that holds a file."""
 
 
 def main(out: str, folder: str, program: str, *arguments: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from orphangc.core.areas.recognise import recognise
+from orphangc.core.areas.recognise import ha_remark, recognise
 from orphangc.core.areas.table import area_at
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_words import words_of
@@ -17,7 +17,7 @@ from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import place_of_folder, uuid_of
-from orphangc.core.model.types import Tombstone
+from orphangc.core.model.types import DirectoryLayout, Tombstone
 
 
 @dataclass(slots=True)
@@ -74,6 +74,7 @@ def explain(
             "uuid": None if artifact.uuid is None else artifact.uuid.hex(),
             "area": None if area is None else area.name,
             "named_by": None if area is None else area.named_by,
+            "remark": ha_remark(name) if artifact.layout is DirectoryLayout.UNRECOGNISED else None,
         },
         "referenced_by": [
             {"root": str(checkpoint.folder), "checkpoint_id": checkpoint.checkpoint_id, "how": how}

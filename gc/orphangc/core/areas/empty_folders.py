@@ -1,7 +1,7 @@
 """Folders that hold nothing: which of them no process is about to write into (R53).
 
-Only file systems have them. Whoever creates a file there makes the folders above it first, so one
-that goes just then comes back.
+Only file systems have them. Flink makes the folders above a file each time that it creates one, so
+a folder that goes just before comes back.
 Source: Flink 1.15-2.3, ``LocalFileSystem.create``, ``LocalRecoverableWriter.open``.
 """
 

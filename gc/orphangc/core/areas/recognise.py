@@ -47,6 +47,43 @@ def recognise(name: str, place: FilePlace) -> Artifact:
     return Artifact(area.layout)
 
 
+_HA_FILES: Final = (
+    (
+        re.compile(
+            r"(?:completedCheckpoint|submittedJobGraph|submittedExecutionPlan)[0-9a-f]{12}",
+            re.ASCII,
+        ),
+        (
+            "a file of high availability: ConfigMaps or ZooKeeper nodes of any cluster that shares"
+            " the folder may point to it, and recovery reads it"
+        ),
+    ),
+    (
+        re.compile(r"blob_[pt]-[0-9a-f]{40}-[0-9a-f]{32}", re.ASCII),
+        (
+            "a blob (a jar or a part of a job): no pointer shows whether a job that may be"
+            " recovered needs it"
+        ),
+    ),
+    (
+        re.compile(r"[0-9a-f]{32}(?:_DIRTY)?\.json", re.ASCII),
+        (
+            "probably an entry of a JobResultStore: it is evidence that a job is over, and without"
+            " it Flink may run the job again"
+        ),
+    ),
+)
+
+
+def ha_remark(name: str) -> str | None:
+    """Return what an unrecognised name is in Flink's HA storage, and why it always stays (R52).
+
+    Source: Flink 1.15-2.3, ``FileSystemStateStorageHelper``, ``FileUtils.getRandomFilename``,
+    ``BlobUtils.getStorageLocationPath``, ``BlobKey``, ``FileSystemJobResultStore``.
+    """
+    return next((remark for pattern, remark in _HA_FILES if pattern.fullmatch(name)), None)
+
+
 def _staging_file(name: str, place: FilePlace) -> Artifact:
     """Return the staging file of a ``_metadata`` that was never finished."""
     parsed = parse_artifact_name(name.removeprefix(_STAGING_START))
