@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orphangc.core.lineage.checkpoint_fates import is_meant_to_be_deleted
 from orphangc.core.lineage.continuation import Continuation
 from orphangc.core.lineage.lineage_graph import LineageCheckpoint, LineageJob, lineages_of
 from orphangc.core.lineage.retention_policy import RetentionPolicy
@@ -24,7 +25,12 @@ World = tuple[list[LineageJob], list[LineageCheckpoint], list[Continuation]]
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
     """Draw jobs that end or run, with checkpoints of any age, and edges between any of them."""
-    jobs = [a_job(name, is_running=draw(st.booleans())) for name in NAMES]
+    ends = st.sampled_from([frozenset[str](), frozenset({"FINISHED"}), frozenset({"FAILED"})])
+    jobs = [
+        a_job(name, is_running=is_running, ended_as=frozenset() if is_running else draw(ends))
+        for name in NAMES
+        for is_running in (draw(st.booleans()),)
+    ]
     checkpoints, taken = [], []
     for number in range(draw(st.integers(1, 9))):
         job, is_savepoint = draw(st.sampled_from(NAMES)), draw(st.booleans())
@@ -145,27 +151,22 @@ def test_a_new_checkpoint_takes_the_place_of_older_ones_only(
 @SMALL
 @given(worlds(), st.integers(1, 3))
 def test_what_stays_of_a_lineage_can_be_restored(world: World, keep_last: int) -> None:
-    """As many restorable checkpoints stay as the policy says, or all."""
+    """As many restorable checkpoints stay as the policy says, or all; and when jobs have failed.
+
+    Flink deletes what it does not retain then; what it was to delete before goes whatever the
+    policy says (R40).
+    """
     gone = expired(*world, RetentionPolicy(keep_last=keep_last))
     for lineage in lineages_of(*world):
-        own = [each for each in lineage.checkpoints if each.is_restorable]
-        left = [each for each in own if each.uri not in gone]
-        assert len(left) >= min(keep_last, len(own))
-
-
-@SMALL
-@given(worlds(), st.integers(1, 3))
-def test_what_stays_of_a_lineage_outlives_the_failure_of_its_jobs(
-    world: World, keep_last: int
-) -> None:
-    """Flink deletes what it does not retain; then as many are left as the policy says, or all."""
-    gone = expired(*world, RetentionPolicy(keep_last=keep_last))
-    for lineage in lineages_of(*world):
-        living = {place for job in lineage.jobs if not job.is_over for place in job.places}
+        makers = {each.uri: lineage.job_at(each.place) for each in lineage.checkpoints}
         own = [
             each
             for each in lineage.checkpoints
-            if each.is_restorable and (each.place not in living or each.deleted_on == RETAINED)
+            if each.is_restorable
+            and not ((job := makers[each.uri]) and is_meant_to_be_deleted(each, job))
         ]
-        left = [each for each in own if each.uri not in gone]
-        assert len(left) >= min(keep_last, len(own))
+        living = {place for job in lineage.jobs if not job.is_over for place in job.places}
+        lasting = [e for e in own if e.place not in living or e.deleted_on == RETAINED]
+        for each in (own, lasting):
+            left = [one for one in each if one.uri not in gone]
+            assert len(left) >= min(keep_last, len(each))

@@ -350,7 +350,7 @@ def _by_rules(
 
 
 def _lasts(checkpoint: LineageCheckpoint, lineage: Lineage) -> bool:
-    """Return whether a checkpoint can be restored, and Flink keeps it if its job fails.
+    """Return whether a checkpoint can be restored, and neither Flink nor R40 takes it away.
 
     By default Flink deletes the checkpoints of a job that fails or is cancelled; then an older one
     of the lineage is the last that is left. Formats before 4 do not say.
@@ -358,8 +358,10 @@ def _lasts(checkpoint: LineageCheckpoint, lineage: Lineage) -> bool:
     Source: Flink 1.15-2.3, ``CheckpointRetentionPolicy.NEVER_RETAIN_AFTER_TERMINATION``.
     """
     job = lineage.job_at(checkpoint.place)
-    if not checkpoint.is_restorable or checkpoint.is_savepoint or job is None or job.is_over:
-        return checkpoint.is_restorable
+    if not checkpoint.is_restorable or (job and is_meant_to_be_deleted(checkpoint, job)):
+        return False
+    if checkpoint.is_savepoint or job is None or job.is_over:
+        return True
     return checkpoint.deleted_on is not None and checkpoint.deleted_on.isdisjoint(_UNWANTED_ENDS)
 
 

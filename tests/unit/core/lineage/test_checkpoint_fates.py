@@ -328,3 +328,12 @@ def test_rules_of_a_test_job_are_not_those_of_the_job_that_it_began_from() -> No
     assert expired([*shop, test], own, more, policy) == {"j0/chk-5"}
     everywhere = RetentionPolicy(keep_last=3, jobs={"ns/shop": KeepRules(keep_last=1)})
     assert expired([*shop, test], own, more, everywhere) == {"j0/chk-5", "j1/chk-5"}
+
+
+def test_what_flink_was_told_to_delete_stands_for_none() -> None:
+    """It expires whatever the policy says, so it is none of those that the policy keeps."""
+    jobs, checkpoints, edges = a_chain(3)
+    jobs[1] = replace(jobs[1], ended_as=frozenset({"FINISHED"}))
+    found = reasons(jobs, checkpoints, edges, RetentionPolicy(keep_last=2))
+    assert found["j1/chk-5"] == "meant_to_be_deleted"
+    assert found["j0/chk-5"] == "keep_last"
