@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.helpers import Job, Planned, as_json, contents, flink, outcomes, run
+from cli.helpers import Job, Planned, as_json, contents, flink, now, outcomes, run
 from cli.redeploys import Redeploys
 from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story, on_s3, s3_server
 from orphangc.adapters.files.local_storage import LocalStorage
@@ -98,6 +99,22 @@ def test_after_its_quarantine_only_what_it_alone_named_goes(chain) -> None:
     chain.collected()
     assert chain.files() == {"1/6", "2/5", "2/6"}
     assert chain.names() == {"1/6", "2/5", "2/6"}
+
+
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_files_of_one_store_time_go_after_their_metadata_unless_they_were_copied(
+    chain, is_copied
+) -> None:
+    """S3 shows whole seconds: without its ``_metadata`` a small checkpoint looks like a copy."""
+    files, at = [*(chain.jobs[0].folder / "shared").iterdir()], now().timestamp() - 100 * 86400 - 7
+    for path in files:
+        os.utime(path, (at, at))
+    expire(chain)
+    expire(chain, *SHORT)
+    for path in files if is_copied else ():
+        os.utime(path, (at - 2 * 86400, at - 2 * 86400))
+    chain.collected()
+    assert [path.exists() for path in files] == [is_copied, is_copied]
 
 
 def test_undelete_puts_it_back(chain) -> None:

@@ -9,7 +9,7 @@ Source: ownership-and-safety, section 8 (R1-R30).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import chain
 
 from orphangc.core.areas.table import is_known_sub_folder
@@ -39,8 +39,11 @@ from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported, e
 from orphangc.core.exporter.registry_snapshot import EntryKind, check_successor
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.types import JobState, Mode
+from orphangc.core.times.instants import shifted
 
 BOTH = 2
+_ONE_CHECKPOINT = timedelta(days=1)
+"""Time within which the files of one checkpoint and its ``_metadata`` are stored."""
 
 
 def _unreadable_root(_: JobEvidence, cycle: CycleEvidence) -> str | None:
@@ -88,10 +91,18 @@ def _future_time(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     return f"something in the directory is dated {newest.isoformat()}, in the future"
 
 
-def _copied_tree(job: JobEvidence, _: CycleEvidence) -> str | None:
-    """R10: one time for all was made by a copy, and says nothing about age."""
-    survey = job.survey
-    if survey.objects < 2 or survey.oldest_modified_at != survey.newest_modified_at:  # noqa: PLR2004
+def _copied_tree(job: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R10: one time for all was made by a copy, and says nothing about age.
+
+    S3 shows whole seconds. The files of a small checkpoint are stored within one, its ``_metadata``
+    in the next: that time still counts when it has expired.
+    """
+    survey, only = job.survey, job.survey.newest_modified_at
+    if survey.objects < 2 or survey.oldest_modified_at != only:  # noqa: PLR2004
+        return None
+    own = {str(each) for each in job.directories}
+    written = [at for (uri, _), at in cycle.written_at.items() if uri.rpartition("/")[0] in own]
+    if only is not None and any(only < at <= shifted(only, _ONE_CHECKPOINT) for at in written):
         return None
     return f"all {survey.objects} objects have one store time: this tree was copied"
 
