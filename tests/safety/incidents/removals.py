@@ -146,14 +146,20 @@ def _reading_anew(patch: _Patch) -> None:
     first: dict[uris.Location, roots.CheckpointScan] = {}
     scan = roots.scan_checkpoints
 
-    def cached(storage):
+    def cached(storage, **of):
         if storage.location not in first:
-            first[storage.location] = scan(storage)
+            first[storage.location] = scan(storage, **of)
         return first[storage.location]
 
     for module in (observe, roots):
         patch.setattr(module, "scan_checkpoints", cached)
     patch.setattr(observe, "_read_hidden", lambda *_: ())
+
+
+def _areas_elsewhere(patch: _Patch) -> None:
+    """Take each ``shared/`` below the name of a job id for Flink's, wherever it is (R4)."""
+    scan = roots.scan_checkpoints
+    patch.setattr(roots, "scan_checkpoints", lambda storage, **_: scan(storage))
 
 
 def _looking_again(patch: _Patch) -> None:
@@ -555,6 +561,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _pins_and_snapshots,
         _siblings,
         _reported_roots,
+        _areas_elsewhere,
         _reading_anew,
         _looking_again,
         _cutoff,

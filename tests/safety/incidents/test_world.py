@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, ENDED, Bed, Job
+from cli.helpers import AT_ONCE, DAY, ENDED, Bed, Job, metadata, write
 from cli.scheduled import Configured, settings_of
 from cli.stories import Story, bed, story
 from safety.incidents.essential import must_be_there
@@ -180,6 +180,34 @@ def test_a_folder_that_is_stated_empty_says_nothing_of_what_lies_in_it(story) ->
     moved.rename(second)
     must_be_there(story.orphans[0])
     assert plan.blocks(story.job) == ["outside_path"]
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "shared",
+        "shared/savepoint-5b3311-000000000000",
+        "shared/{job}/chk-5",
+        "taskowned/nightly",
+        "shared (a link)",
+    ],
+)
+@pytest.mark.answered_by("areas_elsewhere")
+def test_a_folder_elsewhere_that_is_called_like_an_area_is_searched(story, folder) -> None:
+    """Below the id of a tenant, which looks like a job's: no listing shows what it holds."""
+    tenant = story.bed.folder / "savepoints" / story.bed.job(99).id
+    place = tenant / folder.format(job=story.bed.job(5).id).removesuffix(" (a link)")
+    write(tenant.parent / "savepoint-1" / "_metadata", metadata(1, []), 25 * DAY)
+    if folder.endswith("link)"):
+        place.parent.mkdir(parents=True)
+        place.symlink_to(story.bed.folder / "aside")
+        place = story.bed.folder / "aside" / "savepoint-2"
+    write(place / "_metadata", metadata(5, [story.orphans[0]]), 25 * DAY)
+    for _ in range(2):
+        plan = story.bed.plan("--extra-roots", tenant.parent)
+        ran = story.bed.sweep(plan, "--delete")
+    must_be_there(story.orphans[0])
+    assert (ran.code, story.orphans[1].exists()) in {(0, False), (4, True)}
 
 
 @pytest.mark.parametrize("kind", ["an empty folder", "a text file"])

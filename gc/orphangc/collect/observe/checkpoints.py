@@ -18,7 +18,13 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.model.locations import Alias, Location, canonical
-from orphangc.core.model.naming import MAX_METADATA_BYTES, METADATA_NAME, FilePlace, place_of_folder
+from orphangc.core.model.naming import (
+    MAX_METADATA_BYTES,
+    METADATA_NAME,
+    FilePlace,
+    checkpoint_id_of,
+    place_of_folder,
+)
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
@@ -87,12 +93,16 @@ def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
-def scan_checkpoints(storage: _ListerAndReader) -> CheckpointScan:
+def scan_checkpoints(storage: _ListerAndReader, *, is_listed: bool = True) -> CheckpointScan:
     """Return every ``_metadata`` below the storage root, and the job directories.
 
-    Level by level, all of a level at once; ``shared/``, ``taskowned/`` and ``dstl/`` directly
-    below a job id are not entered, for they contain no checkpoint. Any other folder of such
-    a name is a folder like all. A small storage shows all its levels at once.
+    Level by level, all of a level at once; areas of a job that contain no checkpoint of Flink's
+    are left out (``_is_left_out``). A small storage shows all its levels at once.
+
+    Args:
+        storage: The storage.
+        is_listed: Whether the same cycle lists each of its objects, so that a ``_metadata`` in such
+            an area is found all the same.
 
     Raises:
         StorageUnreachableError: Any folder could not be listed.
@@ -117,21 +127,28 @@ def scan_checkpoints(storage: _ListerAndReader) -> CheckpointScan:
                     if each.key == _join(folder, METADATA_NAME)
                 )
                 _add_newest(changed_at, place_of_folder(folder, name), listed.objects)
-                closed += [_join(folder, each) for each in listed.closed]
+                has_checkpoints = any(
+                    checkpoint_id_of(each) is not None for each in (*listed.folders, *listed.closed)
+                )
+                may_skip = is_listed or has_checkpoints
+                closed += [
+                    key
+                    for key in (_join(folder, each) for each in listed.closed)
+                    if not _is_left_out(place_of_folder(key, name), may_skip=may_skip)
+                ]
                 for key in (_join(folder, each) for each in listed.folders):
                     place = place_of_folder(key, name)
                     if place.job_directory is not None and place.scope is not Scope.OTHER:
                         directories.add(place.job_directory)
                         areas.setdefault(place.job_directory, set()).add(place.scope)
-                    if not _is_left_out(place):
+                    if not _is_left_out(place, may_skip=may_skip):
                         following.append(key)
             level = following
-    hidden = tuple(key for key in closed if not _is_left_out(place_of_folder(key, name)))
     return CheckpointScan(
         metadata,
         frozenset(directories),
         _ids(metadata, name),
-        hidden,
+        tuple(closed),
         {directory: frozenset(each) for directory, each in areas.items()},
         changed_at,
     )
@@ -147,9 +164,16 @@ def _add_newest(
         changed_at[directory] = max([*times, changed_at.get(directory, times[0])])
 
 
-def _is_left_out(place: FilePlace) -> bool:
-    """Return whether a folder is an area of a job that contains no checkpoint."""
-    return place.scope in _NOT_ENTERED and bool(place.job_id)
+def _is_left_out(place: FilePlace, *, may_skip: bool) -> bool:
+    """Return whether a folder is an area of a job that contains no checkpoint.
+
+    ``shared/`` and ``taskowned/`` may be folders of somebody who names them so, below a folder that
+    only looks like a job id: they may be skipped if ``chk-<n>`` beside them shows a job of Flink's,
+    or if each object is listed anyway. Below one that was entered every folder is.
+    """
+    if place.scope not in _NOT_ENTERED or not place.job_id or place.inner:
+        return False
+    return may_skip or place.scope is Scope.CHANGELOG
 
 
 def _ids(metadata: Iterable[str], root_name: str) -> dict[str, frozenset[int]]:
@@ -179,12 +203,14 @@ class CheckpointReader:
         aliases: Applied to every path inside a ``_metadata``.
         acknowledged: Digest by place of checkpoints that the operator acknowledges as broken.
         shared: What the storage roots of one pass read for each other.
+        listed: Storage root of which the same cycle lists each object; ``None`` for none.
 
     """
 
     aliases: Sequence[Alias] = ()
     acknowledged: Mapping[str, str] = field(default_factory=dict)
     shared: SharedCheckpoints | None = None
+    listed: Location | None = None
     _known: dict[Location, dict[StoredObject, Checkpoint | UnreadableCheckpoint]] = field(
         default_factory=dict
     )
@@ -195,7 +221,8 @@ class CheckpointReader:
         cls, settings: StorageRootSettings, shared: SharedCheckpoints | None = None
     ) -> CheckpointReader:
         """Return a reader for a storage root that has read nothing yet."""
-        return cls(settings.aliases, settings.acknowledged, shared)
+        root = canonical(settings.root)
+        return cls(settings.aliases, settings.acknowledged, shared, listed=root)
 
     def collect(self, storage: _ListerAndReader) -> CheckpointsRead:
         """Return every checkpoint of a storage, listed and read (R4, R6).
@@ -203,13 +230,14 @@ class CheckpointReader:
         A checkpoint that vanished between listing and reading makes both start again; one that
         is listed again and again, and never there, is unreadable.
         """
+        is_listed = storage.location == self.listed
         for _ in range(_ATTEMPTS - 1):
-            scan = scan_checkpoints(storage)
+            scan = scan_checkpoints(storage, is_listed=is_listed)
             found = self._read_all(storage, scan)
             if all(each is not None for each in found):
                 self._forget_others(storage.location, scan)
                 return _sorted(scan, [*found, *_closed(storage.location, scan)])
-        scan = scan_checkpoints(storage)
+        scan = scan_checkpoints(storage, is_listed=is_listed)
         found = self._read_all(storage, scan)
         uris = [storage.location.child(_join(f, METADATA_NAME)) for f in scan.metadata]
         return _sorted(
