@@ -133,6 +133,18 @@ def test_a_table_is_printed_on_request(story) -> None:
 
 
 BAD = {
+    "a key twice": (
+        "storage_roots:\n- root: /ck\n  extra_roots: [/sp]\n  extra_roots: [/other]\n",
+        "'extra_roots' stands a second time at line 4",
+    ),
+    "a storage root in a second list": (
+        "storage_roots: [{root: /ck}]\nmode: report\nstorage_roots: [{root: /other}]\n",
+        "'storage_roots' stands a second time at line 3",
+    ),
+    "a Pushgateway with a token in its address": (
+        "storage_roots: [{root: /ck}]\nmetrics: {pushgateway: 'http://host/?token=x'}\n",
+        "metrics.pushgateway: the address of a Pushgateway must end with its path",
+    ),
     "unknown key": ("storage_roots: [{root: /x, grace_perod: 72h}]", "grace_period"),
     "unknown key at the top": ("storage_root: [{root: /x}]", "storage_roots"),
     "no roots": ("storage_roots: []", "at least one"),

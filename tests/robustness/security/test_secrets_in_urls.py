@@ -32,7 +32,9 @@ COMMANDS = (
     ("plan", "URL"), ("plan", "ROOT", "--flink-rest", "URL"), ("plan", "ROOT", "--state", "URL"),
     ("plan", "ROOT", "--registry", "URL"), ("plan", "ROOT", "--extra-roots", "URL"),
     ("plan", "ROOT", "--alias", "URL=URL"), ("plan", "ROOT", "--inventory", "URL"),
-    ("inspect", "URL"), ("doctor", "--config", "CONFIG"), ("plan", "ROOT", "--out", "URL"),
+    ("inspect", "URL"), ("doctor", "--config", "CONFIG"), ("discover", "--flink-rest", "URL"),
+    ("config", "show", "--config", "CONFIG"), ("config", "show", "--config", "PUSHING"),
+    ("doctor", "--config", "PUSHING"), ("plan", "ROOT", "--out", "URL"),
     ("registry", "show", "URL"), ("sweep", "URL"),
     ("undelete", "URL"), ("policy", "--provider", "aws", "--root", "URL"),
     ("policy", "--provider", "azure", "--root", "URL"),
@@ -54,12 +56,18 @@ def test_no_command_says_a_secret_of_a_url_again(tmp_path, monkeypatch, url: str
     (tmp_path / "ck").mkdir()
     given = tmp_path / "given.yaml"
     given.write_text(json.dumps({"storage_roots": [{"root": "ck", "flink_rest": [url]}]}))
+    pushing = tmp_path / "pushing.yaml"
+    pushing.write_text(
+        json.dumps({"storage_roots": [{"root": "ck"}], "metrics": {"pushgateway": url}})
+    )
+    files = {"CONFIG": str(given), "PUSHING": str(pushing)}
     for command in COMMANDS:
         words = [part.replace("URL", url).replace("ROOT", "ck") for part in command]
-        ran = run(*(word.replace("CONFIG", str(given)) for word in words))
+        ran = run(*(files.get(word, word) for word in words))
         assert HIDDEN not in ran.out + ran.err, command
         assert not re.search("No such option|Missing option|unexpected extra", ran.err), command
     given.unlink()
+    pushing.unlink()
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or HIDDEN.encode() not in path.read_bytes(), path
 

@@ -23,6 +23,7 @@ from orphangc.core.model.settings import (
     Place,
     RestUrl,
     StorageRootSettings,
+    http_url,
     without_credentials,
 )
 
@@ -39,9 +40,7 @@ class _ConfigSection(BaseModel):
 
 
 def _pushgateway(value: str | None) -> str | None:
-    if value is not None and urlsplit(value).scheme not in {"http", "https"}:
-        raise ValueError("a Pushgateway is an http or https URL")
-    return value
+    return None if value is None else http_url(value, "a Pushgateway")
 
 
 PushUrl = Annotated[

@@ -1,7 +1,9 @@
-"""YAML from an untrusted file: its length, depth and number of values are bounded.
+"""YAML from an untrusted file: its length, depth and number of values are bounded, and no key of it
+is lost.
 
 An alias is a few bytes that stand for a whole value. Nine aliases in each of ten levels are more
-values than a machine has memory for.
+values than a machine has memory for. Of a key that stands twice PyYAML keeps the last: places to
+search would be left out without a word.
 """
 
 from __future__ import annotations
@@ -45,11 +47,35 @@ def _parsed(text: str) -> Any:
         document = loader.get_single_node()
         if document is None:
             return None
+        _check_keys(document, set())
         if _values(document, {}) > _MOST_VALUES:
             raise yaml.YAMLError(f"its aliases stand for more than {_MOST_VALUES} values")
         return loader.construct_document(document)
     finally:
         loader.dispose()
+
+
+def _check_keys(node: yaml.Node, checked: set[yaml.Node]) -> None:
+    """Make sure that no mapping holds a key twice.
+
+    Raises:
+        MarkedYAMLError: One does.
+
+    """
+    if node in checked or not isinstance(node, yaml.CollectionNode):
+        return
+    checked.add(node)
+    seen: set[str] = set()
+    for each in node.value:
+        if isinstance(node, yaml.MappingNode):
+            key = each[0]
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"key {key.value!r} stands a second time", problem_mark=key.start_mark
+                )
+            seen.add(str(key.value))
+        for part in each if isinstance(each, tuple) else (each,):
+            _check_keys(part, checked)
 
 
 def _values(node: yaml.Node, known: dict[yaml.Node, int]) -> int:

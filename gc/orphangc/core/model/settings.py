@@ -24,6 +24,7 @@ from pydantic.json_schema import SkipJsonSchema
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.flink_versions import is_build_of_tested_line
 from orphangc.core.model.locations import Alias, Location, canonical, parse_alias
+from orphangc.core.model.redaction import redacted
 from orphangc.core.model.types import AreaName, is_job_id
 
 SAFE_MINIMUMS: Mapping[str, tuple[timedelta, str]] = MappingProxyType(
@@ -159,10 +160,35 @@ def _acknowledged(value: str) -> str:
     return value
 
 
-def _http_url(value: str) -> str:
-    if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).hostname:
-        raise ValueError("a Flink REST endpoint is an http or https URL")
+def http_url(value: str, what: str) -> str:
+    """Return the address of a service that answers over HTTP; user and password may stand in it.
+
+    Raises:
+        ValueError: It is none, or holds a credential elsewhere, which would be shown. The message
+            repeats no part of it.
+
+    """
+    try:
+        parts = urlsplit(value)
+        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        is_address = is_address and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise ValueError(f"{what} is an http or https URL")
+    if parts.query or parts.fragment:
+        raise ValueError(f"the address of {what} must end with its path")
+    shown = without_credentials(value)
+    if "@" in shown or redacted(shown) != shown:
+        raise ValueError(
+            f"the address of {what} may hold a user and a password before its host only, with"
+            " '/' and '@' in them as %2F and %40"
+        )
     return value
+
+
+def _flink_rest(value: str) -> str:
+    return http_url(value, "a Flink REST endpoint")
 
 
 def without_credentials(value: str) -> str:
@@ -251,7 +277,7 @@ Areas = Annotated[tuple[AreaName, ...], BeforeValidator(_areas)]
 Place = Annotated[str, AfterValidator(_place)]
 RestUrl = Annotated[
     str,
-    AfterValidator(_http_url),
+    AfterValidator(_flink_rest),
     PlainSerializer(without_credentials, return_type=str, when_used="json"),
 ]
 NamespaceName = Annotated[str, AfterValidator(_namespace)]
