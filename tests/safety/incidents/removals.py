@@ -54,7 +54,7 @@ from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery.discovered_facts import Discovery, ResourceFacts, UnclearFact
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
-from orphangc.core.discovery.sources import operator_resources
+from orphangc.core.discovery.sources import operator_resources, plain_deployments
 from orphangc.core.discovery.texts.flink_options import Options
 from orphangc.core.lineage import checkpoint_fates, lineage_graph
 from orphangc.core.lineage.lineage_graph import lineages_of
@@ -394,6 +394,11 @@ def _places_in_arguments(patch: _Patch) -> None:
     patch.setattr(operator_resources, "argument_facts", lambda *_: iter(()))
 
 
+def _signs_of_flink(patch: _Patch) -> None:
+    """Know a workload of Flink's by its image, its command and its variables only (R3a)."""
+    patch.setattr(plain_deployments, "_is_given_flinks", lambda *_: False)
+
+
 def _code_over_options(patch: _Patch) -> None:
     """Take the option of a storage in memory for the last word (R3a)."""
     missing = operator_resources.missing_directory
@@ -592,6 +597,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _lasting_blocks,
         _operators_defaults,
         _places_in_arguments,
+        _signs_of_flink,
         _code_over_options,
         _roots_of_the_state,
         _rule_of_chk_n,

@@ -11,7 +11,7 @@ from cli.scheduled import Configured, settings_of
 from cli.stories import Story, bed, story
 from safety.incidents.essential import must_be_there
 from safety.incidents.test_world import claimer, ended, run_three_times
-from support.flink_resources import a_deployment, a_status
+from support.flink_resources import a_deployment, a_plain_deployment, a_status
 from support.kubernetes_server import KubernetesServer
 
 __all__ = ["bed", "story"]
@@ -143,6 +143,21 @@ def test_a_checkpoint_directory_in_a_jobs_arguments_is_searched(story, kubernete
     run_three_times(with_discovery(story, namespaces=("flink",), **ended(story.job, other)))
     must_be_there(story.orphans[0])
     assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("signs_of_flink")
+def test_a_workload_that_only_a_mount_shows_to_be_flinks_blocks(story, kubernetes) -> None:
+    """A script of its image starts it; its job claimed a checkpoint here, and writes elsewhere."""
+    other = claimer(story, story.bed.folder / "red" / "checkpoints")
+    kubernetes.operate(a_deployment())  # the operator makes its configuration
+    kubernetes.operate(finished(story))
+    mounts = [{"name": "conf", "mountPath": "/opt/flink/conf"}]
+    main = {"name": "main", "image": "ours/red:7", "args": ["/run.sh"], "volumeMounts": mounts}
+    document = a_plain_deployment("red", labels={"app": "red"})
+    document["spec"]["template"]["spec"]["containers"] = [main]
+    kubernetes.add(document)
+    run_three_times(with_discovery(story, namespaces=("flink",), **ended(story.job, other)))
+    must_be_there(story.orphans[0])
 
 
 @pytest.mark.answered_by("code_over_options")

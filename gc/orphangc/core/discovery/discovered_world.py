@@ -90,6 +90,7 @@ def world_of_discovery(
         unclear=(
             *_unclear_parts(discovery, {*without_state, *explained} - {""}),
             *_mentioned_parts(discovery, {*extra, *configured, *by_hand}, explained),
+            *_shared_addresses(discovery, explained),
             *nested,
         ),
     )
@@ -179,6 +180,29 @@ def _mentioned_parts(
             if (place.scheme, place.authority) in buckets and not is_searched:
                 unclear = UnclearFact(
                     why=_MENTIONED.format(each.uri), reach=(each.uri,), origin=each.origin
+                )
+                if unclear.statement not in explained:
+                    yield _part(unclear, resource)
+
+
+def _shared_addresses(discovery: Discovery, explained: Collection[str]) -> Iterator[UnclearPart]:
+    """Yield the addresses of REST at which several resources have their clusters.
+
+    Only one of them answers there, and nothing asks the others. An address that is also configured
+    by hand, or in a file, is one cluster.
+    """
+    first: dict[str, ResourceFacts] = {}
+    for resource in discovery.present:
+        if not resource.origin.namespace:
+            continue
+        for each in resource.clusters:
+            known = first.setdefault(each.uri, resource) if each.is_asked else resource
+            if known.origin.resource != resource.origin.resource:
+                unclear = UnclearFact(
+                    why=f"its REST service {each.uri} is that of {known.origin.resource}, too: only"
+                    " one of them answers there; give each its own address (discovery.rest)",
+                    is_everywhere=True,
+                    origin=each.origin,
                 )
                 if unclear.statement not in explained:
                     yield _part(unclear, resource)

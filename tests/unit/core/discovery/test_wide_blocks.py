@@ -3,9 +3,9 @@
 import pytest
 
 from orphangc.core.discovery.discovered_world import world_of_discovery
-from orphangc.core.discovery.sources.read_resources import FileText
+from orphangc.core.discovery.sources.read_resources import FileText, discovery_of
 from orphangc.core.discovery.texts.flink_options import Reading
-from support.discovered import ALL, blocks_of, found
+from support.discovered import ALL, blocks_of, found, namespace
 from support.flink_resources import (
     a_deployment,
     a_plain_deployment,
@@ -13,6 +13,7 @@ from support.flink_resources import (
     configuration,
 )
 
+MADE = {"flink-config-orders": {"flink-conf.yaml": ""}}
 TEMPLATED = {"state.savepoints.dir": "s3://kept/${TEAM}/x"}
 
 
@@ -222,3 +223,76 @@ def test_a_container_that_is_not_understood_beside_a_task_manager_blocks() -> No
     assert blocks(beside(task_manager, script)) == (ALL,)
     assert blocks(beside(task_manager, {"image": "fluentd", "args": ["x"]})) == ()
     assert blocks(beside(task_manager, {"args": ["wait", "jobmanager"]}, component="x")) == (ALL,)
+
+
+MOUNTS = [{"name": "c", "mountPath": "/opt/flink/conf"}]
+GIVEN = {
+    "a mount over Flink's folder": {"volumeMounts": MOUNTS},
+    "a mount of its file": {
+        "volumeMounts": [{"name": "c", "mountPath": "/etc/x", "subPath": "flink-conf.yaml"}]
+    },
+    "its working directory": {"workingDir": "/opt/flink"},
+    "variables of its ConfigMap": {"envFrom": [{"configMapRef": {"name": "flink-env"}}]},
+    "variables of its Secret": {"envFrom": [{"secretRef": {"name": "flink-env"}}]},
+}
+
+
+def unlabelled(container, labels=None, **more):
+    """Return a workload of an image of somebody's own, whose command says nothing of Flink."""
+    document = a_plain_deployment(labels=labels or {"app": "orders"}, **more)
+    container = {"name": "main", "image": "ours/orders:7", "args": ["/run.sh"], **container}
+    document["spec"]["template"]["spec"]["containers"] = [container]
+    return document
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_a_workload_that_is_given_a_folder_of_flinks_blocks(name) -> None:
+    """Its command is a script of its image's own, its label that of an application."""
+    volumes = [{"name": "c", "configMap": {"name": "orders"}}]
+    assert blocks(unlabelled(GIVEN[name], volumes=volumes)) == (ALL,)
+    assert blocks(unlabelled({}, volumes=volumes)) == ()
+
+
+def test_a_workload_whose_volume_or_label_is_named_after_flink_blocks() -> None:
+    """The operator itself does not, nor what only speaks of it in another label."""
+    mounted = {"volumeMounts": [{"name": "c", "mountPath": "/etc/orders"}]}
+    for source in ({"configMap": {"name": "flink-conf"}}, {"secret": {"secretName": "flink"}}):
+        volumes = [{"name": "c", **source}]
+        assert blocks(unlabelled(mounted, volumes=volumes)) == (ALL,)
+        assert blocks(unlabelled({}, volumes=volumes)) == ()
+    assert blocks(unlabelled({}, labels={"app.kubernetes.io/name": "flink"})) == (ALL,)
+    assert blocks(unlabelled({}, labels={"app": "flink-dashboards"})) == ()
+    operator = {"image": "apache/flink-kubernetes-operator:1.15", **GIVEN["its working directory"]}
+    assert blocks(unlabelled(operator, labels={"app": "flink-kubernetes-operator"})) == ()
+
+
+def test_a_session_job_of_its_own_directory_needs_its_cluster() -> None:
+    """Savepoints and HA are the cluster's; to hide the cluster frees nothing that it blocks."""
+    job = a_session_job(config=configuration("s3://prod/reports"))
+    shown = found([job])
+    (part,) = world_of_discovery(shown).unclear
+    assert "session cluster session, which is not seen" in part.why
+    statement = part.why.rpartition("(")[2].rstrip(")")
+    assert blocks_of(world_of_discovery(shown, explained=[statement])) == ()
+    assert blocks(a_deployment("session"), job) == ()
+
+
+@pytest.mark.parametrize(
+    ("template", "blocked"),
+    [
+        ("{scheme}://{name}.example.org", (ALL,)),
+        ("{scheme}://{name}.{namespace}.example.org", ()),
+    ],
+)
+def test_two_clusters_at_one_address_block(template, blocked) -> None:
+    """Only one of them answers there, and its answer says nothing of the other one."""
+    reading = Reading(rest=template)
+    spaces = [namespace([a_deployment()], MADE, name=each) for each in ("one", "two")]
+    shown = discovery_of(spaces, (), reading)
+    assert blocks_of(world_of_discovery(shown)) == blocked
+    for part in world_of_discovery(shown).unclear:
+        assert "http://orders.example.org" in part.why
+        statement = part.why.rpartition("(")[2].rstrip(")")
+        assert blocks_of(world_of_discovery(shown, explained=[statement])) == ()
+    alone = discovery_of([spaces[0]], (), reading)
+    assert blocks_of(world_of_discovery(alone)) == ()

@@ -6,6 +6,7 @@ standalone clusters in Kubernetes.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -47,6 +48,10 @@ _SIGNS = ("org.apache.flink", "jobmanager", "standalone-job", "start-cluster.sh"
 _OPERATOR = "flink-kubernetes-operator"
 """Image of the operator itself, which runs no job."""
 _RPC_PORT = 6123
+_FLINKS = "flink"
+"""Part of the name of what is Flink's: its folder, its file, a ConfigMap."""
+_LABELS = frozenset({"jobmanager", _FLINKS})
+"""Values of labels that say that Flink runs."""
 
 
 def is_job_manager(document: Mapping[str, Any]) -> bool:
@@ -103,10 +108,31 @@ def _containers_of(document: Mapping[str, Any]) -> list[Any]:
 
 def has_sign_of_flink(document: Mapping[str, Any]) -> bool:
     """Return whether a workload may run Flink, by any sign of it."""
-    if any(str(value).lower() == "jobmanager" for value in labels_of(document).values()):
+    if any(str(value).lower() in _LABELS for value in labels_of(document).values()):
         return True
     found = [_at(document, _POD, kind) for kind in ("containers", "initContainers")]
-    return any(_may_run_flink(each) for part in found if isinstance(part, list) for each in part)
+    volumes = _at(document, _POD, "volumes")
+    return any(
+        _may_run_flink(each) or _is_given_flinks(each, volumes)
+        for part in found
+        if isinstance(part, list)
+        for each in part
+    )
+
+
+def _is_given_flinks(container: Any, volumes: Any) -> bool:
+    """Return whether a folder, file, ConfigMap or Secret that a container is given is of Flink."""
+    if _OPERATOR in str(_at(container, (), "image")).lower():
+        return False
+    mounts = _list(_at(container, (), "volumeMounts"))
+    mounted = {str(_at(each, (), "name")) for each in mounts}
+    sources = [e for e in _list(volumes) if str(_at(e, (), "name")) in mounted]
+    given = [mounts, sources, _at(container, (), "envFrom"), _at(container, (), "workingDir")]
+    return _FLINKS in json.dumps(given, default=str).lower()
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _may_run_flink(container: Any) -> bool:

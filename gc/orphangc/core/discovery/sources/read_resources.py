@@ -13,6 +13,7 @@ from orphangc.core.discovery.discovered_facts import (
     Origin,
     ResourceFacts,
     UnclearFact,
+    digest_of,
     gathered_facts,
 )
 from orphangc.core.discovery.sources.cluster_services import ha_facts
@@ -178,13 +179,15 @@ def _of_session_job(
     found = resource_facts(replace(resource, surrounding=sessions.get(cluster, {})), reading)
     read = (*found.read, *(f"FlinkDeployment/{name}" for name in sessions))
     found = found.model_copy(update={"read": read})
-    if found.names_checkpoints or cluster in sessions:
+    if cluster in sessions:
         return found
     unclear = UnclearFact(
-        why=f"runs in the session cluster {cluster or 'of no name'}, which is not seen",
+        why=f"runs in the session cluster {cluster or 'of no name'}, which is not seen: its"
+        " defaults, its savepoints and HA services are not known",
         is_everywhere=True,
         is_until_read=True,
         source=f"FlinkDeployment/{cluster}",
+        digest=digest_of(cluster),
         origin=resource.origin.of("spec.deploymentName"),
     )
     return found.model_copy(update={"unclear": (*found.unclear, unclear)})
