@@ -33,7 +33,8 @@ class Deeds:
         stalls: Times that acknowledgements were held back without further harm.
         checkpoints: That completed, by Flink's count.
         damaged: Checkpoints that could not be restored meanwhile, and which files of each are gone.
-        unexplained: Jobs that did not come back although nothing of their checkpoint is gone.
+        unexplained: Jobs that did not come back although nothing that their checkpoint names by
+            path is gone, and Flink's reason.
 
     """
 
@@ -45,4 +46,4 @@ class Deeds:
     stalls: int = 0
     checkpoints: int = 0
     damaged: dict[str, set[str]] = field(default_factory=dict)
-    unexplained: list[str] = field(default_factory=list)
+    unexplained: dict[str, str] = field(default_factory=dict)

@@ -151,10 +151,11 @@ class Places:
             self._given_up.append(str(checkpoint))
 
     def is_given_up(self, what: str) -> bool:
-        """Return whether a checkpoint is given up, or one of a directory is."""
+        """Return whether a checkpoint is given up, one of a directory is, or a job is over."""
         it = Path(what)
         with self._lock:
-            return any(it in {Path(each), Path(each).parent} for each in self._given_up)
+            is_job = it.parent.name == "jobs" and it.name in self._ended
+            return is_job or any(it in {Path(each), Path(each).parent} for each in self._given_up)
 
     def was_alive(self, path: str, at: int) -> bool:
         """Whether nobody had said by then, in nanoseconds, that a file's job is over."""

@@ -258,6 +258,10 @@ def _restore_all(
 ) -> None:
     """Restore all that is retained; Flink is to blame only for what no collector removed."""
     removed = {path for _, path in removed_files(places.removals)}
+    for name, why in list(report.deeds.unexplained.items()):
+        if is_flinks_own(why, removed, places.exists):
+            report.damaged_by_flink.append(name)
+            del report.deeds.unexplained[name]
     there = places.checkpoints()
     damaged = {str(each): gone for each in there if (gone := places.gone_from(each))}
     for name, gone in (damaged | report.deeds.damaged).items():

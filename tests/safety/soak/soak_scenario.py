@@ -264,18 +264,26 @@ class Story:
         """End what does not run, and begin from nothing.
 
         A file of the checkpoint may be gone; who removed it is asked at the end. Whatever else it
-        was is unexplained.
+        was is unexplained, unless Flink misses a file of its own doing, which is asked then, too.
         """
         gone = self.places.gone_from(checkpoint) if checkpoint else set()
         if gone:
             self.deeds.damaged[str(checkpoint)] = gone
         else:
-            self.deeds.unexplained.append(f"{checkpoint}: {err}")
+            why = self._reason(line.job)
+            self.deeds.unexplained[f"{line.job} from {checkpoint}"] = f"{err}\n{why}"
         others = {each.job for each in self.lines if each is not line}
         for job in {*self.cluster.rest.unfinished_jobs()} - others:
             self._end(job)
         fresh = self._fresh()
         line.job, line.parallelism = fresh.job, fresh.parallelism
+
+    def _reason(self, job: str) -> str:
+        """Return what Flink says of a job that does not come back."""
+        try:
+            return self.cluster.rest.root_exception(job)
+        except httpx.HTTPError as err:
+            return str(err)
 
     def _runs(self, job: str) -> bool:
         return self.cluster.rest.is_running(job)
