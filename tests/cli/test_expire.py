@@ -59,6 +59,16 @@ def test_metadata_goes_alone_and_what_it_names_stays(chain) -> None:
     assert chain.files() == files, "they can be put back, so what they name is in use"
 
 
+def test_a_folder_is_there_while_its_metadata_may_come_back(chain) -> None:
+    """R53: it holds nothing else, and goes once the quarantine is over."""
+    expire(chain)
+    chain.collected()
+    assert all(chain.folder_of(name).is_dir() for name in GO)
+    expire(chain, *SHORT)
+    chain.collected()
+    assert not any(chain.folder_of(name).exists() for name in GO)
+
+
 def test_nothing_goes_without_delete(chain) -> None:
     before = contents(chain.bed.root)
     out = expire(chain, delete=False)
