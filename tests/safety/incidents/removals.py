@@ -66,7 +66,7 @@ from orphangc.core.model.naming import Artifact, uuid_of
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState
 from orphangc.core.times.instants import LATEST
 from orphangc.flink.metadata.references import read_references
-from orphangc.ports import DeletionStatus, StateFiles, StoreTime
+from orphangc.ports import DeletionResult, DeletionStatus, StateFiles, StoreTime
 
 _Patch = pytest.MonkeyPatch
 _Removal = Callable[[_Patch], None]
@@ -313,6 +313,16 @@ def _folders_that_stay(patch: _Patch) -> None:
         return done
 
     patch.setattr(LocalStorage, "delete", tidy)
+
+
+def _only_empty_folders(patch: _Patch) -> None:
+    """Remove a folder with what it holds (R53)."""
+
+    def recursive(self, folder):
+        shutil.rmtree(f"{self.location.path}/{folder}")
+        return DeletionResult(key=folder, status=DeletionStatus.DELETED)
+
+    patch.setattr(LocalStorage, "remove_empty", recursive)
 
 
 def _exact_keys(patch: _Patch) -> None:
@@ -588,6 +598,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _durations,
         _safe_minimums,
         _folders_that_stay,
+        _only_empty_folders,
         _exact_keys,
         _errors_of_keys,
         _every_page,

@@ -12,6 +12,7 @@ import pytest
 from cli.helpers import AT_ONCE, DAY, ENDED, Bed, contents, outcomes, run, write
 from cli.stories import bed, make_story, story, undeclared
 from cli.stories_on_s3 import S3Story, on_s3, s3_server
+from orphangc.adapters.files import local_storage
 from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
 from safety.incidents.hooks import hidden_from_the_listing
@@ -31,15 +32,23 @@ def refuse_to_unlink(monkeypatch, *names: str) -> None:
     monkeypatch.setattr(LocalStorage, "_unlink", refused)
 
 
+@pytest.mark.answered_by("only_empty_folders")
+def test_paimon_7920_a_folder_that_seems_empty_keeps_what_it_holds(story, monkeypatch) -> None:
+    """A transient empty listing made it a recursive deletion; what removes it must fail (R53)."""
+    monkeypatch.setattr(local_storage, "_folders_in", lambda _: ([], True))
+    named = [*story.live, *(story.job.folder / f"chk-{n}" / "_metadata" for n in (7, 8))]
+    story.bed.cycle()
+    must_be_there(*named)
+
+
 @pytest.mark.answered_by("folders_that_stay")
-def test_paimon_7920_an_empty_folder_is_never_removed(story) -> None:
-    """A transient empty listing made it a recursive deletion."""
-    empty = [story.job.folder / "chk-3", story.bed.root / f"{9:032x}" / "shared"]
-    for folder in empty:
-        folder.mkdir(parents=True)
+def test_paimon_7920_an_empty_folder_of_what_may_not_be_flinks_stays(story) -> None:
+    """Nothing shows who made it, and who may be about to write into it."""
+    empty = story.bed.root / f"{9:032x}" / "shared"
+    empty.mkdir(parents=True)
     story.bed.cycle()
     story.bed.cycle()
-    assert all(folder.is_dir() for folder in empty)
+    assert empty.is_dir()
     assert (story.job.folder / "shared").is_dir()
 
 
@@ -200,6 +209,21 @@ def test_a_linked_folder_refuses_for_it_may_hold_roots(story) -> None:
     plan = story.bed.plan()
     assert (plan.ran.code, plan.refusal(story.job)) == (4, "unreadable_root")
     assert not plan.removals()
+
+
+@pytest.mark.answered_by("guard:unreadable_root")
+@pytest.mark.parametrize("folder", ["chk-8", "savepoints/savepoint-aaaaaa-0123456789ab"])
+def test_a_folder_in_the_place_of_a_metadata_refuses(story, folder) -> None:
+    """Something put it there: a ``_metadata`` that cannot be read may still be needed."""
+    where = story.job.folder if folder == "chk-8" else story.bed.root
+    (where / folder / "_metadata").unlink(missing_ok=True)
+    (where / folder / "_metadata").mkdir(parents=True)
+    for _ in range(2):
+        plan = story.bed.plan()
+        assert plan.ran.code == 4
+        story.bed.sweep(plan, "--delete")
+    assert plan.document["jobs"][0]["refused"]["guard"] == "unreadable_root"
+    assert all(path.exists() for path in story.orphans)
 
 
 def test_nothing_is_ever_handed_to_a_shell_or_to_a_pattern(story) -> None:

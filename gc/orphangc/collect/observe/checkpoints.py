@@ -74,7 +74,8 @@ class CheckpointScan:
         metadata: Each ``_metadata`` by the key of its folder.
         directories: Keys of the job directories.
         ids: Ids of the ``chk-<n>`` with a ``_metadata``, by job directory.
-        closed: Keys of folders that may contain checkpoints and cannot be listed.
+        closed: Keys of folders that may contain checkpoints and cannot be listed, or that are in
+            the place of a ``_metadata``.
         areas: Areas with a folder, by job directory.
         changed_at: Newest store time of the objects in the folders that were entered, by job
             directory.
@@ -136,6 +137,8 @@ def scan_checkpoints(storage: _ListerAndReader, *, is_listed: bool = True) -> Ch
                     for key in (_join(folder, each) for each in listed.closed)
                     if not _is_left_out(place_of_folder(key, name), may_skip=may_skip)
                 ]
+                if METADATA_NAME in listed.folders and _is_of_checkpoint(folder, name):
+                    closed.append(_join(folder, METADATA_NAME))
                 for key in (_join(folder, each) for each in listed.folders):
                     place = place_of_folder(key, name)
                     if place.job_directory is not None and place.scope is not Scope.OTHER:
@@ -162,6 +165,12 @@ def _add_newest(
     times = [each.modified_at for each in objects if each.modified_at is not None]
     if directory is not None and times:
         changed_at[directory] = max([*times, changed_at.get(directory, times[0])])
+
+
+def _is_of_checkpoint(folder: str, root_name: str) -> bool:
+    """Return whether Flink writes a ``_metadata`` directly into a folder of this name."""
+    place = place_of_folder(folder, root_name)
+    return place.scope in {Scope.EXCLUSIVE, Scope.SAVEPOINT} and not place.inner
 
 
 def _is_left_out(place: FilePlace, *, may_skip: bool) -> bool:
@@ -360,9 +369,15 @@ def _sorted(
 
 def _closed(base: Location, scan: CheckpointScan) -> list[Checkpoint | UnreadableCheckpoint | None]:
     """Return the places that cannot be listed, as unreadable checkpoints."""
-    reason = "a link, or a folder without a name, is not looked into: name its target as extra root"
+    link = "a link, or a folder without a name, is not looked into: name its target as extra root"
+    folder = "a folder is in the place of a _metadata: remove it, or put the file back"
     return [
-        UnreadableCheckpoint(uri=f"{base}/{key}", reason=reason, sha256="") for key in scan.closed
+        UnreadableCheckpoint(
+            uri=f"{base}/{key}",
+            reason=folder if key.rpartition("/")[2] == METADATA_NAME else link,
+            sha256="",
+        )
+        for key in scan.closed
     ]
 
 
