@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -511,6 +512,23 @@ def test_a_checkpoint_that_lacks_a_file_is_no_yes_and_nothing_is_pruned(
     assert ran.code == 1
     assert any("is missing" in line for line in ran.complaints)
     assert run("inspect", checkpoint, "--alias", alias).code == 0
+
+
+def test_unclaimed_state_is_told_by_the_code_whatever_else_is_wrong(
+    whole: tuple[Path, str], tmp_path: Path
+) -> None:
+    """A checkpoint copied without its files; if unclaimed state is accepted, they still lack."""
+    checkpoint, alias = whole
+    declared = tmp_path / "declarations.yaml"
+    declared.write_text("version: 1\noperators: []\n")
+    shutil.rmtree(checkpoint.parent / "shared")
+    asked = "unclaimed", checkpoint, "--declarations", declared, "--alias", alias
+    pruned = tmp_path / "pruned"
+    for options, code in (((), 5), (("--ignore-unclaimed-state", "--prune-to", pruned), 1)):
+        ran = run(*asked, *options)
+        assert ran.code == code
+        assert any("is missing" in line for line in ran.complaints)
+    assert not pruned.exists()
 
 
 def test_files_in_another_store_are_not_known_to_be_there(whole: tuple[Path, str]) -> None:

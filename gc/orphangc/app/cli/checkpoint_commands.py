@@ -162,8 +162,8 @@ def unclaimed(
 ) -> None:
     """Find state that the job's next version no longer declares, before a deployment.
 
-    Exit code 5: unclaimed state found. 1: the checkpoint lacks a file. 4: some state names could
-    not be read, or some files not looked up.
+    Exit code 5: unclaimed state found. 1: none found, but the checkpoint lacks a file. 4: some
+    state names could not be read, or some files not looked up.
     """
     from orphangc.app.commands.checkpoints.unclaimed import find_unclaimed
     from orphangc.app.commands.checkpoints.unclaimed_tables import (
@@ -185,6 +185,6 @@ def unclaimed(
         print_tables(comparison_tables(found))
     for warning in comparison_warnings(found):
         complain(warning)
-    code = found.exit_code
-    if code is ExitCode.FAILED or (code is not ExitCode.DONE and not ignore_unclaimed_state):
+    code = found.exit_code(ignores_unclaimed=ignore_unclaimed_state)
+    if code is not ExitCode.DONE:
         raise typer.Exit(code)

@@ -104,5 +104,5 @@ def inventory_sentence(plan: Plan) -> str | None:
     return (
         f"Planned from an inventory begun {instant(plan.inventory.created_at)}, of"
         f" {counted(plan.inventory.objects, 'object')} in all its bucket. What was stored,"
-        " replaced or deleted since is not seen; a sweep makes its own listing."
+        " replaced or deleted since is not seen; a sweep looks at each object before it deletes it."
     )

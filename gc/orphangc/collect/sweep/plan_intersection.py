@@ -41,7 +41,11 @@ def check_plan(plan: Plan, settings: StorageRootSettings, now: datetime) -> None
         raise PlanMismatchError(f"the plan is for {plan.root}, not {settings.root}")
     life = settings.plan_life
     age = now - plan.created_at
-    if not -settings.clock_skew - _MINIMAL_PLAN_LIFE <= age <= life:
+    if age < -settings.clock_skew - _MINIMAL_PLAN_LIFE:
+        raise PlanMismatchError(
+            f"the plan is dated {-age} in the future: a clock was set back; make a new one"
+        )
+    if age > life:
         raise PlanMismatchError(f"the plan was made {age} ago, longer than {life}: make a new one")
 
 

@@ -121,5 +121,5 @@ def test_a_plan_from_an_inventory_says_so_first(shown):
     part = InventoryPart(uri="s3://reports/daily/manifest.json", created_at=NOW, objects=12_345)
     text = shown(inventory=part)
     assert "inventory begun 2026-11-21 14:44:12 UTC, of 12,345 objects" in text
-    assert "a sweep makes its own listing" in text
+    assert "a sweep looks at each object before it deletes it" in text
     assert "inventory begun" not in shown()

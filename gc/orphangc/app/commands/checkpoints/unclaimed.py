@@ -39,18 +39,23 @@ class Claims:
     verified: VerifiedFiles | None = None
     kept: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def exit_code(self) -> ExitCode:
-        """Return the exit code, unless unclaimed state is to be ignored.
+    def exit_code(self, *, ignores_unclaimed: bool) -> ExitCode:
+        """Return the exit code: 5 if there is unclaimed state, whatever else is wrong.
 
         1 means that Flink cannot restore the checkpoint, whatever is declared. 4 means that nothing
         unclaimed was found but not all could be read: the rest may be unclaimed.
+
+        Args:
+            ignores_unclaimed: Whether unclaimed state, found or not readable, is no reason.
+
         """
         files = ExitCode.DONE if self.verified is None else self.verified.exit_code
+        if not (self.comparison.is_clean or ignores_unclaimed):
+            return ExitCode.UNCLAIMED_STATE
         if files is ExitCode.FAILED:
             return files
-        if not self.comparison.is_clean:
-            return ExitCode.UNCLAIMED_STATE
+        if ignores_unclaimed:
+            return ExitCode.DONE
         return files if self.comparison.is_complete else ExitCode.REFUSED
 
 
