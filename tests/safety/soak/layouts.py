@@ -80,5 +80,6 @@ LAYOUTS = {
             job=ASYNC_JOB,
             parts=ASYNC_PARTS,
         ),
+        Layout("sync_forst", {"state.backend.type": "forst"}, is_canonical=False),
     )
 }

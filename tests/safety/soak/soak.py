@@ -37,7 +37,7 @@ _SLOTS = 6
 _CONFIG = {"execution.checkpointing.num-retained": "4"}
 _CLEAN_SECONDS = 300.0
 _CYCLE_SECONDS = 15.0
-_MISSED = re.compile(r"FileNotFoundException: (/\S+)(?: \(No such file|$)", re.MULTILINE)
+_MISSED = re.compile(r"FileNotFoundException: (?:s3:/)?(/\S+)(?: \(No such file|$)", re.MULTILINE)
 _BUCKET_LOOK_SECONDS = 0.3
 
 Kinds = Callable[[Places, str], Sequence[Commands]]

@@ -403,4 +403,8 @@ def test_flink_is_to_blame_only_for_a_file_that_nobody_removed(tmp_path: Path) -
     assert is_flinks_own(why, [str(tmp_path / "other")])
     assert not is_flinks_own(why, [str(tmp_path / "shared" / "gone")])
     assert not is_flinks_own(why.replace("gone", "there"), [])
+    missed = "Caused by: java.io.FileNotFoundException: "
+    assert is_flinks_own(f"{missed}s3://b/ckpt/gone", [], lambda path: path != "/b/ckpt/gone")
+    assert is_flinks_own(f"{missed}/b/ckpt/gone", [], lambda path: path != "/b/ckpt/gone")
+    assert not is_flinks_own(f"{missed}s3://b/ckpt/gone", ["s3://b/x/gone"], lambda _: False)
     assert not is_flinks_own("Caused by: java.lang.IllegalStateException: wrong", [])

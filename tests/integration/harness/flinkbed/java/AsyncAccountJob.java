@@ -1,5 +1,6 @@
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 import org.apache.flink.api.common.state.KeyedStateStore;
@@ -91,8 +92,8 @@ public final class AsyncAccountJob {
         }
 
         @Override
-        public void entry(long count) {
-            entries.add(count);
+        public void entries(List<Long> counts) {
+            entries.update(counts);
         }
 
         @Override
