@@ -127,6 +127,23 @@ def test_files_of_one_store_time_go_after_their_metadata_unless_they_were_copied
     assert [path.exists() for path in files] == [is_copied, is_copied]
 
 
+def test_any_plan_of_the_storage_root_puts_a_checkpoint_back(chain) -> None:
+    """Of scheduled runs three plans are kept, and in a pod none; a quarantine lasts a day."""
+    policy = {"ended_for": "0", "keep_last": 3}
+    for expires in (None, policy, policy):
+        scheduled(chain, expire=expires)
+    newest = max(chain.bed.folder.glob("plans/*/*/plan.json")).parent
+    assert run("undelete", newest / "expiry").code == 4, "it expired nothing itself"
+    kept = ("--checkpoint", chain.folder_of("2/5"))
+    assert run("undelete", newest, *kept).code == 4
+    assert "into quarantine" in run("undelete", newest, *kept).err
+    assert run("undelete", newest, "--checkpoint", "chk-5").code == 2
+    back = run("undelete", newest, "--checkpoint", chain.folder_of("0/5"))
+    assert back.json["counts"] == {"restored": 1}
+    assert chain.names() == {"0/5", "1/6", "2/5", "2/6"}
+    assert run("undelete", newest, "--checkpoint", chain.folder_of("0/5")).code == 4
+
+
 def test_undelete_puts_it_back(chain) -> None:
     before = contents(chain.bed.root)
     out = expire(chain)

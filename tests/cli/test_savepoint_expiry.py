@@ -158,3 +158,16 @@ def test_max_deletes_counts_their_files(savepoints) -> None:
     ran = run("sweep", out, "--delete")
     assert ran.code != 0
     assert sum(savepoints.files) >= 3
+
+
+def test_bytes_that_a_living_job_needs_are_no_unneeded_ones(savepoints) -> None:
+    """The running job was restored in place: its checkpoint names a file of a savepoint."""
+
+    def unneeded() -> int:
+        policy = ("--ended-for", "0", "--savepoints", savepoints.root)
+        places = ("--extra-roots", savepoints.root)
+        return int(savepoints.chain.expire(*policy, *places).json["expiry"]["unneeded_bytes"])
+
+    before, files = unneeded(), [*savepoints.folders[0].glob("*-*")]
+    savepoints.chain.running.checkpoint(18, *files, age=DAY)
+    assert unneeded() == before - sum(path.stat().st_size for path in files)

@@ -183,12 +183,21 @@ def explain(  # noqa: PLR0913 - one parameter an option
 def undelete(
     *,
     run: Annotated[Path, typer.Argument(help="Folder of the swept plan.", metavar="RUN")],
+    checkpoint: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="URI",
+            help="Put back this checkpoint, whichever run expired it: any plan of its storage root"
+            " will do; repeatable.",
+        ),
+    ] = None,
     output: o.OutputOption = None,
 ) -> None:
     """Restore what a run deleted, on a versioned bucket, or checkpoints that it expired."""
     from orphangc.app.commands.operate.undelete import undelete_run, undeletion_lines
 
-    document = undelete_run(run)
+    document = undelete_run(run, checkpoint or ())
     show(output, document, lambda: undeletion_lines(document))
     if document["failed"]:
         raise typer.Exit(ExitCode.SOME_DELETES_FAILED)

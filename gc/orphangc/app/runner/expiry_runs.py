@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -39,6 +39,7 @@ from orphangc.collect.expire.quarantine import (
     agreed,
     expired_of,
     is_release,
+    newest_expired_at,
     remember_expired,
 )
 from orphangc.collect.observe.checkpoints import CheckpointReader
@@ -379,11 +380,15 @@ def put_back(settings: StorageRootSettings, record: ExpiredCheckpoint, data: byt
         raise RefusedError(f"{place}/{record.key} is another one by now; left as it is")
 
 
-def undo_expiry(plan: Plan) -> dict[str, Any]:
+def undo_expiry(plan: Plan, places: Collection[str] = ()) -> dict[str, Any]:
     """Put back every ``_metadata`` that sweeps of a plan of ``expire`` put into quarantine.
 
     One whose quarantine is over is put back only while all of its files are stored. If some of
     them have a tombstone, the document warns that the next sweep halts (R17).
+
+    Args:
+        plan: The plan, of the storage root at least.
+        places: Folders of the checkpoints to put back instead, whichever run expired them.
 
     Raises:
         RefusedError: Nothing of it is in quarantine.
@@ -397,6 +402,10 @@ def undo_expiry(plan: Plan) -> dict[str, Any]:
     warning: str | None = None
     with held_lock(state):
         records = list(expired_of(state, {(each.uri, each.sha256) for each in expiring}))
+        if places:
+            records = newest_expired_at(state, places)
+        for uri in sorted(set(places) - {each.uri for each in records}):
+            raise RefusedError(f"no sweep of {plan.root} put {uri} into quarantine")
         if not records:
             raise RefusedError("no sweep of that plan put anything into quarantine")
         for each in records:

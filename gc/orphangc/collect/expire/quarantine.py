@@ -403,3 +403,10 @@ def expired_of(
     for each in read_memory(state).memory.expired:
         if (each.uri, each.sha256) in checkpoints and each.restored_at is None:
             yield each
+
+
+def newest_expired_at(state: RootState, places: Collection[str]) -> list[ExpiredCheckpoint]:
+    """Return what expired last in some folders, and was not put back."""
+    records = (each for each in read_memory(state).memory.expired if each.uri in places)
+    newest = {each.uri: each for each in sorted(records, key=lambda one: one.expired_at)}
+    return [each for each in newest.values() if each.restored_at is None]

@@ -97,9 +97,13 @@ def lineage_report(
 
 
 def _beside(fate: CheckpointFate, base: Location, savepoints: SavepointFolders) -> int:
-    """Return the bytes of a savepoint that no listing of the storage root shows."""
+    """Return the bytes of a savepoint that no listing of the storage root shows.
+
+    Of one that shares files with other checkpoints it is not known which of them need those.
+    """
     folder = canonical(fate.checkpoint.uri)
-    return 0 if base.contains(folder) else savepoints.sizes.get(folder, 0)
+    is_counted = not base.contains(folder) and folder in savepoints.collectable
+    return savepoints.sizes[folder] if is_counted else 0
 
 
 def _job_numbers(lineages: Sequence[Lineage]) -> dict[str, int]:

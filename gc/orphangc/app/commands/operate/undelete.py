@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,22 +14,30 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.console.text import visible
 from orphangc.app.runner.expiry_runs import undo_expiry
 from orphangc.collect.sweep.restore_deleted import undelete
-from orphangc.errors import RefusedError
+from orphangc.core.model.locations import Location, canonical
+from orphangc.errors import RefusedError, SettingsError
 from orphangc.ports import DeletionStatus, Undeleter
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def undelete_run(path: Path) -> dict[str, Any]:
+def undelete_run(path: Path, checkpoints: Sequence[str] = ()) -> dict[str, Any]:
     """Restore what the sweep of a plan deleted; return the number of restored objects.
 
+    Args:
+        path: Folder of the plan.
+        checkpoints: Folders of expired checkpoints to put back instead, whichever run of the same
+            storage root expired them: the plans of scheduled runs do not outlast a quarantine.
+
     Raises:
-        SettingsError: There is no plan, or it was not swept.
+        SettingsError: There is no plan, or it was not swept; or a folder is no place.
         RefusedError: The storage keeps no versions, or the run deleted nothing.
 
     """
     plan = PlanDirectory(path).read()
+    if checkpoints:
+        return undo_expiry(plan, {str(_place(each)) for each in checkpoints})
     if plan.expiry is not None:
         return undo_expiry(plan)
     read_outcome(path)
@@ -43,6 +52,19 @@ def undelete_run(path: Path) -> dict[str, Any]:
         if not is_back:
             failed.append({"key": each.key, "error": each.error})
     return {"plan_id": plan.plan_id, "root": plan.root, "counts": counts, "failed": failed}
+
+
+def _place(uri: str) -> Location:
+    """Return the place of a checkpoint.
+
+    Raises:
+        SettingsError: It is none.
+
+    """
+    try:
+        return canonical(uri)
+    except ValueError as err:
+        raise SettingsError(f"--checkpoint {uri}: {err}") from err
 
 
 def undeletion_lines(document: dict[str, Any]) -> list[RenderableType]:
