@@ -692,6 +692,17 @@ def test_everything_is_written_down_before_it_is_deleted(story) -> None:
     assert state_files(story.bed, "open/*") == []
 
 
+def test_nothing_is_deleted_if_the_outcome_cannot_be_written(story) -> None:
+    """Only the outcome says what ``undelete`` brings back; of a folder on a full disk, say."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+    (plan.path / "outcomes.partial").mkdir()
+    ran = story.bed.sweep(plan, "--delete")
+    assert (ran.code, len(ran.complaints)) == (1, 1), ran.err
+    assert f"cannot be written into {plan.path}" in ran.complaints[0]
+    assert all(file.exists() for file in story.orphans)
+
+
 def test_nothing_of_the_sweep_is_written_below_the_root(story) -> None:
     """State, journal and lock live elsewhere."""
     story.bed.cycle()

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from orphangc.adapters.rows.plan_directory import write_atomically
 from orphangc.core.times.instant_columns import check_rows
-from orphangc.errors import SettingsError
+from orphangc.errors import OrphanGcError, SettingsError
 from orphangc.ports import OUTCOME_SCHEMA
 
 _REPEATED = ["job_id", "scope", "action", "reason", "outcome", "error"]
@@ -37,6 +37,23 @@ class OutcomeFiles:
         self._held: list[pa.RecordBatch] = []
         self._waiting = 0
 
+    def open(self) -> None:
+        """Open the file of the rows, so that nothing is deleted that could not be told.
+
+        Raises:
+            OrphanGcError: It cannot be written.
+
+        """
+        try:
+            self._writer = pq.ParquetWriter(
+                self._partial, OUTCOME_SCHEMA, compression="zstd", use_dictionary=_REPEATED
+            )
+        except OSError as err:
+            raise OrphanGcError(
+                f"the outcome of the sweep cannot be written into {self._folder}: {err}; nothing"
+                " was deleted"
+            ) from err
+
     def write(self, batch: pa.RecordBatch) -> None:
         """Append a batch of ``OUTCOME_SCHEMA``."""
         self.rows += batch.num_rows
@@ -48,9 +65,8 @@ class OutcomeFiles:
     def _flush(self) -> None:
         """Write the buffered rows: small row groups would make a large file."""
         if self._writer is None:
-            self._writer = pq.ParquetWriter(
-                self._partial, OUTCOME_SCHEMA, compression="zstd", use_dictionary=_REPEATED
-            )
+            self.open()
+        assert self._writer is not None  # noqa: S101 - just opened
         self._writer.write_table(pa.Table.from_batches(self._held, OUTCOME_SCHEMA))
         self._held, self._waiting = [], 0
 

@@ -163,6 +163,7 @@ class HeldExpiry:
         self.holding.state.bind()
         outcomes = OutcomeFiles(self.path)
         sink = Audited(outcomes)
+        outcomes.open()
         try:
             with Renewal(self.holding.lock) as renewal:
                 self._go(sink, renewal)

@@ -146,6 +146,7 @@ class HeldSweep:
                 shared=self.shared,
                 result=self.result,
             )
+            outcomes.open()
             try:
                 rows = PlanDirectory(self.path).rows(self.plan)
                 sweep.carry_out(self.plan, rows, made=self.made)
