@@ -2,12 +2,10 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
@@ -163,11 +161,7 @@ public final class AccountJob {
 
         Iterable<Long> entries() throws Exception;
 
-        /**
-         * Writes all entries anew: Flink 2.3 replays its change log twice after two rescales without a materialization between them, and
-         * what is only added counts twice then.
-         */
-        void entries(List<Long> counts) throws Exception;
+        void entry(long count) throws Exception;
 
         /** Returns how many numbers of each lane came. */
         Iterable<Long> visits() throws Exception;
@@ -214,8 +208,8 @@ public final class AccountJob {
         }
 
         @Override
-        public void entries(List<Long> counts) throws Exception {
-            entries.update(counts);
+        public void entry(long count) throws Exception {
+            entries.add(count);
         }
 
         @Override
@@ -295,10 +289,7 @@ public final class AccountJob {
             book.account(statement(key, count, sum + number, digest + mixed(number)));
             book.visited(number / LANE);
             if (count % VISITS_TO_AN_ENTRY == 0) {
-                List<Long> entries = new ArrayList<>();
-                book.entries().forEach(entries::add);
-                entries.add(count);
-                book.entries(entries);
+                book.entry(count);
             }
         }
 

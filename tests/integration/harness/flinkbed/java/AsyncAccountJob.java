@@ -1,6 +1,5 @@
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 
 import org.apache.flink.api.common.state.KeyedStateStore;
@@ -92,8 +91,8 @@ public final class AsyncAccountJob {
         }
 
         @Override
-        public void entries(List<Long> counts) {
-            entries.update(counts);
+        public void entry(long count) {
+            entries.add(count);
         }
 
         @Override
