@@ -224,7 +224,7 @@ class Story:
         """Start a job that goes on from a checkpoint, wider or narrower, and see it run.
 
         Flink deletes what a claimed checkpoint does not need any more, so that older and younger
-        ones of the old job are worth nothing: an operator deletes them first. Jobs with a change log
+        ones of the old job are worth nothing: an operator deletes them first. Jobs with a log
         keep their parallelism: Flink 2.3 replays the log wrongly after two rescales that no
         materialization parts.
         """
