@@ -84,10 +84,14 @@ def savepoint_folders(
     sizes: dict[Location, int] = {}
     whole: set[Location] = set()
     for each in left:
-        stored = _stored_files(each, open_storage)
-        if stored is None:
+        try:
+            storage = open_storage(each.folder)
+            stored = _stored_files(each, storage)
+        except OrphanGcError:
             obstacles.setdefault(each.folder, "its folder cannot be listed")
             continue
+        if not storage.is_tested:
+            obstacles.setdefault(each.folder, "this kind of storage is not in the tested list")
         sizes[each.folder] = sum(one.size for one in stored)
         if len(stored) == each.references:
             whole.add(each.folder)
@@ -136,29 +140,19 @@ def _uuids(checkpoint: Checkpoint) -> tuple[_Words, _Words]:
     return np.concatenate([hi for hi, _ in parts]), np.concatenate([lo for _, lo in parts])
 
 
-def _stored_files(savepoint: Checkpoint, open_storage: OpenStorage) -> list[StoredObject] | None:
-    """Return which of a savepoint's own files are stored, ``None`` if its folder cannot be listed.
+def _stored_files(savepoint: Checkpoint, storage: Storage) -> list[StoredObject]:
+    """Return which of a savepoint's own files are stored.
 
     What else is stored there is nothing of the savepoint's.
-    """
-    try:
-        return own_files(savepoint, open_storage(savepoint.folder), "")
-    except OrphanGcError:
-        return None
-
-
-def own_files(savepoint: Checkpoint, storage: Storage, prefix: str) -> list[StoredObject]:
-    """Return which files that a savepoint names in its own folder are stored there.
 
     Args:
         savepoint: The savepoint.
-        storage: Storage around its folder.
-        prefix: Key of the folder there.
+        storage: Its folder.
 
     Raises:
-        OrphanGcError: The folder cannot be listed.
+        OrphanGcError: Its folder cannot be listed.
 
     """
     names = savepoint.files.get(savepoint.folder, ())
-    listed = storage.folder(prefix).objects
+    listed = storage.folder("").objects
     return [each for each in listed if each.key.rpartition("/")[2] in names]

@@ -35,7 +35,13 @@ SAVEPOINT = Checkpoint(
 
 
 def folders(
-    *checkpoints, places=(PLACE,), searched=(PLACE,), stored=(ONE, TWO), unlisted=(), others=()
+    *checkpoints,
+    places=(PLACE,),
+    searched=(PLACE,),
+    stored=(ONE, TWO),
+    unlisted=(),
+    others=(),
+    is_tested=True,
 ):
     """Return the folders of a cycle whose every storage shows the same objects of 5 bytes."""
 
@@ -43,7 +49,8 @@ def folders(
         if place in unlisted:
             raise OrphanGcError("refused")
         objects = [StoredObject(key=f"{each}", size=5, modified_at=T0) for each in stored]
-        return SimpleNamespace(folder={"": SimpleNamespace(objects=objects)}.__getitem__)
+        folder = {"": SimpleNamespace(objects=objects)}.__getitem__
+        return SimpleNamespace(folder=folder, is_tested=is_tested)
 
     cycle = SimpleNamespace(mark=SimpleNamespace(checkpoints=checkpoints))
     policy = RetentionPolicy(savepoints=places)
@@ -90,6 +97,13 @@ def test_the_files_of_a_whole_savepoint_may_go(is_savepoint) -> None:
     found = folders(whole, places=("s3://b/a", PLACE), stored=(ONE, f"x/{TWO}", "other"))
     assert (found.obstacles, found.sizes, found.whole) == ({}, {FOLDER: 10}, {FOLDER})
     assert found.collectable == {FOLDER}
+
+
+def test_on_a_storage_on_which_deletion_was_not_tested_none_goes() -> None:
+    """Its extra root may be of another kind than the storage root (R27); it still is whole."""
+    found = folders(SAVEPOINT, is_tested=False)
+    assert found.obstacles == {FOLDER: "this kind of storage is not in the tested list"}
+    assert (found.sizes, found.whole, found.collectable) == ({FOLDER: 10}, {FOLDER}, frozenset())
 
 
 def test_a_savepoint_that_lacks_a_file_is_not_whole() -> None:
