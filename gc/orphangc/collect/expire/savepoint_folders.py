@@ -86,7 +86,7 @@ def savepoint_folders(
     for each in left:
         try:
             storage = open_storage(each.folder)
-            stored = _stored_files(each, storage)
+            stored = own_files(each, storage, "")
         except OrphanGcError:
             obstacles.setdefault(each.folder, "its folder cannot be listed")
             continue
@@ -140,19 +140,20 @@ def _uuids(checkpoint: Checkpoint) -> tuple[_Words, _Words]:
     return np.concatenate([hi for hi, _ in parts]), np.concatenate([lo for _, lo in parts])
 
 
-def _stored_files(savepoint: Checkpoint, storage: Storage) -> list[StoredObject]:
-    """Return which of a savepoint's own files are stored.
+def own_files(savepoint: Checkpoint, storage: Storage, prefix: str) -> list[StoredObject]:
+    """Return which files that a savepoint names in its own folder are stored there.
 
     What else is stored there is nothing of the savepoint's.
 
     Args:
         savepoint: The savepoint.
-        storage: Its folder.
+        storage: Storage around its folder.
+        prefix: Key of the folder there.
 
     Raises:
-        OrphanGcError: Its folder cannot be listed.
+        OrphanGcError: The folder cannot be listed.
 
     """
     names = savepoint.files.get(savepoint.folder, ())
-    listed = storage.folder("").objects
+    listed = storage.folder(prefix).objects
     return [each for each in listed if each.key.rpartition("/")[2] in names]
