@@ -38,7 +38,7 @@ from orphangc.collect.mark import job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
 from orphangc.collect.state import lock
-from orphangc.collect.state.discovery_memory import DiscoveryRead
+from orphangc.collect.state.discovery_memory import MARKER, DiscoveryRead
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import plan_intersection as permission
 from orphangc.collect.sweep import sweep
@@ -374,6 +374,17 @@ def _discovery_memory(patch: _Patch) -> None:
     patch.setattr(discovering, "read_discovery_memory", nothing)
 
 
+def _marker_of_discovery(patch: _Patch) -> None:
+    """Take a memory of discoveries that is not there for one that never was (R4)."""
+    read = discovering.read_discovery_memory
+
+    def unmarked(files: StateFiles) -> DiscoveryRead:
+        files.remove(MARKER)
+        return read(files)
+
+    patch.setattr(discovering, "read_discovery_memory", unmarked)
+
+
 def _every_memory_of_discovery(patch: _Patch) -> None:
     """Remember discoveries in the first state location only (R4)."""
     places = discovering._memory_files
@@ -604,6 +615,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _every_page,
         _memory,
         _discovery_memory,
+        _marker_of_discovery,
         _every_memory_of_discovery,
         _lasting_blocks,
         _operators_defaults,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,19 @@ def test_a_checkpoint_directory_in_a_jobs_arguments_is_searched(story, kubernete
     run_three_times(with_discovery(story, namespaces=("flink",), **ended(story.job, other)))
     must_be_there(story.orphans[0])
     assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("marker_of_discovery")
+def test_a_memory_of_discovery_that_expired_in_its_store_is_lost(story) -> None:
+    """A rule of the bucket removed it; the deployment that blocked is gone, its state is not."""
+    hidden = story.bed.folder / "red" / "checkpoints"
+    other = claimer(story, hidden)
+    file = conf(story, "known", story.bed.root)
+    gone = conf(story, "team", story.bed.folder / "${TEAM}" / "checkpoints")
+    with_discovery(story, file, gone, **ended(story.job, other)).run()
+    shutil.rmtree(story.bed.state / "discovery")
+    run_three_times(with_discovery(story, file, **ended(story.job, other)))
+    must_be_there(story.orphans[0])
 
 
 @pytest.mark.answered_by("signs_of_flink")

@@ -1,4 +1,8 @@
-"""The memory of discoveries in the state location: one file each writer, merged by each reader."""
+"""The memory of discoveries in the state location: one file each writer, merged by each reader.
+
+A marker beside the folder shows that there was a memory, should a rule of the store or a person
+remove the folder alone.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from orphangc.ports import StateFiles
 
 FOLDER = "discovery"
 """Name of the folder in the state location; no folder of a storage root is named so."""
+MARKER = "discovered.json"
+"""Name of the marker in the state location."""
 
 _ATTEMPTS = 5
 
@@ -30,10 +36,11 @@ def read_discovery_memory(files: StateFiles) -> DiscoveryRead:
     """Return what all writers remember.
 
     Raises:
-        OrphanGcError: A file is not, byte for byte, what was written: it never means that nothing
-            is remembered. Or the state location cannot be read.
+        OrphanGcError: A file is not, byte for byte, what was written, or all of them are gone: it
+            never means that nothing is remembered. Or the state location cannot be read.
 
     """
+    is_known = files.read(MARKER) is not None  # first: it is written after the memory
     for _ in range(_ATTEMPTS):
         names = tuple(files.names(FOLDER))
         found = [files.read(f"{FOLDER}/{name}") for name in names]
@@ -41,6 +48,11 @@ def read_discovery_memory(files: StateFiles) -> DiscoveryRead:
             break  # else another writer has replaced one between both requests
     else:
         raise OrphanGcError(f"{files.location}/{FOLDER} changes all the time")
+    if is_known and not names:
+        raise OrphanGcError(
+            f"{files.location}/{FOLDER} is gone: restore it, or remove {MARKER}, too, to forget"
+            " discoveries"
+        )
     pairs = zip(names, found, strict=True)
     memory = merged_memories(_parsed(files, name, data or b"") for name, data in pairs)
     return DiscoveryRead(files, memory, names)
@@ -49,7 +61,9 @@ def read_discovery_memory(files: StateFiles) -> DiscoveryRead:
 def _parsed(files: StateFiles, name: str, data: bytes) -> DiscoveryMemory:
     where = f"{files.location}/{FOLDER}/{name}"
     if name != _name_of(data):
-        raise OrphanGcError(f"{where} is damaged: restore it, or remove it to forget discoveries")
+        raise OrphanGcError(
+            f"{where} is damaged: restore it, or remove it and {MARKER} to forget discoveries"
+        )
     try:
         return DiscoveryMemory.model_validate_json(data)
     except ValidationError as err:
@@ -59,7 +73,8 @@ def _parsed(files: StateFiles, name: str, data: bytes) -> DiscoveryMemory:
 def write_discovery_memory(memory: DiscoveryMemory, read: DiscoveryRead) -> None:
     """Write a memory where one was read, and remove the files that it was made from.
 
-    An unchanged one is kept.
+    An unchanged one is written again: a rule of the store by which old files expire must not find
+    that a memory in use is old.
 
     Raises:
         OrphanGcError: The state location cannot be written.
@@ -67,12 +82,11 @@ def write_discovery_memory(memory: DiscoveryMemory, read: DiscoveryRead) -> None
     """
     data = (memory.model_dump_json(exclude_defaults=True) + "\n").encode()
     name = _name_of(data)
-    if read.names == (name,):
-        return
     read.files.write(f"{FOLDER}/{name}", data)
     for old in read.names:
         if old != name:
             read.files.remove(f"{FOLDER}/{old}")
+    read.files.write(MARKER, b"{}\n")
 
 
 def _name_of(data: bytes) -> str:

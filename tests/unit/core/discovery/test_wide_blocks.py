@@ -238,7 +238,7 @@ GIVEN = {
 
 
 def unlabelled(container, labels=None, **more):
-    """Return a workload of an image of somebody's own, whose command says nothing of Flink."""
+    """Return a workload of an image of its owner's, whose command says nothing of Flink."""
     document = a_plain_deployment(labels=labels or {"app": "orders"}, **more)
     container = {"name": "main", "image": "ours/orders:7", "args": ["/run.sh"], **container}
     document["spec"]["template"]["spec"]["containers"] = [container]

@@ -1,0 +1,66 @@
+"""The memory of discoveries: what is gone is not empty, and what is in use is never old."""
+
+import os
+
+import pytest
+
+from orphangc.adapters.files.state_files import LocalStateFiles
+from orphangc.collect.state.discovery_memory import (
+    FOLDER,
+    MARKER,
+    read_discovery_memory,
+    write_discovery_memory,
+)
+from orphangc.core.discovery.remembered_facts import DiscoveryMemory, memory_of
+from orphangc.core.model.locations import canonical
+from orphangc.errors import OrphanGcError
+from support.discovered import found
+from support.flink_resources import a_deployment
+
+MEMORY = memory_of(found([a_deployment()]))
+
+
+@pytest.fixture
+def files(tmp_path) -> LocalStateFiles:
+    return LocalStateFiles(canonical(str(tmp_path)))
+
+
+def written(files) -> list[str]:
+    """Return the files of the memory after it was read and written."""
+    write_discovery_memory(MEMORY, read_discovery_memory(files))
+    return files.names(FOLDER)
+
+
+def test_nothing_was_discovered_where_nothing_was_ever_written(files) -> None:
+    """A new state location is empty."""
+    assert read_discovery_memory(files).memory == DiscoveryMemory()
+    written(files)
+    assert read_discovery_memory(files).memory == MEMORY
+
+
+def test_a_memory_that_is_gone_is_not_an_empty_one(files) -> None:
+    """Until a person removes the marker, too."""
+    for name in written(files):
+        files.remove(f"{FOLDER}/{name}")
+    with pytest.raises(OrphanGcError, match=MARKER):
+        read_discovery_memory(files)
+    files.remove(MARKER)
+    assert read_discovery_memory(files).memory == DiscoveryMemory()
+
+
+def test_a_memory_without_its_marker_gets_one(files) -> None:
+    """An earlier release wrote none."""
+    written(files)
+    files.remove(MARKER)
+    written(files)
+    assert files.read(MARKER) is not None
+
+
+def test_an_unchanged_memory_is_written_again(files, tmp_path) -> None:
+    """A rule of the store by which old files expire does not find it."""
+    (name,) = written(files)
+    paths = [tmp_path / FOLDER / name, tmp_path / MARKER]
+    for path in paths:
+        os.utime(path, (0, 0))
+    assert written(files) == [name]
+    assert all(path.stat().st_mtime > 0 for path in paths)
