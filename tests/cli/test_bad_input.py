@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -255,6 +256,19 @@ def test_a_job_that_is_none_is_reported(story, job) -> None:
     ran = run("registry", "export", story.bed.root, "--job", job, "--out", out)
     said(ran, 2, "job id")
     assert not out.exists()
+
+
+def test_a_full_disk_is_reported_with_the_file(story, monkeypatch) -> None:
+    """The system's own words name none; nothing of the file is left."""
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    out = story.bed.folder / "snapshots" / "snapshot"
+    monkeypatch.setattr(os, "fsync", full)
+    ran = run("registry", "export", story.bed.root, "--job", story.job.id, "--out", out)
+    said(ran, 1, f"cannot write {out}: No space left on device")
+    assert list(out.parent.iterdir()) == []
 
 
 # --- other stores

@@ -7,6 +7,7 @@ import os
 import re
 import uuid
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,24 +17,31 @@ from pydantic import ValidationError
 from orphangc.adapters.rows.resumable_listing import LISTING_FOLDER, remove_listing
 from orphangc.core.documents.plan import Plan
 from orphangc.core.times.instant_columns import check_rows
-from orphangc.errors import PlanMismatchError, SettingsError
+from orphangc.errors import OrphanGcError, PlanMismatchError, SettingsError
 
 _LEFT = re.compile(rf"{re.escape(LISTING_FOLDER)}|verdicts|\.plan\.json-[0-9a-f]+\.partial")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, with the permissions of the umask."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file whole or not at all, with the permissions of the umask.
+
+    Raises:
+        OrphanGcError: It cannot be written; the message names it, as that of a full disk does not.
+
+    """
     partial = path.with_name(f".{path.name}-{uuid.uuid4().hex}.partial")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    except OSError as err:
+        raise OrphanGcError(f"cannot write {path}: {err.strerror or err}") from err
+    finally:
+        with suppress(OSError):
+            partial.unlink()
 
 
 def check_writable(path: Path) -> None:

@@ -10,6 +10,7 @@ import typer
 from orphangc.app.cli.application import world_commands
 from orphangc.app.cli.output import is_json, print_json, show
 from orphangc.app.console import options as o
+from orphangc.app.console.text import visible
 from orphangc.errors import SettingsError
 
 _NOT_SETTINGS = frozenset({"config", "output"})
@@ -97,4 +98,4 @@ def world_acknowledge(
         print_json([each.model_dump(mode="json") for each in found])
     else:
         for each in found:
-            typer.echo(f"acknowledged: {each.condition} {each.what}, by {each.by}")
+            typer.echo(visible(f"acknowledged: {each.condition} {each.what}, by {each.by}"))
