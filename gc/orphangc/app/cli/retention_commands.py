@@ -82,13 +82,14 @@ def expire(  # noqa: PLR0913 - one parameter an option
         str | None, typer.Option(help="Age, counted from the newest one, up to which all stay.")
     ] = None,
     keep_daily: Annotated[
-        int | None, typer.Option(help="Days of which the newest savepoint stays.")
+        int | None, typer.Option(help="Days, in UTC, of which the newest savepoint stays.")
     ] = None,
     keep_weekly: Annotated[
-        int | None, typer.Option(help="Weeks of which the newest savepoint stays.")
+        int | None,
+        typer.Option(help="Weeks, from Monday in UTC, of which the newest savepoint stays."),
     ] = None,
     keep_monthly: Annotated[
-        int | None, typer.Option(help="Months of which the newest savepoint stays.")
+        int | None, typer.Option(help="Months, in UTC, of which the newest savepoint stays.")
     ] = None,
     ended_for: Annotated[
         str | None,

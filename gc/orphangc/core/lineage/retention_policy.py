@@ -26,11 +26,11 @@ class KeepRules(BaseModel):
     keep_within: Duration | None = None
     """Age, counted from the newest one, up to which all stay."""
     keep_daily: int = Field(default=0, ge=0)
-    """Days of which the newest savepoint stays."""
+    """Days, in UTC, of which the newest savepoint stays."""
     keep_weekly: int = Field(default=0, ge=0)
-    """Weeks of which the newest savepoint stays."""
+    """Weeks, from Monday in UTC, of which the newest savepoint stays."""
     keep_monthly: int = Field(default=0, ge=0)
-    """Months of which the newest savepoint stays."""
+    """Months, in UTC, of which the newest savepoint stays."""
 
 
 def _continued(value: object) -> object:
