@@ -131,7 +131,7 @@ class Places:
     def end(self, job: str) -> None:
         """Say that a job is over, and never comes back."""
         with self._lock:
-            self._ended[job] = time.time_ns()
+            self._ended.setdefault(job, time.time_ns())
 
     @property
     def ended(self) -> list[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from integration.harness.flinkbed.cluster import ClaimMode, Cluster, SavepointFormat
+from integration.harness.flinkbed.rest import ENDED
 from integration.harness.flinkbed.settings import as_numbers
 from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
 from safety.soak.events import Deeds, Line
@@ -279,6 +280,9 @@ class Story:
         others = {each.job for each in self.lines if each is not line}
         for job in {*self.cluster.rest.unfinished_jobs()} - others:
             self._end(job)
+        for job in self.cluster.rest.get("/jobs")["jobs"]:
+            if job["status"] in ENDED:  # one that failed by itself as well
+                self.places.end(job["id"])
         fresh = self._fresh()
         line.job, line.parallelism = fresh.job, fresh.parallelism
 

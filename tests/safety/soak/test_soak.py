@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from integration.flink.test_collect import NEVER_COMPACTED
 from integration.harness.flinkbed.fixtures import VERSIONS, require_flink
 from safety.soak.collectors import Commands, by_hand, careless
 from safety.soak.places import Places
@@ -142,6 +143,7 @@ def test_collectors_without_one_of_their_rules_are_caught(
         seed=SEED,
         kinds=kinds,
         tale=Story.only_claim,
+        more=NEVER_COMPACTED,  # else a job needs what it has claimed for moments only
     )
     record_property("told", f"soak without R4: Flink {version}, seed {SEED}: {report}")
     print(report)
