@@ -233,7 +233,6 @@ GIVEN = {
     },
     "its working directory": {"workingDir": "/opt/flink"},
     "variables of its ConfigMap": {"envFrom": [{"configMapRef": {"name": "flink-env"}}]},
-    "variables of its Secret": {"envFrom": [{"secretRef": {"name": "flink-env"}}]},
 }
 
 
@@ -256,10 +255,14 @@ def test_a_workload_that_is_given_a_folder_of_flinks_blocks(name) -> None:
 def test_a_workload_whose_volume_or_label_is_named_after_flink_blocks() -> None:
     """The operator itself does not, nor what only speaks of it in another label."""
     mounted = {"volumeMounts": [{"name": "c", "mountPath": "/etc/orders"}]}
-    for source in ({"configMap": {"name": "flink-conf"}}, {"secret": {"secretName": "flink"}}):
-        volumes = [{"name": "c", **source}]
-        assert blocks(unlabelled(mounted, volumes=volumes)) == (ALL,)
-        assert blocks(unlabelled({}, volumes=volumes)) == ()
+    volumes = [{"name": "c", "configMap": {"name": "flink-conf"}}]
+    assert blocks(unlabelled(mounted, volumes=volumes)) == (ALL,)
+    assert blocks(unlabelled({}, volumes=volumes)) == ()
+    ours = {**mounted, "image": "registry.example.org/orphangc:1"}
+    assert blocks(unlabelled(ours, volumes=volumes)) == ()
+    volumes = [{"name": "c", "secret": {"secretName": "flink"}}]
+    secret = {**mounted, "envFrom": [{"secretRef": {"name": "flink-s3"}}]}
+    assert blocks(unlabelled(secret, volumes=volumes)) == ()
     assert blocks(unlabelled({}, labels={"app.kubernetes.io/name": "flink"})) == (ALL,)
     assert blocks(unlabelled({}, labels={"app": "flink-dashboards"})) == ()
     operator = {"image": "apache/flink-kubernetes-operator:1.15", **GIVEN["its working directory"]}

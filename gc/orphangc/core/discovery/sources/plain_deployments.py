@@ -6,7 +6,6 @@ standalone clusters in Kubernetes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -47,6 +46,8 @@ _POD = ("spec", "template", "spec")
 _SIGNS = ("org.apache.flink", "jobmanager", "standalone-job", "start-cluster.sh", "FLINK_")
 _OPERATOR = "flink-kubernetes-operator"
 """Image of the operator itself, which runs no job."""
+_OURS = "orphangc"
+"""Image of this program, whose release may have any name."""
 _RPC_PORT = 6123
 _FLINKS = "flink"
 """Part of the name of what is Flink's: its folder, its file, a ConfigMap."""
@@ -121,14 +122,23 @@ def has_sign_of_flink(document: Mapping[str, Any]) -> bool:
 
 
 def _is_given_flinks(container: Any, volumes: Any) -> bool:
-    """Return whether a folder, file, ConfigMap or Secret that a container is given is of Flink."""
-    if _OPERATOR in str(_at(container, (), "image")).lower():
+    """Return whether a folder, file or ConfigMap that a container is given is of Flink.
+
+    The name of a Secret says nothing: what else writes into Flink's bucket has the same one.
+    """
+    image = str(_at(container, (), "image")).lower()
+    if _OPERATOR in image or _OURS in image:
         return False
     mounts = _list(_at(container, (), "volumeMounts"))
     mounted = {str(_at(each, (), "name")) for each in mounts}
     sources = [e for e in _list(volumes) if str(_at(e, (), "name")) in mounted]
-    given = [mounts, sources, _at(container, (), "envFrom"), _at(container, (), "workingDir")]
-    return _FLINKS in json.dumps(given, default=str).lower()
+    given = [
+        *(_at(each, (), name) for each in mounts for name in ("mountPath", "subPath")),
+        *(_at(each, ("configMap",), "name") for each in sources),
+        *(_at(e, ("configMapRef",), "name") for e in _list(_at(container, (), "envFrom"))),
+        _at(container, (), "workingDir"),
+    ]
+    return any(_FLINKS in str(each).lower() for each in given)
 
 
 def _list(value: Any) -> list[Any]:
