@@ -514,7 +514,7 @@ def test_a_checkpoint_that_lacks_a_file_is_no_yes_and_nothing_is_pruned(
     assert run("inspect", checkpoint, "--alias", alias).code == 0
 
 
-def test_unclaimed_state_is_told_by_the_code_whatever_else_is_wrong(
+def test_unclaimed_state_has_its_exit_code_whatever_else_is_wrong(
     whole: tuple[Path, str], tmp_path: Path
 ) -> None:
     """A checkpoint copied without its files; if unclaimed state is accepted, they still lack."""

@@ -38,7 +38,7 @@ class OutcomeFiles:
         self._waiting = 0
 
     def open(self) -> None:
-        """Open the file of the rows, so that nothing is deleted that could not be told.
+        """Open the file of the rows, so that every deletion can be recorded.
 
         Raises:
             OrphanGcError: It cannot be written.

@@ -176,7 +176,7 @@ def _is_of_checkpoint(folder: str, root_name: str) -> bool:
 def _is_left_out(place: FilePlace, *, may_skip: bool) -> bool:
     """Return whether a folder is an area of a job that contains no checkpoint.
 
-    ``shared/`` and ``taskowned/`` may be folders of somebody who names them so, below a folder that
+    ``shared/`` and ``taskowned/`` may also be what an operator calls a folder, below a folder that
     only looks like a job id: they may be skipped if ``chk-<n>`` beside them shows a job of Flink's,
     or if each object is listed anyway. Below one that was entered every folder is.
     """
