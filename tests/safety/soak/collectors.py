@@ -214,8 +214,15 @@ def _parts(value: Any) -> Iterable[Any]:
 # --------------------------------------------------------------------------- kinds
 
 
-def scheduled(places: Places, rest: str) -> Commands:
-    """Return a collector that plans and sweeps in one pass, as a CronJob does."""
+def scheduled(places: Places, rest: str, *, program: str = "orphangc") -> Commands:
+    """Return a collector that plans and sweeps in one pass, as a CronJob does.
+
+    Args:
+        places: What it collects.
+        rest: Whom it asks.
+        program: The module that is its command line.
+
+    """
 
     def commands(folder: Path, _: random.Random) -> Iterator[Sequence[str]]:
         config = folder / "orphangc.yaml"
@@ -226,7 +233,7 @@ def scheduled(places: Places, rest: str) -> Commands:
             "storage_roots": [_MARGINS | root],
         }
         config.write_text(yaml.safe_dump(content))
-        yield "orphangc", "run", "--config", str(config), "--output", "json"
+        yield program, "run", "--config", str(config), "--output", "json"
 
     return commands
 

@@ -115,7 +115,6 @@ def soak(
     concurrent: int = 1,
     lines: int = _LINES,
     bucket: Bucket | None = None,
-    more: Mapping[str, str] | None = None,
 ) -> Report:
     """Soak one version; return what came of it, right or wrong.
 
@@ -131,7 +130,6 @@ def soak(
         concurrent: Checkpoints that may be pending at once, 1 or 4.
         lines: Jobs at once.
         bucket: A new bucket for all of it; a folder otherwise.
-        more: Further settings of the jobs, by their names of Flink 2.
 
     """
     with ExitStack() as stack:
@@ -140,7 +138,6 @@ def soak(
         if has_registry:
             places.registry.mkdir()
         settings = places.layout.settings(places.flink_root, 4 if has_registry else concurrent)
-        settings |= dict(more or {})
         cluster = _cluster(version, places, settings, bucket, has_registry=has_registry)
         stack.enter_context(cluster)
         collectors = Collectors(places, kinds(places, cluster.rest_url), seed)

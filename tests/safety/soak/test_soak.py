@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.flink.test_collect import NEVER_COMPACTED
 from integration.harness.flinkbed.fixtures import VERSIONS, require_flink
-from safety.soak.collectors import Commands, by_hand, careless
+from safety.soak.collectors import Commands, by_hand, careless, scheduled
 from safety.soak.places import Places
 from safety.soak.soak import Report, soak
 from safety.soak.soak_scenario import Story
@@ -133,8 +132,9 @@ def test_collectors_without_one_of_their_rules_are_caught(
     require_flink(version)
 
     def kinds(places: Places, rest: str) -> list[Commands]:
-        # without who acknowledges, what the memory of the world misses blocks before
-        return [by_hand(places, rest, program="safety.soak.collector_without_r4")]
+        # what the memory of the world misses blocks both, until a person acknowledges it
+        program = "safety.soak.collector_without_r4"
+        return [each(places, rest, program=program) for each in (scheduled, by_hand)]
 
     report = soak(
         version,
@@ -143,7 +143,6 @@ def test_collectors_without_one_of_their_rules_are_caught(
         seed=SEED,
         kinds=kinds,
         tale=Story.only_claim,
-        more=NEVER_COMPACTED,  # else a job needs what it has claimed for moments only
     )
     record_property("told", f"soak without R4: Flink {version}, seed {SEED}: {report}")
     print(report)
