@@ -114,7 +114,7 @@ class Redeploys:
         """Plan by the ordinary rules, without any margin; return the folder of the plan."""
         self.bed.plans += 1
         out = self.bed.folder / f"collect-{self.bed.plans}"
-        margins = ("--grace-period", "0", "--quiet-period", "0", "--max-delete-share", "1")
+        margins = ("--grace-period", "0", "--quiet-period", "0")
         made = run("plan", *self.options, "--out", out, *AT_ONCE, *margins, *options)
         assert made.code in {0, 4}, made.err
         return out

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.helpers import Job, Planned, as_json, contents, flink, now, outcomes, run
+from cli.helpers import AT_ONCE, Job, Planned, Ran, as_json, contents, flink, now, outcomes, run
 from cli.redeploys import Redeploys
 from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story, on_s3, s3_server
 from orphangc.adapters.files.local_storage import LocalStorage
@@ -228,9 +228,34 @@ def test_an_expired_checkpoint_is_not_missed(chain) -> None:
         expire(chain, *options)
         plan = run("plan", *chain.options)
         assert plan.code == 0, plan.err
-        unmet = {each["condition"] for job in plan.json["jobs"] for each in job["blocked"]}
-        assert unmet <= {"max_delete_share"}, "all of a job's files may go"
+        assert not unmet(plan)
         assert plan.json["world"]["changed"] == []
+
+
+def unmet(plan: Ran) -> set[str]:
+    """Return the conditions of a plan that are not met, of any job."""
+    return {each["condition"] for job in plan.json["jobs"] for each in job["blocked"]}
+
+
+def test_what_the_owner_did_not_let_go_counts_for_the_share_that_may_go(chain) -> None:
+    """Files that an expired checkpoint named are expected to go, and no others of its job (R20)."""
+    for options in ((), SHORT):
+        expire(chain, *options)
+    margins = ("--grace-period", "0", "--quiet-period", "0", *AT_ONCE)
+    assert not unmet(run("plan", *chain.options, *margins))
+    for _ in range(3):
+        chain.jobs[0].shared(age=timedelta(days=200))
+    assert unmet(run("plan", *chain.options, *margins)) == {"max_delete_share"}
+
+
+@pytest.mark.parametrize("harm", ["gone", "damaged"])
+def test_without_its_copy_no_file_of_an_expired_checkpoint_is_expected_to_go(chain, harm) -> None:
+    for options in ((), SHORT):
+        expire(chain, *options)
+    for copy in chain.bed.state.rglob("*.metadata"):
+        copy.unlink() if harm == "gone" else copy.write_bytes(b"x" + copy.read_bytes())
+    chain.collected()
+    assert chain.files() == ALL - {"1/5"}, "of the first job all would go, of the second one half"
 
 
 def test_a_crash_before_the_deletion_leaves_the_checkpoint(chain, monkeypatch) -> None:

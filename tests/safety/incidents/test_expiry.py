@@ -66,7 +66,7 @@ def test_r44_what_another_storage_root_has_in_quarantine_stays(chain, is_inner) 
     out = chain.expired(*policy, *over)
     chain.bed.root = outer if is_inner else inner
     assert not (inner / "chk-5" / "_metadata").exists()
-    chain.collected(*over)
+    chain.collected("--max-delete-share", "1", *over)
     must_be_there(*files)
     assert set(run("undelete", out).json["counts"]) == {"restored"}
 

@@ -29,7 +29,7 @@ from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
-from orphangc.collect.observe.expired_checkpoints import QuarantinedMetadata, copy_name
+from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, copy_name
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.state.store import RootState
@@ -40,6 +40,7 @@ from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.locations import Location, canonical
@@ -247,6 +248,7 @@ def opened(
                 *quarantined_in(state_of(settings), memory),
                 *quarantined_beside(state_of(settings)),
             ],
+            released=released_in(state_of(settings), memory),
             clusters=flink_clusters(settings),
             snapshots=lambda: load_snapshots(settings.registry),
             exporters=lambda: open_exports(settings.registry),
@@ -262,7 +264,7 @@ def opened(
         yield WiredRoot(settings, environment, pool)
 
 
-def quarantined_in(state: RootState, memory: WorldMemory | None) -> list[QuarantinedMetadata]:
+def quarantined_in(state: RootState, memory: WorldMemory | None) -> list[ExpiredMetadata]:
     """Return every ``_metadata`` that is in quarantine, with what reads its copy.
 
     Args:
@@ -273,15 +275,35 @@ def quarantined_in(state: RootState, memory: WorldMemory | None) -> list[Quarant
         StorageUnreachableError: The state location cannot be listed or read.
 
     """
-    known = recalled(state).memory if memory is None else memory
-    return [
-        QuarantinedMetadata(each, state.root, partial(state.files.read, copy_name(state, each)))
-        for each in known.expired
-        if each.is_in_quarantine
-    ]
+    return [_copy_of(state, each) for each in _expired_in(state, memory) if each.is_in_quarantine]
 
 
-def quarantined_beside(state: RootState) -> list[QuarantinedMetadata]:
+def released_in(state: RootState, memory: WorldMemory | None) -> list[ExpiredMetadata]:
+    """Return every ``_metadata`` whose quarantine is over and of which a copy is still there.
+
+    Args:
+        state: State of the storage root.
+        memory: What earlier cycles saw; read if it is ``None``.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+
+    """
+    released = [each for each in _expired_in(state, memory) if each.is_released]
+    present = frozenset(state.files.names(f"{state.folder}/expired")) if released else ()
+    copies = (_copy_of(state, each) for each in released)
+    return [each for each in copies if f"{each.record.name}.metadata" in present]
+
+
+def _expired_in(state: RootState, memory: WorldMemory | None) -> Sequence[ExpiredCheckpoint]:
+    return (recalled(state).memory if memory is None else memory).expired
+
+
+def _copy_of(state: RootState, record: ExpiredCheckpoint) -> ExpiredMetadata:
+    return ExpiredMetadata(record, state.root, partial(state.files.read, copy_name(state, record)))
+
+
+def quarantined_beside(state: RootState) -> list[ExpiredMetadata]:
     """Return what other storage roots of the state location have in quarantine in this one.
 
     One storage root may be a folder of another: then files that this one collects belong to

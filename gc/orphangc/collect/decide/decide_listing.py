@@ -11,6 +11,8 @@ from orphangc.collect.decide.judged_cycle import JudgedCycle
 from orphangc.collect.decide.verdicts import Counts, DecidePass, JobView, decided_job
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.missing_check import earlier_of
+from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.observe.expired_checkpoints import released_names
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.decision.blast_radius import share_problem
 from orphangc.core.decision.bounds_of_job import area_facts_of, bounds_of_job, bounds_outside_jobs
@@ -75,6 +77,7 @@ def decide_listing(
         areas=frozenset(settings.scope),
         open_sink=open_sink,
         savepoints=savepoints,
+        released=released_names(environment.released, CheckpointReader.of(settings)),
         left_behind={
             key: left
             for key, view in views.items()

@@ -16,6 +16,7 @@ from orphangc.core.areas.area import AreaFacts
 from orphangc.core.areas.table import AREAS
 from orphangc.core.columns.listing_columns import NO_TIME, Columns, RowKind
 from orphangc.core.columns.marked_listing import MarkedRows
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.decision.kernel import (
@@ -123,7 +124,8 @@ class Counts:
         objects: Number of objects, by area, action and reason.
         bytes: Their bytes, by area, action and reason.
         removals: Number of objects to delete, now or later, by job key and whether they are
-            directly in ``shared/``.
+            directly in ``shared/``; those that the owner let go by a retention policy are expected,
+            and not among them.
         candidates: Number of objects that could go at all, by the same.
         deletions: Number of objects due for deletion.
         revived: A few keys that have a tombstone and are referred to again.
@@ -179,6 +181,7 @@ class DecidePass:
         open_sink: Returns a worker's sink.
         left_behind: Leftover checkpoint, if there is one, by job key.
         savepoints: Folders of savepoints whose files are judged, ``None`` if there are none.
+        released: UUIDs of files that the owner let go, by a retention policy.
 
     """
 
@@ -189,6 +192,7 @@ class DecidePass:
     open_sink: Callable[[], VerdictSink]
     left_behind: Mapping[str, LeftBehind] = field(default_factory=dict)
     savepoints: AbandonedSavepoints | None = None
+    released: UuidSet = field(default_factory=UuidSet)
     phase: str = "deciding"
 
     def begin(self) -> Decided:
@@ -219,7 +223,9 @@ class DecidePass:
         batch = verdict_batch(columns, *verdicts, owner=owner, job_ids=job_ids)
         found.sinks[0].write(batch)
         _count(found.counts, columns, verdicts)
-        _count_removals(found.counts, columns, verdicts, owner=owner, rows=tuple(numbers))
+        _count_removals(
+            found.counts, columns, verdicts, self.released, owner=owner, rows=tuple(numbers)
+        )
         for row, number in numbers.items():
             if row.is_open and (left := self.left_behind.get(row.key)) is not None:
                 held = found.counts.held_back.setdefault(row.key, HeldBack(left.checkpoint_id))
@@ -325,6 +331,7 @@ def _count_removals(
     counts: Counts,
     columns: Columns,
     verdicts: Verdicts,
+    released: UuidSet,
     *,
     owner: npt.NDArray[np.int32],
     rows: Sequence[_BoundsRow],
@@ -333,6 +340,8 @@ def _count_removals(
     actions, reasons = verdicts
     goes = _is(actions, Action.TOMBSTONE) | _is(actions, Action.DELETE)
     goes |= _is(reasons, Reason.IN_QUARANTINE)
+    going = np.flatnonzero(goes)
+    goes[going] = ~released.contains(columns.hi[going], columns.lo[going])
     listed = np.bincount(owner, minlength=len(rows)).tolist()
     removed = np.bincount(owner[goes], minlength=len(rows)).tolist()
     for row, objects, removals in zip(rows, listed, removed, strict=True):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.state.store import RootState
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.locations import Location, canonical
@@ -19,8 +20,8 @@ from orphangc.errors import StorageUnreachableError
 
 
 @dataclass(frozen=True, slots=True)
-class QuarantinedMetadata:
-    """A ``_metadata`` in quarantine.
+class ExpiredMetadata:
+    """A ``_metadata`` that expired.
 
     Attributes:
         record: What the state location remembers of it.
@@ -45,7 +46,7 @@ def copy_name(state: RootState, record: ExpiredCheckpoint) -> str:
 
 
 def quarantined_checkpoints(
-    quarantined: Iterable[QuarantinedMetadata], reader: CheckpointReader
+    quarantined: Iterable[ExpiredMetadata], reader: CheckpointReader
 ) -> Iterator[Checkpoint | UnreadableCheckpoint]:
     """Yield the checkpoints in quarantine; a copy that is not what was written is unreadable."""
     for each in quarantined:
@@ -63,6 +64,18 @@ def quarantined_checkpoints(
         )
         place = canonical(record.base) if record.base else each.root
         yield reader.decoded(data, place, record.key.rpartition("/")[0], stored)
+
+
+def released_names(released: Iterable[ExpiredMetadata], reader: CheckpointReader) -> UuidSet:
+    """Return the UUIDs of the files that checkpoints named whose quarantine is over.
+
+    A copy that is gone, damaged or not to be read names none.
+    """
+    names = UuidSet()
+    for found in quarantined_checkpoints(released, reader):
+        for files in found.files.values() if isinstance(found, Checkpoint) else ():
+            names.extend(*files.uuids)
+    return names
 
 
 def _unreadable(record: ExpiredCheckpoint, reason: str) -> UnreadableCheckpoint:

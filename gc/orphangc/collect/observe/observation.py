@@ -22,7 +22,7 @@ from orphangc.collect.observe.checkpoints import (
     scan_checkpoints,
 )
 from orphangc.collect.observe.expired_checkpoints import (
-    QuarantinedMetadata,
+    ExpiredMetadata,
     quarantined_checkpoints,
 )
 from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
@@ -87,6 +87,7 @@ class Environment:
             checkpoints; each of them may be gone.
         quarantined: Checkpoints whose ``_metadata`` is in quarantine, also by another storage root
             that overlaps with this one.
+        released: Checkpoints whose quarantine is over, and whose copies are still there.
         clusters: Flink clusters.
         snapshots: Reads the registry snapshots as they are now.
         exporters: Opens the folders that exporters write to.
@@ -117,7 +118,8 @@ class Environment:
     siblings: Sequence[Storage] = ()
     remembered: Sequence[Storage] = ()
     device_of: Callable[[Location], str | None] = _no_device
-    quarantined: Sequence[QuarantinedMetadata] = ()
+    quarantined: Sequence[ExpiredMetadata] = ()
+    released: Sequence[ExpiredMetadata] = ()
 
     @property
     def bases(self) -> tuple[Storage, ...]:

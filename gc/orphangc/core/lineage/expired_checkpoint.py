@@ -56,6 +56,11 @@ class ExpiredCheckpoint(FrozenPart):
         return hashlib.sha256(f"{self.uri}\n{self.sha256}".encode()).hexdigest()
 
     @property
+    def is_released(self) -> bool:
+        """Return whether its quarantine is over, and nothing put it back."""
+        return self.released_at is not None and self.restored_at is None
+
+    @property
     def is_in_quarantine(self) -> bool:
         """Return whether its references still count."""
         return self.released_at is None and self.restored_at is None
