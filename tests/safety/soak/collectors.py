@@ -214,13 +214,12 @@ def _parts(value: Any) -> Iterable[Any]:
 # --------------------------------------------------------------------------- kinds
 
 
-def scheduled(places: Places, rest: str, *, program: str = "orphangc") -> Commands:
+def scheduled(places: Places, rest: str) -> Commands:
     """Return a collector that plans and sweeps in one pass, as a CronJob does.
 
     Args:
         places: What it collects.
         rest: Whom it asks.
-        program: The module that is its command line.
 
     """
 
@@ -233,40 +232,39 @@ def scheduled(places: Places, rest: str, *, program: str = "orphangc") -> Comman
             "storage_roots": [_MARGINS | root],
         }
         config.write_text(yaml.safe_dump(content))
-        yield program, "run", "--config", str(config), "--output", "json"
+        yield "orphangc", "run", "--config", str(config), "--output", "json"
 
     return commands
 
 
-def by_hand(places: Places, rest: str, *, program: str = "orphangc") -> Commands:
+def by_hand(places: Places, rest: str) -> Commands:
     """Return a person's: acknowledge what is given up, make a plan, wait a little, carry it out.
 
     Args:
         places: What it collects.
         rest: Whom it asks.
-        program: The module that is its command line.
 
     """
 
     def commands(folder: Path, chance: random.Random) -> Iterator[Sequence[str]]:
-        yield from _acknowledgements(places, program)
+        yield from _acknowledgements(places)
         plan = str(folder / "plan")
         options = [*_as_options(_MARGINS | _evidence(places, rest)), "--state", str(places.state)]
-        yield program, "plan", places.root, *options, "--out", plan, "--output", "json"
+        yield "orphangc", "plan", places.root, *options, "--out", plan, "--output", "json"
         time.sleep(chance.uniform(0, 2))
-        yield program, "sweep", plan, "--delete", "--output", "json"
+        yield "orphangc", "sweep", plan, "--delete", "--output", "json"
 
     return commands
 
 
-def _acknowledgements(places: Places, program: str) -> Iterator[Sequence[str]]:
+def _acknowledgements(places: Places) -> Iterator[Sequence[str]]:
     """Yield a command for each loss that blocks, where the operator gave up what is lost."""
     base, state = places.root, str(places.state)
     known = state_of(settings_from({"root": base, "state": state}))
     for fact in read_memory(known).memory.standing:
         if fact.condition in _LOSSES and places.is_given_up(fact.what):
             words = "world", "acknowledge", base, fact.condition, fact.what
-            yield program, *words, "--state", state
+            yield "orphangc", *words, "--state", state
 
 
 def careless(places: Places) -> Commands:

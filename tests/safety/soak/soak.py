@@ -141,7 +141,7 @@ def soak(
         cluster = _cluster(version, places, settings, bucket, has_registry=has_registry)
         stack.enter_context(cluster)
         collectors = Collectors(places, kinds(places, cluster.rest_url), seed)
-        collectors.is_sparing = tale is Story.only_stall or tale is Story.only_claim
+        collectors.is_sparing = tale is Story.only_stall
         story = Story(
             cluster,
             places,

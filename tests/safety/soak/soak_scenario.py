@@ -100,14 +100,6 @@ class Story:
         while time.monotonic() < end:
             self.stall()
 
-    def only_claim(self, end: float) -> None:
-        """Let jobs claim each other's checkpoints, with time to collect, until the time is over."""
-        while time.monotonic() < end:
-            line = self.chance.choice(self.lines)
-            self._end(line.job)
-            self._succeed(line, self._choice_of(line.job), "CLAIM")
-            self.calm(2)
-
     def finish(self) -> list[Place]:
         """Cancel all jobs; return the newest checkpoint of each."""
         newest: list[Place] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from integration.harness.flinkbed.fixtures import VERSIONS, require_flink
-from safety.soak.collectors import Commands, by_hand, careless, scheduled
+from safety.soak.collectors import Commands, careless
 from safety.soak.places import Places
 from safety.soak.soak import Report, soak
 from safety.soak.soak_scenario import Story
@@ -20,7 +20,6 @@ _IS_NIGHTLY = _PROFILE == "nightly"
 SECONDS = int(os.environ.get("ORPHANGC_SOAK_SECONDS", {"nightly": 1800}.get(_PROFILE, 30)))
 SEED = int(os.environ.get("ORPHANGC_SOAK_SEED", "7"))
 CONTROL_SECONDS = 20
-UNGUARDED_SECONDS = 300  # also in a part of a night: a third of it lost nothing on a busy machine
 # the oldest of CI's versions still has all three modes of restoring
 _VERSIONS = VERSIONS if _IS_NIGHTLY else VERSIONS[:1]
 
@@ -117,33 +116,3 @@ def assert_much_was_done(report: Report, *, least: int = 10, is_rescaled: bool =
     assert bool(deeds.rescales) is is_rescaled
     assert report.restored >= 3
     assert report.records
-
-
-# --- the control that takes longest
-
-
-@pytest.mark.nightly
-@pytest.mark.timeout(speed.scaled(1200))
-def test_collectors_without_one_of_their_rules_are_caught(
-    tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
-    """Without R4, what a job in another directory needs is deleted, and the watcher tells."""
-    version = _VERSIONS[0]
-    require_flink(version)
-
-    def kinds(places: Places, rest: str) -> list[Commands]:
-        # what the memory of the world misses blocks both, until a person acknowledges it
-        program = "safety.soak.collector_without_r4"
-        return [each(places, rest, program=program) for each in (scheduled, by_hand)]
-
-    report = soak(
-        version,
-        tmp_path,
-        seconds=UNGUARDED_SECONDS,
-        seed=SEED,
-        kinds=kinds,
-        tale=Story.only_claim,
-    )
-    record_property("told", f"soak without R4: Flink {version}, seed {SEED}: {report}")
-    print(report)
-    assert report.verdict.wrong
