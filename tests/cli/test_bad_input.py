@@ -399,13 +399,13 @@ def _started(*args: object, streams: str = "", **environment: str) -> Ran:
 
 def test_a_terminal_without_utf_8_is_shown_everything_that_was_deleted(bed) -> None:
     """What its encoding lacks is spelled out: an error after the deletion would hide it."""
-    story = make_story(Bed(bed.folder / "caf\u00e9-\u65e5\u672c", bed.options))
+    story = make_story(Bed(bed.folder / "\u00e9t\u00e9-\u65e5\u672c", bed.options))
     story.bed.cycle(delete=False)
     plan = story.bed.plan()
     ran = _started(
         *("sweep", plan.path, "--delete", "--output", "table"), PYTHONIOENCODING="latin-1"
     )
-    assert (ran.code, "caf\u00e9-\\u65e5\\u672c" in ran.out) == (0, True), ran.err
+    assert (ran.code, "\u00e9t\u00e9-\\u65e5\\u672c" in ran.out) == (0, True), ran.err
     assert [file.exists() for file in story.orphans] == [False, False]
 
 

@@ -13,7 +13,7 @@ from orphangc.app.telemetry.metrics import Metrics
 from orphangc.core.documents.run_record import RunResult
 from support import speed
 
-pytestmark = pytest.mark.prometheus
+pytestmark = [pytest.mark.prometheus, pytest.mark.ci]
 
 INTERVAL_SECONDS = round(speed.scaled(6))  # a busy machine must not look like a missing run
 

@@ -54,7 +54,7 @@ def test_a_careless_collector_is_caught(
 # --- the soaks
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.timeout(speed.scaled(3 * SECONDS + 900))
 @pytest.mark.parametrize("version", _VERSIONS)
 def test_collectors_delete_all_the_time_and_nothing_live_is_lost(
