@@ -34,7 +34,7 @@ pytestmark = [
     pytest.mark.flink,
     pytest.mark.s3,
     pytest.mark.prometheus,
-    pytest.mark.ci,
+    pytest.mark.nightly,
     pytest.mark.parametrize("started_flink_cluster", [NEWEST], indirect=True),
 ]
 
