@@ -103,6 +103,9 @@ def run_cycle(
         read=partial(reader.read, environment.storage),
         began=shifted(seen.time.now or seen.time.local, -settings.clock_skew),
         unreached=tuple(seen.unreached),
+        closed=frozenset(
+            each for looks in (seen.first, seen.second) for each in looks[0].scan.closed
+        ),
     )
     survey = survey_listing(environment, marked, tombstones, questions)
     shown = survey.surveyed if questions.since is None else Surveyed()

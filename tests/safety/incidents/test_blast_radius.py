@@ -212,6 +212,31 @@ def test_a_linked_folder_refuses_for_it_may_hold_roots(story) -> None:
 
 
 @pytest.mark.answered_by("guard:unreadable_root")
+@pytest.mark.parametrize("area", ["shared", "taskowned", "dstl"])
+def test_a_linked_area_of_a_job_refuses_in_plan_and_sweep(story, area) -> None:
+    """No listing enters it, so nothing behind it is missing, and a sweep asks for nothing there."""
+    outside = story.bed.folder / "outside"
+    place = story.job.folder / area
+    named = write(place / str(uuid.uuid4()), b"x", 30 * DAY)
+    story.job.checkpoint(9, *story.live, named)
+    place.rename(outside)
+    place.symlink_to(outside)
+    plan = story.bed.plan()
+    swept = story.bed.sweep(plan, "--delete")
+    assert (plan.ran.code, plan.refusal(story.job), swept.code) == (4, "unreadable_root", 4)
+    told = plan.document["jobs"][0]["refused"]["message"]
+    assert f"{story.job.id}/{area}: a symbolic link" in told
+    assert not any("cannot be restored" in each for each in plan.document["warnings"])
+    place.unlink()
+    outside.rename(place)
+    for _ in range(2):
+        plan = story.bed.plan()
+        assert story.bed.sweep(plan, "--delete").code == 0
+    assert not any(path.exists() for path in story.orphans)
+    assert all(path.exists() for path in (*story.live, named))
+
+
+@pytest.mark.answered_by("guard:unreadable_root")
 @pytest.mark.parametrize("folder", ["chk-8", "savepoints/savepoint-aaaaaa-0123456789ab"])
 def test_a_folder_in_the_place_of_a_metadata_refuses(story, folder) -> None:
     """Something put it there: a ``_metadata`` that cannot be read may still be needed."""

@@ -37,6 +37,19 @@ class Expected:
     heads: Mapping[str, UuidSet] = field(default_factory=dict)
     others: frozenset[str] = frozenset()
 
+    def outside(self, closed: Iterable[str]) -> Expected:
+        """Return the names that are in none of some folders, nor below them.
+
+        Args:
+            closed: Keys of the folders.
+
+        """
+        inside = tuple(f"{key}/" for key in closed)
+        heads = {head: uuids for head, uuids in self.heads.items() if not head.startswith(inside)}
+        return Expected(
+            heads, frozenset(each for each in self.others if not each.startswith(inside))
+        )
+
 
 def expected_of(checkpoints: Iterable[Checkpoint], base: Location) -> Expected:
     """Return the names in the checkpoints below the storage root, each once."""

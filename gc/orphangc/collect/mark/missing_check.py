@@ -108,12 +108,20 @@ def missing_of_lasting(
     )
 
 
-def sample_of(checkpoint: Checkpoint, base: Location) -> list[ObjectKey]:
+def sample_of(
+    checkpoint: Checkpoint, base: Location, closed: Collection[str] = ()
+) -> list[ObjectKey]:
     """Return the keys of some files below the storage root that a checkpoint names.
 
     All, if they are few: an older listing may show what is gone by now.
+
+    Args:
+        checkpoint: The checkpoint.
+        base: Storage root.
+        closed: Keys of folders in which nothing can be asked for.
+
     """
-    wanted = expected_of([checkpoint], base)
+    wanted = expected_of([checkpoint], base).outside(closed)
     step = 1 + sum(map(len, wanted.heads.values())) // _SAMPLED
     keys = sorted(wanted.others)[:_SAMPLED]
     for head, uuids in wanted.heads.items():

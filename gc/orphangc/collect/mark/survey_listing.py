@@ -65,6 +65,8 @@ class SurveyQuestions:
         since: What is known since an older listing; ``None`` if it is wholly of this cycle.
         began: Time before which everything stored must be listed.
         unreached: Places that could not be searched.
+        closed: Keys of folders that are not looked into, such as links; each refuses every job.
+            What is below one is neither there nor missing: nobody may ask for it.
 
     """
 
@@ -74,6 +76,7 @@ class SurveyQuestions:
     read: ReadsCheckpoint
     began: datetime
     unreached: Sequence[Location]
+    closed: frozenset[str] = frozenset()
 
 
 def survey_listing(
@@ -93,7 +96,7 @@ def survey_listing(
     """
     base, engine, progress = environment.storage.location, environment.engine, environment.progress
     engine.mark(marked.live, tombstones)
-    expected = expected_of(marked.checkpoints, base)
+    expected = expected_of(marked.checkpoints, base).outside(questions.closed)
     work = SurveyPass(
         owners=marked.owners,
         expected=expected.heads,
@@ -116,7 +119,7 @@ def _gone_since(
     job: JobEvidence, latest: Checkpoint, storage: Storage, questions: SurveyQuestions
 ) -> list[str]:
     """Return files of the latest checkpoint that an older listing shows and that are gone (R8)."""
-    keys = sample_of(latest, storage.location)
+    keys = sample_of(latest, storage.location, questions.closed)
     gone = [key for key, each in zip(keys, present_of(keys, storage), strict=True) if each is None]
     return lacked_by_newest(gone, job, storage, questions.read, began=questions.began)
 

@@ -135,7 +135,8 @@ def scan_checkpoints(storage: _ListerAndReader, *, is_listed: bool = True) -> Ch
                 closed += [
                     key
                     for key in (_join(folder, each) for each in listed.closed)
-                    if not _is_left_out(place_of_folder(key, name), may_skip=may_skip)
+                    # no listing enters a link either
+                    if is_listed or not _is_left_out(place_of_folder(key, name), may_skip=may_skip)
                 ]
                 if METADATA_NAME in listed.folders and _is_of_checkpoint(folder, name):
                     closed.append(_join(folder, METADATA_NAME))
@@ -369,16 +370,23 @@ def _sorted(
 
 def _closed(base: Location, scan: CheckpointScan) -> list[Checkpoint | UnreadableCheckpoint | None]:
     """Return the places that cannot be listed, as unreadable checkpoints."""
-    link = "a link, or a folder without a name, is not looked into: name its target as extra root"
-    folder = "a folder is in the place of a _metadata: remove it, or put the file back"
     return [
-        UnreadableCheckpoint(
-            uri=f"{base}/{key}",
-            reason=folder if key.rpartition("/")[2] == METADATA_NAME else link,
-            sha256="",
-        )
+        UnreadableCheckpoint(uri=f"{base}/{key}", reason=_why_closed(key, base), sha256="")
         for key in scan.closed
     ]
+
+
+def _why_closed(key: str, base: Location) -> str:
+    """Return why a place cannot be listed, and what lifts that."""
+    if key.rpartition("/")[2] == METADATA_NAME:
+        return "a folder is in the place of a _metadata: remove it, or put the file back"
+    place = place_of_folder(key, base.name)
+    if place.scope in _NOT_ENTERED and not place.inner:
+        return (
+            "a symbolic link is in the place of the folder, and is not followed: put the folder"
+            " itself there (a bind mount will do)"
+        )
+    return "a link, or a folder without a name, is not looked into: name its target as extra root"
 
 
 def _unproven_layout(references: References) -> str | None:
