@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,22 @@ def test_what_a_savepoint_that_was_never_completed_left_goes(savepoints: Savepoi
     assert not savepoints.left.exists()
     assert not savepoints.left.parent.exists()
     assert set(savepoints.whole.iterdir()) == before
+
+
+def test_a_savepoints_folder_that_was_found_empty_stays_and_the_plan_says_so(savepoints) -> None:
+    """R53: nothing shows its age, so a savepoint may just begin there."""
+    empty = savepoints.folder / "savepoint-cccccc-0123456789ab"
+    empty.mkdir()
+    os.utime(empty, (0, 0))
+    for _ in range(2):
+        plan = savepoints.plan()
+        savepoints.story.bed.sweep(plan, "--delete")
+        (warning,) = [each for each in plan.document["warnings"] if "hold no file" in each]
+        assert "1 folders of savepoints" in warning
+        assert str(empty.relative_to(savepoints.story.bed.root)) in warning
+    assert empty.is_dir()
+    empty.rmdir()
+    assert not any("hold no file" in each for each in savepoints.plan().document["warnings"])
 
 
 def keeps_a_young_file(savepoints: Savepoints) -> None:

@@ -19,7 +19,7 @@ from orphangc.core.cluster.pending_savepoints import (
     longest_checkpoint_timeout,
     pending_savepoint_problem,
 )
-from orphangc.core.decision.evidence import CycleEvidence
+from orphangc.core.decision.evidence import CycleEvidence, some
 from orphangc.core.model.bounds import Bound, BoundName, JobBounds
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
@@ -101,6 +101,20 @@ def abandoned_savepoints(
         folders=old if objection is None else frozenset(),
         bounds=bounds,
         objection=objection,
+    )
+
+
+def empty_savepoints_warning(surveyed: Surveyed) -> str | None:
+    """Return which folders of savepoints stay although they hold no file, ``None`` if none do.
+
+    Only the files of a folder show its age (R33, R53).
+    """
+    empty = sorted(surveyed.savepoint_folders - surveyed.savepoints.keys())
+    if not empty:
+        return None
+    return (
+        f"{len(empty)} folders of savepoints hold no file of their own ({some(empty)}):"
+        " nothing shows how old they are, so they stay"
     )
 
 

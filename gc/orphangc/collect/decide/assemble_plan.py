@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orphangc import __version__
+from orphangc.collect.decide.abandoned_savepoints import empty_savepoints_warning
 from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.lost_checkpoints import lost_checkpoints
 from orphangc.collect.decide.plan_sections import area_parts, evidence_of, job_part, root_part
@@ -84,7 +85,7 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
         world=found.world,
         warnings=(
             *_warnings(found),
-            *(() if found.savepoints_kept is None else (found.savepoints_kept,)),
+            *filter(None, (found.savepoints_kept, empty_savepoints_warning(surveyed))),
             *_lost_checkpoints(found, storage.location),
             *_ha_warnings(found, settings, environment),
         ),

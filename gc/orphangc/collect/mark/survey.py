@@ -66,7 +66,8 @@ class Surveyed:
         seen_names: Other wanted base names that are listed.
         held: UUIDs of live files of all areas, by job key, if they were requested.
         markers: Empty objects that represent folders.
-        savepoints: Folders of savepoints.
+        savepoints: Folders of savepoints that hold objects.
+        savepoint_folders: Keys of all folders of savepoints, where a storage shows folders.
 
     """
 
@@ -80,6 +81,7 @@ class Surveyed:
     held: dict[str, UuidSet] = field(default_factory=dict)
     markers: HiddenSums = field(default_factory=HiddenSums)
     savepoints: dict[str, SavepointListed] = field(default_factory=dict)
+    savepoint_folders: set[str] = field(default_factory=set)
 
     def see_savepoint(self, folder: str, listed: SavepointListed) -> None:
         """Add what is listed of the folder of a savepoint."""
@@ -136,7 +138,10 @@ class SurveyPass:
     def add(self, found: Surveyed, rows: MarkedRows) -> None:
         """See ``Pass``."""
         for folder in rows.folders:
-            self._see_folder(found, place_of_folder(folder, self.owners.base.name))
+            place = place_of_folder(folder, self.owners.base.name)
+            self._see_folder(found, place)
+            if place.scope is Scope.SAVEPOINT:
+                found.savepoint_folders.add(folder)
         if len(rows.columns.kind):
             self._see_objects(found, rows)
             _see_savepoints(found, rows.columns)
@@ -160,6 +165,7 @@ class SurveyPass:
             total.others |= each.others
             for folder, listed in each.savepoints.items():
                 total.see_savepoint(folder, replace(listed))
+            total.savepoint_folders |= each.savepoint_folders
             total.seen.extend(*each.seen.columns())
             total.seen_names |= each.seen_names
             for key, uuids in each.held.items():
