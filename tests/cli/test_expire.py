@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -209,6 +211,65 @@ def test_a_copy_that_is_damaged_stops_everything(chain) -> None:
         4,
         {"unreadable_root"},
     )
+
+
+@pytest.mark.parametrize("harm", ["removed", "damaged"])
+def test_a_memory_that_is_lost_and_given_up_ends_no_quarantine(chain, harm) -> None:
+    files, out = chain.files(), expire(chain)
+    lose_memory(chain, harm)
+    chain.collected()
+    assert chain.files() == files
+    assert run("undelete", out).json["counts"] == {"restored": 3}
+    assert chain.names() == ALL
+
+
+def test_a_quarantine_that_was_over_does_not_begin_again_with_the_memory(chain) -> None:
+    for options in ((), SHORT):
+        expire(chain, *options)
+    lose_memory(chain, "removed")
+    chain.collected()
+    assert chain.files() == ALL - GO
+
+
+def test_a_copy_that_nothing_knows_of_stops_everything_until_a_person_gives_it_up(chain) -> None:
+    files, _ = chain.files(), expire(chain)
+    (record, *_) = chain.bed.state.glob("*/expired/*.json")
+    record.unlink()
+    assert not unmet(run("plan", *chain.options)), "the memory has a record, too"
+    shutil.rmtree(*chain.bed.state.glob("*/world"))
+    of_copy = blocking(chain)
+    assert f"expired/{record.stem}.metadata" in of_copy
+    give_up(of_copy)
+    chain.collected()
+    assert chain.files() == files, "the rest of the memory is lost, too"
+    give_up(blocking(chain))
+    chain.collected()
+    assert len(chain.files()) == len(files) - 1
+
+
+def lose_memory(chain: Redeploys, harm: str) -> None:
+    """Remove or damage the memory of earlier cycles, and acknowledge that it is lost."""
+    (memory,) = chain.bed.state.glob("*/world")
+    if harm == "removed":
+        shutil.rmtree(memory)
+    else:
+        for file in memory.iterdir():
+            file.write_bytes(file.read_bytes()[:-20])
+    give_up(blocking(chain))
+
+
+def blocking(chain: Redeploys) -> str:
+    """Return the command that lifts what blocks the next plan."""
+    plan = run("plan", *chain.options)
+    said = {each["message"] for job in plan.json["jobs"] for each in job["blocked"]}
+    (command,) = {each.partition("run: ")[2] for each in said} - {""}
+    return command
+
+
+def give_up(command: str) -> None:
+    """Acknowledge what blocks."""
+    ran = run(*shlex.split(command)[1:])
+    assert ran.code == 0, ran.err
 
 
 def test_a_running_job_that_fails_between_plan_and_sweep_keeps_all(chain) -> None:

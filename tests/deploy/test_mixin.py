@@ -47,6 +47,7 @@ def output_of(*command: object, given: str | None = None) -> str:
     return done.stdout
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("source", "copies"),
     [

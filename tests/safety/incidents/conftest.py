@@ -1,4 +1,7 @@
-"""Every test here runs whole commands, in surroundings of its own; and again without its answer."""
+"""Every test here runs whole commands, in surroundings of its own; and again without its answer.
+
+What runs without its answer shows that the test can fail: that is of the class ``ci``.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that is ``answered_by`` something once more without each of its answers."""
     names = [name for mark in metafunc.definition.iter_markers("answered_by") for name in mark.args]
     if names:
-        ids = ["guarded", *(f"without {name}" for name in names)]
-        metafunc.parametrize("removed", [None, *names], ids=ids, indirect=True)
+        controls = [pytest.param(e, id=f"without {e}", marks=pytest.mark.ci) for e in names]
+        as_it_is = pytest.param(None, id="guarded")
+        metafunc.parametrize("removed", [as_it_is, *controls], indirect=True)
 
 
 def _removed_of(item: pytest.Item) -> str | None:

@@ -7,8 +7,7 @@ import pytest
 from safety.model_checking.clocks import UNSLACKED
 from safety.model_checking.scenarios import FOUND, MUTANTS
 
-LARGER = {"does not ask REST again"}
-"""Of several seconds: of the class ``ci``."""
+pytestmark = pytest.mark.ci
 
 
 @pytest.mark.parametrize("name", FOUND, ids=str)
@@ -20,11 +19,7 @@ def test_a_loss_is_found_without(name, tell) -> None:
     print(explored.story())
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.ci] if name in LARGER else []) for name in MUTANTS],
-    ids=str,
-)
+@pytest.mark.parametrize("name", MUTANTS, ids=str)
 def test_a_loss_is_found_by_a_collector_that(name, tell) -> None:
     """More ways to weaken a collector, beyond the list."""
     explored = MUTANTS[name].explore()

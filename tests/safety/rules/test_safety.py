@@ -58,13 +58,15 @@ def larger_classes(file: str, function: str) -> list[str]:
         for each in module.body
         if isinstance(each, ast.Assign) and "pytestmark" in ast.unparse(each.targets[0])
     ]
+    classes = [each for each in module.body if isinstance(each, ast.ClassDef)]
     tests = [
-        each
-        for each in ast.walk(module)
+        (each, of.decorator_list if isinstance(of, ast.ClassDef) else [])
+        for of in (module, *classes)
+        for each in of.body
         if isinstance(each, ast.FunctionDef)
         and (each.name == function if function else each.name.startswith("test_"))
     ]
-    own = [[ast.unparse(mark) for mark in each.decorator_list] for each in tests]
+    own = [[ast.unparse(mark) for mark in (*e.decorator_list, *above)] for e, above in tests]
     found = [_OTHER_CLASS.findall(" ".join([*marks, *map(_whole, each)])) for each in own]
     return min(found, key=len, default=["no test at all"])
 

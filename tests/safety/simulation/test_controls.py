@@ -42,6 +42,8 @@ from safety.simulation.faults import Fault, LossError, Tally
 from safety.simulation.flinks import Job, Root
 from safety.simulation.world import World
 
+pytestmark = pytest.mark.ci
+
 _FAR = datetime(2100, 1, 1, tzinfo=UTC)
 _MOST = 200
 """Examples: each loss takes a dozen or so. Hypothesis tries numbers that it finds in what else is

@@ -19,6 +19,8 @@ from bench.synth.layouts import BUCKET, LAYOUTS
 from bench.synth.running import Synth, synth_server
 from orphangc.app.wiring.clock import now as host_now
 
+pytestmark = pytest.mark.ci
+
 KEYS, JOBS, LIVE = 1205, 2, 40
 THIRD = KEYS // 3
 AGES = Ages(1_700_000_000, 1_710_000_000)
@@ -98,7 +100,6 @@ def byte_order(keys: list[str]) -> list[str]:
     return sorted(keys, key=str.encode)
 
 
-@pytest.mark.ci
 def test_a_stock_client_sees_every_key_once_in_order(rig):
     """Benchmarks compare counts: a key too many or too few would be taken for a fault of ours."""
     assert len(rig.keys) == KEYS

@@ -29,7 +29,11 @@ from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
-from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, copy_name
+from orphangc.collect.observe.expired_checkpoints import (
+    ExpiredMetadata,
+    copies_folder,
+    copy_name,
+)
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.state.store import RootState
@@ -229,7 +233,8 @@ def opened(
             clock_skew=settings.clock_skew,
         )
         listing = None  # a listing never resumes an inventory, nor an inventory a listing
-    siblings, remembered = _searched_beside(settings, storage, memory)
+    seen = recalled(state_of(settings)).memory if memory is None else memory
+    siblings, remembered = _searched_beside(settings, storage, seen)
     folders = storage if isinstance(storage, EmptyFolders) else None
     if earlier is not None:
         storage = earlier(storage)
@@ -245,10 +250,10 @@ def opened(
             remembered=remembered,
             device_of=device_of,
             quarantined=[
-                *quarantined_in(state_of(settings), memory),
+                *quarantined_in(state_of(settings), seen),
                 *quarantined_beside(state_of(settings)),
             ],
-            released=released_in(state_of(settings), memory),
+            released=released_in(state_of(settings), seen),
             clusters=flink_clusters(settings),
             snapshots=lambda: load_snapshots(settings.registry),
             exporters=lambda: open_exports(settings.registry),
@@ -264,39 +269,22 @@ def opened(
         yield WiredRoot(settings, environment, pool)
 
 
-def quarantined_in(state: RootState, memory: WorldMemory | None) -> list[ExpiredMetadata]:
-    """Return every ``_metadata`` that is in quarantine, with what reads its copy.
-
-    Args:
-        state: State of the storage root.
-        memory: What earlier cycles saw; read if it is ``None``.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be listed or read.
-
-    """
-    return [_copy_of(state, each) for each in _expired_in(state, memory) if each.is_in_quarantine]
+def quarantined_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadata]:
+    """Return every ``_metadata`` that a memory has in quarantine, with what reads its copy."""
+    return [_copy_of(state, each) for each in memory.expired if each.is_in_quarantine]
 
 
-def released_in(state: RootState, memory: WorldMemory | None) -> list[ExpiredMetadata]:
+def released_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadata]:
     """Return every ``_metadata`` whose quarantine is over and of which a copy is still there.
 
-    Args:
-        state: State of the storage root.
-        memory: What earlier cycles saw; read if it is ``None``.
-
     Raises:
-        StorageUnreachableError: The state location cannot be listed or read.
+        StorageUnreachableError: The state location cannot be listed.
 
     """
-    released = [each for each in _expired_in(state, memory) if each.is_released]
-    present = frozenset(state.files.names(f"{state.folder}/expired")) if released else ()
+    released = [each for each in memory.expired if each.is_released]
+    present = frozenset(state.files.names(copies_folder(state))) if released else ()
     copies = (_copy_of(state, each) for each in released)
     return [each for each in copies if f"{each.record.name}.metadata" in present]
-
-
-def _expired_in(state: RootState, memory: WorldMemory | None) -> Sequence[ExpiredCheckpoint]:
-    return (recalled(state).memory if memory is None else memory).expired
 
 
 def _copy_of(state: RootState, record: ExpiredCheckpoint) -> ExpiredMetadata:
@@ -321,7 +309,7 @@ def quarantined_beside(state: RootState) -> list[ExpiredMetadata]:
         for bound in bound_roots(state.files)
         if bound.root is not None and bound.root != state.root
         for other in (RootState(state.files, bound.root),)
-        if state.files.names(f"{other.folder}/expired")
+        if state.files.names(copies_folder(other))
         for each in quarantined_in(other, read_memory(other).memory)
         if overlap(state.root, other.root) or overlap(state.root, each.folder)
     ]
@@ -360,7 +348,8 @@ def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
 def open_worker_environment(settings: StorageRootSettings) -> Environment:
     """Return the environment of a process that only deletes; it lists nothing and has no engine."""
     storage = open_storage(settings.root, state=state_place(settings))
-    siblings, remembered = _searched_beside(settings, storage)
+    seen = recalled(state_of(settings)).memory
+    siblings, remembered = _searched_beside(settings, storage, seen)
     return Environment(
         storage=storage,
         extra=[open_storage(uri) for uri in settings.extra_roots],
@@ -378,14 +367,14 @@ def open_worker_environment(settings: StorageRootSettings) -> Environment:
 
 
 def _searched_beside(
-    settings: StorageRootSettings, storage: Storage, memory: WorldMemory | None = None
+    settings: StorageRootSettings, storage: Storage, memory: WorldMemory
 ) -> tuple[list[Storage], list[Storage]]:
     """Return the siblings, and the directories outside all places that earlier cycles saw.
 
     Args:
         settings: Settings of the storage root.
         storage: The storage root.
-        memory: What earlier cycles saw; read if it is ``None``.
+        memory: What earlier cycles saw.
 
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
@@ -395,8 +384,7 @@ def _searched_beside(
     known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
     known += [storage.location for storage in siblings]
     remembered: list[Storage] = []
-    seen = recalled(state_of(settings)).memory if memory is None else memory
-    for place in outside_directories(seen):
+    for place in outside_directories(memory):
         _add_sibling(place, known, remembered)
     return siblings, remembered
 
@@ -514,7 +502,8 @@ def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> 
     """
     reader = CheckpointReader.of(settings)
     own = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
-    siblings, remembered = _searched_beside(settings, own[0])
+    seen = recalled(state_of(settings)).memory
+    siblings, remembered = _searched_beside(settings, own[0], seen)
     answers = BaseSearch(own, [*siblings, *remembered]).ask(reader.collect, NOTHING_READ)
     read = [each for answer in answers for each in (*answer.checkpoints, *answer.unreadable)]
     found = {each.folder for each in read if isinstance(each, Checkpoint)}

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from orphangc.collect.observe.expired_checkpoints import copy_name
+from orphangc.collect.observe.expired_checkpoints import copies_folder, copy_name, record_name
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
@@ -39,7 +39,7 @@ def forget_copies(state: RootState, at: datetime, has_lost_files: HasLostFiles) 
         OrphanGcError: The state location or the storage does not answer.
 
     """
-    present = frozenset(state.files.names(f"{state.folder}/expired"))
+    present = frozenset(state.files.names(copies_folder(state)))
     before = shifted(at, -KEPT_FOR)
     old = [
         each
@@ -51,6 +51,7 @@ def forget_copies(state: RootState, at: datetime, has_lost_files: HasLostFiles) 
         name = copy_name(state, each)
         if each.restored_at is not None or _has_lost_files(state, each, has_lost_files):
             state.files.remove(name)
+            state.files.remove(record_name(state, each))
             removed += 1
     return removed
 

@@ -26,7 +26,7 @@ from orphangc.collect.expire.savepoint_folders import own_files
 from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.observe.reported import Naming
 from orphangc.collect.state.store import RootState
-from orphangc.collect.world.memory_files import read_memory, write_memory
+from orphangc.collect.world.memory_files import keep_records, read_memory, write_memory
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.lineage.checkpoint_fates import KEPT_BY_POLICY, RetentionReason
@@ -381,12 +381,14 @@ _Done = tuple[Outcome, str | None, str | None]
 
 
 def remember_expired(state: RootState, records: Iterable[ExpiredCheckpoint]) -> None:
-    """Write records into the memory that every cycle reads.
+    """Write records beside the copies, and into the memory that every cycle reads.
 
     Raises:
         OrphanGcError: The memory cannot be read or written: nothing may be deleted.
 
     """
+    records = [*records]
+    keep_records(state, records)
     read = read_memory(state)
     memory = read.memory.model_copy(
         update={"expired": merged_expired((*read.memory.expired, *records))}

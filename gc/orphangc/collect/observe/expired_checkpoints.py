@@ -40,9 +40,19 @@ class ExpiredMetadata:
         return canonical(self.record.uri)
 
 
+def copies_folder(state: RootState) -> str:
+    """Return the folder of all copies of ``_metadata`` in the state location."""
+    return f"{state.folder}/expired"
+
+
 def copy_name(state: RootState, record: ExpiredCheckpoint) -> str:
     """Return the name of the copy of a ``_metadata`` in the state location."""
-    return f"{state.folder}/expired/{record.name}.metadata"
+    return f"{copies_folder(state)}/{record.name}.metadata"
+
+
+def record_name(state: RootState, record: ExpiredCheckpoint) -> str:
+    """Return the name of the record beside a copy."""
+    return f"{copies_folder(state)}/{record.name}.json"
 
 
 def quarantined_checkpoints(

@@ -3,18 +3,23 @@
 A writer adds a file that holds all that it read and saw, and then removes those that it read. Two
 writers at once leave two files, and the next reader unites them: nothing is lost, no lock needed.
 A marker beside the folder shows that there was a memory, should a person remove the folder alone.
+Of what is in quarantine there is a record beside each copy too: whatever becomes of the memory, and
+whatever a person acknowledges about it, a checkpoint that can be put back protects what it names.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from orphangc.collect.observe.expired_checkpoints import copies_folder, copy_name, record_name
 from orphangc.collect.state.store import RootState
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, merged_expired
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.remembered import WorldMemory, merged_memory
 from orphangc.core.model.codes import Condition
@@ -81,7 +86,11 @@ def read_memory(state: RootState) -> MemoryRead:
     else:
         raise DamagedMemoryError(f"{folder} changes all the time", name=folder)
     memories = [_memory(state, name, data or b"") for name, data in found]
-    return MemoryRead(merged_memory(memories), names, marker)
+    memory = merged_memory(memories)
+    if marker is None or marker.state not in memory.states:  # it is new, or something is lost
+        known = (*memory.expired, *_records(state))
+        memory = memory.model_copy(update={"expired": merged_expired(known)})
+    return MemoryRead(memory, names, marker)
 
 
 def memory_bytes(memory: WorldMemory) -> bytes:
@@ -164,6 +173,40 @@ def set_aside(state: RootState, name: str) -> None:
 def memory_folder(state: RootState) -> str:
     """Return the folder of the memory in the state location."""
     return f"{state.folder}/{MEMORY}"
+
+
+def keep_records(state: RootState, records: Iterable[ExpiredCheckpoint]) -> None:
+    """Write what the memory is to remember of expired checkpoints beside their copies.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be written.
+
+    """
+    for each in records:
+        state.files.write(record_name(state, each), (each.model_dump_json() + "\n").encode())
+
+
+def _records(state: RootState) -> list[ExpiredCheckpoint]:
+    """Return the records beside the copies of expired ``_metadata``.
+
+    Raises:
+        DamagedMemoryError: One cannot be understood, or a copy has none.
+        StorageUnreachableError: The state location cannot be listed or read.
+
+    """
+    found, copies = {}, []
+    for name in state.files.names(copies_folder(state)):
+        path = f"{copies_folder(state)}/{name}"
+        if not name.endswith(".json"):
+            copies.append(path)
+        elif (data := state.files.read(path)) is not None:
+            record = _document(ExpiredCheckpoint, data, state, path)
+            found[copy_name(state, record)] = record
+    for path in copies:
+        if path not in found:
+            what = f"no record says which checkpoint {state.files.location}/{path} is a copy of"
+            raise DamagedMemoryError(what, name=path)
+    return [*found.values()]
 
 
 def _memory(state: RootState, name: str, data: bytes) -> WorldMemory:
