@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, now, outcomes, run
+from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, now, outcomes, run, write
 from cli.stories import Story, make_story, undeclared
 from orphangc.collect import cycle
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     IssuedCheckpoint,
+    JobSettings,
+    MergingSettings,
     RegistryEntry,
     RegistrySnapshot,
     RetainedCheckpoint,
@@ -102,14 +104,19 @@ def rest(mode) -> Iterator[RestServer]:
         yield server
 
 
-@pytest.fixture
-def mode(undeclared, sleeping) -> Mode4:
-    registered = of_story(undeclared, *undeclared.live)
-    exporter = Exporter(undeclared.bed.folder / "registry", registered, now())
+def exporting(story: Story, sleeping: Callable[[Callable[[], object]], None]) -> Mode4:
+    """Return a story whose job's exporter answers whenever the collector sleeps."""
+    registered = of_story(story, *story.live)
+    exporter = Exporter(story.bed.folder / "registry", registered, now())
     exporter.at -= timedelta(seconds=60)
     exporter.export()
     sleeping(exporter.export)
-    return Mode4(undeclared, exporter)
+    return Mode4(story, exporter)
+
+
+@pytest.fixture
+def mode(undeclared, sleeping) -> Mode4:
+    return exporting(undeclared, sleeping)
 
 
 def test_it_lifts_the_gate_and_nothing_else_and_deletes(mode) -> None:
@@ -540,6 +547,78 @@ def test_a_registry_that_changed_stops_the_sweep(mode, rest, monkeypatch, what) 
     ran = mode.bed.sweep(plan, "--delete")
     assert ran.code == 4, ran.err
     assert all(path.exists() for path in mode.story.orphans)
+
+
+# --------------------------------------------------------------------------- merged files
+
+
+def merging(*, across: bool | None, enabled: bool | None = True) -> JobSettings:
+    """Return what the exporter tells of the job's own configuration."""
+    return JobSettings(merging=MergingSettings(enabled=enabled, across=across))
+
+
+RANDOM_ID = 0x4AE4A2986A0E1A49B0F165B58085D4B3
+
+
+def merged_by(story: Story) -> Path:
+    """Write an old file, merged by a subtask whose folder no checkpoint names any more."""
+    folder = story.job.folder / "shared" / f"job_{story.job.id}_op_{'d' * 32}_0_4"
+    return write(folder / "9b2c1a52-6f1e-4a4e-9d0b-0a4c6f1e2d3c", b"segments", 30 * DAY)
+
+
+def test_what_is_merged_within_checkpoints_by_the_jobs_own_configuration_goes(
+    tmp_path, sleeping
+) -> None:
+    """R46, R55: no statement is needed, from plan to deletion."""
+    mode = exporting(make_story(Bed(tmp_path, AT_ONCE), RANDOM_ID), sleeping)
+    job, merged = mode.story.job, merged_by(mode.story)
+    mode.exporter.template = replace(mode.exporter.template, settings=merging(across=False))
+    mode.exporter.export()
+    for completed in (8, 9):
+        if completed == 9:
+            job.checkpoint(9, *mode.story.live, age=timedelta(0))
+        with RestServer(flink(job, completed=completed)) as server:
+            options = (*AT_ONCE, "--max-delete-share", "1", "--flink-rest", server.url)
+            plan = mode.plan(*options)
+            assert plan.blocks(job) == []
+            mode.bed.sweep(plan, "--delete")
+    assert not merged.exists()
+    assert all(path.exists() for path in mode.story.live)
+
+
+@pytest.mark.parametrize(
+    ("told", "stated", "words"),
+    [
+        (JobSettings(), (), "Flink does not show whether"),
+        (merging(across=False), (), "the job id is a fixed one"),
+        (merging(across=None), (), "Flink does not show whether"),
+        (merging(across=True), (), "is true in the job's own configuration"),
+        (
+            merging(across=True),
+            ("--merged-within", "all"),
+            "is true in the job's own configuration",
+        ),
+        (merging(across=False, enabled=False), ("--merged-within", "all"), "merges no files"),
+    ],
+    ids=[
+        "version 1",
+        "id that comes back",
+        "not told",
+        "across",
+        "across, and a statement",
+        "merges none",
+    ],
+)
+def test_a_doubt_of_how_files_are_merged_keeps_them(mode, told, stated, words) -> None:
+    """R46, R47: and `explain` says which."""
+    merged = merged_by(mode.story)
+    mode.exporter.template = replace(mode.exporter.template, settings=told)
+    mode.exporter.export()
+    with RestServer(flink(mode.story.job, completed=8)) as server:
+        plan = mode.plan(*AT_ONCE, *stated, "--flink-rest", server.url)
+    assert plan.verdict(merged)[0] == "keep"
+    ran = run("explain", merged, "--plan", plan.path)
+    assert words in ran.out
 
 
 # --------------------------------------------------------------------------- doctor

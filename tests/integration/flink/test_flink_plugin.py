@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from integration.harness.flinkbed.cluster import ClaimMode, Cluster
+from integration.harness.flinkbed.exporting import ExportingCluster
 from integration.harness.flinkbed.fixtures import NEWEST, VERSIONS, require_flink
 from integration.harness.flinkbed.plugin import (
     FACTORY,
@@ -38,6 +39,8 @@ from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.owner_markers import living_rival
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
+    JobSettings,
+    MergingSettings,
     RegistrySnapshot,
     oldest_retained,
     resolve,
@@ -56,6 +59,7 @@ PAIRS = [
 
 ID_AND_UUID = re.compile(r"([0-9]+)_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 WITH_IDS = {"execution.checkpointing.storage": STORAGE}
+MERGES_SINCE = (1, 20)
 # before, a job cannot choose its storage by settings: the cluster's are asked if the job knows no
 # directory
 JOB_CHOOSES_STORAGE = (1, 19)
@@ -226,6 +230,12 @@ def assert_header(snapshot: RegistrySnapshot, bed: Bed, job_dir: Path) -> None:
     assert bed.pending(job_dir.name) <= issued
     assert min(issued) > (oldest_retained(snapshot) or 0), "older ones cannot complete any more"
     assert not snapshot.restored
+    can_merge = as_numbers(bed.version) >= MERGES_SINCE
+    assert snapshot.settings == JobSettings(
+        state_backend="EmbeddedRocksDBStateBackend",
+        changelog=False,
+        merging=MergingSettings(enabled=None, across=None) if can_merge else None,
+    )
 
 
 @pytest.mark.nightly
@@ -387,6 +397,52 @@ def test_nothing_disturbs_the_job_and_a_new_jobmanager_is_a_new_epoch(
     assert (oldest_retained(after) or 0) >= (oldest_retained(before) or 0)
     assert [each.path for each in after.restored] == [f"file:{last}"]
     assert not half.exists()
+
+
+ACROSS = "execution.checkpointing.file-merging.across-checkpoint-boundary"
+MERGES = {"execution.checkpointing.file-merging.enabled": "true"}
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        pytest.param("1.20.5", marks=pytest.mark.nightly),
+        pytest.param(NEWEST, marks=pytest.mark.ci),
+    ],
+)
+def test_only_what_the_jobs_own_configuration_names_of_merging_is_told(
+    version: str, tmp_path: Path
+) -> None:
+    """R55: each TaskManager asks it first. REST makes a job inherit the cluster's, as true here."""
+    require_flink(version)
+    bed = ExportingCluster(version, tmp_path, retained=2, more={ACROSS: "true"})
+    in_place = {"state.backend.type": "forst"} if as_numbers(version) >= (2,) else {}
+    told = []
+    with bed.cluster as flink:
+        for config in (
+            MERGES | {ACROSS: "false"},
+            in_place | {ACROSS: "true"},
+            {"state.changelog.enabled": "true"},
+        ):
+            job = bed.submit(with_ids=False, interval="300ms", config=config)
+            flink.wait_for_checkpoints(job, 1)
+            told.append(echo(bed.registry, job).settings)
+            flink.cancel(job)
+    plain = "EmbeddedRocksDBStateBackend"
+    inherited = MergingSettings(enabled=None, across=True)
+    assert told == [
+        JobSettings(
+            state_backend=plain,
+            changelog=False,
+            merging=MergingSettings(enabled=True, across=False),
+        ),
+        JobSettings(
+            state_backend="ForStStateBackend" if in_place else plain,
+            changelog=False,
+            merging=inherited,
+        ),
+        JobSettings(state_backend=plain, changelog=True, merging=inherited),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,12 @@ from orphangc.app.config.load import load_configuration
 from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.s3_inventory import is_checksum_of, read_manifest
 from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
-from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry
+from orphangc.core.exporter.registry_snapshot import (
+    EntryKind,
+    JobSettings,
+    MergingSettings,
+    RegistryEntry,
+)
 from orphangc.errors import (
     PlanMismatchError,
     SettingsError,
@@ -89,8 +94,14 @@ _ENTRIES = tuple(
     RegistryEntry(f"shared/0000000{n}-0000-4000-8000-000000000000", EntryKind.FILE, n, n, n + 1)
     for n in range(3)
 )
+_TOLD = JobSettings(
+    state_backend="HashMapStateBackend",
+    changelog=False,
+    merging=MergingSettings(enabled=True, across=False),
+)
 SNAPSHOT = write_snapshot(a_snapshot(entries=_ENTRIES))
-LINES = b"[%b]" % b",".join(SNAPSHOT.splitlines()[:-1])
+SNAPSHOT_2 = write_snapshot(a_snapshot(entries=_ENTRIES, settings=_TOLD))
+LINES, LINES_2 = (b"[%b]" % b",".join(each.splitlines()[:-1]) for each in (SNAPSHOT, SNAPSHOT_2))
 PACKED = write_snapshot(a_snapshot(entries=_ENTRIES), compress=True)
 
 
@@ -126,6 +137,11 @@ def check_signed_snapshot(value: Any, _: Path) -> None:
         each["path"] for each in header["restored"]
     ]
     assert str(snapshot.job_id) == header["job_id"]
+    merging = snapshot.settings.merging
+    told = None if merging is None else {"enabled": merging.enabled, "across": merging.across}
+    assert told == header.get("file_merging")
+    assert snapshot.settings.state_backend == header.get("state_backend")
+    assert snapshot.settings.changelog == (header.get("changelog") or {}).get("enabled")
 
 
 # --- plans
@@ -235,10 +251,15 @@ def check_csv_text(data: bytes, folder: Path) -> None:
 
 TARGETS = (
     Target("metadata", mutated(SMALL), check_metadata, (UnreadableMetadataError,)),
-    Target("snapshot", mutated([SNAPSHOT, PACKED]), check_snapshot, (UnreadableSnapshotError,)),
+    Target(
+        "snapshot",
+        mutated([SNAPSHOT, SNAPSHOT_2, PACKED]),
+        check_snapshot,
+        (UnreadableSnapshotError,),
+    ),
     Target(
         "signed snapshot",
-        mutated_values([LINES]),
+        mutated_values([LINES, LINES_2]),
         check_signed_snapshot,
         (UnreadableSnapshotError,),
     ),

@@ -314,6 +314,16 @@ def layout_problem(job: JobFacts) -> str | None:
     return _changelog_problem(job)
 
 
+def told_layout_problem(state_backend: str | None, *, changelog: bool | None) -> str | None:
+    """Return why settings that a JobManager tells are of a layout without a proven rule (R2).
+
+    What it does not tell proves nothing, and is no problem here.
+    """
+    if state_backend is not None and state_backend not in _BACKENDS:
+        return f"state backend {state_backend}, which is not known to be safe"
+    return "the changelog state backend" if changelog else None
+
+
 def unknown_layout_problem(job: JobFacts) -> str | None:
     """Return why an ended job may have used a layout that Flink's own do not include (R35).
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from orphangc.core.areas.area import AreaFacts
-from orphangc.core.cluster.job_facts import is_not_subsumed, latest_known_id, layout_problem
+from orphangc.core.cluster.job_facts import is_not_subsumed, latest_known_id
 from orphangc.core.decision.conditions import NEWEST_TESTED_FORMAT
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, is_end_proven, mode_of
-from orphangc.core.decision.guards import unknown_layout
+from orphangc.core.decision.guards import configured_layout, unknown_layout
 from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement
 from orphangc.core.exporter.registry_snapshot import oldest_retained
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
@@ -111,17 +111,15 @@ def _newest_trigger(job: JobEvidence, cycle: CycleEvidence) -> datetime | None:
     return shifted(min(times), -2 * cycle.margins.clock_skew) if times else None
 
 
+_ACROSS = "execution.checkpointing.file-merging.across-checkpoint-boundary"
 _BESIDE_MERGED = {AreaName.CHANGELOG, AreaName.FORST}
 
 
 def _not_merged_within(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """Return why the job's files may not be merged within each checkpoint alone (R46, R47, R56)."""
-    if not job.is_declared_merged_within:
-        return (
-            "Flink does not show whether files are merged across checkpoints, and a TaskManager"
-            " may append the next segment to such a file that nothing names: --merged-within"
-            f" {job.job_id} states that they are merged within each checkpoint"
-        )
+    problem = _merging_problem(job)
+    if problem is not None:
+        return problem
     if not cycle.is_file_system:
         return (
             "the rule for files that are merged within checkpoints is proven on file systems alone:"
@@ -130,8 +128,57 @@ def _not_merged_within(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     layouts = frozenset[DirectoryLayout]().union(*(r.layouts for r in job.own_checkpoints))
     if layouts - {DirectoryLayout.MERGED} or job.survey.areas & _BESIDE_MERGED:
         return "the job also has files of the changelog or of ForSt, whose rules are stricter"
-    problems = (layout_problem(facts) for facts in (*job.before, *job.after))
-    return unknown_layout(job) or next((each for each in problems if each is not None), None)
+    return unknown_layout(job) or configured_layout(job) or _concurrency_problem(job)
+
+
+def _merging_problem(job: JobEvidence) -> str | None:
+    """Return why nothing shows that files are merged within each checkpoint, ``None`` if it does.
+
+    It is the operator's statement, or every snapshot of the JobManager that runs the job (R55). A
+    snapshot that says otherwise outweighs a statement. An id that comes back needs the statement:
+    a TaskManager may still merge as an earlier run of the same id was told to.
+    Source: Flink 1.20-2.3, ``TaskExecutorFileMergingManager``: one manager for each job id.
+    """
+    told = [each.settings.merging for each in job.snapshots]
+    if any(each is not None and each.across for each in told):
+        return (
+            f"{_ACROSS} is true in the job's own configuration, as its exporter says: a TaskManager"
+            " may append the next segment to such a file that nothing names"
+        )
+    if any(each is not None and each.enabled is False for each in told):
+        return (
+            "the job's own configuration merges no files, as its exporter says, so nothing shows"
+            " how those that are here were merged"
+        )
+    if job.is_declared_merged_within:
+        return None
+    shown = () if job.exported is None else job.exported.snapshots
+    is_shown = bool(shown) and all(
+        each.settings.merging is not None and each.settings.merging.across is False
+        for each in shown
+    )
+    if is_shown and not job.is_id_fixed:
+        return None
+    states = f"--merged-within {job.job_id} states that they are merged within each checkpoint"
+    if is_shown:
+        return (
+            "the job id is a fixed one, so a TaskManager may still merge files as an earlier run"
+            f" was told to: {states}"
+        )
+    return (
+        "Flink does not show whether files are merged across checkpoints, and a TaskManager"
+        f" may append the next segment to such a file that nothing names: {states}; so does"
+        f" {_ACROSS}: false in the job's own configuration, if an exporter tells it (--registry)"
+    )
+
+
+def _concurrency_problem(job: JobEvidence) -> str | None:
+    """Return why several checkpoints may merge files at once, which only the gate asks else."""
+    if mode_of(job) is Mode.DERIVED or all(each.max_concurrent == 1 for each in job.facts):
+        return None
+    return (
+        "several checkpoints may be pending at once, and the rule for merged files is shown for one"
+    )
 
 
 def _oldest_retained(job: JobEvidence) -> int | None:

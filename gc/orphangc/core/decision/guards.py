@@ -22,6 +22,7 @@ from orphangc.core.cluster.job_facts import (
     latest_known_id,
     layout_problem,
     restarting_problem,
+    told_layout_problem,
     unknown_layout_problem,
 )
 from orphangc.core.cluster.known_checkpoints import is_anothers, out_of_order
@@ -132,6 +133,16 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
         kind = next((each.kind for each in snapshot.entries if each.kind in unproven), None)
         if kind is not None:
             return f"registry snapshot {snapshot.sequence} holds entries of kind {kind}"
+    return configured_layout(job)
+
+
+def configured_layout(job: JobEvidence) -> str | None:
+    """Return why the settings that REST or its exporter shows are of no proven layout (R2, R55)."""
+    for snapshot in job.snapshots:
+        told = snapshot.settings
+        problem = told_layout_problem(told.state_backend, changelog=told.changelog)
+        if problem is not None:
+            return f"registry snapshot {snapshot.sequence} says that the job uses {problem}"
     problems = (layout_problem(facts) for facts in (*job.before, *job.after))
     return next((problem for problem in problems if problem is not None), None)
 

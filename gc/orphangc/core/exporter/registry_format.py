@@ -1,4 +1,4 @@
-"""The registry snapshot, version 1: what a job still uses, as JSON Lines (design, section 5).
+"""The registry snapshot, versions 1 and 2: what a job still uses, in JSON Lines (design, 5).
 
 One header line, one line an entry, one footer line; each is a JSON object and ends with one line
 feed, which only the footer may lack. The footer's ``sha256`` is the lower-case hexadecimal digest
@@ -6,6 +6,10 @@ of the bytes of all entry lines, each with its line feed, in the order of the fi
 between the header's line feed and the footer. All fields must be there and no other; ``null`` is
 allowed where ``RegistrySnapshot`` and ``RegistryEntry`` say ``None``. The whole may be gzipped,
 as one member.
+
+Version 2 adds the job's settings to the header: ``state_backend``, ``changelog`` and
+``file_merging``. A reader of version 1 refuses it, for it takes no other field. Who knows no
+setting writes version 1.
 
 A snapshot only *protects* (its entries) and *dates* (its header), so what is not exactly one
 whole snapshot is refused, and never read as a smaller one. What the digest does not cover, the
@@ -19,6 +23,7 @@ import hashlib
 import json
 import re
 import zlib
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Literal, NoReturn, TypeVar
@@ -33,8 +38,11 @@ from pydantic import (
 )
 
 from orphangc.core.exporter.registry_snapshot import (
+    UNTOLD,
     EntryKind,
     IssuedCheckpoint,
+    JobSettings,
+    MergingSettings,
     RegistryEntry,
     RegistrySnapshot,
     RestoredCheckpoint,
@@ -80,7 +88,7 @@ def read_snapshot(data: bytes, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> Regist
     if not header_end or not footer_start:
         raise _unreadable(1, "one line is no header and footer")
     number = text.count(b"\n", header_end, footer_start)
-    header = _checked_line(_SnapshotHeader, text[:header_end], 1)
+    header = _checked_header(text[:header_end])
     footer = _checked_line(_Footer, text[footer_start:], number + 2)
     if footer.entries != number:
         raise _unreadable(number + 2, f"the footer counts {footer.entries} entries, not {number}")
@@ -98,7 +106,7 @@ def write_snapshot(snapshot: RegistrySnapshot, *, compress: bool = False) -> byt
 
     """
     header = _header_of(snapshot)
-    _SnapshotHeader.model_validate(header)
+    _header_model(header).model_validate(header)
     body = b"".join(map(_entry_line, snapshot.entries))
     digest = hashlib.sha256(body).hexdigest()
     footer = {"type": "footer", "entries": len(snapshot.entries), "sha256": digest}
@@ -196,6 +204,38 @@ class _SnapshotHeader(_SnapshotPart):
             issued=tuple(IssuedCheckpoint(id=each.id, at=each.at) for each in self.issued),
             restored=tuple(RestoredCheckpoint(**each.model_dump()) for each in self.restored),
             entries=entries,
+            settings=self.settings(),
+        )
+
+    def settings(self) -> JobSettings:
+        """Return what the header says of the job's settings."""
+        return UNTOLD
+
+
+class _Changelog(_SnapshotPart):
+    enabled: bool | None
+
+
+class _FileMerging(_SnapshotPart):
+    enabled: bool | None
+    across: bool | None
+
+
+class _SnapshotHeader2(_SnapshotHeader):
+    """Header of version 2: the job's settings besides."""
+
+    version: Annotated[int, Field(ge=2, le=2)]
+    state_backend: _Text | None
+    changelog: _Changelog | None
+    file_merging: _FileMerging | None
+
+    def settings(self) -> JobSettings:
+        """Return what the header says of the job's settings."""
+        merging = self.file_merging
+        return JobSettings(
+            state_backend=self.state_backend,
+            changelog=None if self.changelog is None else self.changelog.enabled,
+            merging=None if merging is None else MergingSettings(**merging.model_dump()),
         )
 
 
@@ -275,6 +315,20 @@ def _checked_line(model: type[_PartT], line: bytes, number: int) -> _PartT:
         raise _unreadable(number, str(err)) from err
 
 
+def _header_model(fields: Mapping[str, object]) -> type[_SnapshotHeader]:
+    """Return the model of a header's version; of no known one, the newest refuses it."""
+    version = fields.get("version")
+    return _SnapshotHeader2 if type(version) is int and version > 1 else _SnapshotHeader
+
+
+def _checked_header(line: bytes) -> _SnapshotHeader:
+    try:
+        model = _header_model(_object(line))
+    except ValueError as err:
+        raise _unreadable(1, str(err)) from err
+    return _checked_line(model, line, 1)
+
+
 def _entries(text: bytes, position: int, end: int) -> tuple[RegistryEntry, ...]:
     """Return the entries between two places; no model a line, since a million are common."""
     found: list[RegistryEntry] = []
@@ -319,11 +373,25 @@ def _entry_line(entry: RegistryEntry) -> bytes:
     return _line(fields)
 
 
+def _settings_of(snapshot: RegistrySnapshot) -> dict[str, object]:
+    """Return the fields that version 2 adds; none if there is nothing to tell."""
+    settings = snapshot.settings
+    if settings == UNTOLD:
+        return {}
+    merging = settings.merging
+    return {
+        "state_backend": settings.state_backend,
+        "changelog": None if settings.changelog is None else {"enabled": settings.changelog},
+        "file_merging": None if merging is None else asdict(merging),
+    }
+
+
 def _header_of(snapshot: RegistrySnapshot) -> dict[str, object]:
+    added = _settings_of(snapshot)
     return {
         "type": "header",
         "format": "orphangc-registry",
-        "version": 1,
+        "version": 2 if added else 1,
         "source": str(snapshot.source),
         "flink_version": snapshot.flink_version,
         "job_id": snapshot.job_id,
@@ -339,6 +407,7 @@ def _header_of(snapshot: RegistrySnapshot) -> dict[str, object]:
         ],
         "issued": [{"id": each.id, "at": _spelled(each.at)} for each in snapshot.issued],
         "restored": [asdict(each) for each in snapshot.restored],
+        **added,
     }
 
 

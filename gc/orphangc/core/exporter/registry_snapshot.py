@@ -76,6 +76,44 @@ class RestoredCheckpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MergingSettings:
+    """What the job's own configuration says of file merging; ``None``: it says nothing.
+
+    A TaskManager asks the job's configuration first, and its own only where that one is silent.
+    So what the job's configuration says holds on every TaskManager, and nothing else does.
+
+    Attributes:
+        enabled: Whether files are merged.
+        across: Whether they are merged across checkpoints.
+
+    Source: Flink 1.20-2.3, ``TaskExecutorFileMergingManager.fileMergingSnapshotManagerForTask``.
+    """
+
+    enabled: bool | None
+    across: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSettings:
+    """What the JobManager knows of a job's settings; ``None``: it does not tell.
+
+    Attributes:
+        state_backend: Simple class name of the state backend.
+        changelog: Whether the changelog is on.
+        merging: File merging; ``None`` also where Flink has none (before 1.20).
+
+    """
+
+    state_backend: str | None = None
+    changelog: bool | None = None
+    merging: MergingSettings | None = None
+
+
+UNTOLD = JobSettings()
+"""Settings of a snapshot of version 1, and of one that is derived."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrySnapshot:
     """One whole snapshot of one job.
 
@@ -93,6 +131,7 @@ class RegistrySnapshot:
         issued: Unfinished checkpoints.
         restored: Origins of the job.
         entries: The registry, in the order of the file.
+        settings: Settings of the job, as far as its JobManager tells them.
 
     """
 
@@ -109,6 +148,7 @@ class RegistrySnapshot:
     issued: tuple[IssuedCheckpoint, ...]
     restored: tuple[RestoredCheckpoint, ...]
     entries: tuple[RegistryEntry, ...]
+    settings: JobSettings = UNTOLD
 
 
 def oldest_retained(snapshot: RegistrySnapshot) -> int | None:

@@ -7,8 +7,21 @@ from dataclasses import replace
 import pytest
 
 from orphangc.core.decision.bounds_of_job import area_facts_of
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.exporter.registry_snapshot import JobSettings, MergingSettings
 from orphangc.core.model.types import AreaName, DirectoryLayout
-from support.builders import a_checkpoint, a_cycle, a_job, a_root, a_survey, ago, some_facts, span
+from support.builders import (
+    JOB,
+    a_checkpoint,
+    a_cycle,
+    a_job,
+    a_root,
+    a_snapshot,
+    a_survey,
+    ago,
+    some_facts,
+    span,
+)
 
 ON_FILES = a_cycle(is_file_system=True)
 STATED = a_job(is_declared_merged_within=True)
@@ -54,6 +67,92 @@ def test_files_are_merged_within_if_that_is_stated_and_nothing_else_is_seen() ->
 def test_what_keeps_merged_files_is_named(job, cycle, words) -> None:
     """R46, R47, R56: the strictest rule of all layouts that are seen."""
     assert words in area_facts_of(job, cycle).not_merged_within
+
+
+def exported(*told: MergingSettings | None):
+    """Return what an exporter wrote before the listing, and after it."""
+    written = [
+        a_snapshot(sequence=17 + number, settings=JobSettings(merging=each))
+        for number, each in enumerate(told)
+    ]
+    answer = Exported(job_id=JOB, baseline=written[0], response=written[-1], nonce="N")
+    return {"snapshots": tuple(written), "exported": answer}
+
+
+def merging(*, across: bool | None, enabled: bool | None = True) -> MergingSettings:
+    """Return what the job's own configuration says."""
+    return MergingSettings(enabled=enabled, across=across)
+
+
+WITHIN = merging(across=False)
+
+
+@pytest.mark.parametrize(
+    "told", [(WITHIN,), (WITHIN, WITHIN), (merging(across=False, enabled=None),)]
+)
+def test_the_jobs_own_configuration_shows_that_files_are_merged_within(told) -> None:
+    """R46, R55: every snapshot of the JobManager says so; one more statement changes nothing."""
+    for job in (a_job(**exported(*told)), replace(STATED, **exported(*told))):
+        assert area_facts_of(job, ON_FILES).not_merged_within is None
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        (None, None),
+        (WITHIN, None),
+        (None, WITHIN),
+        (merging(across=None),),
+        (WITHIN, merging(across=None)),
+    ],
+)
+def test_a_snapshot_that_does_not_tell_is_no_evidence_and_no_contradiction(told) -> None:
+    """R55: null is the worst case; each TaskManager may have settings of its own."""
+    job = a_job(**exported(*told))
+    assert "does not show" in area_facts_of(job, ON_FILES).not_merged_within
+    stated = replace(job, is_declared_merged_within=True)
+    assert area_facts_of(stated, ON_FILES).not_merged_within is None
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ((merging(across=True),), "is true in the job's own configuration"),
+        ((WITHIN, merging(across=True)), "is true in the job's own configuration"),
+        ((merging(across=True, enabled=None), WITHIN), "is true in the job's own configuration"),
+        ((merging(across=False, enabled=False),), "merges no files"),
+        ((merging(across=None, enabled=False), WITHIN), "merges no files"),
+    ],
+)
+def test_what_the_configuration_contradicts_is_kept_whatever_is_stated(told, words) -> None:
+    """R46, R47: of a statement and a snapshot that disagree, neither shows anything."""
+    for job in (a_job(**exported(*told)), replace(STATED, **exported(*told))):
+        assert words in area_facts_of(job, ON_FILES).not_merged_within
+
+
+@pytest.mark.parametrize(
+    ("changes", "cycle", "words"),
+    [
+        ({"exported": None}, ON_FILES, "does not show"),
+        (shown(is_id_fixed=True), ON_FILES, "a fixed one"),
+        (shown(max_concurrent=4), ON_FILES, "several checkpoints"),
+        (shown(max_concurrent=None), ON_FILES, "several checkpoints"),
+        ({}, a_cycle(), "file systems alone"),
+        (shown(state_backend="ForStStateBackend"), ON_FILES, "ForSt"),
+        ({"survey": a_survey(areas={AreaName.CHANGELOG})}, ON_FILES, "stricter"),
+    ],
+)
+def test_the_configuration_is_never_stronger_than_the_statement(changes, cycle, words) -> None:
+    """R46: all other conditions stay; a copied snapshot shows no living JobManager's word."""
+    job = replace(a_job(**exported(WITHIN, WITHIN)), **changes)
+    assert words in area_facts_of(job, cycle).not_merged_within
+
+
+def test_an_exporter_that_tells_of_a_stricter_layout_keeps_merged_files() -> None:
+    """R56, R55: though REST shows a plain backend."""
+    told = JobSettings(changelog=True, merging=WITHIN)
+    job = replace(STATED, snapshots=(a_snapshot(settings=told),))
+    assert "changelog" in area_facts_of(job, ON_FILES).not_merged_within
 
 
 def test_the_log_is_bounded_by_the_trigger_of_the_newest_standing_checkpoint() -> None:

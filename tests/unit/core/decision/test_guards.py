@@ -9,7 +9,12 @@ from orphangc.core.decision.evidence import Survey, mode_of
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.decision.judge import Judgement, judge, judge_all
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported
-from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry, RetainedCheckpoint
+from orphangc.core.exporter.registry_snapshot import (
+    EntryKind,
+    JobSettings,
+    RegistryEntry,
+    RetainedCheckpoint,
+)
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.locations import canonical
@@ -801,6 +806,28 @@ def test_a_registry_with_segments_or_directories_refuses(kind: EntryKind, source
     assert refusal(a_job(snapshots=(plain,))) is None
     assert refusal(a_job(snapshots=(merged,))) is Guard.UNPROVEN_LAYOUT
     assert refusal(an_ended_job(snapshots=(merged,))) is None  # R35
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (JobSettings(state_backend="ForStStateBackend"), "state backend ForStStateBackend"),
+        (JobSettings(changelog=True), "the changelog state backend"),
+        (JobSettings(state_backend="HashMapStateBackend", changelog=False), None),
+        (JobSettings(), None),
+    ],
+)
+def test_an_exporter_that_tells_of_an_unproven_layout_refuses(told, words) -> None:
+    """R2, R55: also while REST says otherwise, or is not asked; silence refuses nothing."""
+    snapshot = a_snapshot(settings=told)
+    for job in (a_job(snapshots=(snapshot,)), a_job(before=(), after=(), snapshots=(snapshot,))):
+        message = GUARDS[Guard.UNPROVEN_LAYOUT](job, a_cycle())
+        assert message == (
+            words
+            and f"registry snapshot 17 says that the job uses {words}"
+            + (", which is not known to be safe" if "ForSt" in words else "")
+        )
+    assert refusal(an_ended_job(snapshots=(snapshot,))) is None  # R35
 
 
 def test_a_checkpoint_in_the_folder_of_another_one_refuses() -> None:

@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 
 from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
 from orphangc.core.exporter.registry_snapshot import (
+    UNTOLD,
     EntryKind,
     IssuedCheckpoint,
+    JobSettings,
+    MergingSettings,
     RegistryEntry,
     RegistrySnapshot,
     RestoredCheckpoint,
@@ -149,6 +152,17 @@ snapshots = st.builds(
         st.builds(RestoredCheckpoint, id=counts, path=texts, mode=st.none() | texts), max_size=2
     ).map(tuple),
     entries=st.lists(entries, max_size=4).map(tuple),
+    settings=st.builds(
+        JobSettings,
+        state_backend=st.none() | texts,
+        changelog=st.none() | st.booleans(),
+        merging=st.none()
+        | st.builds(
+            MergingSettings,
+            enabled=st.none() | st.booleans(),
+            across=st.none() | st.booleans(),
+        ),
+    ),
 )
 
 
@@ -187,6 +201,70 @@ def test_the_lines_are_those_of_the_contract() -> None:
     body = "".join(f"{line}\n" for line in lines[1:]).encode()
     digest = hashlib.sha256(body).hexdigest()
     assert footer == f'{{"type":"footer","entries":3,"sha256":"{digest}"}}'
+
+
+TOLD = JobSettings(
+    state_backend="HashMapStateBackend",
+    changelog=False,
+    merging=MergingSettings(enabled=None, across=False),
+)
+
+
+def test_version_2_adds_the_settings_of_the_job() -> None:
+    """R55; who knows none writes version 1, which every collector reads."""
+    header = json.loads(write_snapshot(a_snapshot(settings=TOLD)).splitlines()[0])
+    assert header.pop("version") == 2
+    added = {name: header.pop(name) for name in ("state_backend", "changelog", "file_merging")}
+    assert added == {
+        "state_backend": "HashMapStateBackend",
+        "changelog": {"enabled": False},
+        "file_merging": {"enabled": None, "across": False},
+    }
+    assert header | {"version": 1} == json.loads(CONTRACT_LINES.splitlines()[0])
+    assert read_snapshot(a_file(**NOTHING_TOLD)).settings == UNTOLD
+
+
+NOTHING_TOLD = {"version": 2, "state_backend": None, "changelog": None, "file_merging": None}
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        ({"file_merging": False}, "file_merging: Input should be"),
+        ({"file_merging": {"enabled": True}}, "file_merging.across: Field required"),
+        (
+            {"file_merging": {"enabled": True, "across": "false"}},
+            "file_merging.across: Input should be a valid boolean",
+        ),
+        (
+            {"file_merging": {"enabled": True, "across": 0}},
+            "file_merging.across: Input should be a valid boolean",
+        ),
+        (
+            {"file_merging": {"enabled": 1, "across": False}},
+            "file_merging.enabled: Input should be a valid boolean",
+        ),
+        (
+            {"file_merging": {"enabled": None, "across": None, "more": 1}},
+            "file_merging.more: Extra inputs are not permitted",
+        ),
+        ({"changelog": {}}, "changelog.enabled: Field required"),
+        ({"state_backend": ""}, "state_backend: String should have at least 1 character"),
+        ({"state_backend": 7}, "state_backend: Input should be a valid string"),
+        ({"more": 1}, "more: Extra inputs are not permitted"),
+        ({"version": 3}, "version: Input should be less than or equal to 2"),
+        ({"version": 2.0}, "version: Input should be a valid integer"),
+        ({"version": 1}, "state_backend: Extra inputs are not permitted"),
+    ],
+)
+def test_settings_of_another_form_are_refused(header: dict, reason: str) -> None:
+    """A setting that is read as another one may say that files are dead which are not."""
+    assert f"at line 1: {reason}" in refusal(a_file(**NOTHING_TOLD | header))
+
+
+def test_version_2_lacks_no_field() -> None:
+    """What an exporter does not know it says: null."""
+    assert "state_backend: Field required" in refusal(a_file(version=2))
 
 
 def test_anything_else_may_write_the_format() -> None:

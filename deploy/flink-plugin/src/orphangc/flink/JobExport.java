@@ -54,7 +54,7 @@ final class JobExport implements AutoCloseable {
 
     private volatile List<Snapshot.Checkpoint> retained = new ArrayList<>();
     private volatile String directory;
-    private volatile Integer maxConcurrent;
+    private volatile JobSettings jobSettings;
     private volatile EndOfJob end;
 
     // guarded by this
@@ -132,8 +132,8 @@ final class JobExport implements AutoCloseable {
         } else {
             noteRestored(added, claimMode);
         }
-        if (maxConcurrent == null && callback != null) {
-            maxConcurrent = Concurrency.of(callback);
+        if (jobSettings == null && callback != null) {
+            jobSettings = JobSettings.of(callback);
         }
         retain(all);
         synchronized (this) {
@@ -373,7 +373,7 @@ final class JobExport implements AutoCloseable {
         }
         snapshot.entries = Arrays.asList(entries);
         snapshot.fields = fields;
-        snapshot.maxConcurrent = maxConcurrent;
+        snapshot.settings = jobSettings;
         snapshot.flinkVersion = EnvironmentInformation.getVersion();
         snapshot.job = job.toString();
         snapshot.epoch = epoch;

@@ -13,8 +13,12 @@ final class Json {
         return raw(name, String.valueOf(value));
     }
 
-    Json put(String name, boolean value) {
+    Json put(String name, Boolean value) {
         return raw(name, String.valueOf(value));
+    }
+
+    Json put(String name, Json value) {
+        return raw(name, value == null ? "null" : value.end());
     }
 
     Array array(String name) {

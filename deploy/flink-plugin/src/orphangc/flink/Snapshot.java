@@ -14,7 +14,7 @@ import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.runtime.state.filesystem.FileStateHandle;
 import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 
-/** One registry snapshot, version 1: a header, a line an entry, a footer, each a JSON object. */
+/** One registry snapshot, version 2: a header, a line an entry, a footer, each a JSON object. */
 final class Snapshot {
 
     /** A checkpoint: retained, or (with a claim mode, if known) one that the job continued from. */
@@ -39,7 +39,7 @@ final class Snapshot {
     String nonce;
     long takenAt;
     String directory;
-    Integer maxConcurrent;
+    JobSettings settings;
     Collection<Checkpoint> retained;
     Map<Long, Long> issued;
     Collection<Checkpoint> restored;
@@ -58,10 +58,11 @@ final class Snapshot {
     }
 
     private Json header() {
-        Json header = new Json().put("type", "header").put("format", "orphangc-registry").put("version", 1);
+        Json header = new Json().put("type", "header").put("format", "orphangc-registry").put("version", 2);
         header.put("source", "registry").put("flink_version", flinkVersion).put("job_id", job);
         header.put("jm_epoch", epoch).put("sequence", sequence).put("nonce", nonce).put("taken_at", time(takenAt));
-        header.put("checkpoint_dir", directory).put("max_concurrent", maxConcurrent);
+        header.put("checkpoint_dir", directory);
+        header.put("max_concurrent", settings == null ? null : settings.maxConcurrent);
         Json.Array kept = header.array("retained");
         for (Checkpoint each : retained) {
             kept.add(new Json().put("id", each.id).put("savepoint", each.savepoint).put("path", each.path));
@@ -75,7 +76,24 @@ final class Snapshot {
             origins.add(new Json().put("id", each.id).put("path", each.path).put("mode", each.mode));
         }
         origins.end();
+        putSettings(header);
         return header;
+    }
+
+    /** Version 2 adds these. */
+    private void putSettings(Json header) {
+        header.put("state_backend", settings == null ? null : settings.stateBackend);
+        if (settings == null || settings.changelog == null) {
+            header.put("changelog", (Json) null);
+        } else {
+            header.put("changelog", new Json().put("enabled", settings.changelog));
+        }
+        if (settings == null || !settings.canMerge) {
+            header.put("file_merging", (Json) null);
+        } else {
+            Json merging = new Json().put("enabled", settings.merges).put("across", settings.mergesAcross);
+            header.put("file_merging", merging);
+        }
     }
 
     private Json entry(Object entry) throws ReflectiveOperationException {

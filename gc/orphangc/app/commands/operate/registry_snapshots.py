@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,7 @@ def _document(snapshot: RegistrySnapshot) -> dict[str, Any]:
         "taken_at": snapshot.taken_at.isoformat(),
         "checkpoint_dir": snapshot.checkpoint_dir,
         "max_concurrent": snapshot.max_concurrent,
+        "settings": asdict(snapshot.settings),
         "oldest_retained_checkpoint_id": oldest_retained(snapshot),
         "retained_checkpoint_ids": [each.id for each in snapshot.retained],
         "issued_checkpoint_ids": [each.id for each in snapshot.issued],
