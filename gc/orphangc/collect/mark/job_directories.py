@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from orphangc.core.decision.entropy_injection import is_spread_over
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.model.locations import Location
-from orphangc.core.model.types import JobId
+from orphangc.core.model.types import JobId, may_recur
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,7 @@ def job_directories(
     holding: Collection[Location],
     configured: Collection[Location],
     checkpoints: Iterable[Checkpoint],
+    working: Collection[Location] = (),
 ) -> JobDirectories:
     """Return which job each directory belongs to.
 
@@ -56,6 +57,8 @@ def job_directories(
         holding: Directories that contain checkpoints.
         configured: Directories that some cluster is configured to write into.
         checkpoints: Every checkpoint that was read.
+        working: Directories that contain nothing but working files of ForSt, which no checkpoint
+            names: an id that does not come back shows whose they are.
 
     """
     by_id: dict[str, list[Location]] = {}
@@ -67,7 +70,12 @@ def job_directories(
     for job_id, places in by_id.items():
         own = [place for place in places if place in holding or place in configured]
         found = {
-            place: [each for each in own if _is_attached(place, each, named.get(each, ()))]
+            place: [
+                each
+                for each in own
+                if (place in working and not may_recur(job_id))
+                or _is_attached(place, each, named.get(each, ()))
+            ]
             for place in places
         }
         is_one = bool(job_id) and (

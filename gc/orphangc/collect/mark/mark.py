@@ -174,6 +174,11 @@ def _directories(
             for place in configured_directories(answer, settings.aliases)
         },
         checkpoints=observation.checkpoints,
+        working={
+            directory
+            for directory, areas in _areas_by_directory(observation, bases).items()
+            if areas == {Scope.FORST}
+        },
     )
 
 

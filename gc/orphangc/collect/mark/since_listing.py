@@ -79,6 +79,7 @@ class SinceListing:
                 storage.location.child(key): (
                     *(_below(key, _FOLDERS[each]) for each in sorted(areas & _FOLDERS.keys())),
                     *(_below(key, Scope.SHARED, name) for name in shared.get(key, ())),
+                    *([key] if Scope.FORST in areas else []),
                 )
                 for key, areas in scans[1].areas.items()
             },

@@ -67,6 +67,8 @@ class AreaFacts:
             they are (R46).
         has_write_ahead_sink: Whether any checkpoint holds handles in state bytes, which no oracle
             reads (R37).
+        is_known_by_fixed_id_alone: Whether it is a primary directory of ForSt, and its id one that
+            another job may have (R34).
 
     """
 
@@ -77,6 +79,7 @@ class AreaFacts:
     unknown_layout: str | None = None
     not_merged_within: str | None = "nothing shows how files are merged"
     has_write_ahead_sink: bool = False
+    is_known_by_fixed_id_alone: bool = False
 
 
 Rule = Callable[[AreaFacts, FilePlace], str | None]

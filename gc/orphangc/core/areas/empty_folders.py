@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from orphangc.core.areas.area import NOT_PROVEN, AreaFacts
 from orphangc.core.areas.exclusive import EXCLUSIVE
+from orphangc.core.areas.forst_files import FORST_FILES
 from orphangc.core.areas.table import AREAS
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, JobState, Scope
@@ -29,6 +30,8 @@ def folder_objection(facts: AreaFacts, place: FilePlace) -> str | None:
     makes ``shared/`` and ``taskowned/`` once, when the job starts.
     Source: Flink 1.15-2.3, ``FsCheckpointStorageAccess.initializeBaseLocationsForCheckpoint``.
     """
+    if place.scope is Scope.FORST:
+        return FORST_FILES.objection(facts, place)
     if facts.state is JobState.ENDED:
         return None if facts.is_end_proven else NOT_PROVEN
     if place.scope is not Scope.EXCLUSIVE or place.inner:

@@ -1,20 +1,42 @@
-"""``shared/op_*/db/<uuid>``: working files of the ForSt state backend (R35, R49)."""
+"""``op_*/db/<uuid>``: working files of the ForSt state backend (R35, R49).
+
+They are in ``shared/`` of the job's checkpoints, or in a primary directory of their own:
+``<state.backend.forst.primary-dir>/<job id>/op_*/db/<uuid>``. From there a snapshot copies, so that
+no checkpoint names a file of it.
+Source: Flink 2.0-2.3, ``ForStOptions.PRIMARY_DIRECTORY``, ``ForStStateBackend``.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import Final
 
-from orphangc.core.areas.area import Area, AreaFolder, only_ended
+from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, only_ended
+from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, Scope
+
+_WORKING: Final = re.compile(r"op_.+", re.DOTALL)
+_OF_THE_END = only_ended("a running database may read files that no checkpoint names")
+
+
+def _objection(facts: AreaFacts, place: FilePlace) -> str | None:
+    """R34, R35: no checkpoint shows whose a primary directory is, so its job id alone must."""
+    if facts.is_known_by_fixed_id_alone:
+        return (
+            "the job id is a fixed one, and nothing but the id shows whose the primary directory"
+            " is: another job of the id may run in it; remove it by hand if none does"
+        )
+    return _OF_THE_END(facts, place)
+
 
 FORST_FILES = Area(
     name=AreaName.FORST,
     layout=DirectoryLayout.FORST,
-    folders=(AreaFolder(Scope.SHARED, re.compile(r"op_.+", re.DOTALL), "db"),),
+    folders=(AreaFolder(Scope.SHARED, _WORKING, "db"), AreaFolder(Scope.FORST, _WORKING, "db")),
     written_by="TaskManagers, as the files of a running database",
     named_by="file handles, by their absolute path; a running database reads files that nothing"
     " names",
     rule_running="",
     rule_ended="R35",
-    objection=only_ended("a running database may read files that no checkpoint names"),
+    objection=_objection,
 )

@@ -68,7 +68,14 @@ def area_facts_of(job: JobEvidence, cycle: CycleEvidence) -> AreaFacts:
         unknown_layout=unknown_layout(job),
         not_merged_within=_not_merged_within(job, cycle),
         has_write_ahead_sink=cycle.has_write_ahead_sink,
+        is_known_by_fixed_id_alone=job.is_id_fixed and _is_primary_directory(job),
     )
+
+
+def _is_primary_directory(job: JobEvidence) -> bool:
+    """Return whether files of ForSt are all that is known of a job, and none is in ``shared/``."""
+    is_bare = not job.own_checkpoints and not job.survey.shared_directories
+    return is_bare and AreaName.FORST in job.survey.areas
 
 
 def _completed_id(job: JobEvidence) -> int | None:

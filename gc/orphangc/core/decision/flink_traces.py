@@ -20,11 +20,12 @@ from orphangc.core.memory.job_lives import is_flink_rest, is_over
 from orphangc.core.memory.remembered import RememberedJob, WorldMemory
 from orphangc.core.model.types import Scope
 
-_AREAS_OF_FLINK = frozenset({Scope.TASKOWNED, Scope.EXCLUSIVE})
-"""``taskowned/`` and ``chk-<n>/``: no other product gives these names to directories.
+_AREAS_OF_FLINK = frozenset({Scope.TASKOWNED, Scope.EXCLUSIVE, Scope.FORST})
+"""``taskowned/``, ``chk-<n>/``, ``op_*__attempt_<k>/``: no other product has such directories.
 
 Source: Flink 1.13-2.3, ``FsCheckpointStorageAccess``: the JobManager makes ``taskowned/`` when the
-job starts and never removes it, and ``chk-<n>/`` when a checkpoint is triggered.
+job starts and never removes it, and ``chk-<n>/`` when a checkpoint is triggered. Flink 2.0-2.3,
+``ForStStateBackend``.
 """
 
 

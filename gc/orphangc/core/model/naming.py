@@ -3,8 +3,9 @@
 An allow-list: what fits no scheme is unrecognised and never touched.
 
 Source: Flink 1.13-2.3, ``AbstractFsCheckpointStorageAccess`` (``chk-``, ``shared``,
-``taskowned``), ``StateChangeFsUploader`` (``dstl``); ``<checkpointID>_<UUID>`` is FLINK-24852's
-proposal. ``core.areas.recognise`` says which names are files of an area.
+``taskowned``), ``StateChangeFsUploader`` (``dstl``), ``ForStStateBackend`` (``op_``);
+``<checkpointID>_<UUID>`` is FLINK-24852's proposal. ``core.areas.recognise`` says which names
+are files of an area.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _FLAT = re.compile(rf"(?:(0|[1-9][0-9]{{0,18}})_)?({_UUID})", re.ASCII)
 _ENDS_IN_UUID = re.compile(rf".*({_UUID})", re.ASCII | re.DOTALL)
 _EXCLUSIVE_FOLDER = re.compile(r"chk-(0|[1-9][0-9]{0,18})", re.ASCII)
 _SAVEPOINT = re.compile(r"savepoint-[0-9a-f]{6}-[0-9a-f]{12}", re.ASCII)
+_WORKING_FOLDER = re.compile(r"op_.+__[0-9]+_[0-9]+__attempt_[0-9]+", re.ASCII | re.DOTALL)
 _AREAS = {"shared": Scope.SHARED, "taskowned": Scope.TASKOWNED, "dstl": Scope.CHANGELOG}
 _MAX_ID = 2**63 - 1
 
@@ -36,7 +38,8 @@ class FilePlace:
         job_directory: Key of the job directory, "" for the storage root itself, ``None`` outside.
         job_id: Job id in the directory's name; "" if the name is none or there is no directory.
         scope: The area.
-        inner: Path below the area's folder, "" directly in it.
+        inner: Path below the area's folder, "" directly in it; below the job directory for ForSt's
+            working files.
         checkpoint_id: Number of a ``chk-<n>`` folder.
 
     """
@@ -118,7 +121,12 @@ def _place_in(parts: list[str], position: int, job_id: str) -> FilePlace | None:
     """Return the place if ``parts[position]`` opens an area of the job directory before it."""
     area = _area_of(parts[position])
     above, below = parts[:position], parts[position + 1 :]
-    if area is None or "" in above:
+    if "" in above:
+        return None
+    if job_id and _WORKING_FOLDER.fullmatch(parts[position]) is not None:
+        inner = "/".join(parts[position:])
+        return FilePlace("/".join(above), JobId(job_id), Scope.FORST, inner)
+    if area is None:
         return None
     scope, checkpoint_id = area
     inner = "/".join(below) or "/" * len(below)  # an object store has folders without a name
@@ -130,7 +138,8 @@ def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
 
     A folder named by a job id owns the areas below it. An area below any other folder belongs to
     a job directory without a known owner (``create-subdir=false``): job id "". ``dstl`` counts
-    only below a job id, for its base path is often called so too.
+    only below a job id, for its base path is often called so too; so do ForSt's working folders,
+    which ``state.backend.forst.primary-dir`` puts directly there.
 
     Args:
         folder: Key relative to the storage root.

@@ -78,6 +78,8 @@ class Scope(StrEnum):
     EXCLUSIVE = "exclusive"
     CHANGELOG = "changelog"
     SAVEPOINT = "savepoint"
+    FORST = "forst"
+    """Working files of ForSt in a primary directory of their own; else they are in ``shared/``."""
     OTHER = "other"
 
 

@@ -84,3 +84,17 @@ def test_directories_of_unknown_owners_are_never_one() -> None:
     found = known(set(), more=dict.fromkeys(places, ""))
     assert [found.keys[place] for place in places] == ["s3://a/x", "s3://a/y"]
     assert {found.job_ids[str(place)] for place in places} == {""}
+
+
+@pytest.mark.parametrize(("job_id", "is_one"), [(JOB, True), ("0" * 32, False)])
+def test_a_primary_directory_of_forst_is_the_jobs_unless_its_id_comes_back(job_id, is_one) -> None:
+    """R35: no checkpoint names a file of it, so the id alone shows whose it is."""
+    own, primary = (canonical(f"s3://{name}/{job_id}") for name in ("state", "forst"))
+    found = job_directories(
+        {own: job_id, primary: job_id},
+        holding={own},
+        configured=(),
+        checkpoints=(),
+        working={primary},
+    )
+    assert (found.keys[primary] == found.keys[own]) is is_one

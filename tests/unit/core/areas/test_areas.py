@@ -27,7 +27,10 @@ FILES = {
         f"{JOB}/shared/job_{JOB}_op_{VERTEX}_0_4/{NAME}",
         f"{JOB}/taskowned/job_{JOB}_tm_10.0.0.1-34567/{NAME}",
     ),
-    AreaName.FORST: (f"{JOB}/shared/op_Keyed_{VERTEX}__1_4__attempt_0/db/{NAME}",),
+    AreaName.FORST: (
+        f"{JOB}/shared/op_Keyed_{VERTEX}__1_4__attempt_0/db/{NAME}",
+        f"primary/{JOB}/op_Keyed_{VERTEX}__1_4__attempt_0/db/{NAME}",
+    ),
 }
 NO_FILES = (
     f"{JOB}/chk-42/41_{NAME}",

@@ -15,7 +15,7 @@ from support.builders import JOB, OTHER_JOB, T0, a_job, job_directory
 @pytest.mark.parametrize("area", Scope)
 def test_only_folders_that_only_flink_makes_are_a_trace(area) -> None:
     """``shared/`` is a word that anybody uses, and ``dstl`` a name of any length of life."""
-    assert has_trace_of_flink({area}) is (area in {Scope.TASKOWNED, Scope.EXCLUSIVE})
+    assert has_trace_of_flink({area}) is (area in {Scope.TASKOWNED, Scope.EXCLUSIVE, Scope.FORST})
 
 
 @pytest.mark.parametrize("place", range(3))
