@@ -14,6 +14,13 @@ import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, flink, metadata, now, write
 from cli.stories import Story, bed, make_story, story, undeclared
+from orphangc.core.exporter.registry_format import write_snapshot
+from orphangc.core.exporter.registry_snapshot import (
+    JobSettings,
+    MergingSettings,
+    RegistrySnapshot,
+)
+from orphangc.core.model.types import JobId, Mode
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer
 
@@ -172,6 +179,36 @@ def test_r47_a_file_merged_across_checkpoints_waits_in_a_pool(undeclared) -> Non
     """It gets the next segment however old it is, and nothing shows how files are merged."""
     idle = stored(merged_folder(undeclared))
     collected_while_it_runs(undeclared, 8)
+    undeclared.job.checkpoint(28, *undeclared.live, idle)
+    must_be_there(idle)
+
+
+@pytest.mark.answered_by("merging_within")
+def test_r47_the_jobs_own_configuration_outweighs_a_wrong_statement(undeclared) -> None:
+    """It is stated that files are merged within; by its exporter the job merges across."""
+    idle = stored(merged_folder(undeclared))
+    across = JobSettings(merging=MergingSettings(enabled=True, across=True))
+    snapshot = RegistrySnapshot(
+        source=Mode.DERIVED,
+        flink_version="2.3.0",
+        job_id=JobId(undeclared.job.id),
+        jm_epoch="one",
+        sequence=1,
+        nonce=None,
+        taken_at=now(),
+        checkpoint_dir=str(undeclared.job.folder),
+        max_concurrent=1,
+        retained=(),
+        issued=(),
+        restored=(),
+        entries=(),
+        settings=across,
+    )
+    told = write(undeclared.bed.folder / "told.jsonl", write_snapshot(snapshot), 0 * DAY)
+    bed = undeclared.bed
+    said = (*bed.options, "--merged-within", "all", "--registry", told)
+    story = replace(undeclared, bed=replace(bed, options=said))
+    collected_while_it_runs(story, 8)
     undeclared.job.checkpoint(28, *undeclared.live, idle)
     must_be_there(idle)
 
