@@ -35,6 +35,7 @@ class Places:
     layout: Layout = LAYOUTS["flat"]
     _ended: dict[str, int] = field(default_factory=dict)
     _given_up: list[str] = field(default_factory=list)
+    _finished: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -133,6 +134,12 @@ class Places:
         with self._lock:
             self._ended.setdefault(job, time.time_ns())
 
+    def finish(self, job: str) -> None:
+        """Say the same of one that stopped with a savepoint: Flink deletes its checkpoints."""
+        self.end(job)
+        with self._lock:
+            self._finished.add(job)
+
     @property
     def ended(self) -> list[str]:
         """Return the jobs that are over."""
@@ -155,6 +162,7 @@ class Places:
         it = Path(what)
         with self._lock:
             is_job = it.parent.name == "jobs" and it.name in self._ended
+            is_job |= not self._finished.isdisjoint({it.name, it.parent.name})
             return is_job or any(it in {Path(each), Path(each).parent} for each in self._given_up)
 
     def was_alive(self, path: str, at: int) -> bool:

@@ -164,7 +164,7 @@ class Story:
         if self.chance.random() < 0.5:
             self.deeds.checkpoints += self._count(line.job)
             made = self.cluster.stop_with_savepoint(line.job, self.places.savepoints, how)
-            self.places.end(line.job)
+            self.places.finish(line.job)
             self.deeds.savepoints[f"stop, {how.lower()}"] += 1
         else:
             made = self.cluster.savepoint(line.job, self.places.savepoints, how)

@@ -408,3 +408,17 @@ def test_flink_is_to_blame_only_for_a_file_that_nobody_removed(tmp_path: Path) -
     assert is_flinks_own(f"{missed}/b/ckpt/gone", [], lambda path: path != "/b/ckpt/gone")
     assert not is_flinks_own(f"{missed}s3://b/ckpt/gone", ["s3://b/x/gone"], lambda _: False)
     assert not is_flinks_own("Caused by: java.lang.IllegalStateException: wrong", [])
+
+
+def test_an_operator_knows_that_flink_deletes_the_checkpoints_of_a_job_that_finished(
+    tmp_path: Path,
+) -> None:
+    """A stop with a savepoint finishes a job; a cancellation does not."""
+    places, (stopped, cancelled) = Places(tmp_path), ("a" * 32, "b" * 32)
+    places.finish(stopped)
+    places.end(cancelled)
+    assert places.ended == [stopped, cancelled]
+    assert places.is_given_up(f"s3://b/ckpt/{stopped}")
+    assert places.is_given_up(f"s3://b/ckpt/{stopped}/chk-7")
+    assert not places.is_given_up(f"s3://b/ckpt/{cancelled}")
+    assert not places.is_given_up(f"s3://b/ckpt/{cancelled}/chk-7")
