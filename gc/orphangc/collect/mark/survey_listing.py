@@ -66,7 +66,7 @@ class SurveyQuestions:
         began: Time before which everything stored must be listed.
         unreached: Places that could not be searched.
         closed: Keys of folders that are not looked into, such as links; each refuses every job.
-            What is below one is neither there nor missing: nobody may ask for it.
+            What is below one is neither there nor missing: it is not asked for.
 
     """
 
