@@ -553,7 +553,7 @@ def test_a_registry_that_changed_stops_the_sweep(mode, rest, monkeypatch, what) 
 
 
 def merging(*, across: bool | None, enabled: bool | None = True) -> JobSettings:
-    """Return what the exporter tells of the job's own configuration."""
+    """Return what the exporter shows of the job's own configuration."""
     return JobSettings(merging=MergingSettings(enabled=enabled, across=across))
 
 

@@ -314,10 +314,10 @@ def layout_problem(job: JobFacts) -> str | None:
     return _changelog_problem(job)
 
 
-def told_layout_problem(state_backend: str | None, *, changelog: bool | None) -> str | None:
-    """Return why settings that a JobManager tells are of a layout without a proven rule (R2).
+def exported_layout_problem(state_backend: str | None, *, changelog: bool | None) -> str | None:
+    """Return why settings that a JobManager exports are of a layout without a proven rule (R2).
 
-    What it does not tell proves nothing, and is no problem here.
+    An unknown one proves nothing, and is no problem here.
     """
     if state_backend is not None and state_backend not in _BACKENDS:
         return f"state backend {state_backend}, which is not known to be safe"

@@ -143,7 +143,7 @@ def _merging_problem(job: JobEvidence) -> str | None:
 
     It is the operator's statement, or every snapshot of the JobManager that runs the job (R55). A
     snapshot that says otherwise outweighs a statement. An id that comes back needs the statement:
-    a TaskManager may still merge as an earlier run of the same id was told to.
+    a TaskManager may still merge by the configuration of an earlier run of the same id.
     Source: Flink 1.20-2.3, ``TaskExecutorFileMergingManager``: one manager for each job id.
     """
     told = [each.settings.merging for each in job.snapshots]

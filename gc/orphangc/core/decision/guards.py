@@ -17,12 +17,12 @@ from orphangc.core.cluster.ha_facts import holders_of, retained_throughout
 from orphangc.core.cluster.job_facts import (
     JobFacts,
     eligibility_problem,
+    exported_layout_problem,
     is_not_subsumed,
     is_same_incarnation,
     latest_known_id,
     layout_problem,
     restarting_problem,
-    told_layout_problem,
     unknown_layout_problem,
 )
 from orphangc.core.cluster.known_checkpoints import is_anothers, out_of_order
@@ -140,7 +140,7 @@ def configured_layout(job: JobEvidence) -> str | None:
     """Return why the settings that REST or its exporter shows are of no proven layout (R2, R55)."""
     for snapshot in job.snapshots:
         told = snapshot.settings
-        problem = told_layout_problem(told.state_backend, changelog=told.changelog)
+        problem = exported_layout_problem(told.state_backend, changelog=told.changelog)
         if problem is not None:
             return f"registry snapshot {snapshot.sequence} says that the job uses {problem}"
     problems = (layout_problem(facts) for facts in (*job.before, *job.after))

@@ -374,7 +374,7 @@ def _entry_line(entry: RegistryEntry) -> bytes:
 
 
 def _settings_of(snapshot: RegistrySnapshot) -> dict[str, object]:
-    """Return the fields that version 2 adds; none if there is nothing to tell."""
+    """Return the fields that version 2 adds; none if no setting is known."""
     settings = snapshot.settings
     if settings == UNTOLD:
         return {}

@@ -95,7 +95,7 @@ class MergingSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSettings:
-    """What the JobManager knows of a job's settings; ``None``: it does not tell.
+    """What the JobManager knows of a job's settings; ``None``: unknown.
 
     Attributes:
         state_backend: Simple class name of the state backend.
@@ -131,7 +131,7 @@ class RegistrySnapshot:
         issued: Unfinished checkpoints.
         restored: Origins of the job.
         entries: The registry, in the order of the file.
-        settings: Settings of the job, as far as its JobManager tells them.
+        settings: Settings of the job, as far as its JobManager shows them.
 
     """
 
