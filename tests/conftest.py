@@ -28,7 +28,7 @@ from support.leaks import Leaks
 _SLOW = [HealthCheck.too_slow]  # two shared cores say nothing of the code
 
 settings.register_profile(  # the same examples each time, none from a database of earlier runs
-    "dev", max_examples=60, deadline=None, suppress_health_check=_SLOW, derandomize=True
+    "dev", max_examples=40, deadline=None, suppress_health_check=_SLOW, derandomize=True
 )
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=120)
 settings.register_profile(  # fresh ones: what they find is filed (tests/robustness/found)

@@ -218,6 +218,7 @@ def test_a_second_signal_ends_the_daemon_at_once(story, tmp_path) -> None:
     assert not is_locked(story)
 
 
+@pytest.mark.ci
 def test_a_state_that_cannot_be_read_is_no_reason_to_stop(story) -> None:
     """The daemon lives, says that it is not ready and why, and is as soon as it can be."""
     story.bed.state.write_bytes(b"in the way")
