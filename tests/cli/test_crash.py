@@ -44,13 +44,13 @@ def crashed_everywhere(mode: str, folder: Path, stride: int = 1) -> dict:
     return found
 
 
-@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.ci)])
 def test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next(
     tmp_path, stride: int
 ) -> None:
     """Nothing referenced is lost, each deletion is in the journal, the lock is taken over at once.
 
-    Before every step, the crashes also hit between two deletions; before one in seven, at least
+    Before every step, the crashes also hit between two deletions; before one in thirteen, at least
     ahead of the first and behind the last.
     """
     found = crashed_everywhere("delete", tmp_path, stride)

@@ -10,6 +10,8 @@ from deploy.fixtures import MONITORING
 from deploy.stories import CASES
 from support import speed
 
+pytestmark = pytest.mark.ci
+
 RULES = MONITORING / "rules.yaml"
 ALERTS = {
     rule["alert"]: rule

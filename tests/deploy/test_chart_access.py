@@ -16,6 +16,8 @@ from support import speed
 from support.flink_resources import a_deployment, a_plain_deployment, mounted
 from support.kubernetes_server import KubernetesServer
 
+pytestmark = pytest.mark.ci
+
 RBAC = {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 
 ASKING = {"kubernetes", "existing", "discovery"}

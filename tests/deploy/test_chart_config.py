@@ -10,6 +10,8 @@ from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.config.load import IMPLIED, load_configuration
 from orphangc.core.documents.run_record import RunMode
 
+pytestmark = pytest.mark.ci
+
 WITH_CONFIG = [case for case in CASES if case != "existing"]
 
 

@@ -14,6 +14,8 @@ import orphangc
 from deploy.charts import CHART, NAMESPACE, RELEASE, ROOTS, daemon, helm_run
 from support import speed
 
+pytestmark = pytest.mark.ci
+
 
 def test_the_table_of_values_is_what_the_comments_say(node_modules, tmp_path):
     """Every value has a comment, every comment a value, and the README has them all."""

@@ -7,6 +7,8 @@ import yaml
 
 from deploy.charts import CHART, ROOTS, collector, daemon, rendered, the
 
+pytestmark = pytest.mark.ci
+
 RULES = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text())
 ALERTS = [rule["alert"] for group in RULES["groups"] for rule in group["rules"] if "alert" in rule]
 

@@ -7,6 +7,8 @@ import pytest
 from deploy.charts import CASES, POD_KINDS, ROOTS, collector, daemon, pod_of, pods, rendered, the
 from deploy.pod_security import problems_of
 
+pytestmark = pytest.mark.ci
+
 ONE_POD = {
     "spec": {
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},

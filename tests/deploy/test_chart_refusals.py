@@ -4,6 +4,8 @@ import pytest
 
 from deploy.charts import ROOTS, daemon, manifests, of_kind, template
 
+pytestmark = pytest.mark.ci
+
 NO_STATE = {"storage_roots": [{"root": "s3://flink/checkpoints"}]}
 
 

@@ -11,6 +11,8 @@ import yaml
 from deploy.charts import CASES, CHART, RELEASE, case_text, helm_run, manifests, rendered
 from support import speed
 
+pytestmark = pytest.mark.ci
+
 OLDEST, NEWEST = "1.25", "1.37"
 OPERATOR_KINDS = {"ServiceMonitor", "PodMonitor", "PrometheusRule"}
 BIN = Path(sys.executable).parent

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.ci
+
 TOP = Path(__file__).parents[2]
 MODULES = {"orphangc/__init__.py": "", "orphangc/core/rule.py": "", "orphangc/schema.json": "{}"}
 METADATA = """\

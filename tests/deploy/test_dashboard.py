@@ -7,6 +7,8 @@ import pytest
 from deploy.fixtures import MONITORING
 from deploy.promql import selectors
 
+pytestmark = pytest.mark.ci
+
 DASHBOARD = json.loads((MONITORING / "dashboard.json").read_text())
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 VARIABLES = {each["name"]: each for each in DASHBOARD["templating"]["list"]}

@@ -15,6 +15,8 @@ from deploy.promql import grouping_labels, selectors
 from orphangc.core.model.codes import Condition, Guard
 from support import speed
 
+pytestmark = pytest.mark.ci
+
 MIXIN = MONITORING / "mixin"
 CHART = MONITORING.parents[1] / "helm" / "orphangc" / "files"
 DASHBOARD = json.loads((MONITORING / "dashboard.json").read_text())
@@ -47,7 +49,6 @@ def output_of(*command: object, given: str | None = None) -> str:
     return done.stdout
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize(
     ("source", "copies"),
     [

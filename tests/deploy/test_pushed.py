@@ -18,7 +18,7 @@ from orphangc.core.documents.run_record import RunRecord, RunResult, totals_afte
 from support import speed
 from support.ports import free_ports
 
-pytestmark = pytest.mark.prometheus
+pytestmark = [pytest.mark.prometheus, pytest.mark.ci]
 
 # what base64 spells with both of its odd characters
 ROOT = "s3://bucket/~~~???/checkpoints>>"

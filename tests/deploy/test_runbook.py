@@ -11,6 +11,8 @@ from deploy.program_metrics import known_series
 from orphangc.app.cli import app
 from orphangc.core.model.codes import Condition, Guard
 
+pytestmark = pytest.mark.ci
+
 RUNBOOK = (MONITORING / "runbook.md").read_text()
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", RUNBOOK, re.MULTILINE | re.DOTALL))
 ALERTS = {

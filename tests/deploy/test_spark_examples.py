@@ -14,6 +14,8 @@ from orphangc.app.config.load import load_configuration
 from orphangc.core.documents.run_record import RunMode
 from support import speed
 
+pytestmark = pytest.mark.ci
+
 SPARK = REPOSITORY / "deploy" / "spark"
 BIN = Path(sys.executable).parent
 

@@ -8,6 +8,8 @@ import pytest
 from deploy import cache, tools
 from support import speed
 
+pytestmark = pytest.mark.ci
+
 
 def first_line(*command: str) -> str:
     done = subprocess.run(

@@ -15,6 +15,8 @@ import yaml
 from deploy.workflows import TOP, actionlint, habits_broken, pins, scripts, workflows
 from support import speed
 
+pytestmark = pytest.mark.ci
+
 WORKFLOWS = workflows()
 NAMES = [each.name for each in WORKFLOWS]
 FORMS = sorted((TOP / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))

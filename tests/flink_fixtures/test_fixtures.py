@@ -60,6 +60,10 @@ CYCLED = (
     "2.3.0/cancel-delete",
     "2.3.0/savepoint-claim-late",
 )
+CYCLED_BRIEFLY = [
+    pytest.param(each, marks=[] if each == "2.3.0/savepoint-claim-late" else pytest.mark.ci)
+    for each in CYCLED
+]
 REST_RELEASES = ("1.15.4", "1.20.5", "2.3.0")
 
 Runner = Callable[..., Ran]
@@ -349,7 +353,7 @@ def _without_times(part: Any) -> Any:
 
 
 @pytest.mark.parametrize("style", [pytest.param("tree", marks=pytest.mark.ci), "checkpoints"])
-@pytest.mark.parametrize("name", CYCLED)
+@pytest.mark.parametrize("name", CYCLED_BRIEFLY)
 def test_a_full_cycle_removes_exactly_the_planned_files(name, style, tmp_path) -> None:
     """Plan, tombstones, plan, deletion: every other byte and time stays as it was.
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.ci
+
 TOP = Path(__file__).parents[3]
 
 
@@ -20,7 +22,6 @@ def audit():
     return module
 
 
-@pytest.mark.ci
 def test_every_dependency_is_pinned_and_may_be_shipped(audit) -> None:
     """Those of this environment, as they are installed."""
     assert list(audit.problems()) == []

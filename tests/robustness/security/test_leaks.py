@@ -10,6 +10,8 @@ import pytest
 
 from support.leaks import S3_KEYS, SECRETS, leaks_below
 
+pytestmark = pytest.mark.ci
+
 pytest_plugins = ["pytester"]
 
 
@@ -45,7 +47,7 @@ def test_a_file_without_one_and_an_input_are_passed_over(aside: Path) -> None:
     assert not list(leaks_below(aside))
 
 
-@pytest.mark.parametrize("processes", ["-n0", pytest.param("-n1", marks=pytest.mark.ci)])
+@pytest.mark.parametrize("processes", ["-n0", "-n1"])
 def test_a_session_that_leaves_a_secret_fails(pytester, processes: str) -> None:
     """Although every test of it passed; in one process, and where the last word is another's."""
     pytester.makeconftest(

@@ -14,6 +14,11 @@ LARGER = {
     "derived: a checkpoint left behind, ids begin anew",
     "derived: CLAIM of a checkpoint left behind, of the same job",
     "clocks: derived, the store's machines differ",
+    "registry by ids: two at once",
+    "registry in full: slow listings, deaths",
+    "NO_CLAIM of an ended job's checkpoint",
+    "derived: Flink 1.14, two retained",
+    "derived: a checkpoint left behind, deaths",
 }
 """Of several seconds each: of the class ``ci``."""
 EXPLORED = [

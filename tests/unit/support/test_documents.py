@@ -14,6 +14,8 @@ from orphangc.app.cli import app
 from orphangc.app.config.configuration import Configuration
 from support.reference import commands
 
+pytestmark = pytest.mark.ci
+
 TOP = Path(__file__).parents[3]
 README = (TOP / "README.md").read_text()
 OURS = [TOP / "README.md", *sorted((TOP / "gc").glob("*.md")), *sorted(TOP.glob("gc/*/*.md"))]

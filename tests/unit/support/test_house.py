@@ -18,6 +18,8 @@ from support.house import (
     purpose,
 )
 
+pytestmark = pytest.mark.ci
+
 FOLDERS = [each.relative_to(PACKAGE).as_posix() for each in folders()]
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from support.pages import TOP, anchor, broken_links, lost_paths, pages
 
+pytestmark = pytest.mark.ci
+
 PAGES = [each.relative_to(TOP).as_posix() for each in pages()]
 
 

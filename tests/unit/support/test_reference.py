@@ -15,6 +15,8 @@ from orphangc.errors import ExitCode
 from support import reference
 from support.reference import FOLDER, REASONS, commands, pages, rules_of
 
+pytestmark = pytest.mark.ci
+
 PAGES = pages()
 
 

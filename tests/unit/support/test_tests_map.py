@@ -18,6 +18,8 @@ from support.tests_map import (
     starts,
 )
 
+pytestmark = pytest.mark.ci
+
 FOLDERS = list(folders())
 
 

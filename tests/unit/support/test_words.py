@@ -20,6 +20,8 @@ from support.words import (
     words_of,
 )
 
+pytestmark = pytest.mark.ci
+
 FOLDERS = [each.relative_to(PACKAGE).as_posix() for each in folders()]
 MOST = maxima()
 CLEAN_TESTS = ("cli", "unit/app")

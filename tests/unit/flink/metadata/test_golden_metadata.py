@@ -158,8 +158,8 @@ def prefixes(file: GoldenFile, fields: list[int]) -> Iterator[int]:
         yield from range(size)
         return
     rng = random.Random(size)
-    yield from rng.sample(fields, min(len(fields), 12))
-    yield from (rng.randrange(size) for _ in range(5))
+    yield from rng.sample(fields, min(len(fields), 6))
+    yield from (rng.randrange(size) for _ in range(3))
     yield size - 1
 
 
