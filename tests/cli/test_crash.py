@@ -44,7 +44,7 @@ def crashed_everywhere(mode: str, folder: Path, stride: int = 1) -> dict:
     return found
 
 
-@pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.nightly)])
 def test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next(
     tmp_path, stride: int
 ) -> None:
@@ -60,19 +60,26 @@ def test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next
     assert {end["runs"] for end in found["ends"]} == {1}
 
 
-@pytest.mark.ci
-def test_a_sweep_killed_before_any_step_of_its_tombstones_is_finished_by_the_next(tmp_path) -> None:
+LARGER = [pytest.param(5, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.nightly)]
+
+
+@pytest.mark.parametrize("stride", LARGER)
+def test_a_sweep_killed_before_any_step_of_its_tombstones_is_finished_by_the_next(
+    tmp_path, stride: int
+) -> None:
     """The tombstones are all there or none is; nothing is deleted without a quarantine."""
-    found = crashed_everywhere("tombstone", tmp_path)
+    found = crashed_everywhere("tombstone", tmp_path, stride)
     assert found["steps"] > 20
     assert {end["left"] for end in found["ends"]} == {4}
     assert {end["runs"] for end in found["ends"]} == {1, 2}
 
 
-@pytest.mark.ci
-def test_a_plan_killed_before_any_step_leaves_nothing_that_could_be_swept(tmp_path) -> None:
+@pytest.mark.parametrize("stride", LARGER)
+def test_a_plan_killed_before_any_step_leaves_nothing_that_could_be_swept(
+    tmp_path, stride: int
+) -> None:
     """And the next one finds the storage as it was."""
-    found = crashed_everywhere("plan", tmp_path)
+    found = crashed_everywhere("plan", tmp_path, stride)
     assert found["steps"] > 5
     assert {end["left"] for end in found["ends"]} == {4}
     assert {end["runs"] for end in found["ends"]} == {2}

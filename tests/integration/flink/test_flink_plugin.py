@@ -403,13 +403,8 @@ ACROSS = "execution.checkpointing.file-merging.across-checkpoint-boundary"
 MERGES = {"execution.checkpointing.file-merging.enabled": "true"}
 
 
-@pytest.mark.parametrize(
-    "version",
-    [
-        pytest.param("1.20.5", marks=pytest.mark.nightly),
-        pytest.param(NEWEST, marks=pytest.mark.ci),
-    ],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("version", ["1.20.5", NEWEST])
 def test_only_what_the_jobs_own_configuration_names_of_merging_is_told(
     version: str, tmp_path: Path
 ) -> None:

@@ -8,11 +8,16 @@ import pytest
 
 from integration.harness.sparkbed import modes, places
 
-pytestmark = pytest.mark.ci
 ENGINE = ("--engine", "spark")
 
 
-@pytest.mark.parametrize("packing", ["zip", "environment"])
+@pytest.mark.parametrize(
+    "packing",
+    [
+        pytest.param("zip", marks=pytest.mark.ci),
+        pytest.param("environment", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_submitted_plan_is_the_one_made_here(packing, tmp_path):
     """Only the archive brings orphangc to the executors: their Python has none."""
     place = places.odd_folder(tmp_path / "odd", seed=3)
@@ -30,6 +35,7 @@ def test_a_submitted_plan_is_the_one_made_here(packing, tmp_path):
     assert json.loads((out / "plan.json").read_text())["engine"] == "spark"
 
 
+@pytest.mark.ci
 def test_executors_at_another_endpoint_are_noticed(tmp_path):
     """The same URI would be another storage to them: its listing proves nothing of this one."""
     place = places.odd_folder(tmp_path / "odd", seed=3)

@@ -192,7 +192,7 @@ def test_a_folder_that_is_stated_empty_says_nothing_of_what_lies_in_it(story) ->
         "shared (a link)",
     ],
 )
-@pytest.mark.answered_by("areas_elsewhere")
+@pytest.mark.answered_by("areas_elsewhere", not_for=["shared (a link)"])  # a link refuses all
 def test_a_folder_elsewhere_that_is_called_like_an_area_is_searched(story, folder) -> None:
     """Below the id of a tenant, which looks like a job's: no listing shows what it holds."""
     tenant = story.bed.folder / "savepoints" / story.bed.job(99).id
