@@ -109,8 +109,8 @@ def test_every_proof_has_a_control_that_runs() -> None:
 
 def test_a_test_of_a_larger_class_is_seen() -> None:
     """By its own marker; one among its cases leaves the others."""
-    larger = "test_a_plan_killed_before_any_step_leaves_nothing_that_could_be_swept"
-    assert larger_classes("cli/test_crash.py", larger) == ["ci"]
+    larger = "test_a_state_that_cannot_be_read_is_no_reason_to_stop"
+    assert larger_classes("cli/test_serve.py", larger) == ["ci"]
     some = "test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next"
     assert larger_classes("cli/test_crash.py", some) == []
     assert larger_classes("cli/test_crash.py", "test_of_no_such_name") == ["no test at all"]
