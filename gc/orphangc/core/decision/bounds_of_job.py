@@ -181,7 +181,9 @@ def _merging_problem(job: JobEvidence) -> str | None:
 
 def _concurrency_problem(job: JobEvidence) -> str | None:
     """Return why several checkpoints may merge files at once, which only the gate asks else."""
-    if mode_of(job) is Mode.DERIVED or all(each.max_concurrent == 1 for each in job.facts):
+    told = [each.max_concurrent for each in job.facts]
+    told += [each.max_concurrent for each in job.snapshots if each.max_concurrent is not None]
+    if mode_of(job) is Mode.DERIVED or (told and set(told) == {1}):
         return None
     return (
         "several checkpoints may be pending at once, and the rule for merged files is shown for one"

@@ -148,6 +148,34 @@ def test_the_configuration_is_never_stronger_than_the_statement(changes, cycle, 
     assert words in area_facts_of(job, cycle).not_merged_within
 
 
+@pytest.mark.parametrize(
+    ("by_rest", "by_exporter", "is_kept"),
+    [
+        ((), (1, 1), False),
+        ((), (1, 4), True),
+        ((), (None, None), True),
+        ((1,), (None, None), False),
+        ((1,), (4, 1), True),
+        ((1, 4), (1, 1), True),
+        ((None,), (1, 1), True),
+    ],
+)
+def test_one_checkpoint_at_a_time_must_be_shown_and_nothing_may_say_otherwise(
+    by_rest, by_exporter, is_kept
+) -> None:
+    """R46: in registry mode no gate asks for it; silence of REST shows nothing."""
+    written = exported(*[WITHIN] * len(by_exporter))
+    snapshots = [
+        replace(each, max_concurrent=number)
+        for each, number in zip(written["snapshots"], by_exporter, strict=True)
+    ]
+    answer = replace(written["exported"], baseline=snapshots[0], response=snapshots[-1])
+    facts = tuple(some_facts(max_concurrent=each) for each in by_rest)
+    job = a_job(snapshots=tuple(snapshots), exported=answer, before=facts, after=())
+    problem = area_facts_of(job, ON_FILES).not_merged_within
+    assert (problem is not None and "several checkpoints" in problem) == is_kept
+
+
 def test_an_exporter_that_tells_of_a_stricter_layout_keeps_merged_files() -> None:
     """R56, R55: though REST shows a plain backend."""
     told = JobSettings(changelog=True, merging=WITHIN)
