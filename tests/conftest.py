@@ -24,6 +24,7 @@ from support.budget import Budgets
 from support.ending import ending
 from support.filing import Filing
 from support.leaks import Leaks
+from support.memory_folder import MemoryFolder
 
 _SLOW = [HealthCheck.too_slow]  # two shared cores say nothing of the code
 
@@ -82,9 +83,14 @@ class _Groups(LoadScopeScheduling):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Let no test leave a secret anywhere; measure the machine before anything is started."""
+    """Choose where files go, let no test leave a secret there, measure the idle machine."""
     if config.option.timeout is None:  # pytest-timeout reads it afterwards
         config.option.timeout = speed.scaled(float(config.getini("timeout")))
+    if config.option.basetemp is None and not hasattr(config, "workerinput"):
+        memory = MemoryFolder()
+        chosen = memory.chosen()
+        config.option.basetemp = None if chosen is None else str(chosen)
+        config.pluginmanager.register(memory, "memory-folder")
     config.pluginmanager.register(Leaks(config), "leaks")
     if settings.default.derandomize:
         config.pluginmanager.register(Budgets(), "budgets")

@@ -146,8 +146,9 @@ class Archive:
 
 
 @pytest.fixture(scope="session")
-def archive() -> Iterator[Archive]:
-    with tempfile.TemporaryDirectory(prefix="orphangc-storages-") as name:
+def archive(tmp_path_factory) -> Iterator[Archive]:
+    above = tmp_path_factory.mktemp("storages")
+    with tempfile.TemporaryDirectory(dir=above) as name:
         yield Archive(Path(name))
 
 
