@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -216,6 +217,18 @@ def test_a_second_signal_ends_the_daemon_at_once(story, tmp_path) -> None:
     finally:
         del os.environ["TMPDIR"]
     assert not is_locked(story)
+
+
+@pytest.mark.ci
+def test_a_signal_that_another_thread_is_given_ends_the_daemon(story) -> None:
+    """The kernel may choose any; the main thread waits, and is not woken by it."""
+    with serving(Configured.of(story, run_at_start=False)) as daemon:
+        until(lambda: daemon.get("/readyz")[0] == 200)
+        process = daemon.process.pid
+        others = {int(each.name) for each in Path("/proc", str(process), "task").iterdir()}
+        other = min(others - {process})
+        assert ctypes.CDLL(None).tgkill(process, other, int(signal.SIGTERM)) == 0
+        assert daemon.process.wait(timeout=speed.command()) == 0
 
 
 @pytest.mark.ci

@@ -81,9 +81,8 @@ class _Service:
         self, configuration: Configuration, children: Children, listening: socket.socket
     ) -> None:
         self._listening = listening
-        self._ending, self._end = (
-            os.pipe()
-        )  # a signal handler may take no lock, so it writes to a pipe
+        self._ending, self._end = os.pipe()
+        os.set_blocking(self._end, False)  # Python writes to it in whatever thread a signal comes
         self._is_over = False
         self._failure: BaseException | None = None
         metrics = Metrics(configuration.storage_roots, __version__)
@@ -111,9 +110,11 @@ class _Service:
             number: signal.signal(number, lambda n, f: self._signalled(n, f, folder))
             for number in (signal.SIGTERM, signal.SIGINT)
         }
+        woken = signal.set_wakeup_fd(self._end, warn_on_full_buffer=False)
         try:
             self._serve()
         finally:
+            signal.set_wakeup_fd(woken)
             for number, handler in before.items():
                 signal.signal(number, handler)
         if self._failure is not None:
@@ -146,4 +147,3 @@ class _Service:
             shutil.rmtree(folder, ignore_errors=True)
             os._exit(128 + number)  # children read the end of their stdin
         self._is_over = True
-        os.write(self._end, b"!")

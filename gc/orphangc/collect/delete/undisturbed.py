@@ -13,6 +13,9 @@ from typing import TypeVar
 
 _Result = TypeVar("_Result")
 
+_SECONDS_BETWEEN_SIGNALS = 0.2
+"""A wait without an end would not be woken by a signal that came just before it, or in a thread."""
+
 
 def undisturbed(work: Callable[[], _Result], stop: Callable[[], None], name: str) -> _Result:
     """Return the result of some work, done in another thread.
@@ -45,10 +48,13 @@ def undisturbed(work: Callable[[], _Result], stop: Callable[[], None], name: str
 
     try:
         Thread(target=carry_out, name=name).start()
+        is_given = False
         while not is_over.is_set():
             try:
-                given.put(work)
-                is_over.wait()
+                if not is_given:
+                    given.put(work)
+                    is_given = True
+                is_over.wait(_SECONDS_BETWEEN_SIGNALS)
             except BaseException as err:  # noqa: BLE001 - raised when the work has ended
                 raised.insert(0, err)
                 stop()

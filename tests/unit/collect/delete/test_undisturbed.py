@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from orphangc.collect.delete.undisturbed import undisturbed
+from support import speed
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +47,19 @@ def test_a_signal_asks_the_work_to_stop_and_waits_for_its_end() -> None:
     with pytest.raises(SystemExit):
         undisturbed(work, asked.set, "work")
     assert ended.is_set()
+
+
+def test_a_signal_that_does_not_wake_the_main_thread_is_noticed_while_the_work_goes_on() -> None:
+    """The kernel may hand it to any thread; else it would be noticed hours later."""
+    asked, was_asked = threading.Event(), []
+
+    def work() -> None:
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+        was_asked.append(asked.wait(speed.answer()))
+
+    with pytest.raises(SystemExit):
+        undisturbed(work, asked.set, "work")
+    assert was_asked == [True]
 
 
 def test_a_signal_while_the_thread_starts_breaks_nothing_off(monkeypatch) -> None:
