@@ -572,7 +572,8 @@ def test_what_is_merged_within_checkpoints_by_the_jobs_own_configuration_goes(
     """R46, R55: no statement is needed, from plan to deletion."""
     mode = exporting(make_story(Bed(tmp_path, AT_ONCE), RANDOM_ID), sleeping)
     job, merged = mode.story.job, merged_by(mode.story)
-    mode.exporter.template = replace(mode.exporter.template, settings=merging(across=False))
+    told = {"settings": merging(across=False), "max_concurrent": 1}
+    mode.exporter.template = replace(mode.exporter.template, **told)
     mode.exporter.export()
     for completed in (8, 9):
         if completed == 9:
