@@ -17,6 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -352,13 +353,12 @@ def _every_page(patch: _Patch) -> None:
     listing = LocalStorage.objects
 
     def first(self, prefix=""):
-        left = 1000
-        for batch in listing(self, prefix):
-            is_shared = pc.match_substring(batch["key"], "/shared/")
-            some = batch.filter(is_shared)[:left]
-            left -= some.num_rows
-            yield batch.filter(pc.invert(is_shared))
-            yield some
+        batches = [*listing(self, prefix)]
+        if batches:
+            whole = pa.Table.from_batches(batches).sort_by("key")
+            is_shared = pc.match_substring(whole["key"], "/shared/")
+            yield from whole.filter(pc.invert(is_shared)).to_batches()
+            yield from whole.filter(is_shared)[:1000].to_batches()
 
     patch.setattr(LocalStorage, "objects", first)
 
