@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, ENDED, Bed, Job
+from cli.helpers import AT_ONCE, DAY, ENDED, Bed, Job, now
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, RetainedCheckpoint
+from orphangc.core.model.types import JobId
+from support.builders import a_snapshot
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,27 @@ def make_story(bed: Bed, number: int = 1, *, orphans: int = 2) -> Story:
     job.checkpoint(7, *live[:2])
     job.checkpoint(8, *live[1:], age=19 * DAY)
     return Story(bed, job, live, [job.shared() for _ in range(orphans)])
+
+
+def a_snapshot_of(job: Job, *retained: int, **changes: object) -> RegistrySnapshot:
+    """Return a snapshot that an exporter inside a job's JobManager wrote just now.
+
+    Args:
+        job: The job.
+        retained: Numbers of the checkpoints that its completed store holds.
+        changes: Fields of the snapshot that differ.
+
+    """
+    own = {
+        "flink_version": "2.3.0",
+        "job_id": JobId(job.id),
+        "taken_at": now(),
+        "checkpoint_dir": str(job.folder),
+        "retained": tuple(
+            RetainedCheckpoint(id=each, is_savepoint=False, path=f"chk-{each}") for each in retained
+        ),
+    }
+    return a_snapshot(**own | changes)
 
 
 @pytest.fixture

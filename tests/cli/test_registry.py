@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import ENDED, UUID_1, Bed, contents, flink, now, run
-from cli.stories import Story, bed, make_story, story, undeclared
+from cli.helpers import ENDED, UUID_1, Bed, contents, flink, run
+from cli.stories import Story, a_snapshot_of, bed, make_story, story, undeclared
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     RegistryEntry,
-    RegistrySnapshot,
     RestoredCheckpoint,
     RetainedCheckpoint,
 )
-from orphangc.core.model.types import JobId, Mode
 from support.rest_server import RestServer
 
 __all__ = ["bed", "story", "undeclared"]
@@ -36,21 +34,12 @@ def of_the_jobmanager(story: Story, *entries: RegistryEntry, relative: bool = Fa
     """Return a snapshot as an exporter inside the JobManager writes it."""
     prefix = "" if relative else f"{story.job.folder}/"
     return write_snapshot(
-        RegistrySnapshot(
-            source=Mode.REGISTRY,
-            flink_version="2.3.0",
-            job_id=JobId(story.job.id),
-            jm_epoch="epoch",
-            sequence=3,
-            nonce=None,
-            taken_at=now(),
-            checkpoint_dir=str(story.job.folder),
-            max_concurrent=1,
-            retained=(
-                RetainedCheckpoint(id=7, is_savepoint=False, path=f"{prefix}chk-7"),
-                RetainedCheckpoint(id=8, is_savepoint=False, path=f"{prefix}chk-8"),
+        a_snapshot_of(
+            story.job,
+            retained=tuple(
+                RetainedCheckpoint(id=each, is_savepoint=False, path=f"{prefix}chk-{each}")
+                for each in (7, 8)
             ),
-            issued=(),
             restored=(RestoredCheckpoint(id=6, path=f"{prefix}chk-6", mode="CLAIM"),),
             entries=entries,
         )

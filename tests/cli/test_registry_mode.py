@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, now, outcomes, run, write
-from cli.stories import Story, make_story, undeclared
+from cli.stories import Story, a_snapshot_of, make_story, undeclared
 from orphangc.collect import cycle
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
@@ -25,7 +25,7 @@ from orphangc.core.exporter.registry_snapshot import (
     RegistrySnapshot,
     RetainedCheckpoint,
 )
-from orphangc.core.model.types import JobId, Mode
+from orphangc.core.model.types import JobId
 from safety.incidents.hooks import (
     after_the_cycle,
     after_the_listing,
@@ -43,24 +43,7 @@ MODE = ("--closed-world", "--registry-wait", "6s")
 def of_story(story: Story, *registered: Path, oldest: int = 7) -> RegistrySnapshot:
     """Return what the JobManager's registry holds."""
     entry = [RegistryEntry(f"file:{path}", EntryKind.FILE, 1, 1, 1) for path in registered]
-    return RegistrySnapshot(
-        source=Mode.REGISTRY,
-        flink_version="2.3.0",
-        job_id=JobId(story.job.id),
-        jm_epoch="epoch-1",
-        sequence=10,
-        nonce=None,
-        taken_at=now(),
-        checkpoint_dir=str(story.job.folder),
-        max_concurrent=4,
-        retained=tuple(
-            RetainedCheckpoint(id=each, is_savepoint=False, path=f"chk-{each}")
-            for each in (oldest, 8)
-        ),
-        issued=(),
-        restored=(),
-        entries=tuple(entry),
-    )
+    return a_snapshot_of(story.job, oldest, 8, sequence=10, max_concurrent=4, entries=tuple(entry))
 
 
 @dataclass

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import Bed
-from cli.scheduled import Configured, events, is_running, settings_of, started, swept, until
+from cli.scheduled import Configured, events, settings_of, started, swept, until
 from cli.stories import Story, bed, make_story, story
 from support import speed
+from support.processes import is_running
 
 __all__ = ["bed", "story"]
 
@@ -208,11 +209,13 @@ def test_a_second_signal_ends_the_daemon_at_once(story, tmp_path) -> None:
             (child,) = daemon.children()
             (copy,) = temporary.glob("orphangc-*/orphangc.yaml")
             assert copy.parent.stat().st_mode & 0o777 == 0o700
+            os.kill(child, signal.SIGSTOP)  # the run does not end before the second signal
             daemon.process.send_signal(signal.SIGINT)
             until(lambda: "daemon.ending" in daemon.log)
             assert daemon.end(signal.SIGINT) == 130
             assert not copy.parent.exists()
             stall.unlink()
+            os.kill(child, signal.SIGCONT)
             until(lambda: not is_running(child))
     finally:
         del os.environ["TMPDIR"]
@@ -224,11 +227,31 @@ def test_a_signal_that_another_thread_is_given_ends_the_daemon(story) -> None:
     """The kernel may choose any; the main thread waits, and is not woken by it."""
     with serving(Configured.of(story, run_at_start=False)) as daemon:
         until(lambda: daemon.get("/readyz")[0] == 200)
-        process = daemon.process.pid
-        others = {int(each.name) for each in Path("/proc", str(process), "task").iterdir()}
-        other = min(others - {process})
-        assert ctypes.CDLL(None).tgkill(process, other, int(signal.SIGTERM)) == 0
+        give_to_another_thread(daemon.process.pid, signal.SIGTERM)
         assert daemon.process.wait(timeout=speed.command()) == 0
+
+
+@pytest.mark.ci
+def test_a_second_signal_that_another_thread_is_given_ends_it_at_once(story, tmp_path) -> None:
+    """The main thread waits for the run meanwhile."""
+    stall = tmp_path / "stall"
+    with serving(twice_run(Configured.of(story, **ROUTINE)), stall=stall) as daemon:
+        until(stall.exists)
+        (child,) = daemon.children()
+        os.kill(child, signal.SIGSTOP)
+        daemon.process.terminate()
+        until(lambda: "daemon.ending" in daemon.log)
+        give_to_another_thread(daemon.process.pid, signal.SIGTERM)
+        assert daemon.process.wait(timeout=speed.command()) == 143
+        stall.unlink()
+        os.kill(child, signal.SIGCONT)
+        until(lambda: not is_running(child))
+
+
+def give_to_another_thread(process: int, number: signal.Signals) -> None:
+    """Send a signal to a thread of a process that is not its main thread."""
+    threads = {int(each.name) for each in Path("/proc", str(process), "task").iterdir()}
+    assert ctypes.CDLL(None).tgkill(process, min(threads - {process}), int(number)) == 0
 
 
 @pytest.mark.ci

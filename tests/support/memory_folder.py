@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from support.processes import is_running
+
 SESSIONS = Path("/dev/shm", f"orphangc-tests-{os.getuid()}")
 """Folder of this user's sessions, on the file system in memory that every Linux has."""
 _GIB = 1 << 30
@@ -41,11 +43,6 @@ def free_bytes(folder: Path) -> int:
         return 0
 
 
-def is_running(process: int) -> bool:
-    """Return whether a process is there, of whatever user."""
-    return Path("/proc", str(process)).exists()
-
-
 class MemoryFolder:
     """Gives a session a folder in memory, and frees it when all its tests have passed.
 
@@ -53,8 +50,8 @@ class MemoryFolder:
 
     Attributes:
         above: Folder of this user's sessions; each has one below, named after its process.
-        free: Tells the free bytes of a file system.
-        available: Tells the bytes of memory that new programs can have.
+        free: Returns the free bytes of a file system.
+        available: Returns the bytes of memory that new programs can have.
 
     """
 

@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, flink, metadata, now, write
-from cli.stories import Story, bed, make_story, story, undeclared
+from cli.stories import Story, a_snapshot_of, bed, make_story, story, undeclared
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import (
     JobSettings,
     MergingSettings,
-    RegistrySnapshot,
 )
-from orphangc.core.model.types import JobId, Mode
+from orphangc.core.model.types import Mode
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer
 
@@ -188,22 +187,7 @@ def test_r47_the_jobs_own_configuration_outweighs_a_wrong_statement(undeclared) 
     """It is stated that files are merged within; by its exporter the job merges across."""
     idle = stored(merged_folder(undeclared))
     across = JobSettings(merging=MergingSettings(enabled=True, across=True))
-    snapshot = RegistrySnapshot(
-        source=Mode.DERIVED,
-        flink_version="2.3.0",
-        job_id=JobId(undeclared.job.id),
-        jm_epoch="one",
-        sequence=1,
-        nonce=None,
-        taken_at=now(),
-        checkpoint_dir=str(undeclared.job.folder),
-        max_concurrent=1,
-        retained=(),
-        issued=(),
-        restored=(),
-        entries=(),
-        settings=across,
-    )
+    snapshot = a_snapshot_of(undeclared.job, source=Mode.DERIVED, settings=across)
     told = write(undeclared.bed.folder / "told.jsonl", write_snapshot(snapshot), 0 * DAY)
     bed = undeclared.bed
     said = (*bed.options, "--merged-within", "all", "--registry", told)

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, Bed, contents, flink, now, run, write
-from cli.stories import bed, make_story, story, undeclared
+from cli.helpers import AT_ONCE, DAY, Bed, contents, flink, run, write
+from cli.stories import a_snapshot_of, bed, make_story, story, undeclared
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.core.exporter.registry_format import write_snapshot
-from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
-from orphangc.core.model.types import JobId, Mode
 from safety.incidents.hooks import after_the_cycle, after_the_listing, during_the_listing, failing
 from support.rest_server import RestServer
 
@@ -195,21 +193,7 @@ def test_neon_garbage_refuses_a_running_job_that_needs_nothing(undeclared) -> No
 @pytest.mark.answered_by("every_root", "condition:registry_order_unproven")
 def test_neon_garbage_an_empty_snapshot_adds_no_permission(story) -> None:
     """A legitimate zero is whole, and protects nothing; the roots protect all the same."""
-    snapshot = RegistrySnapshot(
-        source=Mode.REGISTRY,
-        flink_version="2.3.0",
-        job_id=JobId(story.job.id),
-        jm_epoch="e",
-        sequence=1,
-        nonce=None,
-        taken_at=now(),
-        checkpoint_dir=str(story.job.folder),
-        max_concurrent=1,
-        retained=(),
-        issued=(),
-        restored=(),
-        entries=(),
-    )
+    snapshot = a_snapshot_of(story.job)
     file = story.bed.folder / "snapshot"
     file.write_bytes(write_snapshot(snapshot))
     plan = story.bed.plan("--registry", file)

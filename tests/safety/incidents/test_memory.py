@@ -13,12 +13,11 @@ import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, Ran, flink, metadata, now, run, write
 from cli.scheduled import Configured, settings_of
-from cli.stories import Story, make_story
+from cli.stories import Story, a_snapshot_of, make_story
 from flink_fixtures.unpacked import unpack
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.app.wiring import compose
-from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry, RegistrySnapshot
-from orphangc.core.model.types import JobId, Mode
+from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry
 from orphangc.errors import StorageUnreachableError
 from safety.incidents.essential import must_be_there
 from support.exporters import Exporter
@@ -384,20 +383,8 @@ def test_a_namespace_that_shows_nothing_any_more_does_not_end_its_jobs(
 
 def exporting(other: Job, folder: Path, *entries: Path) -> Exporter:
     """Return a job's exporter, which has written one snapshot."""
-    snapshot = RegistrySnapshot(
-        source=Mode.REGISTRY,
-        flink_version="2.3.0",
-        job_id=JobId(other.id),
-        jm_epoch="epoch-1",
-        sequence=1,
-        nonce=None,
-        taken_at=now(),
-        checkpoint_dir=str(other.folder),
-        max_concurrent=4,
-        retained=(),
-        issued=(),
-        restored=(),
-        entries=tuple(RegistryEntry(f"file:{e}", EntryKind.FILE, 1, 1, 1) for e in entries),
+    snapshot = a_snapshot_of(
+        other, entries=tuple(RegistryEntry(f"file:{e}", EntryKind.FILE, 1, 1, 1) for e in entries)
     )
     exporter = Exporter(folder, snapshot, now())
     exporter.export()

@@ -8,15 +8,12 @@ from datetime import timedelta
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, UUID_1, Bed, flink, now, outcomes, write
-from cli.stories import Story, bed, make_story, story, undeclared
+from cli.stories import Story, a_snapshot_of, bed, make_story, story, undeclared
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     RegistryEntry,
-    RegistrySnapshot,
-    RetainedCheckpoint,
 )
-from orphangc.core.model.types import JobId, Mode
 from safety.incidents.hooks import after_the_cycle, after_the_listing, during_the_listing
 from support.rest_server import RestServer
 
@@ -135,22 +132,13 @@ def test_risingwave_16260_every_kind_of_pin_keeps_by_itself(story) -> None:
 def snapshot(story: Story, *names: str, epoch: str = "one", sequence: int = 1) -> bytes:
     """Return a snapshot of the JobManager's own registry."""
     return write_snapshot(
-        RegistrySnapshot(
-            source=Mode.REGISTRY,
-            flink_version="2.3.0",
-            job_id=JobId(story.job.id),
+        a_snapshot_of(
+            story.job,
+            7,
+            8,
             jm_epoch=epoch,
             sequence=sequence,
-            nonce=None,
             taken_at=now() - timedelta(seconds=100 - sequence),
-            checkpoint_dir=str(story.job.folder),
-            max_concurrent=1,
-            retained=(
-                RetainedCheckpoint(id=7, is_savepoint=False, path="chk-7"),
-                RetainedCheckpoint(id=8, is_savepoint=False, path="chk-8"),
-            ),
-            issued=(),
-            restored=(),
             entries=tuple(
                 RegistryEntry(f"shared/{name}", EntryKind.FILE, None, None, None) for name in names
             ),

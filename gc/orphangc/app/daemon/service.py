@@ -31,6 +31,8 @@ from orphangc.errors import OrphanGcError, SettingsError
 log = structlog.get_logger()
 
 _GOODBYE_SECONDS = 3
+_SECONDS_BETWEEN_SIGNALS = 0.2
+"""The handler of a second signal that another thread is given runs between two waits."""
 
 
 def serve(config: Path) -> None:
@@ -129,10 +131,16 @@ class _Service:
         log.info("daemon.serving", address=f"http://{shown}:{port}", version=__version__)
         os.read(self._ending, 1)
         log.info("daemon.ending")
+        ending = threading.Thread(target=self._stop, args=(http,), name="ending", daemon=True)
+        ending.start()
+        while ending.is_alive():
+            ending.join(_SECONDS_BETWEEN_SIGNALS)
+        log.info("daemon.ended")
+
+    def _stop(self, http: threading.Thread) -> None:
         self._daemon.stop()
         self._server.should_exit = True
         http.join()
-        log.info("daemon.ended")
 
     def _answer(self) -> None:
         try:

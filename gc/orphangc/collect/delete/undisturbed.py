@@ -14,7 +14,8 @@ from typing import TypeVar
 _Result = TypeVar("_Result")
 
 _SECONDS_BETWEEN_SIGNALS = 0.2
-"""A wait without an end would not be woken by a signal that came just before it, or in a thread."""
+"""A signal that another thread is given, or that comes just before a wait, does not end the wait:
+its handler runs when the wait is over."""
 
 
 def undisturbed(work: Callable[[], _Result], stop: Callable[[], None], name: str) -> _Result:

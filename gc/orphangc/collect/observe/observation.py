@@ -313,9 +313,9 @@ def _ask_exporters(
     now: datetime,
 ) -> Mapping[JobId, Exported]:
     """Return what the exporters of all jobs answered that are not known to be over."""
-    told = [each for cluster in before for each in cluster.jobs.items()]
-    running = {job_id for job_id, facts in told if not facts.is_globally_terminal}
-    over = {job_id for job_id, _ in told} - running
+    shown = [each for cluster in before for each in cluster.jobs.items()]
+    running = {job_id for job_id, facts in shown if not facts.is_globally_terminal}
+    over = {job_id for job_id, _ in shown} - running
     if handshake.jobs:
         environment.progress("registry", 0)
     return handshake.complete(

@@ -146,13 +146,13 @@ def _merging_problem(job: JobEvidence) -> str | None:
     a TaskManager may still merge by the configuration of an earlier run of the same id.
     Source: Flink 1.20-2.3, ``TaskExecutorFileMergingManager``: one manager for each job id.
     """
-    told = [each.settings.merging for each in job.snapshots]
-    if any(each is not None and each.across for each in told):
+    exported = [each.settings.merging for each in job.snapshots]
+    if any(each is not None and each.across for each in exported):
         return (
             f"{_ACROSS} is true in the job's own configuration, as its exporter says: a TaskManager"
             " may append the next segment to such a file that nothing names"
         )
-    if any(each is not None and each.enabled is False for each in told):
+    if any(each is not None and each.enabled is False for each in exported):
         return (
             "the job's own configuration merges no files, as its exporter says, so nothing shows"
             " how those that are here were merged"
@@ -169,21 +169,21 @@ def _merging_problem(job: JobEvidence) -> str | None:
     states = f"--merged-within {job.job_id} states that they are merged within each checkpoint"
     if is_shown:
         return (
-            "the job id is a fixed one, so a TaskManager may still merge files as an earlier run"
-            f" was told to: {states}"
+            "the job id is a fixed one, so a TaskManager may still merge files by the configuration"
+            f" of an earlier run: {states}"
         )
     return (
         "Flink does not show whether files are merged across checkpoints, and a TaskManager"
         f" may append the next segment to such a file that nothing names: {states}; so does"
-        f" {_ACROSS}: false in the job's own configuration, if an exporter tells it (--registry)"
+        f" {_ACROSS}: false in the job's own configuration, if an exporter shows it (--registry)"
     )
 
 
 def _concurrency_problem(job: JobEvidence) -> str | None:
     """Return why several checkpoints may merge files at once, which only the gate asks else."""
-    told = [each.max_concurrent for each in job.facts]
-    told += [each.max_concurrent for each in job.snapshots if each.max_concurrent is not None]
-    if mode_of(job) is Mode.DERIVED or (told and set(told) == {1}):
+    shown = [each.max_concurrent for each in job.facts]
+    shown += [each.max_concurrent for each in job.snapshots if each.max_concurrent is not None]
+    if mode_of(job) is Mode.DERIVED or (shown and set(shown) == {1}):
         return None
     return (
         "several checkpoints may be pending at once, and the rule for merged files is shown for one"

@@ -284,11 +284,11 @@ class JobEvidence:
     def flink_versions(self) -> frozenset[str]:
         """Return every version of Flink that clusters or exporters of the job show."""
         exported = () if self.exported is None else self.exported.snapshots
-        told = () if self.state is JobState.ENDED else exported
+        current = () if self.state is JobState.ENDED else exported
         return frozenset(
             (
                 *(facts.flink_version for facts in self.facts),
-                *(each.flink_version or "unknown" for each in told),
+                *(each.flink_version or "unknown" for each in current),
             )
         )
 

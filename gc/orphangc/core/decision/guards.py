@@ -139,8 +139,8 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
 def configured_layout(job: JobEvidence) -> str | None:
     """Return why the settings that REST or its exporter shows are of no proven layout (R2, R55)."""
     for snapshot in job.snapshots:
-        told = snapshot.settings
-        problem = exported_layout_problem(told.state_backend, changelog=told.changelog)
+        settings = snapshot.settings
+        problem = exported_layout_problem(settings.state_backend, changelog=settings.changelog)
         if problem is not None:
             return f"registry snapshot {snapshot.sequence} says that the job uses {problem}"
     problems = (layout_problem(facts) for facts in (*job.before, *job.after))

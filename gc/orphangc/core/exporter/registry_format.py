@@ -38,7 +38,7 @@ from pydantic import (
 )
 
 from orphangc.core.exporter.registry_snapshot import (
-    UNTOLD,
+    UNKNOWN_SETTINGS,
     EntryKind,
     IssuedCheckpoint,
     JobSettings,
@@ -209,7 +209,7 @@ class _SnapshotHeader(_SnapshotPart):
 
     def settings(self) -> JobSettings:
         """Return what the header says of the job's settings."""
-        return UNTOLD
+        return UNKNOWN_SETTINGS
 
 
 class _Changelog(_SnapshotPart):
@@ -376,7 +376,7 @@ def _entry_line(entry: RegistryEntry) -> bytes:
 def _settings_of(snapshot: RegistrySnapshot) -> dict[str, object]:
     """Return the fields that version 2 adds; none if no setting is known."""
     settings = snapshot.settings
-    if settings == UNTOLD:
+    if settings == UNKNOWN_SETTINGS:
         return {}
     merging = settings.merging
     return {

@@ -109,7 +109,7 @@ class JobSettings:
     merging: MergingSettings | None = None
 
 
-UNTOLD = JobSettings()
+UNKNOWN_SETTINGS = JobSettings()
 """Settings of a snapshot of version 1, and of one that is derived."""
 
 
@@ -148,7 +148,7 @@ class RegistrySnapshot:
     issued: tuple[IssuedCheckpoint, ...]
     restored: tuple[RestoredCheckpoint, ...]
     entries: tuple[RegistryEntry, ...]
-    settings: JobSettings = UNTOLD
+    settings: JobSettings = UNKNOWN_SETTINGS
 
 
 def oldest_retained(snapshot: RegistrySnapshot) -> int | None:

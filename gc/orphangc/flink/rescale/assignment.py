@@ -111,23 +111,23 @@ def redistribute(operator: Operator, parallelism: int) -> StateAssignment:
     Source: Flink 1.15-2.3, ``StateAssignmentOperation.assignStates``.
 
     """
-    told = StateAssignment(operator=operator, parallelism=parallelism)
+    assignment = StateAssignment(operator=operator, parallelism=parallelism)
     if operator.subtasks is None:
-        return told
+        return assignment
     if problem := _out_of_bounds(operator):
-        return replace(told, refused=problem)
+        return replace(assignment, refused=problem)
     if operator.subtasks and parallelism > operator.max_parallelism:
-        return replace(told, refused=_too_wide(operator, parallelism))
+        return replace(assignment, refused=_too_wide(operator, parallelism))
     by_index = {subtask.index: subtask for subtask in operator.subtasks}
     old = [by_index.get(index, Subtask(index=index)) for index in range(operator.parallelism)]
     managed = repartition([each.managed_operator for each in old], parallelism)
     raw = repartition([each.raw_operator for each in old], parallelism)
     if managed is None or raw is None:
-        return replace(told, unknown=_UNKNOWN_ORDER)
+        return replace(assignment, unknown=_UNKNOWN_ORDER)
     managed_keyed = _assign_keyed(operator, parallelism, [each.managed_keyed for each in old])
     raw_keyed = _assign_keyed(operator, parallelism, [each.raw_keyed for each in old], is_raw=True)
     return replace(
-        told,
+        assignment,
         subtasks=tuple(
             NewSubtask(
                 index=index,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
 from orphangc.core.exporter.registry_snapshot import (
-    UNTOLD,
+    UNKNOWN_SETTINGS,
     EntryKind,
     IssuedCheckpoint,
     JobSettings,
@@ -221,10 +221,10 @@ def test_version_2_adds_the_settings_of_the_job() -> None:
         "file_merging": {"enabled": None, "across": False},
     }
     assert header | {"version": 1} == json.loads(CONTRACT_LINES.splitlines()[0])
-    assert read_snapshot(a_file(**NOTHING_TOLD)).settings == UNTOLD
+    assert read_snapshot(a_file(**NOTHING_KNOWN)).settings == UNKNOWN_SETTINGS
 
 
-NOTHING_TOLD = {"version": 2, "state_backend": None, "changelog": None, "file_merging": None}
+NOTHING_KNOWN = {"version": 2, "state_backend": None, "changelog": None, "file_merging": None}
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ NOTHING_TOLD = {"version": 2, "state_backend": None, "changelog": None, "file_me
 )
 def test_settings_of_another_form_are_refused(header: dict, reason: str) -> None:
     """A setting that is read as another one may say that files are dead which are not."""
-    assert f"at line 1: {reason}" in refusal(a_file(**NOTHING_TOLD | header))
+    assert f"at line 1: {reason}" in refusal(a_file(**NOTHING_KNOWN | header))
 
 
 def test_version_2_lacks_no_field() -> None:

@@ -27,12 +27,12 @@ public final class CheckpointIdStorageFactory implements CheckpointStorageFactor
             throws IllegalConfigurationException {
         Unsupported.refuse(config);
         String directory = config.get(DIRECTORY);
-        ReadableConfig told = config;
+        ReadableConfig effective = config;
         if (directory != null && config instanceof Configuration) {
             Configuration with = new Configuration((Configuration) config);
             with.set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, directory);
-            told = with;
+            effective = with;
         }
-        return new CheckpointIdStorage(FileSystemCheckpointStorage.createFromConfig(told, classLoader));
+        return new CheckpointIdStorage(FileSystemCheckpointStorage.createFromConfig(effective, classLoader));
     }
 }

@@ -8,13 +8,13 @@ import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.Configuration;
 
 /**
- * What the JobManager knows of a job's settings, which no service is told; {@code null}: this Flink does not tell.
+ * What the JobManager knows of a job's settings, which no service is given; {@code null}: unknown.
  *
  * <p>The callback that comes with each completed checkpoint holds on to the coordinator, which knows, or knows who does.
  * They are the same from one start of the JobMaster to its end.
  *
  * <p>How files are merged is decided on each TaskManager, by the job's own configuration or else by the TaskManager's. So only
- * what the job's own configuration names is told: the JobManager's is no answer.
+ * what the job's own configuration names is exported: the JobManager's is no answer.
  *
  * <p>Source: Flink 1.15-2.3, {@code CheckpointCoordinator.requestDecider}, {@code .checkpointPlanCalculator}; 1.20-2.3, {@code
  * TaskExecutorFileMergingManager.fileMergingSnapshotManagerForTask}, which is given {@code JobInformation.getJobConfiguration}.
@@ -31,26 +31,26 @@ final class JobSettings {
     final Boolean mergesAcross;
 
     private JobSettings(Object coordinator) {
-        maxConcurrent = told(Integer.class, () -> {
+        maxConcurrent = known(Integer.class, () -> {
             Object decider = fieldOf(coordinator, "requestDecider");
             return fieldOf(decider, "maxConcurrentCheckpointAttempts");
         });
-        Object graph = told(Object.class, () -> {
+        Object graph = known(Object.class, () -> {
             Object calculator = fieldOf(coordinator, "checkpointPlanCalculator");
             return fieldOf(fieldOf(calculator, "context"), "executionGraph");
         });
-        stateBackend = told(String.class, () -> ((Optional<?>) answer(graph, "getStateBackendName")).orElse(null));
-        changelog = told(Boolean.class, () -> answer(answer(graph, "isChangelogStateBackendEnabled"), "getAsBoolean"));
-        Object own = told(Object.class, () -> answer(graph, "getJobConfiguration"));
-        canMerge = told(Object.class, () -> option("FILE_MERGING_ENABLED")) != null;
-        merges = told(Boolean.class, () -> named(own, "FILE_MERGING_ENABLED"));
-        mergesAcross = told(Boolean.class, () -> named(own, "FILE_MERGING_ACROSS_BOUNDARY"));
+        stateBackend = known(String.class, () -> ((Optional<?>) answer(graph, "getStateBackendName")).orElse(null));
+        changelog = known(Boolean.class, () -> answer(answer(graph, "isChangelogStateBackendEnabled"), "getAsBoolean"));
+        Object own = known(Object.class, () -> answer(graph, "getJobConfiguration"));
+        canMerge = known(Object.class, () -> option("FILE_MERGING_ENABLED")) != null;
+        merges = known(Boolean.class, () -> named(own, "FILE_MERGING_ENABLED"));
+        mergesAcross = known(Boolean.class, () -> named(own, "FILE_MERGING_ACROSS_BOUNDARY"));
     }
 
     /** Returns {@code null} if a callback holds on to no coordinator. */
     static JobSettings of(Runnable callback) {
         for (Field field : callback.getClass().getDeclaredFields()) {
-            Object captured = told(Object.class, () -> {
+            Object captured = known(Object.class, () -> {
                 field.setAccessible(true);
                 return field.get(callback);
             });
@@ -82,8 +82,8 @@ final class JobSettings {
         Object ask() throws Exception;
     }
 
-    /** Settings are a help and no condition: what cannot be read, in whatever way, is not told. */
-    private static <T> T told(Class<T> type, Question question) {
+    /** Settings are a help and no condition: what cannot be read, in whatever way, is unknown. */
+    private static <T> T known(Class<T> type, Question question) {
         try {
             return type.cast(question.ask());
         } catch (Exception | LinkageError e) {
