@@ -269,6 +269,10 @@ def test_a_full_disk_is_reported_with_the_file(story, monkeypatch) -> None:
     ran = run("registry", "export", story.bed.root, "--job", story.job.id, "--out", out)
     said(ran, 1, f"cannot write {out}: No space left on device")
     assert list(out.parent.iterdir()) == []
+    declared = story.bed.folder / "declarations.yaml"
+    ran = run("declare", story.job.folder / "chk-8", "--out", declared)
+    said(ran, 1, f"{declared} cannot be written")
+    assert not declared.exists()
 
 
 # --- other stores

@@ -26,6 +26,7 @@ URLS = (
     f"http://127.0.0.1:9/?access_token={HIDDEN}",
     f"http://127.0.0.1:9/x;token={HIDDEN}",
     f"//me:{HIDDEN}@127.0.0.1:9/x",
+    f"https://me:a/{HIDDEN}@127.0.0.1:9/x",
     f"s3a://AKIAIOSFODNN7EXAMPLE:a/{HIDDEN}@bucket/ck",
 )
 COMMANDS = (

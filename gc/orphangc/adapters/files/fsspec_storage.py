@@ -234,9 +234,9 @@ class FsspecStorage:
             try:
                 info = self._fs.info(self._root or "/")
             except FileNotFoundError:
-                raise AbsentStorageError(f"storage root {self.location} does not exist") from None
+                raise AbsentStorageError(f"{self.location} does not exist") from None
         if not _is_folder(info):
-            raise StorageUnreachableError(f"storage root {self.location} is not a folder")
+            raise StorageUnreachableError(f"{self.location} is not a folder")
 
     @contextmanager
     def _translated(self, action: str) -> Iterator[None]:

@@ -305,9 +305,9 @@ class LocalStorage:
     def _root_error(self, err: OSError) -> StorageUnreachableError:
         root = self.location.path
         if isinstance(err, FileNotFoundError):
-            return StorageUnreachableError(f"storage root {root} does not exist")
+            return StorageUnreachableError(f"folder {root} does not exist")
         if isinstance(err, NotADirectoryError):
-            return StorageUnreachableError(f"storage root {root} is not a folder")
+            return StorageUnreachableError(f"{root} is not a folder")
         return unreachable(f"list {root}", err)
 
     def _place(self, key: str) -> str:

@@ -21,6 +21,8 @@ _NAME = (
 _HIDDEN = (
     # a key of S3 may contain slashes
     (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}:[^\s\"@]{1,200}@"), ""),
+    # and a password as well, but a port is none
+    (re.compile(r"(?<=:/)(/?)[^/\s\":@]{1,300}:(?!\d{1,5}/)[^\s\"@]{1,300}@"), r"\1"),
     # with one slash: so does a path of this machine spell a URL
     (re.compile(r"(?<=:/)[^/\s\":]{0,200}:[^/\s\"]{0,200}@"), ""),
     (re.compile(r"(?<![^\s'\"(])[^\s'\"/:@]{1,100}:[^\s'\"/@]{1,200}@(?=[\w.-])"), ""),

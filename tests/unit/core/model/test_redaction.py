@@ -17,6 +17,7 @@ HIDDEN = "p4ssw0rdOfSomebody"
         "AccountKey=X;", "SharedAccessKey=X", "secretAccessKey=X", "accessToken=X", "pwd=X",
         "api.key=X", 'token="X"', '{"token":"X"}', "{'secret': 'X'}", "password: X", "sig%3DX",
         "Authorization: Bearer X", "http://user:pa'X@host/x", "ABFSS://c:X@acc/y", "s3:/me:X@b",
+        "http://me:a/X@host/x", "'https://me:X/b@host'",
     ],
 )  # fmt: skip
 def test_no_form_of_a_secret_stays(text: str) -> None:
@@ -39,7 +40,7 @@ def test_no_name_keeps_anybody_busy(text: str) -> None:
         "ABFSS://container@account/x", "s3://bucket/a@b",
         "abfs://container@account.dfs.core.windows.net/ck", "mail me@host",
         "/flink/job:1/a@b", "2026-11-20T10:11:12Z by me@host", "the design is = 7",
-        "s3://bucket/ck/?versions", "token is absent", "assigned=7", "file:///a:b/c@d",
+        "hdfs://nn:8020/ck@prod/x", "s3://bucket/ck/?versions", "token is absent", "assigned=7", "file:///a:b/c@d",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_stays(text: str) -> None:

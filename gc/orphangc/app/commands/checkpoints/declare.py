@@ -12,7 +12,12 @@ from orphangc.app.commands.checkpoints.declarations_file import declarations_yam
 from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint, read_checkpoint
 from orphangc.app.config.paths import aliases_from, local_target, resolved
 from orphangc.app.config.validate import first_problem
-from orphangc.errors import OrphanGcError, SettingsError, UnreadableMetadataError
+from orphangc.errors import (
+    OrphanGcError,
+    SettingsError,
+    StorageUnreachableError,
+    UnreadableMetadataError,
+)
 from orphangc.flink.compatibility.declarations import Declarations
 from orphangc.flink.compatibility.infer import implied_by, undeclarable
 from orphangc.flink.state.contents import CheckpointContents, OperatorContents
@@ -24,7 +29,7 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
     Raises:
         SettingsError: The file is a URI, exists, or would be inside the checkpoint's folder, which
             Flink deletes only if nothing else is in it.
-        OrphanGcError: The checkpoint cannot be read. Nothing is written.
+        OrphanGcError: The checkpoint cannot be read, or the file not be written.
 
     """
     place = local_target(out)
@@ -38,8 +43,11 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
         heading=f"what checkpoint {contents.checkpoint_id} in {checkpoint.folder} implies",
         remarks=remarks,
     )
-    folder = LocalStateFiles(place.parent)
-    if not folder.create(out.name, text.encode()):
+    try:
+        is_new = LocalStateFiles(place.parent).create(out.name, text.encode())
+    except StorageUnreachableError as err:
+        raise OrphanGcError(f"{out} cannot be written: {err}") from err
+    if not is_new:
         raise SettingsError(f"{out} exists and is left as it is: give a new file")
     return [
         f"{_label(operator)}: {remark}"
