@@ -26,13 +26,12 @@ from orphangc.app.daemon.workers import Children
 from orphangc.app.status.status_store import StatusStore
 from orphangc.app.telemetry.logs import configure_logs
 from orphangc.app.telemetry.metrics import Metrics
+from orphangc.collect.delete.undisturbed import undisturbed
 from orphangc.errors import OrphanGcError, SettingsError
 
 log = structlog.get_logger()
 
 _GOODBYE_SECONDS = 3
-_SECONDS_BETWEEN_SIGNALS = 0.2
-"""The handler of a second signal that another thread is given runs between two waits."""
 
 
 def serve(config: Path) -> None:
@@ -131,10 +130,7 @@ class _Service:
         log.info("daemon.serving", address=f"http://{shown}:{port}", version=__version__)
         os.read(self._ending, 1)
         log.info("daemon.ending")
-        ending = threading.Thread(target=self._stop, args=(http,), name="ending", daemon=True)
-        ending.start()
-        while ending.is_alive():
-            ending.join(_SECONDS_BETWEEN_SIGNALS)
+        undisturbed(lambda: self._stop(http), stop=lambda: None, name="ending")
         log.info("daemon.ended")
 
     def _stop(self, http: threading.Thread) -> None:

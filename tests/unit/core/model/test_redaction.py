@@ -40,7 +40,8 @@ def test_no_name_keeps_anybody_busy(text: str) -> None:
         "ABFSS://container@account/x", "s3://bucket/a@b",
         "abfs://container@account.dfs.core.windows.net/ck", "mail me@host",
         "/flink/job:1/a@b", "2026-11-20T10:11:12Z by me@host", "the design is = 7",
-        "hdfs://nn:8020/ck@prod/x", "s3://bucket/ck/?versions", "token is absent", "assigned=7", "file:///a:b/c@d",
+        "hdfs://nn:8020/ck@prod/x", "s3://bucket/ck/?versions", "token is absent", "assigned=7",
+        "file:///a:b/c@d",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_stays(text: str) -> None:
