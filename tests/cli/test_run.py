@@ -196,7 +196,7 @@ def test_an_unreachable_root_does_not_stop_the_next(story, tmp_path) -> None:
     config = Configured.of(story, absent, settings_of(story))
     ran = config.run()
     assert ran.code == 10
-    assert [each["result"] for each in ran.json] == ["unreachable", "done"]
+    assert [each["result"] for each in ran.json] == ["unreachable", "blocked"]
     assert "absent" in ran.json[0]["error"]
 
 

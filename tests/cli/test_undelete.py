@@ -96,3 +96,18 @@ def test_a_sweep_that_deleted_nothing_has_nothing_to_bring_back(on_s3: S3Story) 
     on_s3.sweep(plan)
     ran = run("undelete", plan.path)
     assert (ran.code, len(ran.complaints)) == (4, 1)
+
+
+def test_a_second_undelete_finds_all_of_it_there(on_s3: S3Story) -> None:
+    """Exit 0 both times; a dry run restores nothing."""
+    before = on_s3.contents()
+    on_s3.sweep(on_s3.plan(), "--delete")
+    plan = on_s3.plan()
+    on_s3.sweep(plan, "--delete")
+    dry = run("undelete", plan.path, "--dry-run")
+    assert (dry.code, dry.json["counts"]) == (0, {"restorable": 2})
+    assert set(before) - set(on_s3.contents()) == on_s3.orphans
+    for word in ("restored", "already_there"):
+        ran = run("undelete", plan.path)
+        assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {word: 2}, [])
+    assert on_s3.contents() == before

@@ -176,10 +176,18 @@ class Deleter(Protocol):
 class Undeleter(Protocol):
     """Restores objects that a delete marker of a versioned bucket hides."""
 
-    def undelete(self, markers: Sequence[tuple[ObjectKey, str]]) -> list[DeletionResult]:
+    def undelete(
+        self, markers: Sequence[tuple[ObjectKey, str]], *, is_dry: bool = False
+    ) -> list[DeletionResult]:
         """Remove exactly these delete markers (key, version id); one result each.
 
-        Status ``DELETED`` means that the marker is gone and the object is visible again.
+        Status ``DELETED`` means that the marker is gone and the object is visible again; ``GONE``
+        that the marker was gone before, and an object has the key.
+
+        Args:
+            markers: Delete markers.
+            is_dry: Whether nothing is removed; ``DELETED`` means that the marker is there.
+
         """
         ...
 

@@ -289,7 +289,11 @@ class Storage:
             self.cloud.markers[version] = (key, blob)
         return DeletionResult(key=wanted.key, status=DeletionStatus.DELETED, version_id=version)
 
-    def undelete(self, markers: Sequence[tuple[ObjectKey, str]]) -> list[DeletionResult]:
+    def undelete(
+        self, markers: Sequence[tuple[ObjectKey, str]], *, is_dry: bool = False
+    ) -> list[DeletionResult]:
+        del is_dry
+
         def back(key: ObjectKey, version: str) -> DeletionResult:
             hidden = self.cloud.markers.pop(version, None)
             if hidden is not None and hidden[0] not in self.cloud.blobs:

@@ -72,9 +72,11 @@ class S3Deleter:
         self._delete(self._still_the_same(objects, results), results)
         return [results[wanted.key] for wanted in objects]
 
-    def undelete(self, markers: Sequence[tuple[ObjectKey, str]]) -> list[DeletionResult]:
+    def undelete(
+        self, markers: Sequence[tuple[ObjectKey, str]], *, is_dry: bool = False
+    ) -> list[DeletionResult]:
         """Remove exactly these delete markers; see ``Undeleter``."""
-        return [self._undelete(key, version) for key, version in markers]
+        return [self._undelete(key, version, is_dry=is_dry) for key, version in markers]
 
     def _still_the_same(
         self, objects: Sequence[StoredObject], results: dict[ObjectKey, DeletionResult]
@@ -149,11 +151,15 @@ class S3Deleter:
                 error = "the store did not mention the key"
                 results[key] = DeletionResult(key=key, status=DeletionStatus.UNKNOWN, error=error)
 
-    def _undelete(self, key: ObjectKey, version: str) -> DeletionResult:
+    def _undelete(self, key: ObjectKey, version: str, *, is_dry: bool) -> DeletionResult:
         whole = self._client.root + key
         try:
             if not self._is_marker(whole, version):
+                if isinstance(self._reader.heads([key])[0], StoredObject):
+                    return DeletionResult(key=key, status=DeletionStatus.GONE)
                 return _failed(key, f"there is no delete marker {version}")
+            if is_dry:
+                return DeletionResult(key=key, status=DeletionStatus.DELETED)
             self._client.call("delete_object", Key=whole, VersionId=version)
             if self._is_marker(whole, version):
                 return _failed(key, f"the delete marker {version} is still there")

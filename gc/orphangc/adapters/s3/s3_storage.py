@@ -136,9 +136,11 @@ class S3Storage:
             raise ValueError(f"{len(objects)} keys are more than a batch of {self.batch_size}")
         return self._deleter.delete(objects)
 
-    def undelete(self, markers: Sequence[tuple[ObjectKey, str]]) -> list[DeletionResult]:
+    def undelete(
+        self, markers: Sequence[tuple[ObjectKey, str]], *, is_dry: bool = False
+    ) -> list[DeletionResult]:
         """Remove exactly these delete markers; see ``Undeleter``."""
-        return self._deleter.undelete(markers)
+        return self._deleter.undelete(markers, is_dry=is_dry)
 
     def now(self) -> StoreTime:
         """Return the store's time; see ``StoreClock``."""

@@ -192,12 +192,15 @@ def undelete(
             " will do; repeatable.",
         ),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only count what can be restored.")
+    ] = False,
     output: o.OutputOption = None,
 ) -> None:
     """Restore what a run deleted, on a versioned bucket, or checkpoints that it expired."""
     from orphangc.app.commands.operate.undelete import undelete_run, undeletion_lines
 
-    document = undelete_run(run, checkpoint or ())
+    document = undelete_run(run, checkpoint or (), is_dry=dry_run)
     show(output, document, lambda: undeletion_lines(document))
     if document["failed"]:
         raise typer.Exit(ExitCode.SOME_DELETES_FAILED)

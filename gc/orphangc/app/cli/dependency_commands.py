@@ -86,6 +86,8 @@ def self_sustained(  # noqa: PLR0913 - one parameter an option
     zookeeper_ha: o.ZooKeeperHaOption = None,
     alias: o.AliasOption = None,
     state: o.State = None,
+    quiet_period: o.QuietPeriod = o.default_of("quiet_period"),
+    allow_short_margins: o.AllowShortMargins = False,
     unsafe_acknowledge_root: o.AcknowledgeRoot = None,
     output: o.OutputOption = None,
 ) -> None:
@@ -93,7 +95,8 @@ def self_sustained(  # noqa: PLR0913 - one parameter an option
 
     The result of one check is ``seen``; the exit code is 0 if the check was conclusive. A yes
     becomes ``state_self_sustained`` only after a second check with a newer checkpoint between them
-    (``--state`` or ``--wait``), or at once if the job has ended. Until then it is null.
+    (``--state`` or ``--wait``), or at once if the job has ended and its directory has been still
+    for the quiet period. Until then it is null.
     """
     values = dict(locals())
     from orphangc.app.commands.operate.self_sustained import check_tables, exit_code, self_sustained

@@ -26,6 +26,7 @@ from orphangc.app.config.paths import check_outside, located, overlap
 from orphangc.app.config.validate import first_problem, validated
 from orphangc.app.config.yaml_text import read_yaml
 from orphangc.core.model.locations import canonical
+from orphangc.core.model.settings import SiblingStatements
 from orphangc.errors import SettingsError
 
 _SECTIONS: Mapping[str, type[BaseModel]] = {
@@ -34,7 +35,7 @@ _SECTIONS: Mapping[str, type[BaseModel]] = {
     "log": LogSettings,
     "discovery": DiscoverySettings,
 }
-IMPLIED = frozenset({"siblings", "named_by_flink", "unclear"})
+IMPLIED = frozenset({"siblings", "sibling_statements", "named_by_flink", "unclear"})
 """Settings of a storage root that no file states: the loader and discovery add them."""
 _VARIABLE = re.compile(r"\$(\$|\{([^{}]*)\})")
 
@@ -159,8 +160,18 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def _check_keys(content: dict[str, Any], model: type[BaseModel], path: Path, where: str) -> None:
     for key in content:
         if key not in model.model_fields or key in IMPLIED:
-            hint = nearest(str(key), model.model_fields)
+            hint = _home_of(str(key), model) or nearest(str(key), model.model_fields)
             raise SettingsError(f"{path}: unknown key {where}{key}{hint}")
+
+
+def _home_of(key: str, model: type[BaseModel]) -> str:
+    """Return where a key belongs that is known elsewhere in the file, "" if it is not."""
+    if model is not ScheduledRoot and key in ScheduledRoot.model_fields and key not in IMPLIED:
+        return "; it belongs to a storage root: write it below storage_roots[]"
+    if model is not Configuration and key in Configuration.model_fields:
+        return "; it belongs to the whole file: write it at the top"
+    homes = [name for name, section in _SECTIONS.items() if key in section.model_fields]
+    return f"; it belongs below {homes[0]}" if homes else ""
 
 
 def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
@@ -209,7 +220,24 @@ def _with_world_of(root: ScheduledRoot, others: Sequence[ScheduledRoot]) -> Sche
         if each in root.empty_roots or not canonical(each).contains(canonical(root.root))
     )
     siblings = tuple(place for place in places if place not in searched)
-    return root.model_copy(update={"siblings": siblings, **together})
+    said = tuple(
+        SiblingStatements(
+            places=(each.root, *_of_no_root(each.extra_roots, (root, *others))),
+            ended_job=each.ended_job,
+            merged_within=each.merged_within,
+        )
+        for each in others
+        if each.ended_job or each.merged_within
+    )
+    return root.model_copy(update={"siblings": siblings, "sibling_statements": said, **together})
+
+
+def _of_no_root(places: Sequence[str], roots: Sequence[ScheduledRoot]) -> tuple[str, ...]:
+    """Return the places that overlap no storage root, whose own settings speak of its jobs."""
+    known = [canonical(each.root) for each in roots]
+    return tuple(
+        each for each in places if not any(overlap(canonical(each), root) for root in known)
+    )
 
 
 def _scheduled(root: ScheduledRoot, configuration: Configuration) -> ScheduledRoot:

@@ -24,8 +24,10 @@ GUARD_ADVICE: Mapping[str, str] = {
         " has passed."
     ),
     Guard.COPIED_TREE: (
-        "This directory was copied or restored from a backup, so its times say nothing of age;"
-        " let the job complete a checkpoint of its own, and plan again after the grace period."
+        "This directory was copied or restored from a backup, so its times say nothing of age."
+        " Of a running job: plan again a grace period after its next checkpoint. Of a job that is"
+        " over nothing lifts it: where orphangc users-of shows that nothing needs its checkpoints,"
+        " delete the directory by hand."
     ),
     Guard.PARSER_DISAGREEMENT: (
         "Report this to the authors of orphangc together with the _metadata file; until it is"
@@ -150,8 +152,8 @@ CONDITION_ADVICE: Mapping[str, str] = {
         " usually means that its paths are spelled otherwise."
     ),
     Condition.DEPENDENT_JOB: (
-        "Resolve what blocks the other job first: it was restored from this directory and still"
-        " needs files in it."
+        "Resolve what blocks the other job, as the message says: in the settings of the storage"
+        " root that holds it, where a statement about a job counts for the whole file."
     ),
     Condition.PLACE_LOST: (
         "Mount the place, or give it again with --extra-roots; if its checkpoints are gone for"

@@ -155,10 +155,14 @@ def cycle_of(
     open_sink: Callable[[], VerdictSink],
     progress: Progress,
     *,
+    known: Sequence[KnownState] = (),
     is_remembered: bool = True,
+    shared: SharedCheckpoints | None = None,
 ) -> Cycle:
     """Return one dry cycle of a storage root, as ``opened_cycle`` does."""
-    with opened_cycle(settings, open_sink, progress, is_remembered=is_remembered) as (cycle, _):
+    with opened_cycle(
+        settings, open_sink, progress, known=known, is_remembered=is_remembered, shared=shared
+    ) as (cycle, _):
         return cycle
 
 

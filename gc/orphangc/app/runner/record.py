@@ -25,6 +25,7 @@ from orphangc.core.documents.run_record import (
     RunMode,
     RunRecord,
     RunResult,
+    StoppedPart,
     SweptPart,
     TombstonesPart,
 )
@@ -131,7 +132,7 @@ class Draft:
             effective_mode_reason=self.reason,
             started_at=self.started_at,
             ended_at=max(ended_at, self.started_at),
-            result=result_of(self.exit_code),
+            result=self._result(),
             exit_code=self.exit_code,
             error=self.error,
             phases=tuple(self.phases),
@@ -143,6 +144,7 @@ class Draft:
             roots_read=0 if plan is None else len(plan.roots),
             amounts=() if plan is None else plan.tallies,
             jobs=jobs,
+            blocked=None if plan is None else _stopped(plan),
             world=None if plan is None else plan.world,
             warnings=() if plan is None else plan.warnings,
             missing_objects=sum(job.missing_objects for job in jobs),
@@ -159,6 +161,14 @@ class Draft:
             registry_age_seconds=None if plan is None else _registry_age(plan),
             grace_period_seconds=self.settings.grace_period.total_seconds(),
         )
+
+    def _result(self) -> RunResult:
+        """Return how the run ended: one that is done and could delete nothing is blocked."""
+        found, swept = result_of(self.exit_code), self.swept
+        blocked = None if self.plan is None else _stopped(self.plan)
+        is_stopped = found is RunResult.DONE and blocked is not None and blocked.are_all
+        has_deleted = swept is not None and swept.objects[Action.DELETE, Outcome.DONE] > 0
+        return RunResult.BLOCKED if is_stopped and not has_deleted else found
 
     def _refusals(self) -> dict[str, int]:
         """Return the number of jobs that each rule stopped, in the plan or in the sweep's own
@@ -180,6 +190,15 @@ class Draft:
         if self.halted is not None:
             both |= Counter({str(Condition.HALTED): 1})
         return dict(sorted(both.items()))
+
+
+def _stopped(plan: Plan) -> StoppedPart | None:
+    """Return the jobs of which nothing can be deleted, ``None`` if there are none."""
+    found = [each for job in plan.jobs if (each := job.stopped_by) is not None]
+    if not found:
+        return None
+    code, message = found[0]
+    return StoppedPart(jobs=len(found), of_jobs=len(plan.jobs), code=code, message=message)
 
 
 def _swept(result: SweepResult) -> tuple[SweptPart, ...]:

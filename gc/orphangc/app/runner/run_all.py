@@ -20,6 +20,7 @@ from rich.text import Text
 from orphangc.app.config.configuration import Configuration
 from orphangc.app.config.load import chosen_roots
 from orphangc.app.console.exit import shielded
+from orphangc.app.console.text import visible
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.run_root import exit_code_of_all, run_root
 from orphangc.app.telemetry.logs import configure_logs
@@ -28,7 +29,7 @@ from orphangc.app.wiring.compose import state_of
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.sharing import PassSharing
 from orphangc.collect.state.history import kept_record, newest_records
-from orphangc.core.documents.run_record import RunRecord
+from orphangc.core.documents.run_record import RunRecord, StoppedPart
 from orphangc.core.model.types import Action, Outcome
 from orphangc.errors import OrphanGcError
 
@@ -137,10 +138,23 @@ def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:
             _amount(each, Action.TOMBSTONE, Action.DELETE),
             "" if each.tombstones is None else f"{each.tombstones.objects:,}",
             f"{each.swept_objects(Action.DELETE, Outcome.DONE):,}",
-            each.error or each.effective_mode_reason or "",
+            each.error or each.effective_mode_reason or (each.blocked and each.blocked.code) or "",
         )
         table.add_row(*(Text(str(cell)) for cell in row))
-    return [table]
+    return [table, *(Text(visible(line)) for line in verdict_lines(records))]
+
+
+def verdict_lines(records: Sequence[RunRecord]) -> list[str]:
+    """Return a line for each storage root with jobs of which nothing can be deleted."""
+    return [_verdict(each, each.blocked) for each in records if each.blocked is not None]
+
+
+def _verdict(record: RunRecord, found: StoppedPart) -> str:
+    word = "blocked" if found.are_all else "partly blocked"
+    return (
+        f"{word}: {record.root}: nothing can be deleted of {found.jobs} of {found.of_jobs} jobs;"
+        f" {found.code}: {found.message}"
+    )
 
 
 def _amount(record: RunRecord, *actions: Action) -> str:

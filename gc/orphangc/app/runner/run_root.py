@@ -179,7 +179,6 @@ class _ScheduledRun:
     def go(self) -> None:
         """Plan, then carry it out as far as the mode allows."""
         draft = self.draft
-        self.state.bind()
         if draft.effective_mode is not RunMode.REPORT and not has_planned(self.state):
             draft.effective_mode = RunMode.REPORT
             draft.reason = "the first run on a storage root only reports"
@@ -187,6 +186,7 @@ class _ScheduledRun:
         with Renewal(self.lock) as renewal:
             self._phase(Phase.PLAN, self._plan)
             renewal.check()
+            self.state.bind()  # what could never be read is no storage root of this location
         if draft.effective_mode is not RunMode.REPORT and draft.exit_code == ExitCode.DONE:
             self._phase(Phase.SWEEP, self._sweep_and_expire)  # which renews by itself
         elif draft.exit_code == ExitCode.DONE:

@@ -175,6 +175,7 @@ def log_run(record: RunRecord) -> None:
             for each in record.swept
         },
         "refusals": dict(record.refusals),
+        "blocked": None if record.blocked is None else record.blocked.model_dump(),
         "missing_objects": record.missing_objects,
         "halted": record.halted,
         "stopped": record.stopped,

@@ -46,6 +46,12 @@ class _Known:
     is_halted: bool = False
     refusals: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def blocked_jobs(self) -> int:
+        """Return the number of jobs that the newest plan could delete nothing of."""
+        plan = self.newest_plan
+        return 0 if plan is None or plan.blocked is None else plan.blocked.jobs
+
     def after(self, record: RunRecord, totals: Totals) -> _Known:
         """Return the metrics after one more run."""
         oldest, is_halted = self.oldest_tombstone, self.is_halted
@@ -214,6 +220,10 @@ class Metrics(Collector):
             "Jobs that the newest run saw refused by a guard, or kept by an unmet condition.",
             labels=("root", "guard"),
         )
+        blocked = _gauge(
+            "run_blocked_jobs",
+            "Jobs, refused or blocked, of which the newest run could delete nothing.",
+        )
         sustained = GaugeMetricFamily(
             "orphangc_self_sustained_jobs",
             "Jobs of the newest plan by whether they need nothing of what they were restored from.",
@@ -229,8 +239,9 @@ class Metrics(Collector):
             age.add_metric((root,), seconds or 0.0)
             tombstone.add_metric((root,), known.oldest_tombstone)
             halted.add_metric((root,), known.is_halted)
+            blocked.add_metric((root,), known.blocked_jobs)
             _fill(refused, root, ((rule,) for rule in _RULES), known.refusals)
-        yield from (missing, held, held_bytes, age, tombstone, halted, refused, sustained)
+        yield from (missing, held, held_bytes, age, tombstone, halted, blocked, refused, sustained)
 
     def _expiry(self) -> Iterator[Metric]:
         unneeded = _gauge(

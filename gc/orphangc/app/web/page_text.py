@@ -52,6 +52,11 @@ class ResultText:
 
 RESULT_TEXT: Mapping[RunResult, ResultText] = {
     RunResult.DONE: ResultText("done", Tone.GO, "Nothing to do."),
+    RunResult.BLOCKED: ResultText(
+        "blocked",
+        Tone.WAIT,
+        "Nothing can be deleted before what stops the jobs is resolved; it is shown below.",
+    ),
     RunResult.SOME_DELETES_FAILED: ResultText(
         "some deletions failed",
         Tone.STOP,

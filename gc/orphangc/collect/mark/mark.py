@@ -264,8 +264,9 @@ def _jobs(
             is_collected=any(bases[0].contains(directory) for directory in directories),
             is_declared_ended=settings.is_declared_ended(
                 job_id, by_id=not has_trace or _lies_in(siblings, directories, bases)
-            ),
-            is_declared_merged_within=settings.is_declared_merged_within(job_id),
+            )
+            or settings.is_declared_ended_elsewhere(job_id, directories, has_trace=has_trace),
+            is_declared_merged_within=settings.is_declared_merged_within(job_id, directories),
             is_not_in_all="all" in settings.ended_job and not has_trace,
             directories=directories,
             own_checkpoints=own_checkpoints,

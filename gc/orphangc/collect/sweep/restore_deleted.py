@@ -15,9 +15,11 @@ _BATCH = 1000
 
 
 def undelete(
-    undeleter: Undeleter, rows: Callable[[], Iterable[pa.RecordBatch]]
+    undeleter: Undeleter, rows: Callable[[], Iterable[pa.RecordBatch]], *, is_dry: bool = False
 ) -> Iterator[DeletionResult]:
     """Yield a result for each object that the sweep deleted; ``DELETED`` means it is back.
+
+    ``GONE`` means that it was back before.
 
     Only the delete markers that the sweep itself made are removed, each by its version id, so
     an object that was written or deleted since then stays as it is. An object that the next
@@ -26,6 +28,7 @@ def undelete(
     Args:
         undeleter: The versioned bucket.
         rows: Reads ``outcomes.parquet``.
+        is_dry: Whether nothing is restored; ``DELETED`` means that it can be.
 
     Raises:
         RefusedError: The sweep deleted nothing, or the storage kept no version of it.
@@ -44,7 +47,8 @@ def undelete(
         for start in range(0, made.num_rows, _BATCH):
             some = made.slice(start, _BATCH)
             keys, versions = some["key"].to_pylist(), some["version_id"].to_pylist()
-            yield from undeleter.undelete(list(zip(map(ObjectKey, keys), versions, strict=True)))
+            markers_of = list(zip(map(ObjectKey, keys), versions, strict=True))
+            yield from undeleter.undelete(markers_of, is_dry=is_dry)
         for key in _lost(batch).to_pylist():
             error = "no version was kept"
             yield DeletionResult(key=ObjectKey(key), status=DeletionStatus.FAILED, error=error)

@@ -43,8 +43,8 @@ def _place_unreachable(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R4: a job of another storage root may need files here, and its checkpoints are unknown."""
     for place, reason in cycle.unreached_places.items():
         return (
-            f"{place} holds another storage root's checkpoints and cannot be searched: {reason};"
-            f" if it is gone for good, state it with --empty-root {place}"
+            f"{place} is another storage root, whose jobs may need files here, and it cannot be"
+            f" searched: {reason}; if it is gone for good, state it with --empty-root {place}"
         )
     return None
 

@@ -159,12 +159,15 @@ def _pass_on(
     cycle: CycleEvidence,
 ) -> None:
     """Propagate refusals and blocks of a job that may go on to the jobs it depends on."""
-    needed, whom = _needed_by(job, by_key), f"job {job.key}, whose state refers to files here,"
+    shown = f"job {job.key}"
+    if not job.is_collected and job.directories:
+        shown += f" of {job.directories[0].parent}"
+    needed, whom = _needed_by(job, by_key), f"{shown}, whose state refers to files here,"
     others = by_key.keys() - {job.key}
     if _is_unread(job, cycle):
         needed, whom = (
             others,
-            f"job {job.key}, whose checkpoints nobody read, may need files here, and",
+            f"{shown}, whose checkpoints nobody read, may need files here, and",
         )
     for key in needed:
         judged[key] = _with_refusal_of(own, judged[key], whom) or judged[key]

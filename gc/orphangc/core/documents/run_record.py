@@ -48,6 +48,8 @@ class RunResult(StrEnum):
     """How a run, or a phase of it, ended; only ``DONE`` is a success."""
 
     DONE = "done"
+    BLOCKED = "blocked"
+    """It came to its end, and nothing of any job could be deleted; its phases are done."""
     SOME_DELETES_FAILED = "some_deletes_failed"
     REFUSED = "refused"
     """A guard stopped the work on every job."""
@@ -122,6 +124,28 @@ class DuePart(_RecordPart):
     day: date
     objects: int
     bytes: int
+
+
+class StoppedPart(_RecordPart):
+    """The jobs of which nothing can be deleted, refused or blocked.
+
+    Attributes:
+        jobs: Number of them.
+        of_jobs: Number of all jobs of the plan.
+        code: Guard or condition that stops the first of them.
+        message: Its message.
+
+    """
+
+    jobs: int
+    of_jobs: int
+    code: str
+    message: str
+
+    @property
+    def are_all(self) -> bool:
+        """Return whether nothing of any job can be deleted."""
+        return self.jobs == self.of_jobs
 
 
 class TombstonesPart(_RecordPart):
@@ -217,6 +241,7 @@ class RunRecord(_RecordPart):
         roots_read: Checkpoints and savepoints.
         amounts: Objects and bytes by verdict.
         jobs: Every job, by id.
+        blocked: Jobs of which nothing can be deleted; ``None`` if there are none.
         world: Everything that the plan searched, asked and missed; of older records the daemon
             keeps none.
         warnings: Doubts about the plan.
@@ -258,6 +283,7 @@ class RunRecord(_RecordPart):
     roots_read: int = 0
     amounts: tuple[Tally, ...] = ()
     jobs: tuple[JobRecord, ...] = ()
+    blocked: StoppedPart | None = None
     world: World | None = None
     warnings: tuple[str, ...] = ()
     missing_objects: int = 0

@@ -190,7 +190,7 @@ def _kept_whatever_the_policy(
     if job is None:
         return RetentionReason.UNKNOWN_JOB, "no job is known to have made it"
     if not job.is_over:
-        return RetentionReason.JOB_NOT_OVER, f"job {job.job_id or job.key} is {job.state}"
+        return RetentionReason.JOB_NOT_OVER, _not_over(job)
     if job.problem is not None:
         return RetentionReason.STOPPED, job.problem
     elsewhere = _left_where_it_is(checkpoint, job, lineage)
@@ -201,6 +201,16 @@ def _kept_whatever_the_policy(
     if (checkpoint.put_back_at or checkpoint.stored_at) > shifted(facts.now, -facts.min_age):
         return RetentionReason.TOO_YOUNG, ""
     return None
+
+
+def _not_over(job: LineageJob) -> str:
+    """Return why a job does not count as over; one that has ended may still be changing."""
+    name = job.job_id or job.key
+    if job.state is not JobState.ENDED:
+        return f"job {name} is {job.state}"
+    if job.problem is not None:
+        return f"job {name} is said to be over, and is not proven to be ({job.problem})"
+    return f"job {name} is said to be over; its directory has not been still for the quiet period"
 
 
 def _left_where_it_is(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Annotated
@@ -309,6 +309,30 @@ class UnclearPart(BaseModel):
         return any(a.contains(b) or b.contains(a) for a in reached for b in known)
 
 
+class SiblingStatements(BaseModel):
+    """What the operator states about the jobs of another storage root of the same file.
+
+    Attributes:
+        places: That storage root, and its extra roots that are no storage root's place.
+        ended_job: Jobs that are over, or ``all`` of those below these places.
+        merged_within: Running jobs that merge files within each checkpoint, or ``all`` of them.
+
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    places: tuple[Place, ...]
+    ended_job: tuple[str, ...] = ()
+    merged_within: tuple[str, ...] = ()
+
+    def is_about(self, directories: Collection[Location]) -> bool:
+        """Return whether a job's directories are known, and all of them lie below these places."""
+        known = tuple(map(canonical, self.places))
+        return bool(directories) and all(
+            any(place.contains(each) for place in known) for each in directories
+        )
+
+
 class StorageRootSettings(BaseModel):
     """All settings of one storage root; each field is an option of ``plan``."""
 
@@ -353,6 +377,8 @@ class StorageRootSettings(BaseModel):
     gone."""
     siblings: SkipJsonSchema[tuple[Place, ...]] = ()
     """Other storage roots of the same configuration file, which its loader adds."""
+    sibling_statements: SkipJsonSchema[tuple[SiblingStatements, ...]] = ()
+    """What they state about their own jobs: it holds wherever such a job is read from."""
     named_by_flink: SkipJsonSchema[tuple[Place, ...]] = ()
     """Extra roots and siblings that Flink's own configuration names: one without a checkpoint is
     not misspelled."""
@@ -486,9 +512,32 @@ class StorageRootSettings(BaseModel):
         """
         return job_id in self.ended_job or (not by_id and "all" in self.ended_job)
 
-    def is_declared_merged_within(self, job_id: str) -> bool:
+    def is_declared_ended_elsewhere(
+        self, job_id: str, directories: Collection[Location], *, has_trace: bool
+    ) -> bool:
+        """Return whether the settings of the storage root that holds a job say that it is over.
+
+        Args:
+            job_id: The job.
+            directories: Its directories.
+            has_trace: Whether anything shows that Flink wrote them; ``all`` needs it.
+
+        """
+        named = {job_id, "all"} if has_trace else {job_id}
+        if any(canonical(self.root).contains(each) for each in directories):
+            return False
+        return any(
+            not named.isdisjoint(each.ended_job) and each.is_about(directories)
+            for each in self.sibling_statements
+        )
+
+    def is_declared_merged_within(self, job_id: str, directories: Collection[Location]) -> bool:
         """Return whether the operator said that the job merges files within checkpoints alone."""
-        return bool({job_id, "all"} & set(self.merged_within))
+        named = {job_id, "all"}
+        return not named.isdisjoint(self.merged_within) or any(
+            not named.isdisjoint(each.merged_within) and each.is_about(directories)
+            for each in self.sibling_statements
+        )
 
     def is_empty(self, place: Location) -> bool:
         """Return whether the operator stated that exactly this place holds no checkpoint."""

@@ -51,6 +51,7 @@ CONTRACT = {
     "orphangc_build_info": {"version"},
     "orphangc_run_interval_seconds": {"root"},
     "orphangc_halted": {"root"},
+    "orphangc_run_blocked_jobs": {"root"},
     "orphangc_refused_jobs": {"root", "guard"},
     "orphangc_self_sustained_jobs": {"root", "answer"},
 }

@@ -13,7 +13,7 @@ from orphangc.app.web.page_text import MODE_TEXT, RESULT_TEXT
 from orphangc.app.web.pages.attention_text import STOP_TITLES
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.documents.plan import BlockedPart, RefusedPart
-from orphangc.core.documents.run_record import RunMode, RunResult
+from orphangc.core.documents.run_record import RunMode, RunResult, StoppedPart
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.world import KnownCluster, PlaceKind, SearchedPlace, WorldChange
 from unit.app.render.html_pages import parse
@@ -189,8 +189,10 @@ def test_old_numbers_are_said_to_be_old():
     assert "no credentials" in text
 
 
-@pytest.mark.parametrize("result", [each for each in RunResult if each is not RunResult.DONE])
-def test_every_result_but_done_is_shown_as_text(result):
+@pytest.mark.parametrize(
+    "result", [each for each in RunResult if each not in {RunResult.DONE, RunResult.BLOCKED}]
+)
+def test_every_failure_is_shown_as_text(result):
     """An exit code is for programs."""
     record = without_plan(0, result=result)
     page = seen(a_status(a_root(record, a_record(1))))
@@ -447,3 +449,12 @@ def test_a_discovery_that_fails_stands_on_the_page() -> None:
     assert "Discovery failed" in words(needs)
     assert "No storage root is known yet" in words(page)
     assert "Discovery failed" not in words(seen(a_status()))
+
+
+def test_a_run_that_could_delete_nothing_is_amber_and_says_of_how_many_jobs():
+    """A green "Done" would hide that nothing will ever be deleted."""
+    stopped = StoppedPart(jobs=2, of_jobs=2, code="closed_world", message="nobody stated that")
+    record = a_record(0, result=RunResult.BLOCKED, blocked=stopped)
+    page = seen(a_status(a_root(record)), f"/ui/runs/{record.run_id}")
+    assert "banner blocked" in {each.attributes.get("class") for each in page.all("section")}
+    assert "Nothing can be deleted of 2 of 2 jobs. Nobody stated that" in words(page)

@@ -135,7 +135,8 @@ SENTENCES = {
         "not understood: orders: ${DIR}; orphangc discover shows all of it"
     ),
     Condition.PLACE_UNREACHABLE: (
-        "s3://second holds another storage root's checkpoints and cannot be searched: no"
+        "s3://second is another storage root, whose jobs may need files here, and it cannot be"
+        " searched: no"
         " credentials; if it is gone for good, state it with --empty-root s3://second"
     ),
     Condition.PLACE_WITHOUT_CHECKPOINTS: (

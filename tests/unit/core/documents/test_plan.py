@@ -258,6 +258,7 @@ OTHER_ENDS = {
     "bytes": 1,
     "named_by": [{"uri": "s3://b/x", "checkpoint_id": 1, "references": 1}],
     "sequence": 1,
+    "sibling_statements": [{"places": ["s3://b"], "ended_job": ["all"], "merged_within": []}],
     "unclear": [{"why": "orders", "reach": [], "is_everywhere": True}],
     "at": "2001-01-01T00:00:00Z",
     "taken_at": "2001-01-01T00:00:00Z",

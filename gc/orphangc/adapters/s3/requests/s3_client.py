@@ -18,6 +18,7 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import botocore
 from botocore import exceptions as boto
@@ -35,7 +36,7 @@ from orphangc.core.times.instants import (
     from_microseconds,
     known_microseconds,
 )
-from orphangc.errors import StorageUnreachableError
+from orphangc.errors import SettingsError, StorageUnreachableError
 
 CALL_ERRORS: tuple[type[Exception], ...] = (
     boto.BotoCoreError,
@@ -154,9 +155,22 @@ def _create_client(attempts: int) -> tuple[Any, bool | str | None]:
     given |= named.get("client_kwargs", {})
     with _CREATING:
         session = _session(named.get("profile"), environment)
-        client = session.create_client("s3", config=Config(**config), **given)
+        try:
+            client = session.create_client("s3", config=Config(**config), **given)
+        except ValueError as err:
+            raise SettingsError(_unusable(err)) from err
     verify = given.get("verify")
     return client, session.get_config_variable("ca_bundle") if verify is None else verify
+
+
+def _unusable(err: ValueError) -> str:
+    """Return what is wrong with the settings of the S3 client: botocore only names the value."""
+    names = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+    for name in names:
+        value = os.environ.get(name, "")
+        if value and urlsplit(value).scheme not in {"http", "https"}:
+            return f"{name} is no URL: write its scheme too, such as http://{value}"
+    return f"the settings of S3 are not usable: {err}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,14 @@ from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
 from orphangc.app.commands.operate.exporter_checks import exporter_checks
 from orphangc.app.commands.operate.health import Check, CheckStatus
+from orphangc.app.commands.operate.judged_jobs import judged_jobs
 from orphangc.app.commands.operate.run_checks import checks_of_all, checks_of_root
 from orphangc.app.commands.world.obstacles import Obstacle, obstacles_of
-from orphangc.app.commands.world.show import unlisted_cycle_of
+from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.console.text import visible
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.world_tables import statement
+from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import (
     REST_TIMEOUT,
@@ -75,7 +77,7 @@ def diagnose(config: Path) -> list[dict[str, Any]]:
     findings = [
         finding
         for settings in configuration.storage_roots
-        for finding in _findings(settings, shared)
+        for finding in _findings(settings, shared, _kept_plans(configuration, settings))
     ]
     if configuration.discovery.is_on:
         findings += _checked(ALL_ROOTS, {"discovery": lambda: discovery_health(found)})
@@ -83,7 +85,13 @@ def diagnose(config: Path) -> list[dict[str, Any]]:
     return [asdict(finding) for finding in findings]
 
 
-def _findings(settings: StorageRootSettings, shared: SharedCheckpoints) -> Iterator[Finding]:
+def _kept_plans(configuration: Configuration, settings: StorageRootSettings) -> KeptPlans:
+    return KeptPlans.of(configuration.plans_folder, settings.root, configuration.keep_plans)
+
+
+def _findings(
+    settings: ScheduledRoot, shared: SharedCheckpoints, plans: KeptPlans
+) -> Iterator[Finding]:
     try:
         storage = open_storage(settings.root, state=state_place(settings))
     except OrphanGcError as err:
@@ -108,13 +116,15 @@ def _findings(settings: StorageRootSettings, shared: SharedCheckpoints) -> Itera
         yield _bad(settings.root, "exporters", err)
     checks |= checks_of_root(settings)
     yield from _checked(settings.root, checks)
-    yield from _collectable(settings, shared)
+    yield from _collectable(settings, storage, shared, plans)
 
 
-def _collectable(settings: StorageRootSettings, shared: SharedCheckpoints) -> Iterator[Finding]:
-    """Yield findings about the world, and each job that this configuration can never collect."""
+def _collectable(
+    settings: ScheduledRoot, storage: Storage, shared: SharedCheckpoints, plans: KeptPlans
+) -> Iterator[Finding]:
+    """Yield findings about the world, and each job of which a run would delete nothing now."""
     try:
-        known = unlisted_cycle_of(settings, shared)
+        known = judged_jobs(settings.bare, storage, shared, plans.known_state())
     except OrphanGcError as err:
         yield _bad(settings.root, "world", err)
         return
@@ -129,14 +139,15 @@ def _collectable(settings: StorageRootSettings, shared: SharedCheckpoints) -> It
         said = _never(each, names)
         yield Finding(settings.root, f"job {names(job)}", CheckStatus.WARNING, said)
     if found.jobs and not (found.common or found.own):
-        yield Finding(settings.root, f"all {found.jobs} jobs", CheckStatus.GOOD, "can be collected")
+        rest = "" if known.is_listed else "; what only a listing shows, orphangc plan finds"
+        said = f"can be collected{rest}"
+        yield Finding(settings.root, f"all {found.jobs} jobs", CheckStatus.GOOD, said)
 
 
 def _never(obstacle: Obstacle, names: JobNames) -> str:
     message = names.in_text(obstacle.message)
-    return (
-        f"never collected with this configuration ({obstacle.code}): {message}. {obstacle.remedy}"
-    )
+    when = "not collected now" if obstacle.may_pass else "never collected with this configuration"
+    return f"{when} ({obstacle.code}): {message}. {obstacle.remedy}"
 
 
 def _world(world: World) -> tuple[CheckStatus, str]:

@@ -22,7 +22,7 @@ from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.state.self_sustained_history import checks_of_job, keep_checks
-from orphangc.core.decision.evidence import has_ended
+from orphangc.core.decision.evidence import JobEvidence, has_ended
 from orphangc.core.documents.self_sustained_record import (
     RememberedUsageCheck,
     UsageCheckPart,
@@ -30,7 +30,8 @@ from orphangc.core.documents.self_sustained_record import (
 )
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings, parse_duration
-from orphangc.core.model.types import JobId, is_job_id
+from orphangc.core.model.types import JobId, JobState, is_job_id
+from orphangc.core.times.instants import shifted
 from orphangc.errors import ExitCode, RefusedError, SettingsError
 
 _WORDS = {True: "yes", False: "no", None: "cannot be known"}
@@ -136,12 +137,24 @@ def _check(
         "confirmed": answer.confirmed_at is not None if answer.value else None,
         "safe_to_delete": answer.is_safe_to_delete if place else None,
         "since": answer.since.isoformat(),
-        "why": answer.reason,
+        "why": answer.reason + ("" if answer.answer else _awaited(evidence, settings)),
         "looked_at": answer.at.isoformat(),
         "job_state": evidence.state,
         "newest_checkpoint_id": newest,
         "looks": [_document(each) for each in checks],
     }, checks
+
+
+def _awaited(job: JobEvidence, settings: StorageRootSettings) -> str:
+    """Return from when on one look suffices for a job that is said to be over."""
+    if job.state is not JobState.ENDED or job.changed_at is None:
+        return ""
+    still = shifted(job.changed_at, settings.quiet_period)
+    return (
+        "; the job is said to be over, and its directory last changed at"
+        f" {job.changed_at:%Y-%m-%dT%H:%M:%SZ}: one look suffices from"
+        f" {still:%Y-%m-%dT%H:%M:%SZ} on (--quiet-period)"
+    )
 
 
 def _document(check: RememberedUsageCheck) -> dict[str, Any]:

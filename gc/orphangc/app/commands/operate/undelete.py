@@ -22,13 +22,20 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def undelete_run(path: Path, checkpoints: Sequence[str] = ()) -> dict[str, Any]:
+_IS_BACK = {DeletionStatus.DELETED: "restored", DeletionStatus.GONE: "already_there"}
+_IS_DRY = _IS_BACK | {DeletionStatus.DELETED: "restorable"}
+
+
+def undelete_run(
+    path: Path, checkpoints: Sequence[str] = (), *, is_dry: bool = False
+) -> dict[str, Any]:
     """Restore what the sweep of a plan deleted; return the number of restored objects.
 
     Args:
         path: Folder of the plan.
         checkpoints: Folders of expired checkpoints to put back instead, whichever run of the same
             storage root expired them: the plans of scheduled runs do not outlast a quarantine.
+        is_dry: Whether nothing is restored, only counted.
 
     Raises:
         SettingsError: There is no plan, or it was not swept; or a folder is no place.
@@ -36,6 +43,8 @@ def undelete_run(path: Path, checkpoints: Sequence[str] = ()) -> dict[str, Any]:
 
     """
     plan = PlanDirectory(path).read()
+    if is_dry and (checkpoints or plan.expiry is not None):
+        raise SettingsError("--dry-run is for deleted objects; expired checkpoints cost no bytes")
     if checkpoints:
         return undo_expiry(plan, {str(_place(each)) for each in checkpoints})
     if plan.expiry is not None:
@@ -46,10 +55,11 @@ def undelete_run(path: Path, checkpoints: Sequence[str] = ()) -> dict[str, Any]:
         raise RefusedError(f"{plan.root} keeps no versions: what was deleted is gone for good")
     counts: Counter[str] = Counter()
     failed = []
-    for each in undelete(cast("Undeleter", storage), partial(outcome_rows, path)):
-        is_back = each.status is DeletionStatus.DELETED
-        counts["restored" if is_back else each.status] += 1
-        if not is_back:
+    rows, words = partial(outcome_rows, path), _IS_DRY if is_dry else _IS_BACK
+    for each in undelete(cast("Undeleter", storage), rows, is_dry=is_dry):
+        word = words.get(each.status)
+        counts[word or each.status] += 1
+        if word is None:
             failed.append({"key": each.key, "error": each.error})
     return {"plan_id": plan.plan_id, "root": plan.root, "counts": counts, "failed": failed}
 

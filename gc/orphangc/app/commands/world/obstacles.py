@@ -1,4 +1,4 @@
-"""Checks of ``doctor`` for jobs: which can never be collected with this configuration."""
+"""Checks of ``doctor`` for jobs: what stops each of them, for now or for good."""
 
 from __future__ import annotations
 
@@ -24,23 +24,25 @@ PASSING: frozenset[str] = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obstacle:
-    """One reason why jobs can never be collected.
+    """One reason why jobs are not collected.
 
     Attributes:
         code: Name of the guard or condition.
         message: Its message.
         remedy: The action that would lift it.
+        may_pass: Whether waiting may lift it, without a change of settings.
 
     """
 
     code: str
     message: str
     remedy: str
+    may_pass: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obstacles:
-    """Reasons why the jobs of one storage root can never be collected.
+    """Reasons why the jobs of one storage root are not collected.
 
     Attributes:
         jobs: Number of jobs below the storage root.
@@ -55,9 +57,11 @@ class Obstacles:
 
 
 def obstacles_of(jobs: Mapping[str, JobEvidence], judged: Mapping[str, Judgement]) -> Obstacles:
-    """Return the lasting obstacles of the jobs below the storage root."""
+    """Return the obstacles of the jobs below the storage root, lasting ones first."""
     found = {
-        key: tuple(_lasting(job, judged[key])) for key, job in jobs.items() if job.is_collected
+        key: tuple(sorted(_obstacles(job, judged[key]), key=lambda each: each.may_pass))
+        for key, job in jobs.items()
+        if job.is_collected
     }
     shared = [each for each in next(iter(found.values()), ()) if len(found) > 1]
     common = tuple(each for each in shared if all(each in some for some in found.values()))
@@ -69,16 +73,18 @@ def obstacles_of(jobs: Mapping[str, JobEvidence], judged: Mapping[str, Judgement
     return Obstacles(jobs=len(found), common=common, own=own)
 
 
-def _lasting(job: JobEvidence, judgement: Judgement) -> Iterator[Obstacle]:
-    """Yield the obstacles that no waiting lifts, a refusal first."""
+def _obstacles(job: JobEvidence, judgement: Judgement) -> Iterator[Obstacle]:
+    """Yield everything that stops a job, a refusal first."""
     refused = judgement.refused
-    if refused is not None and not _is_passing(refused.guard, job):
-        remedy = guard_advice(refused.guard)
-        yield Obstacle(code=refused.guard, message=refused.message, remedy=remedy)
+    if refused is not None:
+        code = refused.guard
+        passes = _is_passing(code, job)
+        yield Obstacle(
+            code=code, message=refused.message, remedy=guard_advice(code), may_pass=passes
+        )
     for each in judgement.blocked:
-        if not _is_passing(each.condition, job):
-            remedy = condition_advice(each.condition)
-            yield Obstacle(code=each.condition, message=each.message, remedy=remedy)
+        advice, passes = condition_advice(each.condition), _is_passing(each.condition, job)
+        yield Obstacle(code=each.condition, message=each.message, remedy=advice, may_pass=passes)
 
 
 def _is_passing(code: str, job: JobEvidence) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -25,6 +25,7 @@ from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import World, WorldChange
+from orphangc.core.world.known_states import KnownState
 from orphangc.core.world.unasked import without_unasked
 from orphangc.core.world.united import united_world
 
@@ -32,24 +33,31 @@ _LONGEST_WAIT = timedelta(seconds=30)
 """Maximum time for an exporter to answer; a person waits for this command."""
 
 
+def patient(settings: StorageRootSettings) -> StorageRootSettings:
+    """Return the settings of a command that a person waits for."""
+    wait = min(settings.registry_wait, _LONGEST_WAIT)
+    return settings.model_copy(update={"registry_wait": wait})
+
+
 def unlisted_cycle_of(
-    settings: StorageRootSettings, shared: SharedCheckpoints | None = None
+    settings: StorageRootSettings,
+    shared: SharedCheckpoints | None = None,
+    known: Sequence[KnownState] = (),
 ) -> UnlistedCycle:
     """Return what is known about a storage root without listing its objects; change nothing.
 
     Args:
         settings: Settings of the storage root.
         shared: Checkpoints that other storage roots of the same file have read.
+        known: What earlier plans know about their state location.
 
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
 
     """
     state = state_of(settings)
-    wait = min(settings.registry_wait, _LONGEST_WAIT)
-    before = recalled(state)
-    patient = settings.model_copy(update={"registry_wait": wait})
-    with opened(patient, lambda *_: None, memory=before.memory) as root:
+    before = recalled(state, known)
+    with opened(patient(settings), lambda *_: None, memory=before.memory) as root:
         return unlisted_cycle(
             root.environment,
             root.settings,
