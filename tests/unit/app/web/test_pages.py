@@ -457,4 +457,4 @@ def test_a_run_that_could_delete_nothing_is_amber_and_says_of_how_many_jobs():
     record = a_record(0, result=RunResult.BLOCKED, blocked=stopped)
     page = seen(a_status(a_root(record)), f"/ui/runs/{record.run_id}")
     assert "banner blocked" in {each.attributes.get("class") for each in page.all("section")}
-    assert "Nothing can be deleted of 2 of 2 jobs. Nobody stated that" in words(page)
+    assert "Nothing can be deleted of 2 of 2 jobs: nobody stated that" in words(page)
