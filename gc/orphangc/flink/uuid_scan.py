@@ -6,6 +6,8 @@ still hold its file name, and a collector that uses both keeps the file.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from mmap import mmap
 from typing import Final
 
 import numpy as np
@@ -23,7 +25,12 @@ _VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 
 
 def scan_uuids(data: bytes) -> bytes:
-    """Return every lower-case textual UUID in the bytes, 16 bytes each, in order.
+    """Return every lower-case textual UUID in the bytes; see ``uuid_lots``."""
+    return b"".join(uuid_lots(data))
+
+
+def uuid_lots(data: bytes | mmap) -> Iterator[bytes]:
+    """Yield every lower-case textual UUID in the bytes, 16 bytes each, in order, some at a time.
 
     A UUID may start at any position and overlap another one. Adjacent digits do not hide it:
     "41_<uuid>", "ab<uuid>" and "<uuid>ab" contain <uuid>. A UUID that occurs twice is returned
@@ -33,9 +40,8 @@ def scan_uuids(data: bytes) -> bytes:
         data: Any bytes, whether a metadata file or not.
 
     """
-    text = np.frombuffer(data, np.uint8)
-    windows = range(0, len(text) - _LENGTH + 1, _WINDOW)
-    return b"".join(_in_window(text[at : at + _WINDOW + _LENGTH - 1]) for at in windows)
+    for at in range(0, len(data) - _LENGTH + 1, _WINDOW):
+        yield _in_window(np.frombuffer(data[at : at + _WINDOW + _LENGTH - 1], np.uint8))
 
 
 def _in_window(text: npt.NDArray[np.uint8]) -> bytes:

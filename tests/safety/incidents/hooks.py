@@ -81,10 +81,9 @@ def misreading(monkeypatch, *, parser: Iterable[Path], raw: Iterable[Path]) -> N
             place: FileNames.from_names(name for name in names if name not in unparsed)
             for place, names in root.files.items()
         }
+        named = {uuid_of(name) for names in root.files.values() for name in names} - {None}
         hidden = {uuid_of(name) for name in unseen}
-        return replace(
-            root, files=files, raw=UuidSet(each for each in root.raw if each not in hidden)
-        )
+        return replace(root, files=files, raw=UuidSet({*root.raw, *named} - hidden))
 
     monkeypatch.setattr(CheckpointReader, "decoded", decoded)
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_bytes import NamedFiles
+from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.locations import Location, canonical
@@ -126,7 +127,9 @@ def named_by_others(
     own = {each.folder for each in savepoints}
     files = NamedFiles.of((each, number) for number, each in enumerate(savepoints))
     others = [each for each in checkpoints if each.folder not in own]
-    files = files.without(others).without_uuids(each.raw.columns() for each in others)
+    files = files.without(others).without_uuids(
+        uuids for each in others for uuids in (each.raw.columns(), _uuids(each))
+    )
     for each in savepoints:
         if each.references and not files.are_of_one_group(*_uuids(each)):
             yield each.folder, "another checkpoint names files in its folder"
@@ -136,7 +139,7 @@ def named_by_others(
 
 
 def _uuids(checkpoint: Checkpoint) -> tuple[_Words, _Words]:
-    parts = [names.uuids for names in checkpoint.files.values()]
+    parts = [FileNames().uuids, *(names.uuids for names in checkpoint.files.values())]
     return np.concatenate([hi for hi, _ in parts]), np.concatenate([lo for _, lo in parts])
 
 

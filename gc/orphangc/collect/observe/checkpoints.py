@@ -12,8 +12,10 @@ from functools import partial
 from threading import Lock
 from typing import Protocol
 
+import numpy as np
+
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
-from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.file_names import FileNames, NameColumns, PathColumns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
@@ -28,8 +30,9 @@ from orphangc.core.model.naming import (
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
-from orphangc.flink.metadata.references import References, read_references
-from orphangc.flink.uuid_scan import scan_uuids
+from orphangc.flink.metadata.parser import ReferenceLot
+from orphangc.flink.metadata.references import ReferenceFacts, pack_references
+from orphangc.flink.uuid_scan import uuid_lots
 from orphangc.flink.values.metadata_values import HandleKind
 from orphangc.ports import Lister, Reader, SmallRoot
 
@@ -311,18 +314,16 @@ class CheckpointReader:
         location = base.child(folder)
         is_own = place.checkpoint_id is not None and not place.inner
         sha256 = hashlib.sha256(data).hexdigest()
-        raw = UuidSet()
-        raw.extend(*words_of(scan_uuids(data)))
         try:
-            references = read_references(data)
-            files = files_by_folder(references, location, self.aliases)
+            references, packed = pack_references(data, PackedReferences)
+            files = packed.files(location, self.aliases)
         except (UnreadableMetadataError, ValueError) as err:
             uri = f"{location}/{METADATA_NAME}"
             return UnreadableCheckpoint(
                 uri=uri,
                 reason=str(err),
                 sha256=sha256,
-                raw=raw,
+                raw=_raw_uuids(data, ()),
                 directory=_directory(base, place),
                 is_acknowledged=self.acknowledged.get(uri) == sha256,
             )
@@ -336,16 +337,14 @@ class CheckpointReader:
             modified_at=listed.modified_at,
             sha256=sha256,
             files=files,
-            unregistered=FileNames(
-                path.rpartition("/")[2] for path in references.unregistered_paths
-            ),
-            raw=raw,
+            unregistered=packed.unregistered.names(),
+            raw=_raw_uuids(data, files.values()),
             unproven_layout=_unproven_layout(references),
             layouts=_layouts(references, files),
             deleted_on=references.deleted_on,
             is_of_a_stop=references.is_of_a_stop,
             is_unclaimed=references.is_unclaimed,
-            has_write_ahead_sink=_WRITE_AHEAD_SINK in data,
+            has_write_ahead_sink=data.find(_WRITE_AHEAD_SINK) >= 0,
             operators=references.operators,
         )
 
@@ -389,11 +388,23 @@ def _why_closed(key: str, base: Location) -> str:
     return "a link, or a folder without a name, is not looked into: name its target as extra root"
 
 
-def _unproven_layout(references: References) -> str | None:
+def _raw_uuids(data: bytes, files: Iterable[FileNames]) -> UuidSet:
+    """Return the UUIDs in raw bytes that no referenced name ends in (R7): next to none."""
+    named = [part for names in files for part in names.sorted_uuids()]
+    raw = UuidSet()
+    for hi, lo in map(words_of, uuid_lots(data)):
+        is_named = np.zeros(len(hi), np.bool_)
+        for each in named:
+            is_named |= each.find(hi, lo)[1]
+        raw.extend(hi[~is_named], lo[~is_named])
+    return raw
+
+
+def _unproven_layout(references: ReferenceFacts) -> str | None:
     return next((word for kind, word in _UNPROVEN.items() if kind in references.kinds), None)
 
 
-def _layouts(references: References, folders: Iterable[Location]) -> frozenset[DirectoryLayout]:
+def _layouts(references: ReferenceFacts, folders: Iterable[Location]) -> frozenset[DirectoryLayout]:
     """Return the layouts that kinds of handles, or folders of ForSt's, show."""
     found = {_LAYOUT_OF[kind] for kind in references.kinds if kind in _LAYOUT_OF}
     if any("/shared/op_" in folder.path for folder in folders):
@@ -401,22 +412,43 @@ def _layouts(references: References, folders: Iterable[Location]) -> frozenset[D
     return frozenset(found)
 
 
-def files_by_folder(
-    references: References, folder: Location, aliases: Sequence[Alias]
-) -> dict[Location, FileNames]:
-    """Return the base names that a checkpoint refers to, by folder.
+class PackedReferences:
+    """The names of the files that one ``_metadata`` refers to, as they are read.
 
-    Raises:
-        ValueError: A path is no absolute path.
+    Attributes:
+        paths: Absolute paths.
+        unregistered: Those of them that Flink's shared state registry does not know.
+        relative: Names of files beside the ``_metadata``.
 
     """
-    spelled: dict[str, set[str]] = {}
-    for path in references.paths:
-        parent, _, name = path.rpartition("/")
-        spelled.setdefault(parent, set()).add(name)
-    files: dict[Location, set[str]] = {}
-    for parent, names in spelled.items():
-        files.setdefault(canonical(parent + "/", aliases), set()).update(names)
-    if references.relative_names:
-        files.setdefault(folder, set()).update(references.relative_names)
-    return {place: FileNames.from_names(names) for place, names in files.items()}
+
+    def __init__(self) -> None:
+        """Start with no name."""
+        self.paths = PathColumns()
+        self.unregistered = PathColumns()
+        self.relative = PathColumns()
+
+    def take(self, lot: ReferenceLot) -> None:
+        """Take some references."""
+        self.paths.add(lot.paths)
+        self.unregistered.add(lot.unregistered)
+        self.relative.add(lot.relative_names)
+
+    def files(self, folder: Location, aliases: Sequence[Alias]) -> dict[Location, FileNames]:
+        """Return the base names by folder, and leave none here.
+
+        Args:
+            folder: Folder of the ``_metadata``.
+            aliases: Applied to every path.
+
+        Raises:
+            ValueError: A path is no absolute path.
+
+        """
+        columns: dict[Location, NameColumns] = {}
+        for parent, names in self.paths.folders.items():
+            columns.setdefault(canonical(parent + "/", aliases), NameColumns()).extend(names)
+        for names in self.relative.folders.values():
+            columns.setdefault(folder, NameColumns()).extend(names)
+        self.paths.folders.clear()
+        return {place: FileNames.from_columns(each) for place, each in columns.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -10,13 +10,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from orphangc.core.columns.uuid_words import UUID_LENGTH, bytes_of, uuid_tails, words_of
+from orphangc.core.columns.sorted_uuids import SortedUuids, distinct, in_order
+from orphangc.core.columns.uuid_words import (
+    UUID_LENGTH,
+    bytes_of,
+    texts_of,
+    uuid_tails,
+    words_of,
+)
 from orphangc.core.model.naming import artifact_name, parse_artifact_name, uuid_of
 
 _Words = npt.NDArray[np.uint64]
 _Ids = npt.NDArray[np.int64]
 
-_NO_ID = -1
+_NO_ID, _NOT_FLAT = -1, -2
 _ANY_UUID = artifact_name(None, bytes(16))
 _BLOCK = 1 << 16
 _TEXT_BYTES = 96
@@ -43,30 +50,62 @@ class FileNames:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         """Take these names, each once."""
-        others: set[str] = set()
         rest = iter(names)
-        parts = [_artifacts(lot, others) for lot in iter(lambda: list(islice(rest, _BLOCK)), [])]
-        parts.append((np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64)))
-        hi, lo, ids = (np.concatenate(column) for column in zip(*parts, strict=True))
-        rows = np.lexsort((ids, lo, hi))
-        hi, lo, ids = hi[rows], lo[rows], ids[rows]
-        is_new = np.ones(len(hi), np.bool_)
-        is_new[1:] = (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1]) | (ids[1:] != ids[:-1])
-        self.hi, self.lo = hi[is_new], lo[is_new]
-        self.checkpoint_ids = ids[is_new] if (ids != _NO_ID).any() else None
-        self.others = frozenset(others)
+        columns = NameColumns()
+        for lot in iter(lambda: list(islice(rest, _BLOCK)), []):
+            _add_lot(lot, lambda head: ("", head), lambda _: columns)
+        self._take(columns)
 
     @classmethod
     def from_names(cls, names: Iterable[str]) -> FileNames:
         """Return these names, each once."""
         return cls(names)
 
+    @classmethod
+    def from_columns(cls, columns: NameColumns) -> FileNames:
+        """Return the names that were gathered, each once, and leave nothing in the columns."""
+        found = cls.__new__(cls)
+        found._take(columns)  # noqa: SLF001 - its own
+        return found
+
+    def _take(self, columns: NameColumns) -> None:
+        """Sort what was gathered, each once; a column after the other, for they may be large."""
+        has_ids = any(ids is not None for ids in columns.ids)
+        lengths = list(map(len, columns.hi))
+        ids = None
+        if has_ids:
+            ids = _joined(
+                np.full(length, _NO_ID, np.int64) if part is None else part
+                for part, length in zip(columns.ids, lengths, strict=True)
+            )
+        columns.ids.clear()
+        hi, lo = _popped(columns.hi), _popped(columns.lo)
+        rows = in_order(hi, lo) if ids is None else np.lexsort((ids, lo, hi))
+        hi = hi[rows]
+        lo = lo[rows]
+        is_new = np.ones(len(hi), np.bool_)
+        is_new[1:] = (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])
+        if ids is not None:
+            ids = ids[rows]
+            is_new[1:] |= ids[1:] != ids[:-1]
+        if not is_new.all():
+            hi, lo, ids = hi[is_new], lo[is_new], None if ids is None else ids[is_new]
+        self.hi, self.lo, self.checkpoint_ids = hi, lo, ids
+        self.others = frozenset(columns.others)
+
     @property
     def uuids(self) -> tuple[_Words, _Words]:
         """Return the UUID that each name ends in (``uuid_of``), flat artifact or not (R5)."""
-        ends = [uuid for name in self.others if (uuid := uuid_of(name)) is not None]
-        hi, lo = words_of(b"".join(ends))
+        hi, lo = self._other_uuids()
         return np.concatenate((self.hi, hi)), np.concatenate((self.lo, lo))
+
+    def sorted_uuids(self) -> tuple[SortedUuids, SortedUuids]:
+        """Return the same to look them up: those of flat artifacts without a copy, and others."""
+        return SortedUuids(self.hi, self.lo), SortedUuids(*distinct(*self._other_uuids()))
+
+    def _other_uuids(self) -> tuple[_Words, _Words]:
+        ends = [uuid for name in self.others if (uuid := uuid_of(name)) is not None]
+        return words_of(b"".join(ends))
 
     @property
     def nbytes(self) -> int:
@@ -143,24 +182,142 @@ def _or_empty(ids: _Ids | None) -> _Ids:
     return np.empty(0, np.int64) if ids is None else ids
 
 
-def _artifacts(names: list[str], others: set[str]) -> tuple[_Words, _Words, _Ids]:
-    """Return UUIDs and checkpoint ids of flat artifact names; the other names join ``others``."""
+class NameColumns:
+    """Base names that are being gathered, for one ``FileNames``.
+
+    Attributes:
+        hi: First halves of the UUIDs of flat artifact names, uint64 each.
+        lo: Second halves.
+        ids: Checkpoint ids of the same names, int64 each; ``None`` where none of a part has one.
+        others: All other names.
+
+    """
+
+    __slots__ = ("hi", "ids", "lo", "others")
+
+    def __init__(self) -> None:
+        """Start with no name."""
+        self.hi: list[_Words] = []
+        self.lo: list[_Words] = []
+        self.ids: list[_Ids | None] = []
+        self.others: set[str] = set()
+
+    def extend(self, other: NameColumns) -> None:
+        """Take over what another one gathered."""
+        self.hi += other.hi
+        self.lo += other.lo
+        self.ids += other.ids
+        self.others |= other.others
+
+
+class PathColumns:
+    """Paths that are being gathered: their base names, by folder as it is spelled.
+
+    Attributes:
+        folders: Names by the text before the last slash.
+
+    """
+
+    __slots__ = ("folders",)
+
+    def __init__(self) -> None:
+        """Start with no path."""
+        self.folders: dict[str, NameColumns] = {}
+
+    def add(self, paths: Sequence[str]) -> None:
+        """Take some paths."""
+        for start in range(0, len(paths), _BLOCK):
+            _add_lot(paths[start : start + _BLOCK], _split, self._of)
+
+    def _of(self, folder: str) -> NameColumns:
+        return self.folders.setdefault(folder, NameColumns())
+
+    def names(self) -> FileNames:
+        """Return all base names, each once, and leave nothing here."""
+        columns = NameColumns()
+        for each in self.folders.values():
+            columns.extend(each)
+        self.folders.clear()
+        return FileNames.from_columns(columns)
+
+
+def _split(path: str) -> tuple[str, str]:
+    folder, _, name = path.rpartition("/")
+    return folder, name
+
+
+def _add_lot(
+    texts: Sequence[str],
+    split: Callable[[str], tuple[str, str]],
+    columns_of: Callable[[str], NameColumns],
+) -> None:
+    """Add texts that end in base names to the columns of their folders."""
     try:
-        texts = pa.array(names, pa.binary())
+        data = pa.array(texts, pa.binary())
     except UnicodeEncodeError:  # half a surrogate pair: no artifact's name, and no Arrow text
-        others.update(name for name in names if not _is_utf8(name))
-        return _artifacts(list(filter(_is_utf8, names)), others)
-    has_uuid, hi, lo = uuid_tails(texts)
-    heads = pc.binary_slice(texts.filter(pa.array(has_uuid)), 0, -UUID_LENGTH).dictionary_encode()
-    parsed = [
-        parse_artifact_name(head.decode() + _ANY_UUID) for head in heads.dictionary.to_pylist()
-    ]
-    ids = np.fromiter((_NO_ID if not p or p[0] is None else p[0] for p in parsed), np.int64)
-    is_flat = np.zeros(len(names), np.bool_)
-    number = heads.indices.to_numpy()
-    is_flat[has_uuid] = np.fromiter((p is not None for p in parsed), np.bool_)[number]
-    others.update(names[row] for row in np.flatnonzero(~is_flat).tolist())
-    return hi[is_flat], lo[is_flat], ids[number][is_flat[has_uuid]]
+        for folder, name in (split(text) for text in texts if not _is_utf8(text)):
+            columns_of(folder).others.add(name)
+        _add_lot(list(filter(_is_utf8, texts)), split, columns_of)
+        return
+    has_uuid, hi, lo = uuid_tails(data)
+    for row in np.flatnonzero(~has_uuid).tolist():
+        folder, name = split(texts[row])
+        columns_of(folder).others.add(name)
+    if not has_uuid.any():
+        return
+    encoded = pc.binary_slice(data.filter(pa.array(has_uuid)), 0, -UUID_LENGTH).dictionary_encode()
+    heads = [split(head.decode()) for head in encoded.dictionary.to_pylist()]
+    _add_uuids(heads, encoded.indices.to_numpy(), (hi[has_uuid], lo[has_uuid]), columns_of)
+
+
+def _add_uuids(
+    heads: Sequence[tuple[str, str]],
+    head_of: npt.NDArray[np.int32],
+    uuids: tuple[_Words, _Words],
+    columns_of: Callable[[str], NameColumns],
+) -> None:
+    """Add names that end in UUIDs.
+
+    Args:
+        heads: Folder, and beginning of the name, of each kind of text.
+        head_of: int32[n], row of ``heads`` for each UUID.
+        uuids: uint64[n] twice, the halves of the UUIDs.
+        columns_of: Returns the columns of a folder.
+
+    """
+    ids = np.fromiter((_id_before_uuid(before) for _, before in heads), np.int64)
+    numbers: dict[str, int] = {}
+    folder_of = np.fromiter((numbers.setdefault(each, len(numbers)) for each, _ in heads), np.int64)
+    for folder, number in numbers.items():
+        is_in = folder_of[head_of] == number if len(numbers) > 1 else slice(None)
+        some, hi, lo = head_of[is_in], uuids[0][is_in], uuids[1][is_in]
+        columns, is_flat = columns_of(folder), ids[some] != _NOT_FLAT
+        if not is_flat.all():
+            rest = zip(some[~is_flat].tolist(), texts_of(hi[~is_flat], lo[~is_flat]), strict=True)
+            columns.others.update(heads[head][1] + text for head, text in rest)
+        own_ids = ids[some[is_flat]]
+        columns.hi.append(hi[is_flat])
+        columns.lo.append(lo[is_flat])
+        columns.ids.append(own_ids if (own_ids != _NO_ID).any() else None)
+
+
+def _id_before_uuid(before: str) -> int:
+    """Return the checkpoint id that stands before the UUID of a name."""
+    parsed = parse_artifact_name(before + _ANY_UUID)
+    if parsed is None:
+        return _NOT_FLAT
+    return _NO_ID if parsed[0] is None else parsed[0]
+
+
+def _joined(parts: Iterable[_Ids]) -> _Ids:
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _popped(parts: list[_Words]) -> _Words:
+    """Return the parts as one column, and keep none of them."""
+    whole = np.concatenate([np.empty(0, np.uint64), *parts])
+    parts.clear()
+    return whole
 
 
 def _is_utf8(name: str) -> bool:

@@ -39,7 +39,7 @@ class Checkpoint:
         files: Referenced files by folder: base names.
         unregistered: Names of those files, outside its own folder, that Flink's shared state
             registry does not know: private files of RocksDB, for the most part.
-        raw: Every UUID in the raw bytes.
+        raw: Every UUID in the raw bytes that no referenced name ends in.
         unproven_layout: Reason why checkpoints cannot prove its liveness (R2), or ``None``.
         layouts: Layouts in which its handles or their folders show that files were written, but
             flat files and files of single checkpoints.

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from orphangc.flink.layouts.format_versions import Tables
 from orphangc.flink.layouts.record_layouts import RecordPart
+from orphangc.flink.metadata.cursor import Buffer
 
 _FIRST_WINDOW = 16
 _LARGEST_WINDOW = 1024  # entries: at 150 bytes each they fit into the second-level cache
@@ -48,7 +49,7 @@ class EntryShape:
     part: RecordPart
 
 
-def shape_at(data: bytes, start: int, tables: Tables) -> EntryShape | None:
+def shape_at(data: Buffer, start: int, tables: Tables) -> EntryShape | None:
     """Return the shape of the entry at ``start``, or None if its kind cannot be read in runs.
 
     Args:
@@ -84,7 +85,7 @@ def shape_at(data: bytes, start: int, tables: Tables) -> EntryShape | None:
     )
 
 
-def reference_runs(data: bytes, start: int, shape: EntryShape, limit: int) -> Iterator[list[str]]:
+def reference_runs(data: Buffer, start: int, shape: EntryShape, limit: int) -> Iterator[list[str]]:
     """Yield the references of the entries from ``start`` on, while they fit the shape.
 
     Windows grow, so that a short run costs little.
@@ -111,7 +112,7 @@ def reference_runs(data: bytes, start: int, shape: EntryShape, limit: int) -> It
         window = min(4 * window, _LARGEST_WINDOW)
 
 
-def _fitting(data: bytes, start: int, shape: EntryShape, count: int) -> int:
+def _fitting(data: Buffer, start: int, shape: EntryShape, count: int) -> int:
     """Return the number of leading entries with the first entry's lengths and codes."""
     for offset, value in shape.fixed:
         column = data[start + offset : start + count * shape.size : shape.size]
@@ -120,7 +121,7 @@ def _fitting(data: bytes, start: int, shape: EntryShape, count: int) -> int:
     return count
 
 
-def _references(data: bytes, start: int, shape: EntryShape, count: int) -> list[str]:
+def _references(data: Buffer, start: int, shape: EntryShape, count: int) -> list[str]:
     """Return the references of ``count`` entries, or none if a text is not plain ASCII."""
     stop = start + count * shape.size
     columns = [

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import struct
+from mmap import mmap
 from typing import Any
 
 from orphangc.errors import UnreadableMetadataError
+
+Buffer = bytes | mmap
+"""Bytes of a whole file: in memory, or those of a large file mapped into it."""
 
 LONGEST_UTF_BYTES = 0xFFFF
 """Maximum number of bytes that Java's ``writeUTF`` can frame."""
@@ -88,7 +92,7 @@ class Cursor:
 
     __slots__ = ("data", "end", "position")
 
-    def __init__(self, data: bytes, position: int = 0) -> None:
+    def __init__(self, data: Buffer, position: int = 0) -> None:
         self.data = data
         self.position = position
         self.end = len(data)

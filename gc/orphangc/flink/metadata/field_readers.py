@@ -210,7 +210,7 @@ def _subtasks(parser: Parser) -> tuple[Any, ...] | None:
     cursor = parser.cursor
     has_markers = parser.tables.has_finished_markers
     at = cursor.position
-    if has_markers and cursor.data.startswith(b"\xff\xff\xff\xff", at):
+    if has_markers and cursor.data[at : at + 4] == b"\xff\xff\xff\xff":
         cursor.skip(4)
         if parser.has_coordinator:
             raise cursor.error("a finished operator with coordinator state", at=at)

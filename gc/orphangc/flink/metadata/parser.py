@@ -8,9 +8,9 @@ single fields (``steps``) and how to process a record (``record``).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from orphangc.errors import UnreadableMetadataError
 from orphangc.flink.layouts.format_versions import (
@@ -23,7 +23,7 @@ from orphangc.flink.layouts.format_versions import (
     tables_of,
 )
 from orphangc.flink.layouts.record_layouts import RecordLayout
-from orphangc.flink.metadata.cursor import Cursor
+from orphangc.flink.metadata.cursor import Buffer, Cursor
 from orphangc.flink.metadata.java_properties import read_properties
 from orphangc.flink.values.metadata_values import CheckpointProperties, LayoutVariant
 
@@ -46,6 +46,40 @@ def is_plain_name(name: str) -> bool:
     return _PLAIN_NAME.fullmatch(name) is not None
 
 
+@dataclass(slots=True)
+class ReferenceLot:
+    """References in file order, with duplicates.
+
+    Attributes:
+        paths: Absolute paths of files and of merged files.
+        unregistered: Those of them outside every list of shared state.
+        relative_names: Names of files in the directory of the metadata file.
+
+    """
+
+    paths: list[str] = field(default_factory=list)
+    unregistered: list[str] = field(default_factory=list)
+    relative_names: list[str] = field(default_factory=list)
+
+
+class ReferenceSink(Protocol):
+    """Takes references in lots, so that no list holds all of a large file."""
+
+    def take(self, lot: ReferenceLot) -> None:
+        """Take the next references in file order; the lot is not used again."""
+        ...
+
+
+_LARGEST_LOT = 1 << 14
+
+
+class _NoSink:
+    """Takes nothing: a full pass keeps what it reads in its records."""
+
+    def take(self, _: ReferenceLot) -> None:
+        """Take nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataPass:
     """How one pass reads fields and processes records.
@@ -53,11 +87,13 @@ class MetadataPass:
     Attributes:
         steps: Steps for the fields of each layout, as ``record`` needs them.
         record: Function that reads one record of a layout, behind its code.
+        new_sink: Returns what takes the references of one attempt to read the file.
 
     """
 
     steps: dict[RecordLayout, tuple[Any, ...]]
     record: Callable[[Parser, RecordLayout], Any]
+    new_sink: Callable[[], ReferenceSink] = _NoSink
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,10 +109,10 @@ class Parser:
         has_coordinator: Whether the operator being read has coordinator state.
         handles: Number of handles so far.
         met: Layouts of the handles so far.
-        paths: Absolute paths of files; only a collecting pass fills this and the fields below.
-        shared: First index into ``paths``, and the index behind the last one, of each list of
-            shared state.
-        relative_names: Names of files beside the metadata file.
+        lot: References that wait to be given to ``sink``; only a collecting pass fills this and the
+            fields below.
+        sink: Takes the lots.
+        is_in_shared: Whether the position is in a list of shared state.
         directories: Absolute paths of directories.
         ref_checkpoint_ids: Ids of older checkpoints whose files this one uses.
         operators: Ids of its operators.
@@ -91,12 +127,31 @@ class Parser:
     has_coordinator: bool = False
     handles: int = 0
     met: set[RecordLayout] = field(default_factory=set)
-    paths: list[str] = field(default_factory=list)
-    shared: list[tuple[int, int]] = field(default_factory=list)
-    relative_names: list[str] = field(default_factory=list)
+    lot: ReferenceLot = field(default_factory=ReferenceLot)
+    sink: ReferenceSink = field(default_factory=_NoSink)
+    is_in_shared: bool = False
     directories: list[str] = field(default_factory=list)
     ref_checkpoint_ids: list[int] = field(default_factory=list)
     operators: list[str] = field(default_factory=list)
+
+    def add_paths(self, paths: Sequence[str]) -> None:
+        """Take paths of files; those outside lists of shared state are unregistered."""
+        self.lot.paths.extend(paths)
+        if not self.is_in_shared:
+            self.lot.unregistered.extend(paths)
+        if len(self.lot.paths) >= _LARGEST_LOT:
+            self.end_lot()
+
+    def add_relative_names(self, names: Sequence[str]) -> None:
+        """Take names of files beside the metadata file."""
+        self.lot.relative_names.extend(names)
+        if len(self.lot.relative_names) >= _LARGEST_LOT:
+            self.end_lot()
+
+    def end_lot(self) -> None:
+        """Give what waits to the sink."""
+        lot, self.lot = self.lot, ReferenceLot()
+        self.sink.take(lot)
 
     def handle(self, layout: RecordLayout) -> Any:
         """Return one handle; its code has already been read."""
@@ -133,7 +188,7 @@ class ParsedMetadata:
     properties: CheckpointProperties | None
 
 
-def parse_metadata(data: bytes, reading: MetadataPass) -> ParsedMetadata:
+def parse_metadata(data: Buffer, reading: MetadataPass) -> ParsedMetadata:
     """Parse every byte of the file strictly.
 
     Two layouts changed under version 3 without a sign in the file. The final layouts are tried
@@ -155,7 +210,7 @@ def parse_metadata(data: bytes, reading: MetadataPass) -> ParsedMetadata:
 
 
 def _only_old_reading(
-    data: bytes, reading: MetadataPass, error: UnreadableMetadataError
+    data: Buffer, reading: MetadataPass, error: UnreadableMetadataError
 ) -> ParsedMetadata:
     """Return the result of the one old layout that fits, or raise the final layout's error."""
     readings: list[ParsedMetadata] = []
@@ -173,7 +228,7 @@ def _only_old_reading(
     return readings[0]
 
 
-def _version(data: bytes) -> int:
+def _version(data: Buffer) -> int:
     cursor = Cursor(data)
     if int.from_bytes(cursor.take(4), "big") != MAGIC:
         raise cursor.error("no Flink metadata magic number", at=0)
@@ -184,12 +239,18 @@ def _version(data: bytes) -> int:
 
 
 def _read_as(
-    data: bytes, reading: MetadataPass, version: int, variant: LayoutVariant
+    data: Buffer, reading: MetadataPass, version: int, variant: LayoutVariant
 ) -> ParsedMetadata:
     """Parse under one variant of the layouts."""
     cursor = Cursor(data, 8)
     tables = tables_of(version, variant)
-    parser = Parser(cursor=cursor, tables=tables, steps=reading.steps, record=reading.record)
+    parser = Parser(
+        cursor=cursor,
+        tables=tables,
+        steps=reading.steps,
+        record=reading.record,
+        sink=reading.new_sink(),
+    )
     checkpoint_id = cursor.i8()
     if checkpoint_id < 0:
         raise cursor.error(f"negative checkpoint id {checkpoint_id}", at=8)
@@ -202,6 +263,7 @@ def _read_as(
     )
     if not cursor.at_end():
         raise cursor.error(f"{cursor.end - cursor.position} bytes behind the end")
+    parser.end_lot()
     return frame
 
 

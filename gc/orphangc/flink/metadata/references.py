@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from operator import attrgetter
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar, cast
 
 from orphangc.flink.layouts.format_versions import ALL_LAYOUTS
 from orphangc.flink.layouts.handle_layouts import RECORD_LISTS
 from orphangc.flink.layouts.record_layouts import RecordLayout, RecordPart
 from orphangc.flink.metadata.bulk_entries import EntryShape, reference_runs, shape_at
+from orphangc.flink.metadata.cursor import Buffer
 from orphangc.flink.metadata.field_readers import READERS, read_range
 from orphangc.flink.metadata.parser import (
     MetadataPass,
     Parser,
     Reader,
+    ReferenceLot,
+    ReferenceSink,
     is_plain_name,
     parse_metadata,
 )
@@ -27,19 +29,14 @@ _LONGEST_PAUSE = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class References:
-    """References of one metadata file.
+class ReferenceFacts:
+    """What one metadata file says of itself, without the names of its files.
 
     Attributes:
         checkpoint_id: Id of the checkpoint or savepoint.
         format_version: Format version of the file, 2 to 7.
         is_savepoint: Whether it is a savepoint; None if the file has no properties.
         handles: Number of handles of all kinds, nested ones included.
-        paths: Absolute paths of files and of merged files, in file order, with duplicates.
-        relative_names: Names of files in the directory of the metadata file, one path
-            component each, in file order, with duplicates.
-        unregistered_paths: Paths outside every list of shared state: exactly those that Flink's
-            shared state registry does not know.
         directories: Absolute paths of directories that Flink deletes as a whole.
         kinds: Kinds of handles that occur.
         ref_checkpoint_ids: Ids of older checkpoints that must be kept as long (version 7).
@@ -55,9 +52,6 @@ class References:
     format_version: int
     is_savepoint: bool | None
     handles: int
-    paths: Sequence[str]
-    relative_names: Sequence[str]
-    unregistered_paths: frozenset[str]
     directories: Sequence[str]
     kinds: frozenset[HandleKind]
     ref_checkpoint_ids: tuple[int, ...]
@@ -67,14 +61,61 @@ class References:
     operators: frozenset[str] = frozenset()
 
 
-def read_references(data: bytes) -> References:
-    """Return the references of a ``_metadata`` file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class References(ReferenceFacts):
+    """The same with the names of its files.
+
+    Attributes:
+        paths: Absolute paths of files and of merged files, in file order, with duplicates.
+        relative_names: Names of files in the directory of the metadata file, one path
+            component each, in file order, with duplicates.
+        unregistered_paths: Paths outside every list of shared state: exactly those that Flink's
+            shared state registry does not know.
+
+    Source: Flink 1.15-2.3, ``IncrementalRemoteKeyedStateHandle.registerSharedStates``: it registers
+    its shared state only, neither its private state nor its meta data. No other handle of the
+    RocksDB and heap backends registers files.
+
+    """
+
+    paths: Sequence[str]
+    relative_names: Sequence[str]
+    unregistered_paths: frozenset[str]
+
+
+class _Lots(list[ReferenceLot]):
+    """Every lot of a file."""
+
+    take = list[ReferenceLot].append
+
+
+def read_references(data: Buffer) -> References:
+    """Return the references of a ``_metadata`` file; see ``pack_references``."""
+    facts, lots = pack_references(data, _Lots)
+    return References(
+        **{each.name: getattr(facts, each.name) for each in fields(ReferenceFacts)},
+        paths=tuple(path for lot in lots for path in lot.paths),
+        relative_names=tuple(name for lot in lots for name in lot.relative_names),
+        unregistered_paths=frozenset(path for lot in lots for path in lot.unregistered),
+    )
+
+
+_Sink = TypeVar("_Sink", bound=ReferenceSink)
+
+
+def pack_references(data: Buffer, new_sink: Callable[[], _Sink]) -> tuple[ReferenceFacts, _Sink]:
+    """Return the facts of a ``_metadata`` file, and give the names of its files to a sink.
 
     It refuses exactly the files that ``read_metadata`` refuses, because it uses the same parser
     with cheaper steps.
 
     Args:
-        data: Bytes of the whole file.
+        data: Bytes of the whole file, in memory or mapped.
+        new_sink: Returns the sink for one attempt to read the file: layouts of old releases may
+            need several.
+
+    Returns:
+        The facts, and the sink of the attempt that read the file.
 
     Raises:
         UnreadableMetadataError: The bytes are not exactly one metadata file; its references are
@@ -83,16 +124,13 @@ def read_references(data: bytes) -> References:
     Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``.
 
     """
-    frame = parse_metadata(data, _COLLECTING)
+    frame = parse_metadata(data, replace(_COLLECTING, new_sink=new_sink))
     parser = frame.parser
-    return References(
+    facts = ReferenceFacts(
         checkpoint_id=frame.checkpoint_id,
         format_version=parser.tables.version,
         is_savepoint=None if frame.properties is None else frame.properties.is_savepoint,
         handles=parser.handles,
-        paths=tuple(parser.paths),
-        relative_names=tuple(parser.relative_names),
-        unregistered_paths=_unregistered(parser),
         directories=tuple(parser.directories),
         kinds=_kinds(parser),
         ref_checkpoint_ids=tuple(parser.ref_checkpoint_ids),
@@ -101,6 +139,7 @@ def read_references(data: bytes) -> References:
         is_unclaimed=frame.properties is not None and frame.properties.unclaimed,
         operators=frozenset(parser.operators),
     )
+    return facts, cast("_Sink", parser.sink)
 
 
 def _kinds(parser: Parser) -> frozenset[HandleKind]:
@@ -108,35 +147,19 @@ def _kinds(parser: Parser) -> frozenset[HandleKind]:
     return frozenset(kinds | ({HandleKind.DIRECTORY} if parser.directories else set()))
 
 
-def _unregistered(parser: Parser) -> frozenset[str]:
-    """Return the paths outside all lists of shared state; the lists are in file order.
-
-    Source: Flink 1.15-2.3, ``IncrementalRemoteKeyedStateHandle.registerSharedStates``: it
-    registers its shared state only, neither its private state nor its meta data. No other handle
-    of the RocksDB and heap backends registers files.
-    """
-    found: set[str] = set()
-    end = 0
-    for first, behind in parser.shared:
-        found.update(parser.paths[end:first])
-        end = behind
-    found.update(parser.paths[end:])
-    return frozenset(found)
-
-
 def _pass_over(parser: Parser, layout: RecordLayout) -> None:
     for read in parser.steps[layout]:
         read(parser)
 
 
-def _keeping(part: RecordPart, into: Callable[[Parser], list[Any]]) -> Reader:
-    """Return a reader that collects the value of the full pass, unless it is None."""
+def _keeping(part: RecordPart, keep: Callable[[Parser, Any], None]) -> Reader:
+    """Return a reader that keeps the value of the full pass, unless it is None."""
     read = READERS[part]
 
     def collect(parser: Parser) -> None:
         found = read(parser)
         if found is not None:
-            into(parser).append(found)
+            keep(parser, found)
 
     return collect
 
@@ -180,10 +203,10 @@ def _named_streams(parser: Parser) -> None:
 
 
 def _shared_streams(parser: Parser) -> None:
-    """Read over the list of shared state, and record which paths it holds."""
-    first = len(parser.paths)
+    """Read over the list of shared state."""
+    outside, parser.is_in_shared = parser.is_in_shared, True
     _named_streams(parser)
-    parser.shared.append((first, len(parser.paths)))
+    parser.is_in_shared = outside
 
 
 def _step(name: str, part: RecordPart) -> Reader:
@@ -210,21 +233,29 @@ def _take_run(parser: Parser, shape: EntryShape, left: int) -> int:
 def _keep(parser: Parser, shape: EntryShape, references: list[str]) -> bool:
     """Record the references of a run; return False if a name needs the entry-by-entry reader."""
     if shape.part is RecordPart.PATH:
-        parser.paths.extend(references)
+        parser.add_paths(references)
         return True
     if all(map(is_plain_name, references)):
-        parser.relative_names.extend(references)
+        parser.add_relative_names(references)
         return True
     return False
 
 
 _REPLACED: dict[RecordPart, Reader] = {
     RecordPart.I8: lambda parser: parser.cursor.skip(8),
-    RecordPart.OPERATOR_ID: _keeping(RecordPart.OPERATOR_ID, attrgetter("operators")),
-    RecordPart.PATH: _keeping(RecordPart.PATH, attrgetter("paths")),
-    RecordPart.DIRECTORY: _keeping(RecordPart.DIRECTORY, attrgetter("directories")),
-    RecordPart.RELATIVE_NAME: _keeping(RecordPart.RELATIVE_NAME, attrgetter("relative_names")),
-    RecordPart.REFERENCE: _keeping(RecordPart.REFERENCE, attrgetter("ref_checkpoint_ids")),
+    RecordPart.OPERATOR_ID: _keeping(
+        RecordPart.OPERATOR_ID, lambda parser, found: parser.operators.append(found)
+    ),
+    RecordPart.PATH: _keeping(RecordPart.PATH, lambda parser, found: parser.add_paths((found,))),
+    RecordPart.DIRECTORY: _keeping(
+        RecordPart.DIRECTORY, lambda parser, found: parser.directories.append(found)
+    ),
+    RecordPart.RELATIVE_NAME: _keeping(
+        RecordPart.RELATIVE_NAME, lambda parser, found: parser.add_relative_names((found,))
+    ),
+    RecordPart.REFERENCE: _keeping(
+        RecordPart.REFERENCE, lambda parser, found: parser.ref_checkpoint_ids.append(found)
+    ),
     RecordPart.BLOB: _blob,
     RecordPart.LONGS: _longs,
     RecordPart.KEY_GROUP_RANGE: read_range,

@@ -24,13 +24,13 @@ from orphangc.app.runner.make_plan import make_plan
 from orphangc.app.runner.sweep_plan import sweep_plan
 from orphangc.app.wiring.clock import now
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.collect.observe.checkpoints import files_by_folder
+from orphangc.collect.observe.checkpoints import PackedReferences
 from orphangc.collect.sweep.result import SweepResult
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.locations import Alias, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError
-from orphangc.flink.metadata.references import read_references
+from orphangc.flink.metadata.references import pack_references
 
 _WRITTEN_BELOW = {
     "81a6da3390c95fcf6d86e8e27aa0d2b9": "file:/tmp/flink-checkpoints/2.3.0/tm-kill/checkpoints",
@@ -147,10 +147,8 @@ def _files(root: Path, metadata: Path) -> Iterator[Path]:
     """Yield the files that a ``_metadata`` of the demo refers to."""
     written = _WRITTEN_BELOW[metadata.parent.parent.name]
     alias = Alias(canonical(written), canonical(str(root)))
-    references = read_references(metadata.read_bytes())
-    for folder, names in files_by_folder(
-        references, canonical(str(metadata.parent)), [alias]
-    ).items():
+    _, packed = pack_references(metadata.read_bytes(), PackedReferences)
+    for folder, names in packed.files(canonical(str(metadata.parent)), [alias]).items():
         yield from (Path(folder.path) / name for name in names)
 
 
