@@ -29,10 +29,11 @@ from orphangc.ports import (
 )
 
 _TRIES = 12
-"""Maximum number of requests for one object that the store refuses or leaves unanswered."""
+"""Maximum number of requests for one object that fail or are left unanswered after one was."""
 _TOO_MANY = 0.1
 """A request is too large if more than this part of its keys was unsuccessful."""
 
+_Mask = npt.NDArray[np.bool_]
 _OUTCOMES = {
     DeletionStatus.DELETED: Outcome.DONE,
     DeletionStatus.GONE: Outcome.GONE,
@@ -129,10 +130,11 @@ class BatchWork:
         self.has_asked = True
         results = self._ask(going)
         statuses = [result.status for result in results]
-        counts = self._adapt_rate(statuses, sent_at)
-        recorded, again = _sorted_out(going, results, counts=counts)
-        done = _joined([kept, recorded, *_given_up(self.storage, again)])
-        again = again.filter(pc.less(again["tries"], _TRIES))
+        self._adapt_rate(statuses, sent_at)
+        recorded, again = _sorted_out(going, results)
+        is_last = pc.greater_equal(again["tries"], _TRIES)
+        done = _joined([kept, recorded, resolved_outcomes(self.storage, again.filter(is_last))])
+        again = again.filter(pc.invert(is_last))
         unwritten = self._record(done)
         stopped_by = self._check_nothing_live_went(done, again) or unwritten
         is_answered = not _ANSWERS.isdisjoint(statuses)
@@ -154,20 +156,17 @@ class BatchWork:
             failed = DeletionStatus.FAILED
             return [DeletionResult(key=o.key, status=failed, error=str(err)) for o in objects]
 
-    def _adapt_rate(self, statuses: Sequence[DeletionStatus], sent_at: float) -> bool:
-        """Return whether this request counts as a try of its keys; adapt the rate to the answer.
-
-        It does not count if the store refused all of it after it had refused an earlier request.
-        """
+    def _adapt_rate(self, statuses: Sequence[DeletionStatus], sent_at: float) -> None:
+        """Adapt the rate and the size of requests to the answer."""
         refused = statuses.count(DeletionStatus.REFUSED)
         unknown = statuses.count(DeletionStatus.UNKNOWN)
         unsuccessful = unknown + (refused if refused < len(statuses) else 0)
-        is_news = self.limiter.note_refusal(sent_at) if refused else True
+        if refused:
+            self.limiter.note_refusal(sent_at)
         if unsuccessful > _TOO_MANY * len(statuses):
             self.limiter.note_failure()
         elif not refused:
             self.limiter.note_success(sent_at)
-        return is_news or refused < len(statuses)
 
     def _record(self, done: pa.RecordBatch) -> OrphanGcError | None:
         """Journal the outcomes of the batch; return the error if that fails."""
@@ -211,7 +210,7 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _sorted_out(
-    going: pa.RecordBatch, results: Sequence[DeletionResult], *, counts: bool
+    going: pa.RecordBatch, results: Sequence[DeletionResult]
 ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     """Return the outcomes that the answers settle, and the objects to request again.
 
@@ -219,7 +218,7 @@ def _sorted_out(
     that could not be checked since then may be gone: its failure is not known.
     """
     is_outcome_unknown = going["is_outcome_unknown"].to_numpy(zero_copy_only=False)
-    is_again, is_unknown = _unsuccessful(results, is_outcome_unknown)
+    is_again, is_unknown, is_refused = _unsuccessful(results, is_outcome_unknown)
     outcomes = [
         Outcome.DONE if unknown and result.status is DeletionStatus.GONE else
         _OUTCOMES.get(result.status, Outcome.FAILED)
@@ -232,30 +231,20 @@ def _sorted_out(
         versions=[result.version_id for result in results],
     )
     why = [result.error for result in results]
-    again = tries_again(going, is_unknown, why, counts=counts)
+    again = tries_again(going, is_unknown, why, is_refused)
     mask = pa.array(is_again)
     return recorded.filter(pc.invert(mask)), again.filter(mask)
 
 
 def _unsuccessful(
-    results: Sequence[DeletionResult], is_outcome_unknown: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return bool[n] twice: which objects to request again, and which of them got no answer."""
+    results: Sequence[DeletionResult], is_outcome_unknown: _Mask
+) -> tuple[_Mask, _Mask, _Mask]:
+    """Return bool[n] three times: which objects to request again, got no answer, were refused."""
     statuses = [result.status for result in results]
     is_refused = np.array([s is DeletionStatus.REFUSED for s in statuses], np.bool_)
     is_unknown = np.array([s is DeletionStatus.UNKNOWN for s in statuses], np.bool_)
     has_failed = np.array([s is DeletionStatus.FAILED for s in statuses], np.bool_)
-    return is_refused | is_unknown | (has_failed & is_outcome_unknown), is_unknown
-
-
-def _given_up(storage: Reader, again: pa.RecordBatch) -> list[pa.RecordBatch]:
-    """Return the outcomes of objects that reached the maximum number of requests."""
-    last = again.filter(pc.greater_equal(again["tries"], _TRIES))
-    refused = last.filter(pc.invert(last["is_outcome_unknown"]))
-    return [
-        resolved_outcomes(storage, last.filter(last["is_outcome_unknown"])),
-        with_outcomes(refused, Outcome.FAILED, errors=refused["why"].to_pylist()),
-    ]
+    return is_refused | is_unknown | (has_failed & is_outcome_unknown), is_unknown, is_refused
 
 
 def resolved_outcomes(storage: Reader, unknown: pa.RecordBatch) -> pa.RecordBatch:

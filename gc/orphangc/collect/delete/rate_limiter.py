@@ -94,14 +94,13 @@ class RateLimiter:
         with self._changing:
             self.rate = self.rate.after_success(sent_at)
 
-    def note_refusal(self, sent_at: float) -> bool:
-        """Record that the store asked for less; return whether the rate had not yet been lowered.
+    def note_refusal(self, sent_at: float) -> None:
+        """Record that the store asked for less.
 
-        Of many requests that hit the same wall together, one has news.
+        Of many requests that hit the same wall together, one lowers the rate.
         """
         with self._changing:
-            before, self.rate = self.rate, self.rate.after_refusal(sent_at, self.clock())
-            return self.rate is not before
+            self.rate = self.rate.after_refusal(sent_at, self.clock())
 
     def note_failure(self) -> None:
         """Record that a request timed out, or failed for a part of its keys."""

@@ -38,13 +38,16 @@ def tries_again(
     rows: pa.RecordBatch,
     is_unknown: npt.NDArray[np.bool_],
     why: Iterable[str | None],
-    *,
-    counts: bool = True,
+    is_refused: npt.NDArray[np.bool_] | None = None,
 ) -> pa.RecordBatch:
-    """Return rows of ``RETRY_SCHEMA`` after one more unsuccessful request, which may not count."""
+    """Return rows of ``RETRY_SCHEMA`` after one more unsuccessful request.
+
+    A request that the store refused is no try: it touched nothing, and says nothing of the object.
+    """
+    tried = np.ones(rows.num_rows, np.bool_) if is_refused is None else ~is_refused
     columns = [
         *rows.columns[: len(VERDICT_SCHEMA)],
-        pc.add(rows["tries"], pa.scalar(int(counts), pa.int32())),
+        pc.add(rows["tries"], pa.array(tried.astype(np.int32))),
         pc.or_(rows["is_outcome_unknown"], pa.array(is_unknown)),
         pa.array(why, pa.string()),
     ]

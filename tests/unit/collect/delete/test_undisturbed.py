@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -64,23 +63,29 @@ def test_a_signal_that_does_not_wake_the_main_thread_is_noticed_while_the_work_g
 
 def test_a_signal_while_the_thread_starts_breaks_nothing_off(monkeypatch) -> None:
     """The work has begun by then and is waited for, or it never begins."""
-    start, events = threading.Thread.start, []
+    start, events, asked = threading.Thread.start, [], threading.Event()
 
-    def slowly_started(thread: threading.Thread) -> None:
+    def signalled_once_started(thread: threading.Thread) -> None:
         start(thread)
         if thread.name == "work":
-            time.sleep(0.2)  # a signal that the work itself sends would come now
+            assert not begun.wait(0.05)  # the work waits until this thread waits
 
-    monkeypatch.setattr(threading.Thread, "start", slowly_started)
+    monkeypatch.setattr(threading.Thread, "start", signalled_once_started)
+    begun = threading.Event()
 
     def work() -> None:
+        begun.set()
         events.append("begun")
         _signalled()
-        time.sleep(0.1)
+        assert asked.wait(60)
         events.append("ended")
 
+    def stop() -> None:
+        events.append("asked")
+        asked.set()
+
     with pytest.raises(SystemExit):
-        undisturbed(work, lambda: events.append("asked"), "work")
+        undisturbed(work, stop, "work")
     assert events == ["begun", "asked", "ended"]
 
 
