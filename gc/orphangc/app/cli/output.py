@@ -11,10 +11,12 @@ import typer
 
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import complain
+from orphangc.app.console.light_table import filled, fitted
 from orphangc.errors import ExitCode
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
+    from rich.text import Text
 
 
 def print_json(data: Any) -> None:
@@ -23,30 +25,50 @@ def print_json(data: Any) -> None:
 
 
 def print_tables(tables: list[RenderableType]) -> None:
-    """Print tables as wide as the terminal, or 120 columns; what is longer goes on below.
+    """Print tables as wide as the terminal, or 120 columns, in the one light style.
 
-    No cell is cut off: the end of a path is what identifies it. No text is markup: the name of a
+    No word is broken: the end of a path is what identifies it. No text is markup: the name of a
     folder may look like it.
     """
     from rich.console import Console  # noqa: PLC0415 - JSON needs none
 
     width = None if sys.stdout.isatty() else 120
-    console = Console(soft_wrap=False, width=width, markup=False, emoji=False)
+    console = Console(soft_wrap=False, width=width, markup=False, emoji=False, highlight=False)
     for table in tables:
-        _fold(table)
-        console.print(table)
+        _print(console, table)
 
 
-def _fold(shown: RenderableType) -> None:
+def _print(console: Console, shown: RenderableType) -> None:
     from rich.console import Group  # noqa: PLC0415 - JSON needs none
+    from rich.padding import Padding  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
-    if isinstance(shown, Group):
-        for each in shown.renderables:
-            _fold(each)
-    if isinstance(shown, Table):
-        for column in shown.columns:
-            column.overflow = "fold"
+    match shown:
+        case Group():
+            for each in shown.renderables:
+                _print(console, each)
+        case Table():
+            for each in fitted(shown, console.width):
+                if isinstance(each, Text):
+                    _print_text(console, each, 0)
+                else:
+                    console.print(each, crop=False)
+        case Padding(renderable=Text() as text):
+            _print_text(console, text, shown.left)
+        case Text():
+            _print_text(console, shown, 0)
+        case _:
+            console.print(shown)
+
+
+def _print_text(console: Console, text: Text, indent: int) -> None:
+    """Print a text with its lines filled; a word longer than a line stays whole."""
+    room = max(console.width - indent, 20)
+    for line in text.split("\n", allow_blank=True):
+        for part in filled(line, room):
+            part.pad_left(indent)
+            console.print(part, crop=False, no_wrap=True, overflow="ignore")
 
 
 def show(output: o.Output | None, document: Any, shown: Callable[[], list[RenderableType]]) -> None:

@@ -1,0 +1,65 @@
+"""Tables in the one light style: at any width no word and no id is broken."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from orphangc.app.cli.output import _print
+from orphangc.app.console.light_table import DROPPED
+
+ROOT = "s3://bucket/checkpoints/of/a/team/in/production"
+JOB = "0123456789abcdef0123456789abcdef"
+WHY = "the job is neither seen running (--flink-rest) nor declared ended (--ended-job)"
+
+
+def a_table() -> Table:
+    """Return one with an id, a path, numbers and a sentence."""
+    table = Table("storage root", "job", "mode", "bytes", "why")
+    for _ in range(3):
+        table.add_row(Text(ROOT), JOB, "report", "1.2 GB", WHY)
+    return table
+
+
+def printed(shown: object, width: int) -> str:
+    """Return what stands on a terminal of a width."""
+    file = io.StringIO()
+    _print(Console(file=file, width=width, markup=False, emoji=False), shown)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_no_word_is_broken_and_no_line_is_too_long(width: int) -> None:
+    """A word that is longer than the line stands alone on it."""
+    lines = printed(a_table(), width).splitlines()
+    words = {word for line in lines for word in line.split()}
+    assert {ROOT, JOB, *WHY.split()} <= words
+    assert all(len(line.rstrip()) <= width or len(line.split()) <= 2 for line in lines)
+
+
+@pytest.mark.parametrize(("width", "left"), [(113, "mode bytes"), (108, "bytes"), (102, "")])
+def test_a_narrow_terminal_loses_columns_in_the_stated_order(width: int, left: str) -> None:
+    """Those of which the list says so, and no other."""
+    head = printed(a_table(), width).splitlines()[0].split()
+    assert [each for each in head if each in DROPPED] == left.split()
+    assert head[0] == "storage"
+    assert head[-1] == "why"
+
+
+def test_where_nothing_helps_each_row_is_a_paragraph() -> None:
+    """Every value is there."""
+    shown = printed(a_table(), 64)
+    assert shown.count(f"storage root: {ROOT}\n  job: {JOB}\n") == 3
+    assert "\u2500" not in shown
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_sentence_is_filled_and_its_path_stays_whole(width: int) -> None:
+    """Also one behind an indent."""
+    text = printed(Text(f"blocked: {ROOT}/{JOB}/shared cannot be read\nnext"), width)
+    assert f"{ROOT}/{JOB}/shared" in text.split()
+    assert text.endswith("next\n")
