@@ -312,7 +312,7 @@ def test_only_the_newest_records_are_kept(story, monkeypatch) -> None:
 
 def test_every_deletion_is_one_line_of_the_audit_log(story) -> None:
     """With key, size, reason and ETag; every line of a run names run and root."""
-    config = Configured.of(story, log={"level": "warning", "format": "json"})
+    config = Configured.of(story, log={"level": "warning", "format": "json", "audit_log": "stderr"})
     config.run()
     config.run()
     ran = config.run()
@@ -434,7 +434,7 @@ def test_sigterm_ends_a_run_in_order(story, tmp_path) -> None:
 
 def test_a_killed_run_is_followed_by_one_that_finishes(story, tmp_path) -> None:
     """Nothing is lost, nothing is done twice, and the counters know of all that was recorded."""
-    config = Configured.of(story)
+    config = Configured.of(story, log={"audit_log": "stderr"})
     config.run()
     config.run()
     stall = tmp_path / "stall"

@@ -26,7 +26,8 @@ ROUTINE = {"run_at_start": True, "schedule": "24h"}
 
 
 def serving(config: Configured, name: str = "err", stall: Path | None = None):
-    """Start a daemon."""
+    """Start a daemon that names each deleted object."""
+    config.content.setdefault("log", {})["audit_log"] = "stderr"
     return started("serve", "--config", config.path, err=config.folder / name, stall=stall)
 
 

@@ -757,7 +757,7 @@ def test_its_table_names_the_run(story) -> None:
     plan = story.bed.plan()
     ran = run("sweep", plan.path, "--output", "table")
     (run_id,) = (each.stem for each in story.bed.state.glob("*/history/*.json"))
-    assert f"sweep {run_id}, laying tombstones only" in ran.out
+    assert f"sweep {run_id}, nothing deleted, as --delete was not given" in ran.out
 
 
 def test_a_plan_and_a_sweep_read_the_memory_once_each(story, monkeypatch) -> None:

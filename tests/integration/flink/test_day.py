@@ -262,6 +262,7 @@ class Day:
             "concurrent_runs": 3,
             "plans": str(self.folder / "plans"),
             "http": {"port": 0},
+            "log": {"audit_log": "stderr"},
             "storage_roots": [{**NO_MARGINS, **each} for each in (running, *ended)],
         }
         file = self.folder / "orphangc.yaml"

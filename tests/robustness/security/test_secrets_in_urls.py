@@ -10,7 +10,8 @@ import structlog
 
 from cli.helpers import run
 from orphangc.app.config.configuration import LogSettings
-from orphangc.app.telemetry.logs import always_shown, configure_logs
+from orphangc.app.console.verbosity import asked
+from orphangc.app.telemetry.logs import audit_log, configure_logs
 
 HIDDEN = "p4ssw0rdOfSomebody"
 """Unlike the suite's other secrets, so that its absence is this test's own."""
@@ -79,9 +80,10 @@ def _fail(url: str) -> None:
 
 @pytest.mark.parametrize("log_format", ["console", "json"])
 @pytest.mark.parametrize("url", URLS)
-def test_no_log_shows_a_secret_of_a_url(capsys, log_format: str, url: str) -> None:
+def test_no_log_shows_a_secret_of_a_url(capsys, monkeypatch, log_format: str, url: str) -> None:
     """As a value, in a list, in the message of an exception with its traceback."""
-    configure_logs(LogSettings(format=log_format), is_verbose=True)
+    monkeypatch.setattr(asked, "is_verbose", True)
+    configure_logs(LogSettings(format=log_format))
     try:
         _fail(url)
     except ValueError:
@@ -94,8 +96,10 @@ def test_no_log_shows_a_secret_of_a_url(capsys, log_format: str, url: str) -> No
 
 @pytest.mark.parametrize("key", ["etl:v2@prod/1/shared/x", "token=eu/1/shared/x", "sig=1/a"])
 def test_the_audit_log_names_the_very_key(capsys, key: str) -> None:
-    configure_logs(LogSettings(format="json"))
-    always_shown().info("object.deleted", key=key)
+    configure_logs(LogSettings(format="json", audit_log="stderr"))
+    with audit_log() as audit:
+        assert audit is not None
+        audit.one("object.deleted", {"key": key})
     shown = capsys.readouterr().err
     structlog.reset_defaults()
     assert json.loads(shown)["key"] == key

@@ -9,11 +9,22 @@ import typer
 from typer.core import TyperGroup
 
 from orphangc import __version__
+from orphangc.app.console.verbosity import asked
 from orphangc.hidden_modules import hidden
+
+_ANYWHERE = frozenset({"-v", "--verbose", "-q", "--quiet"})
 
 
 class _TopGroup(TyperGroup):
     """All commands; its help is plain text, because Rich costs as much as everything else of it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take ``-v`` and ``-q`` wherever they stand."""
+        end = args.index("--") if "--" in args else len(args)
+        common = [each for each in args[:end] if each in _ANYWHERE]
+        return super().parse_args(
+            ctx, [*common, *(a for a in args[:end] if a not in _ANYWHERE), *args[end:]]
+        )
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write usage, options and commands, each command with its whole first sentence."""
@@ -86,7 +97,13 @@ def _show_version(*, value: bool) -> None:
 @app.callback()
 def common(
     *,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Log single steps as well.")] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Log single steps as well, anywhere in a command."),
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print results and errors only.")
+    ] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show version.")
     ] = False,
@@ -96,4 +113,5 @@ def common(
     with hidden("rich"):  # from structlog
         from orphangc.app.telemetry.logs import configure_logs  # noqa: PLC0415 - not for help
 
-    configure_logs(is_verbose=verbose)
+    asked.is_verbose, asked.is_quiet, asked.audit_log = verbose, quiet, None
+    configure_logs()

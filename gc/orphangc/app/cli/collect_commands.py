@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from orphangc.app.cli.application import app
-from orphangc.app.cli.output import is_json, print_json, print_tables, show
+from orphangc.app.cli.output import is_json, print_json, print_steps, print_tables, show
 from orphangc.app.console import options as o
+from orphangc.app.console.interruption import saying
+from orphangc.app.console.verbosity import asked
 from orphangc.errors import ExitCode
 
 
@@ -73,16 +75,26 @@ def plan(  # noqa: PLR0913 - one parameter an option
         del values[name]
     choice = o.engine_choice(engine, work, spark_threshold)
     settings = settings_from(values)
-    planned = make_plan(settings, out=out, report=report, summary=summary, engine=choice)
+    with saying(lambda: _what_a_plan_left(out)):
+        planned = make_plan(settings, out=out, report=report, summary=summary, engine=choice)
     made = planned.plan
     if is_json(output):
         print_json(made.model_dump(mode="json"))
     else:
+        from orphangc.app.render.next_steps import after_plan
         from orphangc.app.render.plan_tables import plan_tables
+        from orphangc.app.wiring.compose import due_at
 
         print_tables(plan_tables(made, planned.breakdown))
+        print_steps(after_plan(made, out, due_at(settings)))
     if made.are_all_refused:
         raise typer.Exit(ExitCode.REFUSED)
+
+
+def _what_a_plan_left(out: Path | None) -> str:
+    kept = out is not None and any(out.glob("*"))
+    again = f"; the same command goes on from what {out} holds of the listing" if kept else ""
+    return f"nothing was planned and nothing was deleted{again}"
 
 
 @app.command(epilog="Example: orphangc sweep plan-1 --delete")
@@ -117,22 +129,35 @@ def sweep(  # noqa: PLR0913 - one parameter an option
     engine: o.EngineOption = o.EngineName.AUTO,
     spark_threshold: o.SparkThreshold = o.default_of("spark_threshold"),
     work: o.Work = None,
+    audit_log: Annotated[
+        str | None,
+        typer.Option(
+            help="Write a JSON line for each object that was to be deleted: 'stderr', or a file to"
+            " append to.",
+            metavar="FILE",
+        ),
+    ] = None,
     output: o.OutputOption = None,
 ) -> None:
     """Read all evidence afresh, lay tombstones where the plan holds, and delete with --delete."""
+    from orphangc.app.render.next_steps import after_sweep
     from orphangc.app.render.plan_tables import outcome_tables
     from orphangc.app.render.shown_names import JobNames
     from orphangc.app.runner.sweep_plan import sweep_plan
+    from orphangc.app.wiring.compose import due_at, is_versioned
 
-    made, result = sweep_plan(
-        path,
-        is_deleting=delete,
-        flink_rest=tuple(flink_rest or ()),
-        delete_rate=delete_rate,
-        clears_halt=unsafe_clear_halt,
-        relists=relist,
-        engine=o.engine_choice(engine, work, spark_threshold),
-    )
+    asked.audit_log = audit_log
+    before = _outcome_stamp(path)
+    with saying(lambda: _what_a_sweep_left(path, before)):
+        made, result = sweep_plan(
+            path,
+            is_deleting=delete,
+            flink_rest=tuple(flink_rest or ()),
+            delete_rate=delete_rate,
+            clears_halt=unsafe_clear_halt,
+            relists=relist,
+            engine=o.engine_choice(engine, work, spark_threshold),
+        )
     outcome = {
         "run_id": result.run_id,
         "deleting": delete,
@@ -146,8 +171,31 @@ def sweep(  # noqa: PLR0913 - one parameter an option
         "exit_code": int(result.exit_code),
     }
     show(output, outcome, lambda: outcome_tables(outcome, JobNames.of(made.jobs)))
+    if not is_json(output):
+        due, is_undoable = due_at(made.settings), delete and is_versioned(made.settings)
+        print_steps(after_sweep(made, outcome, path, due, is_undoable=is_undoable))
     if result.exit_code is not ExitCode.DONE:
         raise typer.Exit(result.exit_code)
+
+
+def _outcome_stamp(path: Path) -> int | None:
+    """Return what changes whenever a sweep writes its outcome."""
+    written = path / "outcome.json"
+    return written.stat().st_mtime_ns if written.exists() else None
+
+
+def _what_a_sweep_left(path: Path, before: int | None) -> str:
+    """Return what an interrupted sweep did, by the outcome that it wrote."""
+    from orphangc.adapters.rows.outcome_files import read_outcome
+    from orphangc.app.render.next_steps import deleted_objects
+
+    if _outcome_stamp(path) == before:
+        return "nothing was deleted; the same command begins again"
+    done = deleted_objects(read_outcome(path))
+    return (
+        f"{done:,} objects were deleted, which {path / 'outcomes.parquet'} names; all others are as"
+        " they were. The same command goes on with them"
+    )
 
 
 @app.command(epilog="Example: orphangc explain KEY --plan plan-1")
@@ -166,7 +214,7 @@ def explain(  # noqa: PLR0913 - one parameter an option
     output: o.OutputOption = None,
 ) -> None:
     """Explain an object's verdict: its scheme, every bound, every checkpoint that names it."""
-    from orphangc.app.commands.operate.explain import explain_key, explanation_tables
+    from orphangc.app.commands.operate.explain import explain_key, explanation_text
 
     values = {
         "ended_job": ended_job,
@@ -176,7 +224,7 @@ def explain(  # noqa: PLR0913 - one parameter an option
         "state": state,
     }
     document = explain_key(key, plan_folder=plan, root=root, values=values)
-    show(output, document, lambda: explanation_tables(document))
+    show(output, document, lambda: explanation_text(document))
 
 
 @app.command(epilog="Example: orphangc undelete plan-1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -12,6 +12,8 @@ import typer
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import complain
 from orphangc.app.console.light_table import filled, fitted
+from orphangc.app.console.text import visible
+from orphangc.app.console.verbosity import asked
 from orphangc.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -36,6 +38,21 @@ def print_tables(tables: list[RenderableType]) -> None:
     console = Console(soft_wrap=False, width=width, markup=False, emoji=False, highlight=False)
     for table in tables:
         _print(console, table)
+
+
+def print_steps(lines: Iterable[str]) -> None:
+    """Print what a person does next; nothing where only results are asked for."""
+    from rich.text import Text  # noqa: PLC0415 - JSON needs none
+
+    from orphangc.app.render.next_steps import COMMAND  # noqa: PLC0415 - loads the documents
+
+    for number, line in enumerate(() if asked.is_quiet else lines):
+        if number == 0:
+            sys.stdout.write("\n")
+        if line.startswith(COMMAND):
+            sys.stdout.write(f"{visible(line)}\n")
+        else:
+            print_tables([Text(visible(line))])
 
 
 def _print(console: Console, shown: RenderableType) -> None:

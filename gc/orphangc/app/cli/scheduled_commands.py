@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from orphangc.app.cli.application import app, config_commands
-from orphangc.app.cli.output import is_json, print_json, print_tables
+from orphangc.app.cli.output import is_json, print_json, print_steps, print_tables
 from orphangc.app.console import options as o
+from orphangc.app.console.exit import complain, is_signal
 from orphangc.errors import ExitCode, OrphanGcError
 
 
@@ -25,13 +26,16 @@ def run(
     output: o.OutputOption = None,
 ) -> None:
     """Run every configured storage root once: plan, then act as far as its mode allows."""
-    from orphangc.app.runner.run_all import record_tables, run_configured
+    from orphangc.app.runner.run_all import interrupted, record_tables, run_configured, steps_after
 
     records, code = run_configured(config, only or (), is_child=child)
+    if is_signal(code):
+        complain(f"interrupted: {interrupted(records)}")
     if is_json(output):
         print_json([record.model_dump(mode="json") for record in records])
     else:
         print_tables(record_tables(records))
+        print_steps(steps_after(records, config))
     if code != ExitCode.DONE:
         raise typer.Exit(code)
 

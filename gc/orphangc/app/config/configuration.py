@@ -104,7 +104,9 @@ class LogSettings(_ConfigSection):
     format: Literal["auto", "json", "console"] = "auto"
     """``auto``: lines for people on a terminal, JSON elsewhere."""
     level: Literal["debug", "info", "warning"] = "info"
-    """Least severity of the events that are shown; deletions are always shown."""
+    """Least severity of the events that are shown; batches of deletions are always shown."""
+    audit_log: str | None = None
+    """``stderr``, or a file to append to: a JSON line for each object that was to be deleted."""
 
 
 REST_TEMPLATE = "{scheme}://{name}-rest.{namespace}:{port}"

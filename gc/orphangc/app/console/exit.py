@@ -15,6 +15,8 @@ from orphangc.core.model.redaction import redacted
 from orphangc.errors import ExitCode, OrphanGcError
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
+_SIGNALLED = 128
+"""Base of the exit code of a process that a signal ended; the signal's number is added."""
 
 
 def complain(message: str) -> None:
@@ -49,8 +51,13 @@ def run_to_exit(command: Callable[[], object]) -> NoReturn:
     sys.exit(ExitCode.DONE)
 
 
+def is_signal(exit_code: int) -> bool:
+    """Return whether an exit code means that a signal ended the process."""
+    return exit_code > _SIGNALLED
+
+
 def _on_signal(number: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
+    raise SystemExit(_SIGNALLED + number)
 
 
 class Signals:
@@ -74,7 +81,7 @@ class Signals:
         """
         is_first = self.exit_code is None
         if is_first:
-            self.exit_code = 128 + number
+            self.exit_code = _SIGNALLED + number
         if is_first and self._may_raise:
             raise SystemExit(self.exit_code)
 

@@ -1,4 +1,6 @@
-"""Progress: bars with rate and remaining time on a terminal, elsewhere a line every half minute."""
+"""Progress: a line a phase with rate and remaining time on a terminal, elsewhere a log line every
+half minute.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from orphangc.app.console.verbosity import asked
 from orphangc.ports import Progress as ProgressPort
 
 if TYPE_CHECKING:
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 _SECONDS_PER_LINE = 30.0
+_SHORT_SECONDS = 1.0
+"""Time that a phase lasts at least that has a line of its own on a terminal."""
 
 
 @dataclass(slots=True)
@@ -61,6 +66,9 @@ def _rate(task: Task) -> str:
 @contextmanager
 def shown_progress() -> Iterator[ProgressPort]:
     """Yield the progress reporter of a run: bars on stderr if that is a terminal."""
+    if asked.is_quiet:
+        yield lambda *_: None
+        return
     if not sys.stderr.isatty():
         yield LoggedProgress()
         return
@@ -92,11 +100,15 @@ def _bars() -> Iterator[ProgressPort]:
         TextColumn("left"),
         TimeRemainingColumn(compact=True),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=Console(stderr=True)) as bars:
         tasks: dict[str, Task] = {}
+        begun: dict[str, float] = {}
 
         def show(phase: str, done: int, total: int | None = None) -> None:
+            since = begun.setdefault(phase, time.monotonic())
             if phase not in tasks:
+                if time.monotonic() - since < _SHORT_SECONDS:
+                    return
                 number = bars.add_task(phase, total=total, rate="")
                 tasks[phase] = next(each for each in bars.tasks if each.id == number)
             task = tasks[phase]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import signal
@@ -20,6 +19,7 @@ import uvicorn
 from orphangc import __version__
 from orphangc.app.config.configuration import Configuration, HttpSettings
 from orphangc.app.config.load import load_configuration, overriding
+from orphangc.app.console.verbosity import asked
 from orphangc.app.daemon.http_app import create_app
 from orphangc.app.daemon.scheduler import Daemon
 from orphangc.app.daemon.workers import Children
@@ -42,12 +42,11 @@ def serve(config: Path) -> None:
 
     """
     configuration = load_configuration(config)
-    is_verbose = log.is_enabled_for(logging.DEBUG)
-    configure_logs(configuration.log, is_verbose=is_verbose, takes_others=True)
+    configure_logs(configuration.log, takes_others=True, is_daemon=True)
     if names := overriding():
         log.warning("settings.overridden", variables=names)
     with _listening(configuration.http) as listening, _private_copy(config) as copy:
-        options = ("--verbose",) if is_verbose else ()
+        options = ("--verbose",) if asked.is_verbose else ()
         _Service(configuration, Children(copy, options), listening).run(copy.parent)
 
 

@@ -228,8 +228,13 @@ def _stop_block(stop: Stop) -> Group:
 
 def _outcome_heading(outcome: Mapping[str, Any]) -> Text:
     heading = _text(outcome.get("root", ""), "bold")
-    verb = "deleting" if outcome.get("deleting") else "laying tombstones only"
-    heading.append(f"\nsweep {visible(str(outcome.get('run_id', '')))}, {verb}", style="dim")
+    done = (outcome.get("counts") or {}).get("delete/done")
+    said = f"{counted(int(done['objects']), 'object')} deleted" if done else "nothing deleted"
+    if not outcome.get("deleting"):
+        said += ", as --delete was not given"
+    elif not done:
+        said += ": nothing of this plan is due"
+    heading.append(f"\nsweep {visible(str(outcome.get('run_id', '')))}, {said}", style="dim")
     heading.append(f", exit code {outcome.get('exit_code', '?')}", style="dim")
     return heading
 

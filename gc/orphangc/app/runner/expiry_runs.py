@@ -28,6 +28,7 @@ from orphangc.app.runner.lineage_cycle import (
 )
 from orphangc.app.runner.locking import Holding, held_lock
 from orphangc.app.telemetry.audit_log import Audited
+from orphangc.app.telemetry.logs import audit_log
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import WiredRoot, opened, state_of
 from orphangc.collect.delete.retry_queue import with_outcomes
@@ -162,11 +163,10 @@ class HeldExpiry:
         self.result.run_id = self.holding.run_id
         self.holding.state.bind()
         outcomes = OutcomeFiles(self.path)
-        sink = Audited(outcomes)
         outcomes.open()
         try:
-            with Renewal(self.holding.lock) as renewal:
-                self._go(sink, renewal)
+            with Renewal(self.holding.lock) as renewal, audit_log() as audit:
+                self._go(Audited(outcomes, audit), renewal)
         except BaseException as err:
             self.result.stopped_by = err
             self.result.exit_code = code_of(err)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from orphangc import __version__
 from orphangc.app.config.configuration import ScheduledRoot
+from orphangc.app.console.exit import is_signal
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.sweep.result import SweepResult
 from orphangc.core.columns.tombstones import Tombstones
@@ -49,13 +50,6 @@ _RESULTS: Mapping[int, RunResult] = {
     ExitCode.LOCK_HELD: RunResult.LOCKED,
 }
 _DAY_US = 86_400_000_000
-_SIGNALLED = 128
-"""Base of the exit code of a process that a signal ended; the signal's number is added."""
-
-
-def is_signal(exit_code: int) -> bool:
-    """Return whether an exit code means that a signal ended the process."""
-    return exit_code > _SIGNALLED
 
 
 def result_of(exit_code: int) -> RunResult:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import signal
 import threading
@@ -21,11 +20,12 @@ from orphangc.app.config.configuration import Configuration
 from orphangc.app.config.load import chosen_roots
 from orphangc.app.console.exit import shielded
 from orphangc.app.console.text import visible
+from orphangc.app.render.next_steps import after_run
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.run_root import exit_code_of_all, run_root
 from orphangc.app.telemetry.logs import configure_logs
 from orphangc.app.telemetry.metrics_push import push, write_textfile
-from orphangc.app.wiring.compose import state_of
+from orphangc.app.wiring.compose import is_versioned, state_of
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.sharing import PassSharing
 from orphangc.collect.state.history import kept_record, newest_records
@@ -53,7 +53,7 @@ def run_configured(
         SettingsError: The configuration is not usable, or a storage root is not configured.
 
     """
-    configuration = _loaded(config, is_remembered=True)
+    configuration = _loaded(config, is_remembered=True, is_child=is_child)
     roots = chosen_roots(configuration, only)
     records: list[RunRecord] = []
     sharing = PassSharing()
@@ -74,10 +74,9 @@ def run_configured(
     return records, exit_code_of_all(records) if code is None else code
 
 
-def _loaded(config: Path, *, is_remembered: bool = False) -> Configuration:
+def _loaded(config: Path, *, is_remembered: bool = False, is_child: bool = False) -> Configuration:
     configuration = load_and_discover(config, is_remembered=is_remembered).configuration
-    is_verbose = structlog.get_logger().is_enabled_for(logging.DEBUG)
-    configure_logs(configuration.log, is_verbose=is_verbose, takes_others=True)
+    configure_logs(configuration.log, takes_others=True, is_daemon=is_child)
     return configuration
 
 
@@ -142,6 +141,27 @@ def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:
         )
         table.add_row(*(Text(str(cell)) for cell in row))
     return [table, *(Text(visible(line)) for line in verdict_lines(records))]
+
+
+def interrupted(records: Sequence[RunRecord]) -> str:
+    """Return what interrupted runs did, in a sentence."""
+    done = sum(each.swept_objects(Action.DELETE, Outcome.DONE) for each in records)
+    return (
+        f"{done:,} objects were deleted, and every run that began is on record; the next run goes"
+        " on with the rest"
+    )
+
+
+def steps_after(records: Sequence[RunRecord], config: Path) -> Iterator[str]:
+    """Yield what comes after the runs: the next one, how to undo, and the rows of all objects."""
+    roots = {each.root: each for each in load_and_discover(config).configuration.storage_roots}
+    deleted = [each.root for each in records if each.has_deleted]
+    return after_run(
+        records,
+        config,
+        {name: each.quarantine_period for name, each in roots.items()},
+        [name for name in deleted if is_versioned(roots[name])],
+    )
 
 
 def verdict_lines(records: Sequence[RunRecord]) -> list[str]:

@@ -12,13 +12,13 @@ import structlog
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.config.paths import located
-from orphangc.app.console.exit import Signals
+from orphangc.app.console.exit import Signals, is_signal
 from orphangc.app.runner.expiry_runs import scheduled_expiry
 from orphangc.app.runner.lineage_cycle import LineageCycle
 from orphangc.app.runner.locking import Holding, held_lock
 from orphangc.app.runner.make_plan import MadePlan, make_plan
 from orphangc.app.runner.plan_store import KeptPlans
-from orphangc.app.runner.record import Draft, is_signal, phase_record, tombstones_part
+from orphangc.app.runner.record import Draft, phase_record, tombstones_part
 from orphangc.app.runner.sweep_plan import HeldSweep
 from orphangc.app.telemetry.audit_log import log_refusal, log_run
 from orphangc.app.telemetry.logs import run_named

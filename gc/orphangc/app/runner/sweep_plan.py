@@ -20,7 +20,7 @@ from orphangc.app.render.shown_names import JobNames
 from orphangc.app.runner.expiry_runs import HeldExpiry
 from orphangc.app.runner.locking import Holding, held_lock
 from orphangc.app.telemetry.audit_log import Audited, log_unmet
-from orphangc.app.telemetry.logs import run_named
+from orphangc.app.telemetry.logs import audit_log, run_named
 from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import WiredRoot, open_worker_environment, opened, state_of
@@ -129,6 +129,7 @@ class HeldSweep:
                 earlier=None if self._lists else self._planned,
             ) as root,
             temporary_space() as room,
+            audit_log() as audit,
         ):
             workers = None if root.pool is None else _at_reported_places(root, root.pool, state)
             outcomes = OutcomeFiles(self.path)
@@ -141,7 +142,7 @@ class HeldSweep:
                 is_deleting=self.is_deleting,
                 before=before,
                 scratch=room if workers is None else workers.pool.scratch,
-                outcomes=Audited(outcomes),
+                outcomes=Audited(outcomes, audit),
                 workers=workers,
                 shared=self.shared,
                 result=self.result,

@@ -1,4 +1,4 @@
-"""The audit log: each deletion, each refusal with advice, and the end of each run."""
+"""Deletions in the logs, each refusal with advice, and the end of each run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import structlog
 
 from orphangc.app.render.advice import condition_advice, guard_advice
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.telemetry.logs import always_shown, needs_redaction, shown_together
+from orphangc.app.telemetry.logs import AuditLog, always_shown, needs_redaction
 from orphangc.collect.delete.journal import json_lines
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.codes import Condition
@@ -30,15 +30,16 @@ _NAMED = ("key", "size", "reason", "etag", "outcome")
 
 
 class Audited:
-    """Passes outcomes to another sink, and logs a line for each attempted deletion.
+    """Passes outcomes to another sink; logs an event a batch, and a line an object if asked.
 
     Attributes:
         sink: Sink of the outcomes.
+        audit: Takes a line for each attempted deletion; ``None`` if nobody asked for them.
 
     """
 
-    def __init__(self, sink: OutcomeSink) -> None:
-        self.sink = sink
+    def __init__(self, sink: OutcomeSink, audit: AuditLog | None = None) -> None:
+        self.sink, self.audit = sink, audit
         self._log = always_shown()
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -49,19 +50,36 @@ class Audited:
         tried = batch.filter(pc.and_(is_deletion, is_tried))
         is_done = pc.and_(pc.equal(tried["outcome"], Outcome.DONE), tried["error"].is_null())
         done, others = tried.filter(is_done), tried.filter(pc.invert(is_done))
-        if not (_are_plain(done) and shown_together(_DELETED, json_lines(_facts(done)))):
-            self._write_each(done)
-        self._write_each(others)
+        if self.audit is None:
+            self._sum_up("objects.deleted", done)
+            self._sum_up("objects.not_deleted", others)
+            return
+        if _are_plain(done):
+            self.audit.together(_DELETED, json_lines(_facts(done)))
+        else:
+            self._write_each(done, self.audit)
+        self._write_each(others, self.audit)
 
-    def _write_each(self, rows: pa.RecordBatch) -> None:
-        """Log rows one by one: slowly, in any form."""
+    def _sum_up(self, event: str, rows: pa.RecordBatch) -> None:
+        """Log one event about a batch, with the first key and the first error."""
+        if not rows.num_rows:
+            return
+        facts = {"objects": rows.num_rows, "bytes": pc.sum(rows["size"]).as_py() or 0}
+        facts["jobs"] = len(pc.unique(rows["job_id"]))
+        errors = rows["error"].drop_null()
+        if len(errors):
+            facts["error"] = errors[0].as_py()
+        self._log.info(event, key=rows["key"][0].as_py(), **facts)
+
+    def _write_each(self, rows: pa.RecordBatch, audit: AuditLog) -> None:
+        """Log rows one by one: slowly."""
         for row in rows.to_pylist():
             is_done = row["outcome"] == Outcome.DONE
             facts = {name: row[name] for name in _NAMED}
             facts |= {"job_id": row["job_id"], "stored_at": row["modified_at"].isoformat()}
             if row["error"] is not None:
                 facts["error"] = row["error"]
-            self._log.info(_DELETED if is_done else "object.not_deleted", **facts)
+            audit.one(_DELETED if is_done else "object.not_deleted", facts)
 
 
 def _are_plain(rows: pa.RecordBatch) -> bool:

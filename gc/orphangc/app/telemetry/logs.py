@@ -1,28 +1,41 @@
-"""Logs: events on stderr, as lines for people on a terminal and as JSON elsewhere."""
+"""Logs: events on stderr, as JSON; on a terminal only what a command's results do not say."""
 
 from __future__ import annotations
 
 import logging
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor
 
 from orphangc.app.console.text import visible
+from orphangc.app.console.verbosity import asked
 from orphangc.core.model.redaction import redacted
+from orphangc.errors import SettingsError
 
 if TYPE_CHECKING:
     from orphangc.app.config.configuration import LogSettings
 
+_STAMP = structlog.processors.TimeStamper(fmt="iso", utc=True)
 _MAY_HIDE = re.compile("(?i:@|=|%3d|a[ks]ia|token|secret|pass|pwd|bearer|key)")
 """Signs of a secret in a text; most lines have none and need no redaction."""
 _EXACT = ("key", "etag")
 """Fields that are logged unchanged: the audit log must hold the exact names of deleted objects."""
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
+
+_IN_RESULTS = frozenset(
+    {
+        *("job.blocked", "job.refused", "plan.doubtful", "run.refused", "run.failed"),
+        *("run.interrupted", "job.unmet", "sweep.stopped"),
+    }
+)
+"""Warnings that the results of a command repeat."""
+
 
 _run: dict[str, str] = {}
 """Facts about the run of this process. Threads do not inherit context variables, and a process has
@@ -31,25 +44,32 @@ one run at a time.
 
 
 def configure_logs(
-    settings: LogSettings | None = None, *, is_verbose: bool = False, takes_others: bool = False
+    settings: LogSettings | None = None, *, takes_others: bool = False, is_daemon: bool = False
 ) -> None:
     """Send structlog's events to stderr; data goes to stdout and is never mixed with them.
 
     Args:
         settings: Format and level of the logs; ``None``: JSON unless stderr is a terminal, from
-            ``info`` on.
-        is_verbose: Whether single steps are shown at any level.
+            ``info`` on. Single steps are shown at any level if the command line asks for them.
         takes_others: Whether logs of libraries are shown in the same form.
+        is_daemon: Whether the logs are all that is shown, on a terminal too.
 
     """
     form, level_name = ("auto", "info") if settings is None else (settings.format, settings.level)
+    if settings is not None:
+        asked.audit_log = settings.audit_log
     is_json = form == "json" or (form == "auto" and not sys.stderr.isatty())
-    level = logging.DEBUG if is_verbose else _LEVELS[level_name]
+    level = logging.DEBUG if asked.is_verbose else _LEVELS[level_name]
+    is_for_person = form == "auto" and not (is_json or is_daemon or asked.is_verbose)
+    if asked.is_quiet or is_for_person:
+        level = max(level, logging.WARNING)
+    hiding: list[Processor] = [_hide_repeated] if asked.is_quiet or is_for_person else []
     common: list[Processor] = [
+        *hiding,
         structlog.contextvars.merge_contextvars,
         _name_run,
         structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _STAMP,
     ]
     rendering: list[Processor] = [
         structlog.processors.format_exc_info,
@@ -86,6 +106,19 @@ def _take_others(common: list[Processor], rendering: list[Processor]) -> None:
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
 
 
+def _hide_repeated(_: Any, method: str, event: EventDict) -> EventDict:
+    """Drop what a person finds in the results, and what libraries say.
+
+    Raises:
+        DropEvent: The event is of that kind.
+
+    """
+    name = str(event.get("event", ""))
+    if name in _IN_RESULTS or name.startswith("stamina.") or method in {"info", "debug"}:
+        raise structlog.DropEvent
+    return event
+
+
 def always_shown() -> Any:
     """Return a logger whose lines are shown at any level: the audit log must be complete."""
     return structlog.wrap_logger(
@@ -94,26 +127,73 @@ def always_shown() -> Any:
     )
 
 
-def shown_together(event: str, objects: bytes) -> bool:
-    """Log many lines of one event at any level, where the log is JSON; return whether it is.
+class AuditLog:
+    """A line of JSON for each object that a run tried to delete, in a file or on stderr.
 
-    The lines are those that ``always_shown`` would log one by one, at one moment.
-
-    Args:
-        event: Name of the event.
-        objects: Facts of each line as a JSON object, each on a line of its own. They are logged
-            unchanged: see ``needs_redaction``.
+    Attributes:
+        file: Open file.
 
     """
-    if not isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
-        return False
-    rendered = structlog.wrap_logger(
-        structlog.ReturnLogger(),
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-    ).info(event)
-    lines = objects.replace(b"}\n", b", %b\n" % rendered[1:].encode())
-    structlog.PrintLogger(sys.stderr).msg(lines.decode().removesuffix("\n"))
-    return True
+
+    def __init__(self, file: TextIO) -> None:
+        self.file = file
+        processors: list[Processor] = [
+            _name_run,
+            structlog.processors.add_log_level,
+            _STAMP,
+            _redact,
+        ]
+        self._processors: list[Processor] = [
+            *processors,
+            structlog.processors.JSONRenderer(default=str),
+        ]
+
+    def _logger(self, inner: Any) -> Any:
+        return structlog.wrap_logger(
+            inner,
+            processors=self._processors,
+            wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        )
+
+    def one(self, event: str, facts: Mapping[str, Any]) -> None:
+        """Log one line."""
+        self._logger(structlog.PrintLogger(self.file)).info(event, **facts)
+
+    def together(self, event: str, objects: bytes) -> None:
+        """Log many lines of one event: those that ``one`` would log, at one moment.
+
+        Args:
+            event: Name of the event.
+            objects: Facts of each line as a JSON object, each on a line of its own. They are logged
+                unchanged: see ``needs_redaction``.
+
+        """
+        rendered = self._logger(structlog.ReturnLogger()).info(event)
+        lines = objects.replace(b"}\n", b", %b\n" % rendered[1:].encode())
+        structlog.PrintLogger(self.file).msg(lines.decode().removesuffix("\n"))
+
+
+@contextmanager
+def audit_log() -> Iterator[AuditLog | None]:
+    """Yield the audit log, ``None`` if none is asked for; a file is appended to.
+
+    Raises:
+        SettingsError: The file cannot be written.
+
+    """
+    place = asked.audit_log
+    if place is None:
+        yield None
+    elif place == "stderr":
+        yield AuditLog(sys.stderr)
+    else:
+        try:
+            file = Path(place).open("a", encoding="utf-8")  # noqa: SIM115 - closed below
+        except OSError as err:
+            why = f"the audit log cannot be written to {place}: {err.strerror}"
+            raise SettingsError(why) from err
+        with file:
+            yield AuditLog(file)
 
 
 def needs_redaction(text: str) -> bool:

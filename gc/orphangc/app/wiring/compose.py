@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import pyarrow.compute as pc
 from platformdirs import user_state_path
 
 from orphangc import __version__
@@ -51,6 +52,7 @@ from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import checkpoint_id_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, ObjectKey, Scope
+from orphangc.core.times.instants import shifted
 from orphangc.errors import (
     OrphanGcError,
     RefusedError,
@@ -514,3 +516,15 @@ def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> 
         if isinstance(each, UnreadableCheckpoint):
             raise RefusedError(f"cannot read {each.uri}: {each.reason}")
     return [each for each in read if isinstance(each, Checkpoint)]
+
+
+def due_at(settings: StorageRootSettings) -> datetime | None:
+    """Return when the object of the oldest tombstone may go, ``None`` without one."""
+    batches = state_of(settings).tombstones().to_batches() if settings.state is not None else ()
+    oldest = [at for batch in batches if (at := pc.min(batch["since"]).as_py()) is not None]
+    return shifted(min(oldest), settings.quarantine_period) if oldest else None
+
+
+def is_versioned(settings: StorageRootSettings) -> bool:
+    """Return whether a storage root keeps what is deleted."""
+    return open_storage(settings.root, state=state_place(settings)).is_versioned

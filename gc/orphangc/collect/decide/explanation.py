@@ -84,6 +84,7 @@ def explain(
         "tombstone": None
         if tombstone is None
         else {"since": tombstone.since, "plan_id": tombstone.plan_id},
+        "bounds": plan.bounds.model_dump(mode="json"),
         "job": None if job is None else job.model_dump(mode="json", exclude={"missing"}),
     }
 

@@ -69,6 +69,7 @@ def test_a_terminal_shows_rate_and_time_to_go(monkeypatch) -> None:
     screen = Terminal()
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr("orphangc.app.console.progress._SHORT_SECONDS", 0)
     with shown_progress() as told:
         for done in range(0, 100_000, 1000):
             told("listing", done, None if done < 5000 else 200_000)
@@ -76,3 +77,14 @@ def test_a_terminal_shows_rate_and_time_to_go(monkeypatch) -> None:
     assert "listing" in shown
     assert "/s" in shown
     assert "left" in shown
+
+
+def test_a_short_phase_has_no_line_on_a_terminal(monkeypatch) -> None:
+    """Most commands take less than a second."""
+    screen = Terminal()
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr(sys, "stderr", screen)
+    with shown_progress() as told:
+        for done in range(0, 100_000, 1000):
+            told("listing", done, 100_000)
+    assert "listing" not in screen.getvalue()

@@ -144,7 +144,7 @@ def test_an_outcome_shows_what_was_done_and_what_was_not():
 def test_an_outcome_with_nothing_in_it_is_shown_as_nothing():
     """A sweep without orphans is a result, and an old file may lack a field."""
     assert "nothing" in plain(outcome_tables({"counts": {}, "refused": {}}))
-    assert "tombstones only" in plain(outcome_tables({}))
+    assert "nothing deleted" in plain(outcome_tables({}))
 
 
 def test_of_many_refused_jobs_an_outcome_shows_some_and_counts_the_rest():

@@ -10,7 +10,8 @@ import pytest
 
 from orphangc.app.config.configuration import LogSettings
 from orphangc.app.telemetry.audit_log import Audited
-from orphangc.app.telemetry.logs import configure_logs, run_named
+from orphangc.app.telemetry.logs import audit_log, configure_logs, run_named
+from orphangc.errors import SettingsError
 from orphangc.ports import OUTCOME_SCHEMA
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -43,12 +44,12 @@ def outcome(key: str, **facts: object) -> dict[str, object]:
 
 
 def logged(capsys, rows: list[dict[str, object]], *, one_by_one: bool = False) -> list[dict]:
-    """Return the lines of a batch, without their times."""
-    configure_logs(LogSettings(format="json"))
-    audited = Audited(Taken())
+    """Return the lines of a batch in the audit log, without their times."""
+    configure_logs(LogSettings(format="json", audit_log="stderr"))
     batch = pa.RecordBatch.from_pylist(rows, schema=OUTCOME_SCHEMA)
-    with run_named(run_id="r", root="s3://b/ck"):
-        audited._write_each(batch) if one_by_one else audited.write(batch)
+    with run_named(run_id="r", root="s3://b/ck"), audit_log() as audit:
+        audited = Audited(Taken(), audit)
+        audited._write_each(batch, audit) if one_by_one else audited.write(batch)
     found = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert all(line.pop("timestamp") for line in found)
     return found
@@ -90,20 +91,34 @@ def test_each_attempt_has_its_line(capsys):
     assert "pw" not in found["b"]["error"]
 
 
-def test_people_see_lines_for_people(capsys):
-    """On a terminal, control characters in names are escaped."""
-    configure_logs(LogSettings(format="console"))
-    Audited(Taken()).write(
-        pa.RecordBatch.from_pylist([outcome("a/\x1b[2J")], schema=OUTCOME_SCHEMA)
-    )
-    shown = capsys.readouterr().err
-    assert "object.deleted" in shown
-    assert "[2J" in shown
-    assert "a/\x1b[2J" not in shown
-
-
-def test_no_line_is_hidden_by_a_level(capsys):
-    """The audit log is complete."""
+def test_without_an_audit_log_a_batch_is_one_event(capsys):
+    """Its sums, the first key and the first error; no level hides it."""
     configure_logs(LogSettings(format="json", level="warning"))
-    Audited(Taken()).write(pa.RecordBatch.from_pylist([outcome("a")], schema=OUTCOME_SCHEMA))
-    assert json.loads(capsys.readouterr().err)["key"] == "a"
+    rows = [outcome(f"k{number}") for number in range(1000)]
+    rows += [outcome("x", outcome="failed", error="denied for user:pw@host"), outcome("y")]
+    Audited(Taken()).write(pa.RecordBatch.from_pylist(rows, schema=OUTCOME_SCHEMA))
+    done, failed = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert (done["event"], done["objects"], done["bytes"]) == ("objects.deleted", 1001, 7007)
+    assert (done["key"], done["jobs"]) == ("k0", 1)
+    assert (failed["event"], failed["objects"], failed["key"]) == ("objects.not_deleted", 1, "x")
+    assert "pw" not in failed["error"]
+
+
+def test_the_audit_log_goes_on_in_its_file(capsys, tmp_path):
+    """As JSON, whatever the form of the log; nothing of it is on stderr."""
+    place = tmp_path / "audit.jsonl"
+    for key in ("a", "b/\x1b[2J"):
+        configure_logs(LogSettings(format="console", audit_log=str(place)))
+        with audit_log() as audit:
+            rows = pa.RecordBatch.from_pylist([outcome(key)], schema=OUTCOME_SCHEMA)
+            Audited(Taken(), audit).write(rows)
+    found = [json.loads(line) for line in place.read_text().splitlines()]
+    assert [line["key"] for line in found] == ["a", "b/\x1b[2J"]
+    assert capsys.readouterr().err == ""
+
+
+def test_an_audit_log_that_cannot_be_written_stops_the_sweep_before_it_begins(tmp_path):
+    """It was asked for because every deletion must be on record."""
+    configure_logs(LogSettings(audit_log=str(tmp_path / "absent" / "audit.jsonl")))
+    with pytest.raises(SettingsError, match="audit log"), audit_log():
+        pytest.fail("it must not be opened")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import sys
 import threading
 
 import pytest
 import structlog
 
 from orphangc.app.config.configuration import LogSettings
+from orphangc.app.console.verbosity import asked
 from orphangc.app.telemetry.logs import always_shown, configure_logs, run_named
 from orphangc.core.model.redaction import redacted
 
 SECRET = "hunter2"
+EVENTS = ["engine.chosen", "job.blocked", "stamina.retry_scheduled", "lock.kept"]
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +57,10 @@ def test_the_level_hides_events_but_not_what_must_be_on_record(capsys) -> None:
     assert [line["event"] for line in lines(capsys)] == ["object.deleted"]
 
 
-def test_a_traceback_is_data_and_holds_no_values(capsys) -> None:
+def test_a_traceback_is_data_and_holds_no_values(capsys, monkeypatch) -> None:
     """A local variable may be a password."""
-    configure_logs(LogSettings(format="json"), is_verbose=True)
+    monkeypatch.setattr(asked, "is_verbose", True)
+    configure_logs(LogSettings(format="json"))
     with pytest.raises(RuntimeError) as raised:
         _fail(SECRET)
     structlog.get_logger().debug("crashed", exc_info=raised.value)
@@ -97,9 +102,10 @@ def test_a_format_for_people_can_be_asked_for(capsys) -> None:
     assert not said.startswith("{")
 
 
-def test_lines_for_people_hold_no_credentials_either(capsys) -> None:
+def test_lines_for_people_hold_no_credentials_either(capsys, monkeypatch) -> None:
     """Nor do tracebacks, or the values of variables."""
-    configure_logs(LogSettings(format="console"), is_verbose=True)
+    monkeypatch.setattr(asked, "is_verbose", True)
+    configure_logs(LogSettings(format="console"))
     structlog.get_logger().info("asked", url="http://me:hunter2@host")
     with pytest.raises(RuntimeError) as raised:
         _fail(SECRET)
@@ -111,3 +117,42 @@ def test_lines_for_people_hold_no_credentials_either(capsys) -> None:
 
 def test_a_password_may_hold_an_at_sign():
     assert redacted("see http://gc:pa@ss@host:8081/x") == "see http://host:8081/x"
+
+
+class Terminal(io.StringIO):
+    """A screen."""
+
+    def isatty(self) -> bool:
+        """Return that it is one."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("is_verbose", "is_daemon", "shown"),
+    [(False, False, ["lock.kept"]), (True, False, EVENTS), (False, True, EVENTS)],
+)
+def test_a_person_sees_only_what_the_results_do_not_say(
+    monkeypatch, *, is_verbose: bool, is_daemon: bool, shown: list[str]
+) -> None:
+    """All of it with ``-v``, and of a daemon, whose logs are its only results."""
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(asked, "is_verbose", is_verbose)
+    configure_logs(LogSettings(), is_daemon=is_daemon)
+    log = structlog.get_logger()
+    for event, method in zip(EVENTS, ("info", "warning", "warning", "warning"), strict=True):
+        getattr(log, method)(event)
+    always_shown().info("run.finished")
+    said = screen.getvalue()
+    assert [each for each in EVENTS if each in said] == shown
+    assert ("run.finished" in said) is (shown == EVENTS)
+
+
+def test_quiet_hides_it_elsewhere_too(capsys, monkeypatch) -> None:
+    """Warnings that no result repeats stay."""
+    monkeypatch.setattr(asked, "is_quiet", True)
+    configure_logs(LogSettings(format="json"))
+    structlog.get_logger().warning("lock.kept")
+    structlog.get_logger().warning("job.blocked")
+    always_shown().info("run.finished")
+    assert [line["event"] for line in lines(capsys)] == ["lock.kept"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from orphangc.adapters.rows.plan_directory import PlanDirectory
@@ -16,6 +14,7 @@ from orphangc.app.config.paths import located
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.console.text import visible
+from orphangc.app.render.verdict_words import explanation_lines
 from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.wiring.compose import roots_now, state_of
 from orphangc.collect.decide.explanation import OneVerdict, explain
@@ -108,10 +107,6 @@ def _root_of(key: str) -> str:
     return str(directory.parent)
 
 
-def explanation_tables(document: dict[str, Any]) -> list[RenderableType]:
-    """Return an explanation as a table."""
-    table = Table("what", "is")
-    for name, value in document.items():
-        shown = value if isinstance(value, str) else json.dumps(value, indent=1, default=str)
-        table.add_row(name, Text("\n".join(visible(line) for line in shown.splitlines())))
-    return [table]
+def explanation_text(document: dict[str, Any]) -> list[RenderableType]:
+    """Return an explanation in sentences."""
+    return [Text(visible(line)) for line in explanation_lines(document)]

@@ -1,0 +1,197 @@
+"""What a person does next: the command to copy, the earliest time for it, and how to undo."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from orphangc.app.console.text import duration, instant
+from orphangc.app.render.summary import counted, stops
+from orphangc.core.documents.plan import Plan
+from orphangc.core.documents.run_record import RunMode, RunRecord
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import Action, Outcome
+from orphangc.core.times.instants import shifted
+
+COMMAND = "  "
+"""Start of a line that is a command: it is never wrapped, so that it can be copied."""
+
+_NOT_OPTIONS = frozenset(
+    {"root", "siblings", "sibling_statements", "named_by_flink", "unclear", "max_delete_share"}
+)
+
+
+def plan_command(settings: StorageRootSettings, out: Path) -> str:
+    """Return the command that plans with these settings again, into another folder."""
+    words = ["orphangc", "plan", settings.root]
+    shown = settings.model_dump(mode="json")
+    for name, field in StorageRootSettings.model_fields.items():
+        value = getattr(settings, name)
+        if name not in _NOT_OPTIONS and value != field.default:
+            words += _option(name, value, shown[name])
+    words += _shares(settings.max_delete_share)
+    return shlex.join([*words, "--out", str(out)])
+
+
+def _option(name: str, value: object, shown: Any) -> list[str]:
+    option = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        return [option]
+    if isinstance(value, timedelta):
+        return [option, duration(value)]
+    each = shown if isinstance(shown, list) else [shown]
+    return [word for one in each for word in (option, str(one))]
+
+
+def _shares(value: float | Mapping[str, float]) -> list[str]:
+    default = StorageRootSettings.model_fields["max_delete_share"].default
+    if value == default:
+        return []
+    shares = {"": value} if not isinstance(value, Mapping) else value
+    return [
+        word
+        for job, share in shares.items()
+        for word in ("--max-delete-share", f"{job}={share}" if job else str(share))
+    ]
+
+
+def another(folder: Path) -> Path:
+    """Return a folder beside a plan's that does not exist yet."""
+    numbered = (folder.with_name(f"{folder.name}-{number}") for number in range(2, 10_000))
+    return next(each for each in numbered if not each.exists())
+
+
+def after_plan(plan: Plan, folder: Path | None, due_at: datetime | None) -> Iterator[str]:
+    """Yield what comes after a plan.
+
+    Args:
+        plan: The plan.
+        folder: Its folder; ``None`` if it was not saved.
+        due_at: Time from which the oldest tombstone's object may go; ``None`` without one.
+
+    """
+    if (stopped := _stopped(plan)) is not None:
+        yield stopped
+        return
+    new, due = plan.objects(Action.TOMBSTONE), plan.objects(Action.DELETE)
+    if folder is None and new + due:
+        yield "Next: save the plan, which a sweep carries out"
+        yield _shown(plan_command(plan.settings, Path("plan-1")))
+    elif due:
+        yield f"Next: delete {counted(due, 'object')}"
+        yield _shown("orphangc", "sweep", str(folder), "--delete")
+    elif new:
+        yield f"Next: write {counted(new, 'tombstone')}, which deletes nothing"
+        yield _shown("orphangc", "sweep", str(folder))
+    elif due_at is not None:
+        yield f"Next: plan again from {instant(due_at)} on, when the first quarantine is over"
+
+
+def _stopped(plan: Plan) -> str | None:
+    """Return what comes first where nothing of any job can be deleted, ``None`` elsewhere."""
+    if not plan.jobs or any(job.stopped_by is None for job in plan.jobs):
+        return None
+    first = stops(plan.jobs)[0]
+    return f"Next: nothing can be deleted while {first.code} stands. {first.advice}"
+
+
+def after_sweep(
+    plan: Plan,
+    outcome: Mapping[str, Any],
+    folder: Path,
+    due_at: datetime | None,
+    *,
+    is_undoable: bool,
+) -> Iterator[str]:
+    """Yield what comes after a sweep: the next plan, how to undo, and the rows of all objects.
+
+    Args:
+        plan: The plan.
+        outcome: Outcome of the sweep.
+        folder: Folder of the plan.
+        due_at: Time from which the oldest tombstone's object may go; ``None`` without one.
+        is_undoable: Whether the storage keeps what is deleted.
+
+    """
+    deleted = deleted_objects(outcome)
+    if (stopped := _stopped(plan)) is not None:
+        yield stopped
+    elif due_at is not None and plan.expiry is None:
+        after = another(folder)
+        yield f"Next: from {instant(due_at)} on, when the first quarantine is over"
+        yield _shown(plan_command(plan.settings, after))
+        yield _shown("orphangc", "sweep", str(after), "--delete")
+    if deleted:
+        yield from _undo(folder, is_undoable=is_undoable)
+    if outcome["counts"]:
+        yield f"Each object: {folder / 'outcomes.parquet'}"
+
+
+def _undo(folder: object, *, is_undoable: bool) -> Iterator[str]:
+    if not is_undoable:
+        yield "Undo: not possible, the storage keeps no versions"
+        return
+    yield "Undo: bring all of it back"
+    yield _shown("orphangc", "undelete", str(folder))
+
+
+def _shown(*words: str) -> str:
+    """Return a command on a line of its own, as ``print_steps`` leaves it whole."""
+    return COMMAND + (words[0] if len(words) == 1 else shlex.join(words))
+
+
+def deleted_objects(outcome: Mapping[str, Any]) -> int:
+    """Return how many objects a sweep deleted."""
+    done = outcome["counts"].get(f"{Action.DELETE}/{Outcome.DONE}")
+    return 0 if done is None else int(done["objects"])
+
+
+def after_run(
+    records: Sequence[RunRecord],
+    config: Path,
+    quarantine: Mapping[str, timedelta],
+    undoable: Iterable[str],
+) -> Iterator[str]:
+    """Yield what comes after a scheduled run.
+
+    Args:
+        records: Record of each storage root.
+        config: The configuration file.
+        quarantine: Quarantine period of each storage root.
+        undoable: Storage roots that keep what is deleted.
+
+    """
+    kept = frozenset(undoable)
+    yield from _next_run(records, config, quarantine)
+    for each in records:
+        if each.has_deleted:
+            yield from _undo(each.plan_folder, is_undoable=each.root in kept)
+        if each.swept:
+            yield f"Each object: {each.plan_folder}/outcomes.parquet"
+
+
+def _next_run(
+    records: Sequence[RunRecord], config: Path, quarantine: Mapping[str, timedelta]
+) -> Iterator[str]:
+    again = _shown("orphangc", "run", "--config", str(config))
+    first = [each for each in records if each.effective_mode is not each.mode]
+    due = [
+        shifted(each.tombstones.oldest_at, quarantine[each.root])
+        for each in records
+        if each.tombstones is not None and each.tombstones.oldest_at is not None
+    ]
+    if stopped := [each for each in records if each.blocked is not None and each.blocked.are_all]:
+        found = stops(stopped[0].jobs)[0]
+        yield f"Next: lift {found.code} of {stopped[0].root}. {found.advice}"
+    elif first:
+        yield f"Next: the next run acts in mode {first[0].mode}"
+        yield again
+    elif due and any(each.mode is RunMode.DELETE for each in records):
+        yield f"Next: from {instant(min(due))} on, when the first quarantine is over"
+        yield again
+    elif all(each.mode is RunMode.REPORT for each in records):
+        yield f"Next: set mode: quarantine in {config}, then"
+        yield again

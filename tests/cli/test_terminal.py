@@ -1,0 +1,151 @@
+"""What a person sees on a terminal, run in a pseudo-terminal of 80, 120 and 200 columns."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import pty
+import re
+import shlex
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.helpers import AT_ONCE, Bed, run
+from cli.scheduled import Configured, settings_of, started, until
+from cli.stories import Story, bed, make_story, story
+from support import speed
+
+__all__ = ["bed", "story"]
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def on_terminal(*args: object, columns: int = 80) -> tuple[int, str]:
+    """Run a command in a terminal; return its exit code and all that it shows."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "orphangc", *map(str, args)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"},
+    )
+    os.close(theirs)
+    shown = b"".join(_chunks(ours))
+    os.close(ours)
+    text = _ESCAPES.sub("", shown.decode()).replace("\r\n", "\n")
+    return process.wait(timeout=speed.command()), text
+
+
+def _chunks(ours: int) -> Iterator[bytes]:
+    while True:
+        try:
+            part = os.read(ours, 65_536)
+        except OSError as err:
+            if err.errno != errno.EIO:  # the other end is closed
+                raise
+            return
+        if not part:
+            return
+        yield part
+
+
+def commands_of(shown: str) -> list[list[str]]:
+    """Return the arguments of each command that a screen shows to be copied."""
+    lines = (line for line in shown.splitlines() if line.startswith("  orphangc "))
+    return [shlex.split(line)[1:] for line in lines]
+
+
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_plan_and_sweep_say_the_next_command_and_it_works(tmp_path: Path, columns: int) -> None:
+    """Copied from the screen, from the first plan to the deletion."""
+    story = make_story(Bed(tmp_path, AT_ONCE), orphans=20)
+    plan = tmp_path / "plan-1"
+    options = ("--state", story.bed.state, "--ended-job", "all", "--closed-world", *AT_ONCE)
+    options += ("--max-delete-share", "1")
+    _, shown = on_terminal("plan", story.bed.root, "--out", plan, *options, columns=columns)
+    assert '"event"' not in shown
+    (first,) = commands_of(shown)
+    assert first == ["sweep", str(plan)]
+    _, shown = on_terminal(*first, columns=columns)
+    again, delete = commands_of(shown)
+    assert on_terminal(*again, columns=columns)[0] == 0
+    code, shown = on_terminal(*delete, columns=columns)
+    assert (code, any(path.exists() for path in story.orphans)) == (0, False)
+    assert "20 objects deleted" in shown
+    assert "Undo: not possible" in shown
+    assert shown.splitlines()[-1].endswith(f"{delete[1]}/outcomes.parquet")
+    assert len(shown.splitlines()) < 25
+
+
+def test_the_events_of_the_program_are_shown_on_demand(story: Story) -> None:
+    """With ``-v``, before or behind the command; ``-q`` shows results only."""
+    args = ("plan", story.bed.root, *story.bed.options)
+    plain = on_terminal(*args)[1]
+    assert "plan.written" not in plain
+    assert "Next: " in plain
+    for verbose in (("-v", *args), (*args, "-v")):
+        assert "plan.written" in on_terminal(*verbose)[1]
+    assert "Next: " not in on_terminal(*args, "-q")[1]
+
+
+def test_a_run_says_what_comes_next_and_how_to_undo(story: Story) -> None:
+    """Its last line names the rows of all objects."""
+    configured = Configured.of(story)
+    shown = on_terminal("run", "--config", configured.path)[1]
+    assert "the first run on a storage root only reports" in " ".join(shown.split())
+    on_terminal("run", "--config", configured.path)
+    shown = on_terminal("run", "--config", configured.path)[1]
+    assert "Undo: not possible" in shown
+    assert shown.rstrip().endswith("/outcomes.parquet")
+    assert "run.finished" not in shown
+
+
+def test_a_blocked_run_names_what_lifts_it(story: Story) -> None:
+    """In place of a next command."""
+    configured = Configured.of(story, settings_of(story, ended_job=[]))
+    shown = " ".join(on_terminal("run", "--config", configured.path)[1].split())
+    assert "Next: lift job_state_unknown" in shown
+
+
+def test_an_interrupted_sweep_says_what_is_done(story: Story, tmp_path: Path) -> None:
+    """One sentence on stderr, and the same command goes on."""
+    story.bed.cycle(delete=False)
+    plan, stall = story.bed.plan(), tmp_path / "stall"
+    with started("sweep", plan.path, "--delete", err=tmp_path / "err", stall=stall) as process:
+        until(stall.exists)
+        process.process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        stall.unlink()
+        code = process.process.wait(timeout=speed.command())
+        said = [line for line in process.log.splitlines() if line.startswith("orphangc: ")]
+    assert (code, len(said)) == (130, 1)
+    assert re.search(r"orphangc: interrupted: \d+ objects were deleted", said[0])
+    assert run("sweep", plan.path, "--delete").code == 0
+    assert not any(path.exists() for path in story.orphans)
+
+
+def test_explain_answers_in_sentences(story: Story) -> None:
+    """Verdict, who needs it, when it goes, how to keep it; each fits a screen."""
+    plan = story.bed.plan()
+    live = str(story.live[0].relative_to(story.bed.root))
+    orphan = str(story.orphans[0].relative_to(story.bed.root))
+    shown = on_terminal("explain", live, "--plan", plan.path)[1]
+    assert "It stays: " in shown
+    assert f"{story.job.folder}/chk-7 (by its path)" in shown
+    shown = on_terminal("explain", orphan, "--plan", plan.path)[1]
+    assert "No checkpoint or savepoint names it." in shown
+    assert "It may go 0s after a sweep or run has written its tombstone." in shown
+    assert f"--pin {story.orphans[0]}" in shown.split("  ")[-1]
+    assert len(shown.splitlines()) < 20
+    assert run("explain", orphan, "--plan", plan.path).json["verdict"]["reason"] == "orphan"
