@@ -30,6 +30,7 @@ from orphangc.app.config.configuration import (
     ScheduledRoot,
 )
 from orphangc.app.config.field_docs import field_docs
+from orphangc.app.config.load import SINGULAR
 from orphangc.app.console.text import duration
 from orphangc.app.render.advice import CONDITION_ADVICE, GUARD_ADVICE
 from orphangc.app.telemetry.metrics import Metrics
@@ -220,12 +221,19 @@ _MINIMUMS_HEAD = (
 )
 
 
+SPELLED = {old: new for new, old in SINGULAR.items()}
+
+
 def _keys(model: type[BaseModel]) -> Iterator[tuple[str, str, str]]:
     shown = model.model_json_schema()["properties"]
     docs = field_docs(model)
     for name, each in model.model_fields.items():
         if name in shown and not _is_part(each):
-            yield _code(name), _key_default(each), each.description or docs.get(name, "")
+            yield (
+                _code(SPELLED.get(name, name)),
+                _key_default(each),
+                each.description or docs.get(name, ""),
+            )
 
 
 def _is_part(field: FieldInfo) -> bool:

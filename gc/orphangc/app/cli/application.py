@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from orphangc import __version__
+from orphangc.app.cli.help_text import App
 from orphangc.app.console.verbosity import asked
 from orphangc.hidden_modules import hidden
 
@@ -43,23 +44,22 @@ def _first_paragraph(command: Any) -> str:
     return "" if command.hidden else " ".join((command.help or "").partition("\n\n")[0].split())
 
 
-app = typer.Typer(
+app = App(
     name="orphangc",
     cls=_TopGroup,
     help="Finds and removes orphaned Apache Flink checkpoint files; every doubt keeps the file.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-registry_commands = typer.Typer(
+registry_commands = App(
     help="Registry snapshots: what Flink still uses.",
     epilog="Example: orphangc registry show snapshot.jsonl",
     no_args_is_help=True,
 )
 app.add_typer(registry_commands, name="registry")
-config_commands = typer.Typer(
+config_commands = App(
     help="The configuration file of run and serve.",
     epilog="Example: orphangc config show --config orphangc.yaml",
     no_args_is_help=True,
@@ -77,7 +77,7 @@ class _WorldGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-world_commands = typer.Typer(
+world_commands = App(
     cls=_WorldGroup,
     help="Show what is searched and named, and what changed since earlier cycles. Give ROOT or"
     " --config"

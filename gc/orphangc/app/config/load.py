@@ -10,6 +10,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import structlog
 from pydantic import BaseModel, ValidationError
 from pydantic_settings.exceptions import SettingsError as UnusableVariableError
 
@@ -29,6 +30,8 @@ from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import SiblingStatements
 from orphangc.errors import SettingsError
 
+log = structlog.get_logger()
+
 _SECTIONS: Mapping[str, type[BaseModel]] = {
     "http": HttpSettings,
     "metrics": MetricsSettings,
@@ -37,6 +40,13 @@ _SECTIONS: Mapping[str, type[BaseModel]] = {
 }
 IMPLIED = frozenset({"siblings", "sibling_statements", "named_by_flink", "unclear"})
 """Settings of a storage root that no file states: the loader and discovery add them."""
+SINGULAR: Mapping[str, str] = {
+    "extra_root": "extra_roots",
+    "empty_root": "empty_roots",
+    "job_archive": "job_archives",
+}
+"""Keys of a storage root as files spell them, by field; the field's own name is the old spelling.
+"""
 _VARIABLE = re.compile(r"\$(\$|\{([^{}]*)\})")
 
 
@@ -144,11 +154,29 @@ def _root_settings(content: object, path: Path, position: int) -> dict[str, Any]
     where = f"storage_roots.{position}"
     if not isinstance(content, dict):
         raise SettingsError(f"{path}: {where}: a mapping is needed")
+    content = _with_field_names(content, f"{path}: {where}")
     _check_keys(content, ScheduledRoot, path, f"{where}.")
     try:
         return validated(ScheduledRoot, content).model_dump(exclude_unset=True)
     except SettingsError as err:
         raise SettingsError(f"{path}: {where}: {err}") from err
+
+
+def _with_field_names(content: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return a storage root's part with the names of fields, and warn of old spellings.
+
+    Raises:
+        SettingsError: A key is there in both spellings.
+
+    """
+    renamed = {SINGULAR.get(key, key): value for key, value in content.items()}
+    if len(renamed) < len(content):
+        twice = next(old for new, old in SINGULAR.items() if {new, old} <= content.keys())
+        raise SettingsError(f"{where}: {twice} is there twice, in its old and in its new spelling")
+    for new, old in SINGULAR.items():
+        if old in content:
+            log.warning("settings.old_spelling", where=where, old=old, new=new)
+    return renamed
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -270,6 +298,10 @@ def chosen_roots(
 def configuration_schema() -> dict[str, Any]:
     """Return the JSON schema of the configuration file, as editors and CI use it."""
     schema = documented_schema(Configuration)
+    fields = schema["$defs"][ScheduledRoot.__name__]["properties"]
+    for new, old in SINGULAR.items():
+        fields[new] = fields[old]
+        fields[old] = {**fields[old], "deprecated": True}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "orphangc configuration",

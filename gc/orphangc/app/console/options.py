@@ -158,6 +158,8 @@ JobArchives = Annotated[
 ExtraRoots = Annotated[
     list[str] | None,
     typer.Option(
+        "--extra-root",
+        "--extra-roots",
         help="Savepoints and other places whose checkpoints may refer to files here. Repeatable.",
         rich_help_panel=_EVIDENCE,
     ),
@@ -184,7 +186,9 @@ ClosedWorld = Annotated[
 EndedJob = Annotated[
     list[str] | None,
     typer.Option(
-        help="State that this job (or 'all') has ended. Repeatable.", rich_help_panel=_EVIDENCE
+        metavar="JOB|all",
+        help="State that this job (or 'all') has ended. Repeatable.",
+        rich_help_panel=_EVIDENCE,
     ),
 ]
 Owner = Annotated[
@@ -251,8 +255,8 @@ MetadataOnly = Annotated[
 AliasOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="FROM=TO: read paths inside _metadata that start with FROM as starting with TO."
-        " Repeatable.",
+        metavar="FROM=TO",
+        help="Read paths inside _metadata that start with FROM as starting with TO. Repeatable.",
         rich_help_panel=_EVIDENCE,
     ),
 ]

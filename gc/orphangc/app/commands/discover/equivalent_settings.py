@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
-from orphangc.app.config.load import IMPLIED
+from orphangc.app.config.load import IMPLIED, SINGULAR
 from orphangc.app.console.text import visible
 from orphangc.app.wiring.discovering import Discovered
 from orphangc.core.model.locations import canonical
@@ -45,7 +45,8 @@ def _settings(root: ScheduledRoot, others: set[Any]) -> dict[str, Any]:
     places = [each for each in root.siblings if canonical(each) not in others]
     searched = root.model_copy(update={"extra_roots": (*root.extra_roots, *places)})
     shown = searched.model_dump(mode="json", exclude_defaults=True, exclude=set(IMPLIED))
-    return {"root": shown.pop("root"), **shown}
+    spelled = {old: new for new, old in SINGULAR.items()}
+    return {"root": shown.pop("root"), **{spelled.get(k, k): v for k, v in shown.items()}}
 
 
 def yaml_of(found: Discovered, *, names_parts: bool = True) -> str:

@@ -1,0 +1,12 @@
+
+_orphangc_completion() {
+    local IFS=$'
+'
+    COMPREPLY=( $( env COMP_WORDS="${COMP_WORDS[*]}" \
+                   COMP_CWORD=$COMP_CWORD \
+                   _ORPHANGC_COMPLETE=complete_bash $1 ) )
+    return 0
+}
+
+complete -o default -F _orphangc_completion orphangc
+

@@ -1,0 +1,1 @@
+complete --command orphangc --no-files --arguments "(env _ORPHANGC_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) orphangc)" --condition "env _ORPHANGC_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) orphangc"
