@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -9,8 +10,62 @@ from typing import Annotated
 import typer
 
 from orphangc.app.cli.application import app
-from orphangc.app.cli.output import end, show
+from orphangc.app.cli.output import end, is_json, print_steps, show
 from orphangc.app.console import options as o
+
+
+@app.command(
+    epilog="Example: orphangc init --root s3://bucket/checkpoints --state s3://ops/orphangc"
+    " --flink-rest http://jobmanager:8081"
+)
+def init(  # noqa: PLR0913 - one parameter an option
+    *,
+    root: o.PolicyRoot = None,
+    state: o.State = None,
+    flink_rest: o.FlinkRestOption = None,
+    kubernetes_ha: o.KubernetesHaOption = None,
+    extra_roots: o.ExtraRoots = None,
+    ended_job: o.EndedJob = None,
+    closed_world: o.ClosedWorld = False,
+    mode: Annotated[
+        o.HighestMode, typer.Option(help="Highest mode of runs.")
+    ] = o.HighestMode.REPORT,
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("orphangc.yaml"),
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a file that exists.")] = False,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes", help="Take every proposal. It answers no statement: those have options."
+        ),
+    ] = False,
+    output: o.OutputOption = None,
+) -> None:
+    """Ask what a configuration needs, try it, write it with comments, and examine it.
+
+    Where no person can answer, options say everything.
+    """
+    from orphangc.app.commands.operate.doctor import diagnose, exit_code, finding_tables
+    from orphangc.app.commands.operate.init import Wishes, make_configuration
+
+    wishes = Wishes(
+        root=root,
+        state=state,
+        flink_rest=list(flink_rest or ()),
+        namespaces=list(kubernetes_ha or ()),
+        extra_roots=list(extra_roots or ()),
+        ended_job=list(ended_job or ()),
+        closed_world=closed_world,
+        mode=mode,
+        is_asking=sys.stdin.isatty(),
+        takes_proposals=yes,
+    )
+    make_configuration(wishes, out, replaces=replace)
+    findings = diagnose(out)
+    show(output, findings, lambda: finding_tables(findings))
+    if not is_json(output):
+        command = shlex.join(["orphangc", "run", "--config", str(out)])
+        print_steps(["Next: the first run only reports", f"  {command}"])
+    end(exit_code(findings))
 
 
 @app.command(epilog="Example: orphangc doctor --config orphangc.yaml")

@@ -34,7 +34,7 @@ class Audited:
 
     Attributes:
         sink: Sink of the outcomes.
-        audit: Takes a line for each attempted deletion; ``None`` if nobody asked for them.
+        audit: Takes a line for each attempted deletion; ``None`` if none are asked for.
 
     """
 

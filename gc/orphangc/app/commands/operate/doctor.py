@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,17 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from orphangc.adapters.flink.flink_rest import FlinkRest
-from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
-from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
 from orphangc.app.commands.operate.exporter_checks import exporter_checks
 from orphangc.app.commands.operate.health import Check, CheckStatus
 from orphangc.app.commands.operate.judged_jobs import judged_jobs
+from orphangc.app.commands.operate.probes import (
+    probe_cluster,
+    probe_namespace,
+    probe_state,
+    probe_zookeeper,
+)
 from orphangc.app.commands.operate.run_checks import checks_of_all, checks_of_root
 from orphangc.app.commands.world.obstacles import Obstacle, obstacles_of
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
@@ -27,27 +30,22 @@ from orphangc.app.console.text import visible
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.world_tables import statement
 from orphangc.app.runner.plan_store import KeptPlans
-from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import (
-    REST_TIMEOUT,
     load_snapshots,
     open_exports,
-    state_of,
     state_place,
 )
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.observe.checkpoints import scan_checkpoints
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
-from orphangc.core.cluster.job_facts import eligibility_problem
-from orphangc.core.model.flink_versions import is_tested_version
 from orphangc.core.model.naming import MAX_METADATA_BYTES
 from orphangc.core.model.redaction import redacted
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.core.world import PlaceKind, World
 from orphangc.errors import ExitCode, OrphanGcError
-from orphangc.ports import HaMetadata, Storage
+from orphangc.ports import Storage
 
 ALL_ROOTS = "all storage roots"
 
@@ -102,11 +100,11 @@ def _findings(
         "read": lambda: _reading(storage),
         "clock": lambda: _clock(storage, settings),
         "undo": lambda: _undo(storage),
-        "state": lambda: _state(settings),
+        "state": lambda: probe_state(settings),
         "registry": lambda: _registry(settings),
     }
     checks |= {
-        f"flink {redacted(url)}": _rest_check(url, settings.accept_flink_version)
+        f"flink {redacted(url)}": partial(probe_cluster, url, settings.accept_flink_version)
         for url in settings.flink_rest
     }
     checks |= _ha_checks(settings)
@@ -204,66 +202,18 @@ def _undo(storage: Storage) -> tuple[CheckStatus, str]:
     return CheckStatus.WARNING, "no versions are kept: a deletion is final"
 
 
-def _state(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
-    """Try every operation on the state location, with a temporary name."""
-    state = state_of(settings)
-    name = f"{state.folder}/doctor-{uuid.uuid4().hex}"
-    is_first = state.files.create(name, b"1")
-    is_second = state.files.create(name, b"2")
-    content = state.files.read(name)
-    state.files.remove(name)
-    if not is_first or is_second or content != b"1" or state.files.read(name) is not None:
-        return CheckStatus.BAD, f"{state.files.location} cannot hold a lock"
-    return CheckStatus.GOOD, f"{state.files.location} lists, reads, writes, creates and deletes"
-
-
 def _registry(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
     exporters = sum(len(each.jobs()) for each in open_exports(settings.registry))
     also = f", {exporters} jobs with an exporter" if exporters else ""
     return CheckStatus.GOOD, f"{len(load_snapshots(settings.registry))} registry snapshots{also}"
 
 
-def _rest_check(url: str, accepted: Sequence[str]) -> Check:
-    def check() -> tuple[CheckStatus, str]:
-        cluster = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe()
-        version = cluster.flink_version
-        if not is_tested_version(version) and version not in accepted:
-            return CheckStatus.WARNING, f"Flink {version} is not in the tested list"
-        alive = [job for job in cluster.jobs.values() if not job.is_globally_terminal]
-        problems = (eligibility_problem(job) for job in alive)
-        problem = next((each for each in problems if each is not None), None)
-        if problem is not None:
-            return CheckStatus.WARNING, problem
-        return CheckStatus.GOOD, f"Flink {version}, {len(alive)} jobs alive"
-
-    return check
-
-
 def _ha_checks(settings: StorageRootSettings) -> dict[str, Check]:
     """Return the checks of the sources of jobs that have not ended, by name."""
     return {
-        **{f"kubernetes {each}": _namespace_check(each) for each in settings.kubernetes_ha},
-        **{f"zookeeper {each}": _zookeeper_check(each) for each in settings.zookeeper_ha},
+        **{f"kubernetes {each}": partial(probe_namespace, each) for each in settings.kubernetes_ha},
+        **{f"zookeeper {each}": partial(probe_zookeeper, each) for each in settings.zookeeper_ha},
     }
-
-
-def _namespace_check(namespace: str) -> Check:
-    return lambda: _ha(KubernetesHa(namespace, timeout=REST_TIMEOUT))
-
-
-def _zookeeper_check(address: str) -> Check:
-    return lambda: _ha(ZooKeeperHa(address, timeout=REST_TIMEOUT))
-
-
-def _ha(source: HaMetadata) -> tuple[CheckStatus, str]:
-    facts = source.observe()
-    jobs = {hold.job_id for hold in facts.holds}
-    if not facts.things:
-        return CheckStatus.WARNING, f"{facts.uri} shows nothing of Flink's: mistyped?"
-    return CheckStatus.GOOD, (
-        f"{facts.things} things listed: {len(jobs)} jobs are not over, {len(facts.places)}"
-        " checkpoints and savepoints are named"
-    )
 
 
 def exit_code(findings: list[dict[str, Any]]) -> ExitCode:

@@ -1,0 +1,229 @@
+"""``init``: ask, probe, write a commented configuration, and examine it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import yaml
+
+from orphangc.adapters.open import open_storage
+from orphangc.app.commands.operate.probes import probe_cluster, probe_namespace, probe_state
+from orphangc.app.commands.world.show import unlisted_cycle_of
+from orphangc.app.config.validate import settings_from
+from orphangc.app.console.text import visible
+from orphangc.app.render.world_tables import statement
+from orphangc.collect.observe.checkpoints import scan_checkpoints
+from orphangc.core.model.locations import canonical
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import JobState
+from orphangc.errors import OrphanGcError, SettingsError
+
+
+@dataclass(slots=True, kw_only=True)
+class Wishes:
+    """What options and answers say.
+
+    Attributes:
+        root: Storage root.
+        state: State location.
+        flink_rest: Flink REST endpoints.
+        namespaces: Kubernetes namespaces with HA metadata.
+        extra_roots: Savepoint folders and other storages.
+        ended_job: Statement about jobs that are over.
+        closed_world: Statement that what is searched is all there is.
+        mode: Highest mode of runs.
+        is_asking: Whether a person answers questions.
+        takes_proposals: Whether a proposal is the answer to each question that is no statement.
+
+    """
+
+    root: str | None
+    state: str | None
+    flink_rest: list[str] = field(default_factory=list)
+    namespaces: list[str] = field(default_factory=list)
+    extra_roots: list[str] = field(default_factory=list)
+    ended_job: list[str] = field(default_factory=list)
+    closed_world: bool = False
+    mode: str = "report"
+    is_asking: bool = False
+    takes_proposals: bool = False
+
+
+def make_configuration(wishes: Wishes, out: Path, *, replaces: bool) -> None:
+    """Ask for what is missing, probe everything, and write the configuration file.
+
+    Raises:
+        SettingsError: The file exists, or something is missing, and no person can answer.
+        OrphanGcError: The storage root or the state location cannot be used.
+
+    """
+    if out.exists() and not replaces:
+        raise SettingsError(f"{out} exists: name another file with --out, or replace it: --replace")
+    _places(wishes)
+    _clusters(wishes)
+    settings = _settings(wishes)
+    _statements(wishes, settings)
+    try:
+        out.write_text(configuration_text(wishes), encoding="utf-8")
+    except OSError as err:
+        raise SettingsError(f"{out} cannot be written: {err.strerror}") from err
+    _say(f"{out} is written")
+
+
+def _places(wishes: Wishes) -> None:
+    """Ask for the storage root and the state location, and try both."""
+    if wishes.root is None:
+        wishes.root = _asked(wishes, "Storage root (state.checkpoints.dir)", "--root", None)
+    root = canonical(wishes.root)
+    scan = scan_checkpoints(open_storage(root, state=None))
+    _say(f"{root}: {len(scan.directories)} job directories, {len(scan.metadata)} checkpoints")
+    if not scan.directories:
+        _say("  no job directory is there: is this the folder that holds them?")
+    if wishes.state is None:
+        beside = f"{root.parent}/orphangc-state".replace("//orphangc", "/orphangc")
+        wishes.state = _asked(wishes, "State location, outside the root", "--state", beside)
+    settings = settings_from({"root": wishes.root, "state": wishes.state})
+    _say(probe_state(settings)[1])
+
+
+def _clusters(wishes: Wishes) -> None:
+    """Ask for clusters, namespaces and further places, and probe each."""
+    if wishes.is_asking and not (wishes.flink_rest or wishes.takes_proposals):
+        wishes.flink_rest = _several("Flink REST endpoints of all clusters that write here")
+    if wishes.is_asking and not (wishes.namespaces or wishes.takes_proposals):
+        wishes.namespaces = _several("Kubernetes namespaces with Flink's HA metadata")
+    if wishes.is_asking and not (wishes.extra_roots or wishes.takes_proposals):
+        wishes.extra_roots = _several("Savepoint folders, and other storages that may refer here")
+    for url in wishes.flink_rest:
+        _say(_probed(url, partial(_cluster, url)))
+    for each in wishes.namespaces:
+        _say(_probed(each, partial(_namespace, each)))
+    for each in wishes.extra_roots:
+        _say(_probed(each, partial(_found_in, each)))
+
+
+def _cluster(url: str) -> str:
+    return probe_cluster(url, ())[1]
+
+
+def _namespace(name: str) -> str:
+    return probe_namespace(name)[1]
+
+
+def _found_in(uri: str) -> str:
+    scan = scan_checkpoints(open_storage(uri, state=None))
+    return f"{len(scan.metadata)} checkpoints and savepoints"
+
+
+def _probed(what: str, probe: Callable[[], str]) -> str:
+    try:
+        return f"{what}: {probe()}"
+    except OrphanGcError as err:
+        return f"{what}: {err}"
+
+
+def _settings(wishes: Wishes) -> StorageRootSettings:
+    return settings_from(
+        {
+            "root": wishes.root,
+            "state": wishes.state,
+            "flink_rest": tuple(wishes.flink_rest),
+            "kubernetes_ha": tuple(wishes.namespaces),
+            "extra_roots": tuple(wishes.extra_roots),
+            "ended_job": tuple(wishes.ended_job),
+        }
+    )
+
+
+def _statements(wishes: Wishes, settings: StorageRootSettings) -> None:
+    """Ask a person for each statement, with what it covers; nothing else ever answers one."""
+    if not wishes.is_asking:
+        return
+    known = unlisted_cycle_of(settings)
+    silent = sorted(
+        job.job_id
+        for job in known.jobs.values()
+        if job.is_collected and job.job_id and job.state is JobState.UNKNOWN
+    )
+    for job_id in silent:
+        if _agreed(f"No cluster shows job {job_id}. State that it is over for good?"):
+            wishes.ended_job.append(job_id)
+    if not wishes.closed_world:
+        _say(statement(known.world))
+        wishes.closed_world = _agreed(
+            "State that no checkpoint outside these places refers to files here?"
+        )
+
+
+def configuration_text(wishes: Wishes) -> str:
+    """Return the configuration file, each setting with what it means."""
+    return "".join(f"{line}\n" for line in _lines(wishes))
+
+
+def _lines(wishes: Wishes) -> Iterator[str]:
+    yield "# Configuration of orphangc run and orphangc serve; orphangc init wrote it."
+    yield "# All keys: orphangc config schema. Check it: orphangc doctor --config FILE."
+    yield f"mode: {wishes.mode}  # report, quarantine or delete; a first run only reports"
+    yield 'schedule: "6h"  # of orphangc serve: five cron fields, or a duration'
+    yield "storage_roots:"
+    yield f"  - root: {_scalar(wishes.root)}  # holds the job directories"
+    yield f"    state: {_scalar(wishes.state)}  # tombstones, journal, lock, history"
+    yield from _listed(
+        "flink_rest", wishes.flink_rest, "every cluster whose jobs write here or refer here"
+    )
+    yield from _listed("kubernetes_ha", wishes.namespaces, "show jobs that are only suspended")
+    yield from _listed("extra_root", wishes.extra_roots, "savepoints and other storages")
+    yield "    # Statements: only a person can know them. Each is about this storage root."
+    yield from _listed("ended_job", wishes.ended_job, "jobs that are over for good, or all")
+    said = "" if wishes.closed_world else "# "
+    yield f"    {said}closed_world: true  # no checkpoint outside the searched places refers here"
+    yield "    grace_period: 72h  # what is younger is no orphan: longer than any checkpoint takes"
+    yield "    quarantine_period: 24h  # between tombstone and deletion"
+
+
+def _listed(key: str, values: Sequence[str], meaning: str) -> Iterator[str]:
+    shown = ", ".join(map(_scalar, values))
+    yield f"    {'' if values else '# '}{key}: [{shown}]  # {meaning}"
+
+
+def _scalar(value: str | None) -> str:
+    return yaml.safe_dump(value, default_style='"', width=10_000).strip()
+
+
+def _asked(wishes: Wishes, question: str, option: str, proposal: str | None) -> str:
+    if proposal is not None and (wishes.takes_proposals or not wishes.is_asking):
+        return proposal
+    if not wishes.is_asking:
+        raise SettingsError(f"no person can answer here: give {option}")
+    shown = "" if proposal is None else f" [{proposal}]"
+    while True:
+        answer = _answer(f"{question}{shown}: ") or proposal
+        if answer:
+            return answer
+
+
+def _several(question: str) -> list[str]:
+    """Return the words of an answer, none for an empty one."""
+    return _answer(f"{question} (with blanks between; none: empty): ").split()
+
+
+def _agreed(question: str) -> bool:
+    """Return whether a person typed yes; anything else is no."""
+    return _answer(f"{question} [y/N]: ").lower() in {"y", "yes"}
+
+
+def _answer(question: str) -> str:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    if not line:
+        raise SettingsError("the answers ended: nothing was written")
+    return line.strip()
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{visible(text)}\n")
