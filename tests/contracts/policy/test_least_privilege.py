@@ -4,6 +4,7 @@ for nothing else.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 import uuid
@@ -245,4 +246,41 @@ def test_whoever_reports_may_delete_nothing(limited) -> None:
     assert all(limited.is_refused("delete_object", key) for key in shared)
     assert all(
         limited.is_refused("get_object", key, Bucket=limited.state.bucket) for key in ("x", "stat")
+    )
+
+
+def test_doctor_reads_the_bucket_where_it_may_and_says_so_where_not(limited) -> None:
+    """A rule that expires keys below the storage root is a warning; a missing right is a note."""
+    owner = limited.place.client
+    rules = [
+        {
+            "ID": "old",
+            "Status": "Enabled",
+            "Filter": {"Prefix": ""},
+            "Expiration": {"Days": 90},
+            "NoncurrentVersionExpiration": {"NoncurrentDays": 7},
+        }
+    ]
+    owner.put_bucket_lifecycle_configuration(
+        Bucket=limited.place.bucket, LifecycleConfiguration={"Rules": rules}
+    )
+    config = limited.folder / "orphangc.yaml"
+    root = {"root": limited.place.uri, "state": limited.state.uri, "scope": ["shared"]}
+    config.write_text(json.dumps({"storage_roots": [root]}))
+
+    def said() -> tuple[str, str]:
+        ran = run("doctor", "--config", config, "--output", "json")
+        (found,) = [each for each in ran.json if each["check"] == "bucket"]
+        return found["health"], found["message"]
+
+    limited.may("--mode", "report")
+    health, message = said()
+    assert (health, "s3:GetLifecycleConfiguration" in message) == ("note", True)
+    limited.may("--mode", "report", "--doctor")
+    health, message = said()
+    assert health == "warning"
+    assert "lifecycle rule 'old' deletes Flink's files 90 days after it is stored" in message
+    assert "undelete brings back what was deleted up to 7 days ago" in message
+    assert limited.is_refused(
+        "put_bucket_versioning", VersioningConfiguration={"Status": "Enabled"}
     )

@@ -102,6 +102,7 @@ def policy(  # noqa: PLR0913 - one parameter an option
     inventory: o.Inventory = None,
     noncurrent_versions: o.NoncurrentVersions = False,
     abort_uploads: o.AbortUploads = False,
+    doctor: o.MayExamine = False,
     partition: o.PartitionOption = o.Partition.AWS,
     output: o.OutputOption = None,
 ) -> None:
@@ -110,7 +111,16 @@ def policy(  # noqa: PLR0913 - one parameter an option
     from orphangc.app.commands.operate.policy import make_policy, policy_tables
     from orphangc.core.documents.run_record import RunMode
 
-    for name in ("provider", "config", "mode", "undelete", "expire", "partition", "output"):
+    for name in (
+        "provider",
+        "config",
+        "mode",
+        "undelete",
+        "expire",
+        "doctor",
+        "partition",
+        "output",
+    ):
         del values[name]
     highest = None if mode is None else RunMode(mode)
     made = make_policy(
@@ -119,6 +129,7 @@ def policy(  # noqa: PLR0913 - one parameter an option
         config=config,
         mode=highest,
         may_undelete=undelete,
+        may_examine=doctor,
         may_expire=expire,
         partition=partition,
     )

@@ -410,6 +410,10 @@ PolicyMode = Annotated[
     typer.Option(help="Highest mode of the runs; by default the file's, or delete without a file."),
 ]
 MayUndelete = Annotated[bool, typer.Option("--undelete", help="Also allow undelete.")]
+MayExamine = Annotated[
+    bool,
+    typer.Option("--doctor", help="Also allow doctor to read lifecycle rules and Object Lock."),
+]
 MayExpire = Annotated[
     bool, typer.Option("--expire", help="Also allow sweeps of plans of expire; a file says it.")
 ]

@@ -112,6 +112,7 @@ def aws_policy(
         "Statement": [
             *_numbered(each for bucket in buckets for each in _listings(found, bucket, arn)),
             *_of_buckets(found, Right.TELL_VERSIONING, arn),
+            *_of_buckets(found, Right.READ_BUCKET_SETTINGS, arn),
             *_of_buckets(found, Right.LIST_UPLOADS, arn),
             *_numbered(_objects(found, arn, is_ceph=is_ceph)),
             *(_bulk_deletions(found, arn) if is_ceph else ()),
@@ -168,8 +169,13 @@ def _listed(need: StorageNeed) -> str:
     return f"{_prefix(need.place)}*"
 
 
-_BUCKET_ACTIONS: Mapping[Right, tuple[str, str]] = {
+_BUCKET_ACTIONS: Mapping[Right, tuple[str, ...]] = {
     Right.TELL_VERSIONING: ("TellVersioning", "s3:GetBucketVersioning"),
+    Right.READ_BUCKET_SETTINGS: (
+        "ReadBucketSettings",
+        "s3:GetBucketObjectLockConfiguration",
+        "s3:GetLifecycleConfiguration",
+    ),
     Right.LIST_UPLOADS: ("ListUploads", "s3:ListBucketMultipartUploads"),
 }
 
@@ -178,8 +184,8 @@ def _of_buckets(needs: Iterable[StorageNeed], right: Right, arn: str) -> Iterabl
     """Yield what a right that knows no prefix allows."""
     asked = sorted({need.place.authority for need in needs if need.right is right})
     if asked:
-        sid, action = _BUCKET_ACTIONS[right]
-        yield _allow(sid, [action], [arn + bucket for bucket in asked])
+        sid, *actions = _BUCKET_ACTIONS[right]
+        yield _allow(sid, actions, [arn + bucket for bucket in asked])
 
 
 # --- objects

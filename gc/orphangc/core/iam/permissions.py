@@ -30,6 +30,7 @@ class Right(StrEnum):
     WRITE = "write"
     DELETE = "delete"
     TELL_VERSIONING = "tell versioning"
+    READ_BUCKET_SETTINGS = "read bucket settings"
     LIST_VERSIONS = "list versions"
     DELETE_VERSIONS = "delete versions"
     LIST_UPLOADS = "list uploads"
@@ -85,6 +86,7 @@ def needs_of(
     mode: RunMode,
     may_undelete: bool = False,
     may_expire: bool = False,
+    may_examine: bool = False,
     work: str | None = None,
 ) -> tuple[StorageNeed, ...]:
     """Return all permissions that runs of a storage root need.
@@ -94,6 +96,7 @@ def needs_of(
         mode: Configured mode of its runs.
         may_undelete: Whether what was deleted is to be brought back by the same identity.
         may_expire: Whether checkpoints expire by a retention policy, or only come back.
+        may_examine: Whether ``doctor`` reads the settings of the buckets.
         work: Folder that Spark's executors exchange files in.
 
     """
@@ -106,6 +109,7 @@ def needs_of(
         *(need for uri in settings.job_archives for need in _archives(canonical(uri))),
         *_inventory(settings),
         *_versions(settings, root, may_undelete=may_undelete),
+        *(_examined(settings, root) if may_examine else ()),
         *_own(settings.state, Purpose.STATE),
         *_own(work, Purpose.WORK),
         *_orphans(settings, root, mode=mode, may_undelete=may_undelete),
@@ -173,6 +177,16 @@ def _versions(
         yield StorageNeed(
             right=Right.LIST_VERSIONS, area=StorageArea.BELOW, place=root, purpose=purpose
         )
+
+
+def _examined(settings: StorageRootSettings, root: Location) -> Iterator[StorageNeed]:
+    """Yield the needs of reading what the buckets themselves do to objects."""
+    places = [root] if settings.state is None else [root, canonical(settings.state)]
+    for place in places:
+        for right in (Right.READ_BUCKET_SETTINGS, Right.TELL_VERSIONING):
+            yield StorageNeed(
+                right=right, area=StorageArea.BELOW, place=place, purpose=Purpose.LOOK
+            )
 
 
 def _own(uri: str | None, purpose: Purpose) -> Iterator[StorageNeed]:

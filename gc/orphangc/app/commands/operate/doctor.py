@@ -14,6 +14,7 @@ from rich.text import Text
 
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
+from orphangc.app.commands.operate.bucket_checks import bucket_checks
 from orphangc.app.commands.operate.exporter_checks import exporter_checks
 from orphangc.app.commands.operate.health import Check, CheckStatus
 from orphangc.app.commands.operate.judged_jobs import judged_jobs
@@ -113,6 +114,7 @@ def _findings(
     except OrphanGcError as err:
         yield _bad(settings.root, "exporters", err)
     checks |= checks_of_root(settings)
+    checks |= bucket_checks(settings)
     yield from _checked(settings.root, checks)
     yield from _collectable(settings, storage, shared, plans)
 

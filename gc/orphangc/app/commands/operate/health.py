@@ -10,6 +10,8 @@ class CheckStatus(StrEnum):
     """Status of a check."""
 
     GOOD = "good"
+    NOTE = "note"
+    """Nothing is wrong, and something could not be looked at."""
     WARNING = "warning"
     BAD = "bad"
 

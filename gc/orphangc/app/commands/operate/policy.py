@@ -84,6 +84,7 @@ def make_policy(
     config: Path | None,
     mode: RunMode | None,
     may_undelete: bool,
+    may_examine: bool = False,
     may_expire: bool,
     partition: Partition,
 ) -> Policy:
@@ -95,6 +96,7 @@ def make_policy(
         config: Configuration file, in place of options.
         mode: Highest mode of the runs; by default the file's, or ``delete`` without a file.
         may_undelete: Whether the same identity may undelete.
+        may_examine: Whether ``doctor`` may read the settings of the buckets.
         may_expire: Whether checkpoints of the one storage root may expire; a file says it itself.
         partition: Partition of AWS.
 
@@ -102,7 +104,14 @@ def make_policy(
         SettingsError: The settings are not usable, or the provider cannot express them.
 
     """
-    wanted, notes = _wanted(values, config, mode, may_undelete=may_undelete, may_expire=may_expire)
+    wanted, notes = _wanted(
+        values,
+        config,
+        mode,
+        may_undelete=may_undelete,
+        may_expire=may_expire,
+        may_examine=may_examine,
+    )
     needs = tuple(need for each in wanted for need in each if _is_of(provider, need))
     try:
         document = _document(provider, needs, partition)
@@ -129,6 +138,7 @@ def _wanted(
     mode: RunMode | None,
     *,
     may_undelete: bool,
+    may_examine: bool = False,
     may_expire: bool,
 ) -> tuple[list[tuple[StorageNeed, ...]], list[str]]:
     """Return the permissions that each storage root needs, and what none of them covers."""
@@ -137,7 +147,13 @@ def _wanted(
     if config is None:
         settings = settings_from(values)
         mode = mode or RunMode.DELETE
-        needs = needs_of(settings, mode=mode, may_undelete=may_undelete, may_expire=may_expire)
+        needs = needs_of(
+            settings,
+            mode=mode,
+            may_undelete=may_undelete,
+            may_expire=may_expire,
+            may_examine=may_examine,
+        )
         notes = [_UNCOVERED] if may_expire else []
         return [needs], notes
     if may_expire or any(value for name, value in values.items() if name != "root"):
@@ -149,6 +165,7 @@ def _wanted(
             each,
             mode=mode or each.mode or RunMode.REPORT,
             may_undelete=may_undelete,
+            may_examine=may_examine,
             may_expire=each.expire is not None,
             work=each.work,
         )

@@ -1,0 +1,48 @@
+"""The settings of a bucket, as far as the account may read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
+from orphangc.core.model.bucket_settings import BucketSettings, lock_of, rules_of
+from orphangc.core.model.locations import Location
+
+_ABSENT = frozenset(
+    {
+        *("NoSuchLifecycleConfiguration", "ObjectLockConfigurationNotFoundError"),
+        *("MethodNotAllowed", "NotImplemented", "NoSuchObjectLockConfiguration"),
+    }
+)
+"""Codes that say that there is no such setting, or that the store knows none."""
+_FORBIDDEN = frozenset({"AccessDenied", "AllAccessDisabled"})
+
+
+def bucket_settings(location: Location) -> BucketSettings:
+    """Return the settings of the bucket of a location.
+
+    Raises:
+        StorageUnreachableError: The store gives no usable answer.
+
+    """
+    client, unread = S3Client(location), list[str]()
+
+    def ask(operation: str, right: str) -> dict[str, Any]:
+        try:
+            return client.call(operation)
+        except CALL_ERRORS as err:
+            if error_code(err) in _FORBIDDEN:
+                unread.append(right)
+            elif error_code(err) not in _ABSENT:
+                raise client.explained("read the settings of", err) from err
+            return {}
+
+    rules = rules_of(ask("get_bucket_lifecycle_configuration", "s3:GetLifecycleConfiguration"))
+    versioning = ask("get_bucket_versioning", "s3:GetBucketVersioning")
+    lock = lock_of(ask("get_object_lock_configuration", "s3:GetBucketObjectLockConfiguration"))
+    return BucketSettings(
+        rules=rules,
+        is_versioned=versioning.get("Status") == "Enabled",
+        lock=lock,
+        unread=tuple(unread),
+    )

@@ -1,0 +1,163 @@
+"""Settings of a bucket that act on Flink's files without Flink, and what each of them does.
+
+Source: Amazon S3's API reference: ``GetBucketLifecycleConfiguration``,
+``GetObjectLockConfiguration``, ``GetBucketVersioning``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_FAR_CLASSES = frozenset({"GLACIER", "DEEP_ARCHIVE"})
+"""Storage classes whose objects must be restored before anything can read them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifecycleRule:
+    """An enabled rule of a bucket's lifecycle.
+
+    Attributes:
+        name: Its name.
+        prefix: Start of the keys that it is about.
+        is_of_tags: Whether only objects with certain tags, or of certain sizes, are meant.
+        expires: When current versions expire, in words; ``None``: never.
+        noncurrent_days: Days after which noncurrent versions go; ``None``: never.
+        abort_days: Days after which unfinished uploads are aborted; ``None``: never.
+        classes: Storage classes that objects move to.
+
+    """
+
+    name: str
+    prefix: str
+    is_of_tags: bool = False
+    expires: str | None = None
+    noncurrent_days: int | None = None
+    abort_days: int | None = None
+    classes: tuple[str, ...] = ()
+
+    def concerns(self, prefix: str) -> bool:
+        """Return whether some key below a prefix is meant."""
+        return self.prefix.startswith(prefix) or prefix.startswith(self.prefix)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketSettings:
+    """Settings of one bucket.
+
+    Attributes:
+        rules: Enabled rules of its lifecycle.
+        is_versioned: Whether deletions leave a delete marker.
+        lock: Default retention of its Object Lock, in words; "" for a lock without one, ``None``
+            without Object Lock.
+        unread: Permissions that were missing to read the rest.
+
+    """
+
+    rules: tuple[LifecycleRule, ...] = ()
+    is_versioned: bool = False
+    lock: str | None = None
+    unread: tuple[str, ...] = ()
+
+
+def rules_of(answer: Mapping[str, Any]) -> tuple[LifecycleRule, ...]:
+    """Return the enabled rules of an answer of ``GetBucketLifecycleConfiguration``."""
+    return tuple(_rule(each) for each in answer.get("Rules", ()) if each.get("Status") == "Enabled")
+
+
+def _rule(rule: Mapping[str, Any]) -> LifecycleRule:
+    every = rule.get("Filter") or {}
+    both = every.get("And") or {}
+    narrow = {"Tag", "ObjectSizeGreaterThan", "ObjectSizeLessThan"} & every.keys()
+    transitions = (*rule.get("Transitions", ()), *rule.get("NoncurrentVersionTransitions", ()))
+    noncurrent = rule.get("NoncurrentVersionExpiration") or {}
+    return LifecycleRule(
+        name=str(rule.get("ID", "without a name")),
+        prefix=str(rule.get("Prefix") or every.get("Prefix") or both.get("Prefix") or ""),
+        is_of_tags=bool(narrow or both.keys() - {"Prefix"}),
+        expires=_expires(rule.get("Expiration") or {}),
+        noncurrent_days=noncurrent.get("NoncurrentDays"),
+        abort_days=(rule.get("AbortIncompleteMultipartUpload") or {}).get("DaysAfterInitiation"),
+        classes=tuple(dict.fromkeys(str(each.get("StorageClass")) for each in transitions)),
+    )
+
+
+def _expires(expiration: Mapping[str, Any]) -> str | None:
+    if "Days" in expiration:
+        return f"{expiration['Days']} days after it is stored"
+    return f"on {expiration['Date']}" if "Date" in expiration else None
+
+
+def lock_of(answer: Mapping[str, Any]) -> str | None:
+    """Return what an answer of ``GetObjectLockConfiguration`` says, as ``BucketSettings.lock``."""
+    configuration = answer.get("ObjectLockConfiguration") or {}
+    if configuration.get("ObjectLockEnabled") != "Enabled":
+        return None
+    default = (configuration.get("Rule") or {}).get("DefaultRetention")
+    if not default:
+        return ""
+    span = f"{default['Days']} days" if "Days" in default else f"{default.get('Years')} years"
+    return f"{default.get('Mode', 'retention').lower()}, {span}"
+
+
+def dangers(settings: BucketSettings, prefix: str, whose: str) -> Iterator[str]:
+    """Yield what the settings do to files below a prefix that a person must know.
+
+    Args:
+        settings: Settings of the bucket.
+        prefix: Start of the keys, "" or ending in a slash.
+        whose: Name of the files, for a sentence.
+
+    """
+    for rule in settings.rules:
+        if rule.concerns(prefix):
+            yield from _dangers_of(rule, prefix, whose)
+    if settings.lock:
+        yield (
+            f"Object Lock keeps each new version ({settings.lock}): a deletion hides the object and"
+            " frees nothing before that time"
+        )
+    if settings.is_versioned and not any(
+        each.noncurrent_days is not None and each.concerns(prefix) for each in settings.rules
+    ):
+        yield (
+            "the bucket keeps every version and no lifecycle rule removes noncurrent ones: what is"
+            " deleted is paid for ever"
+        )
+
+
+def _dangers_of(rule: LifecycleRule, prefix: str, whose: str) -> Iterator[str]:
+    which = f"lifecycle rule {rule.name!r}"
+    where = "" if prefix.startswith(rule.prefix) else f" below {rule.prefix}"
+    some = " with certain tags or sizes" if rule.is_of_tags else ""
+    if rule.expires is not None:
+        yield (
+            f"{which} deletes {whose}{where}{some} {rule.expires}, whether they are needed or not:"
+            " take that prefix out of the rule"
+        )
+    for each in rule.classes:
+        if each in _FAR_CLASSES:
+            yield (
+                f"{which} moves {whose}{where}{some} to {each}, where nothing reads them at once:"
+                " no checkpoint with such a file can be restored"
+            )
+
+
+def effects(settings: BucketSettings, prefix: str) -> Iterator[str]:
+    """Yield what else the settings do, which is in order."""
+    rules = [each for each in settings.rules if each.concerns(prefix)]
+    days = [each.noncurrent_days for each in rules if each.noncurrent_days is not None]
+    if days and settings.is_versioned:
+        yield f"undelete brings back what was deleted up to {min(days)} days ago"
+    aborts = [each.abort_days for each in rules if each.abort_days is not None]
+    if aborts:
+        yield f"unfinished uploads are aborted after {min(aborts)} days"
+    near = _near(rules)
+    if near:
+        yield f"objects move to {', '.join(near)}, where an early deletion may be charged"
+
+
+def _near(rules: Iterable[LifecycleRule]) -> tuple[str, ...]:
+    classes = dict.fromkeys(name for each in rules for name in each.classes)
+    return tuple(each for each in classes if each not in _FAR_CLASSES)
