@@ -141,14 +141,14 @@ def test_a_place_that_was_never_there_is_not_remembered(story) -> None:
     assert not any(each.exists() for each in story.orphans)
 
 
-def test_self_sustained_of_an_ended_job_says_from_when_on_one_look_suffices(tmp_path) -> None:
+def test_self_sustained_of_an_ended_job_says_from_when_on_one_check_suffices(tmp_path) -> None:
     """Its directory is young; a shorter quiet period confirms at once."""
     story = make_story(Bed(tmp_path))
     story.job.shared(age=DAY)
     command = ("self-sustained", story.bed.root, "--job", story.job.id, "--ended-job", "all")
     ran = run(*command)
     assert (ran.json["state_self_sustained"], ran.json["confirmed"]) == (None, False)
-    assert "one look suffices from" in ran.json["why"]
+    assert "one check suffices from" in ran.json["why"]
     sure = run(*command, "--quiet-period", "12h", "--allow-short-margins")
     assert (sure.code, sure.json["state_self_sustained"]) == (0, True)
 

@@ -81,8 +81,8 @@ def plan(  # noqa: PLR0913 - one parameter an option
     if is_json(output):
         print_json(made.model_dump(mode="json"))
     else:
-        from orphangc.app.render.next_steps import after_plan
         from orphangc.app.render.plan_tables import plan_tables
+        from orphangc.app.render.sentences.next_steps import after_plan
         from orphangc.app.wiring.compose import due_at
 
         print_tables(plan_tables(made, planned.breakdown))
@@ -140,8 +140,8 @@ def sweep(  # noqa: PLR0913 - one parameter an option
     output: o.OutputOption = None,
 ) -> None:
     """Read all evidence afresh, lay tombstones where the plan holds, and delete with --delete."""
-    from orphangc.app.render.next_steps import after_sweep
     from orphangc.app.render.plan_tables import outcome_tables
+    from orphangc.app.render.sentences.next_steps import after_sweep
     from orphangc.app.render.shown_names import JobNames
     from orphangc.app.runner.sweep_plan import sweep_plan
     from orphangc.app.wiring.compose import due_at, is_versioned
@@ -187,7 +187,7 @@ def _outcome_stamp(path: Path) -> int | None:
 def _what_a_sweep_left(path: Path, before: int | None) -> str:
     """Return what an interrupted sweep did, by the outcome that it wrote."""
     from orphangc.adapters.rows.outcome_files import read_outcome
-    from orphangc.app.render.next_steps import deleted_objects
+    from orphangc.app.render.sentences.next_steps import deleted_objects
 
     if _outcome_stamp(path) == before:
         return "nothing was deleted; the same command begins again"

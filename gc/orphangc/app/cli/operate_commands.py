@@ -44,8 +44,8 @@ def init(  # noqa: PLR0913 - one parameter an option
 
     Where no person can answer, options say everything.
     """
+    from orphangc.app.commands.examine.make_configuration import Wishes, make_configuration
     from orphangc.app.commands.operate.doctor import diagnose, exit_code, finding_tables
-    from orphangc.app.commands.operate.init import Wishes, make_configuration
 
     wishes = Wishes(
         root=root,
@@ -56,7 +56,7 @@ def init(  # noqa: PLR0913 - one parameter an option
         ended_job=list(ended_job or ()),
         closed_world=closed_world,
         mode=mode,
-        is_asking=sys.stdin.isatty(),
+        is_interactive=sys.stdin.isatty(),
         takes_proposals=yes,
     )
     make_configuration(wishes, out, replaces=replace)

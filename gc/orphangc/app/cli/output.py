@@ -44,7 +44,7 @@ def print_steps(lines: Iterable[str]) -> None:
     """Print what a person does next; nothing where only results are asked for."""
     from rich.text import Text  # noqa: PLC0415 - JSON needs none
 
-    from orphangc.app.render.next_steps import COMMAND  # noqa: PLC0415 - loads the documents
+    from orphangc.app.render.sentences.next_steps import COMMAND  # noqa: PLC0415 - loads the documents
 
     for number, line in enumerate(() if asked.is_quiet else lines):
         if number == 0:

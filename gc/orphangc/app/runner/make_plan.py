@@ -150,6 +150,16 @@ def opened_cycle(
         yield cycle, root
 
 
+class DiscardingSink:
+    """Discards the verdicts of a cycle whose jobs alone are asked about."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Discard rows."""
+
+    def close(self) -> None:
+        """Do nothing; no file is open."""
+
+
 def cycle_of(
     settings: StorageRootSettings,
     open_sink: Callable[[], VerdictSink],

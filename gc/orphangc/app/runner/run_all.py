@@ -20,7 +20,7 @@ from orphangc.app.config.configuration import Configuration
 from orphangc.app.config.load import chosen_roots
 from orphangc.app.console.exit import shielded
 from orphangc.app.console.text import visible
-from orphangc.app.render.next_steps import after_run
+from orphangc.app.render.sentences.next_steps import after_run
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.run_root import exit_code_of_all, run_root
 from orphangc.app.telemetry.logs import configure_logs

@@ -14,16 +14,16 @@ from rich.text import Text
 
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
-from orphangc.app.commands.operate.bucket_checks import bucket_checks
-from orphangc.app.commands.operate.exporter_checks import exporter_checks
-from orphangc.app.commands.operate.health import Check, CheckStatus
-from orphangc.app.commands.operate.judged_jobs import judged_jobs
-from orphangc.app.commands.operate.probes import (
+from orphangc.app.commands.examine.bucket_checks import bucket_checks
+from orphangc.app.commands.examine.judged_jobs import judged_jobs
+from orphangc.app.commands.examine.source_probes import (
     probe_cluster,
     probe_namespace,
     probe_state,
     probe_zookeeper,
 )
+from orphangc.app.commands.operate.exporter_checks import exporter_checks
+from orphangc.app.commands.operate.health import Check, CheckStatus
 from orphangc.app.commands.operate.run_checks import checks_of_all, checks_of_root
 from orphangc.app.commands.world.obstacles import Obstacle, obstacles_of
 from orphangc.app.config.configuration import Configuration, ScheduledRoot

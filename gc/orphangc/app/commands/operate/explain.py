@@ -14,7 +14,7 @@ from orphangc.app.config.paths import located
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.console.text import visible
-from orphangc.app.render.verdict_words import explanation_lines
+from orphangc.app.render.sentences.verdict_words import explanation_lines
 from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.wiring.compose import roots_now, state_of
 from orphangc.collect.decide.explanation import OneVerdict, explain

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-import pyarrow as pa
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -18,7 +17,7 @@ from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.console.text import human_bytes, visible
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.runner.make_plan import cycle_of
+from orphangc.app.runner.make_plan import DiscardingSink, cycle_of
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.state.self_sustained_history import checks_of_job, keep_checks
@@ -35,16 +34,6 @@ from orphangc.core.times.instants import shifted
 from orphangc.errors import ExitCode, RefusedError, SettingsError
 
 _WORDS = {True: "yes", False: "no", None: "cannot be known"}
-
-
-class _NoSink:
-    """Discards verdicts."""
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Discard rows."""
-
-    def close(self) -> None:
-        """Do nothing; no file is open."""
 
 
 def self_sustained(
@@ -99,7 +88,7 @@ def _check(
 ) -> tuple[dict[str, Any], tuple[RememberedUsageCheck, ...]]:
     """Return the result of one cycle, as a document and as a record to store."""
     with shown_progress() as progress:
-        cycle = cycle_of(settings, _NoSink, progress)
+        cycle = cycle_of(settings, DiscardingSink, progress)
     keys = [key for key, each in cycle.jobs.items() if each.job_id == job and each.directories]
     key = keys[0] if len(keys) == 1 else job
     if len(keys) > 1:
@@ -146,13 +135,13 @@ def _check(
 
 
 def _awaited(job: JobEvidence, settings: StorageRootSettings) -> str:
-    """Return from when on one look suffices for a job that is said to be over."""
+    """Return from when on one check suffices for a job that is said to be over."""
     if job.state is not JobState.ENDED or job.changed_at is None:
         return ""
     still = shifted(job.changed_at, settings.quiet_period)
     return (
         "; the job is said to be over, and its directory last changed at"
-        f" {job.changed_at:%Y-%m-%dT%H:%M:%SZ}: one look suffices from"
+        f" {job.changed_at:%Y-%m-%dT%H:%M:%SZ}: one check suffices from"
         f" {still:%Y-%m-%dT%H:%M:%SZ} on (--quiet-period)"
     )
 

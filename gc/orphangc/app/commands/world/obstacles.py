@@ -1,4 +1,4 @@
-"""Checks of ``doctor`` for jobs: what stops each of them, for now or for good."""
+"""Checks of ``doctor`` for jobs: what stops each of them, now, and whether that passes."""
 
 from __future__ import annotations
 

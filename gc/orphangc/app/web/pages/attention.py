@@ -173,7 +173,7 @@ def _of_newest(root: RootStatus) -> Iterator[AttentionNeed]:
     if run is None:
         return
     has_stops = any(stop.fate is Fate.REFUSED for stop in stops(run.jobs))
-    is_done = run.result in {RunResult.DONE, RunResult.BLOCKED}  # its stops are told job by job
+    is_done = run.result in {RunResult.DONE, RunResult.BLOCKED}  # its stops are shown job by job
     if not is_done and not (run.result is RunResult.REFUSED and has_stops):
         yield _result_need(root, run)
     if run.stopped is not None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from orphangc.app.console.text import visible
 from orphangc.app.render.reason_groups import KIND_OF, REASON_TEXT, ReasonKind
+from orphangc.app.render.sentences.verdict_words import ACTION_MEANINGS, REASON_MEANINGS
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.verdict_words import ACTION_MEANINGS, REASON_MEANINGS
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.documents.run_record import RunRecord
 from orphangc.core.model.bounds import NEVER

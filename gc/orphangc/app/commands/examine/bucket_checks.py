@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from orphangc.app.commands.operate.health import Check, CheckStatus
-from orphangc.core.model.bucket_settings import dangers, effects
+from orphangc.core.documents.bucket_settings import dangers, effects
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 
@@ -23,7 +23,7 @@ def bucket_checks(settings: StorageRootSettings) -> dict[str, Check]:
 
 
 def _bucket(location: Location, whose: str) -> tuple[CheckStatus, str]:
-    from orphangc.adapters.s3.bucket_settings import (  # noqa: PLC0415 - loads the client of S3
+    from orphangc.adapters.s3.bucket_reader import (  # noqa: PLC0415 - loads the client of S3
         bucket_settings,
     )
 

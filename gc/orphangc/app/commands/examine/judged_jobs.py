@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from orphangc.app.commands.world.show import patient, unlisted_cycle_of
-from orphangc.app.runner.make_plan import cycle_of
+from orphangc.app.runner.make_plan import DiscardingSink, cycle_of
 from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.core.decision.evidence import JobEvidence
@@ -80,7 +78,12 @@ def _with_listing(
     settings: StorageRootSettings, shared: SharedCheckpoints, known: Sequence[KnownState]
 ) -> JudgedJobs:
     cycle = cycle_of(
-        patient(settings), _NoSink, lambda *_: None, known=known, shared=shared, is_remembered=False
+        patient(settings),
+        DiscardingSink,
+        lambda *_: None,
+        known=known,
+        shared=shared,
+        is_remembered=False,
     )
     assert cycle.plan.world is not None  # noqa: S101 - a cycle always has one
     return JudgedJobs(
@@ -90,13 +93,3 @@ def _with_listing(
         resources=cycle.remembered.lineage.resources,
         is_listed=True,
     )
-
-
-class _NoSink:
-    """Discards verdicts."""
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Discard rows."""
-
-    def close(self) -> None:
-        """Do nothing; no file is open."""

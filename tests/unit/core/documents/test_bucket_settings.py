@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from orphangc.core.model.bucket_settings import BucketSettings, dangers, effects, lock_of, rules_of
+from orphangc.core.documents.bucket_settings import (
+    BucketSettings,
+    dangers,
+    effects,
+    lock_of,
+    rules_of,
+)
 
 
 def found(*rules: dict[str, Any], versioned: bool = False, lock: str | None = None) -> list[str]:

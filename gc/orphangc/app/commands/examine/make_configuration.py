@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from orphangc.adapters.open import open_storage
-from orphangc.app.commands.operate.probes import probe_cluster, probe_namespace, probe_state
+from orphangc.app.commands.examine.source_probes import probe_cluster, probe_namespace, probe_state
 from orphangc.app.commands.world.show import unlisted_cycle_of
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.text import visible
@@ -36,7 +36,7 @@ class Wishes:
         ended_job: Statement about jobs that are over.
         closed_world: Statement that what is searched is all there is.
         mode: Highest mode of runs.
-        is_asking: Whether a person answers questions.
+        is_interactive: Whether a person answers questions.
         takes_proposals: Whether a proposal is the answer to each question that is no statement.
 
     """
@@ -49,7 +49,7 @@ class Wishes:
     ended_job: list[str] = field(default_factory=list)
     closed_world: bool = False
     mode: str = "report"
-    is_asking: bool = False
+    is_interactive: bool = False
     takes_proposals: bool = False
 
 
@@ -92,11 +92,11 @@ def _places(wishes: Wishes) -> None:
 
 def _clusters(wishes: Wishes) -> None:
     """Ask for clusters, namespaces and further places, and probe each."""
-    if wishes.is_asking and not (wishes.flink_rest or wishes.takes_proposals):
+    if wishes.is_interactive and not (wishes.flink_rest or wishes.takes_proposals):
         wishes.flink_rest = _several("Flink REST endpoints of all clusters that write here")
-    if wishes.is_asking and not (wishes.namespaces or wishes.takes_proposals):
+    if wishes.is_interactive and not (wishes.namespaces or wishes.takes_proposals):
         wishes.namespaces = _several("Kubernetes namespaces with Flink's HA metadata")
-    if wishes.is_asking and not (wishes.extra_roots or wishes.takes_proposals):
+    if wishes.is_interactive and not (wishes.extra_roots or wishes.takes_proposals):
         wishes.extra_roots = _several("Savepoint folders, and other storages that may refer here")
     for url in wishes.flink_rest:
         _say(_probed(url, partial(_cluster, url)))
@@ -141,7 +141,7 @@ def _settings(wishes: Wishes) -> StorageRootSettings:
 
 def _statements(wishes: Wishes, settings: StorageRootSettings) -> None:
     """Ask a person for each statement, with what it covers; nothing else ever answers one."""
-    if not wishes.is_asking:
+    if not wishes.is_interactive:
         return
     known = unlisted_cycle_of(settings)
     silent = sorted(
@@ -195,9 +195,9 @@ def _scalar(value: str | None) -> str:
 
 
 def _asked(wishes: Wishes, question: str, option: str, proposal: str | None) -> str:
-    if proposal is not None and (wishes.takes_proposals or not wishes.is_asking):
+    if proposal is not None and (wishes.takes_proposals or not wishes.is_interactive):
         return proposal
-    if not wishes.is_asking:
+    if not wishes.is_interactive:
         raise SettingsError(f"no person can answer here: give {option}")
     shown = "" if proposal is None else f" [{proposal}]"
     while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
-from orphangc.core.model.bucket_settings import BucketSettings, lock_of, rules_of
+from orphangc.core.documents.bucket_settings import BucketSettings, lock_of, rules_of
 from orphangc.core.model.locations import Location
 
 _ABSENT = frozenset(
