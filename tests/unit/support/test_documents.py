@@ -67,6 +67,16 @@ def test_the_readmes_configuration_is_one(tmp_path) -> None:
     assert len(load_configuration(file).storage_roots) == 1
 
 
+def test_the_configuration_of_three_clusters_is_one(tmp_path, monkeypatch) -> None:
+    """The guide's, which its story ends with."""
+    monkeypatch.setenv("REST_PASSWORD", "secret")
+    page = (TOP / "gc" / "guide" / "three-clusters.md").read_text()
+    (text,) = re.findall(r"^```yaml\n(.*?)```", page, re.MULTILINE | re.DOTALL)
+    file = tmp_path / "orphangc.yaml"
+    file.write_text(text)
+    assert len(load_configuration(file).storage_roots) == 2
+
+
 SHOWN = [
     shlex.split(each, comments=True)[1:]
     for block in _blocks("sh|console")
