@@ -72,7 +72,9 @@ def schema_errors(schema: str, *files: Path) -> str:
 
 def test_there_are_workflows_for_what_is_delivered() -> None:
     """The tests, the wheel, the image, the chart; and each form is looked at."""
-    assert {"ci.yml", "wheel.yml", "image.yml", "chart.yml"} <= set(NAMES)
+    assert {"ci.yml", "wheel.yml", "image.yml", "chart.yml", "site.yml", "release.yml"} <= set(
+        NAMES
+    )
     assert len(FORMS) >= 4
 
 

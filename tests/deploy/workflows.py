@@ -78,6 +78,22 @@ def habits_broken(workflow: Workflow, top: Path = TOP) -> Iterator[str]:
     yield from _of_events(workflow[True], top)
     for name, job in workflow["jobs"].items():
         yield from (f"job {name} {problem}" for problem in _of_a_job(job))
+        if "permissions" in job and not _may_publish(workflow, job):
+            yield f"job {name} has permissions of its own"
+
+
+_PUBLISHING = {"contents": "write", "id-token": "write", "packages": "write"}
+
+
+def _may_publish(workflow: Workflow, job: Workflow) -> bool:
+    """Return whether a job publishes a release: of a tag alone, in a guarded environment."""
+    events = workflow[True]
+    is_of_tags = events.get("push") == {"tags": ["v*"]} and events.keys() <= {
+        "push",
+        "workflow_dispatch",
+    }
+    is_guarded = job.get("environment") == "release" and job.get("if") == "github.ref_type == 'tag'"
+    return is_of_tags and is_guarded and job["permissions"] == _PUBLISHING
 
 
 def _of_events(events: Workflow, top: Path) -> Iterator[str]:
@@ -89,8 +105,6 @@ def _of_events(events: Workflow, top: Path) -> Iterator[str]:
 
 
 def _of_a_job(job: Workflow) -> Iterator[str]:
-    if "permissions" in job:
-        yield "has permissions of its own"
     if "timeout-minutes" not in job:
         yield "has no timeout-minutes"
     checkouts = [each for each in job["steps"] if "actions/checkout@" in each.get("uses", "")]
