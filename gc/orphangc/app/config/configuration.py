@@ -72,6 +72,10 @@ class ScheduledRoot(StorageRootSettings):
         return StorageRootSettings(**self.model_dump(include=set(StorageRootSettings.model_fields)))
 
 
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_EVERY_INTERFACE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - it is compared, not bound
+
+
 class HttpSettings(_ConfigSection):
     """HTTP endpoint of the daemon."""
 
@@ -80,11 +84,20 @@ class HttpSettings(_ConfigSection):
     port: int = Field(default=8080, ge=0, le=65535)
     """Port that the daemon listens at; 0 takes a free one."""
     allowed_hosts: tuple[str, ...] = ()
-    """Host names that the daemon answers, against DNS rebinding; none given: any."""
+    """Host names that the daemon answers, against DNS rebinding; none given: those of loopback and
+    ``host``, or any where ``host`` is an address of every interface."""
     price_per_gib_month: float = Field(default=0.023, ge=0)
     """Price of a GiB a month on the status page; the default is S3 Standard's list price."""
     currency: str = Field(default="USD", max_length=8)
     """Currency of that price."""
+
+    @property
+    def known_hosts(self) -> tuple[str, ...]:
+        """Return the host names that are answered, none for any."""
+        if self.allowed_hosts or self.host in _EVERY_INTERFACE:
+            return self.allowed_hosts
+        own = f"[{self.host}]" if ":" in self.host else self.host
+        return tuple(dict.fromkeys((*_LOOPBACK, own)))
 
 
 class MetricsSettings(_ConfigSection):

@@ -67,7 +67,7 @@ def create_app(
     app.include_router(pages_of(source, settings))
     install_problems(app)
     app.add_middleware(GZipMiddleware, minimum_size=1024)
-    app.add_middleware(Guarded, hosts=settings.allowed_hosts)
+    app.add_middleware(Guarded, hosts=settings.known_hosts)
     app.openapi = cache(lambda: _openapi_of(app))  # type: ignore[method-assign]
     return app
 

@@ -30,7 +30,9 @@ class Client:
 
         async def asked() -> httpx.Response:
             transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
-            async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://localhost"
+            ) as client:
                 return await client.request(method, path, **options)
 
         return anyio.run(asked)

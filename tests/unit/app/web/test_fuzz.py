@@ -8,6 +8,7 @@ from hypothesis import settings
 from prometheus_client import CollectorRegistry
 from schemathesis.checks import not_a_server_error
 
+from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.daemon.http_app import create_app
 from unit.app.web.statuses import ORDERS, PAYMENTS, Source, troubled, well
 
@@ -17,7 +18,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:Using `httpx` with `starlette")
 _EXAMPLES = min(60, settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev")).max_examples)
 """A route has few parameters; more examples say the same again."""
 
-APP = create_app(Source(troubled()), CollectorRegistry())
+NAMED = HttpSettings(allowed_hosts=("testserver",))
+APP = create_app(Source(troubled()), CollectorRegistry(), NAMED)
 schema = schemathesis.openapi.from_asgi("/openapi.json", APP)
 
 
@@ -34,7 +36,7 @@ def test_what_exists_is_as_described_too(story, job_id):
     """Random ids find nothing; these find something."""
     status = story()
     described = schemathesis.openapi.from_asgi(
-        "/openapi.json", create_app(Source(status), CollectorRegistry())
+        "/openapi.json", create_app(Source(status), CollectorRegistry(), NAMED)
     )
     run = status.roots[0].records[-1].run_id
     for path, parameters in (

@@ -1,7 +1,9 @@
 """The picture of growth is its numbers."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,9 +52,36 @@ def test_areas_are_stacked_without_gaps_inside_the_picture(story):
         top, bottom = corners[:half], corners[half:][::-1]
         assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in corners)
         assert bottom == (floor or [(x, float(HEIGHT)) for x, _ in top])
+        pairs = list(pairwise(top))
+        assert all(one[0] == two[0] or one[1] == two[1] for one, two in pairs)
         floor = top
     if picture.areas:
         assert min(y for _, y in floor) == 0
+
+
+def test_an_amount_holds_until_the_next_run():
+    """A slope would show states that no run has seen."""
+    ats = (NOW - timedelta(days=2), NOW - timedelta(days=1), NOW)
+    found = [(at, str(at), amounts(live=n)) for at, n in zip(ats, (4, 1, 2), strict=True)]
+    (area,) = growth(found).areas
+    assert points(area.path)[:5] == [(0, 0), (300, 0), (300, 112.5), (600, 112.5), (600, 75)]
+
+
+@pytest.mark.parametrize(
+    ("span", "middle"),
+    [
+        (timedelta(minutes=10), "11:55:00"),
+        (timedelta(hours=6), "Nov 21 09:00"),
+        (timedelta(days=20), "Nov 11"),
+        (timedelta(days=730), "Nov 2025"),
+    ],
+)
+def test_times_at_the_axis_fit_its_span(span, middle):
+    """Three of them, the first and the last at the ends."""
+    at = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    found = [(at - span, "a", amounts(live=1)), (at, "b", amounts(live=2))]
+    times = growth(found).times
+    assert (len(times), times[1]) == (3, middle)
 
 
 def test_the_picture_is_also_said_in_words():

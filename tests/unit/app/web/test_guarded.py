@@ -86,6 +86,27 @@ def test_named_hosts_keep_other_names_out_but_probes_get_in():
         assert client.get("/healthz", headers={"Host": host}).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("host", "known", "strange"),
+    [
+        ("127.0.0.1", ("localhost:8080", "127.0.0.1", "[::1]:8080"), "evil.example"),
+        ("10.1.2.3", ("10.1.2.3:8080", "localhost"), "10.1.2.4"),
+        ("fd00::1", ("[fd00::1]:8080", "127.0.0.1"), "[fd00::2]"),
+    ],
+)
+def test_by_default_loopback_and_the_configured_host_are_answered(host, known, strange):
+    """A name of another site that points here reads nothing."""
+    client = Client(http=HttpSettings(host=host))
+    assert {client.get("/", headers={"Host": each}).status_code for each in known} == {200}
+    assert client.get("/", headers={"Host": strange}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_a_daemon_on_every_interface_answers_any_name_unless_some_are_given(host):
+    """A service and an ingress have names that it cannot know."""
+    assert Client(http=HttpSettings(host=host)).get("/", headers={"Host": "x"}).status_code == 200
+
+
 def test_large_answers_are_compressed_if_asked():
     """A page over a thousand jobs is large."""
     answer = CLIENT.get("/", headers={"Accept-Encoding": "gzip"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,6 +16,14 @@ WIDTH = 600
 HEIGHT = 150
 _MOST = 60
 """Maximum number of runs in the picture; the first and the last are always drawn."""
+_TICKS = 3
+_AXIS = (
+    (timedelta(days=365), "%b %Y"),
+    (timedelta(days=4), "%b %d"),
+    (timedelta(hours=1), "%b %d %H:%M"),
+    (timedelta(), "%H:%M:%S"),
+)
+"""Form of the times at the axis, by the least span that it fits."""
 _GOING = (ReasonKind.ORPHAN, ReasonKind.QUARANTINE, ReasonKind.DUE)
 
 
@@ -58,6 +66,15 @@ class Growth:
     def kinds(self) -> tuple[ReasonKind, ...]:
         """Return the kinds that occur in the picture."""
         return tuple(area.kind for area in self.areas)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """Return the times at the axis, from left to right at equal distances."""
+        first, last = self.samples[0].at, self.samples[-1].at
+        span = last - first
+        form = next((form for least, form in _AXIS if span >= least), _AXIS[-1][1])
+        steps = (first + span * part / (_TICKS - 1) for part in range(_TICKS))
+        return tuple(at.strftime(form) for at in steps)
 
     @property
     def sentence(self) -> str:
@@ -116,14 +133,25 @@ def _areas(samples: Sequence[Sample], most: int) -> tuple[GrowthArea, ...]:
 
 
 def _path(samples: Sequence[Sample], floor: list[int], top: list[int], most: int) -> str:
-    """Return the outline of an area: its upper edge from left to right, its lower edge back."""
+    """Return the outline of an area: its upper edge from left to right, its lower edge back.
+
+    An amount holds from its run to the next one: between two runs nothing was measured.
+    """
     start, span = samples[0].at, samples[-1].at - samples[0].at
     xs = [_part(sample.at - start, span) for sample in samples]
     edges = [
-        [f"{x:.1f},{HEIGHT * (1 - size / most):.1f}" for x, size in zip(xs, sizes, strict=True)]
+        [f"{x:.1f},{HEIGHT * (1 - size / most):.1f}" for x, size in _steps(xs, sizes)]
         for sizes in (top, floor)
     ]
     return "M" + "L".join([*edges[0], *reversed(edges[1])]) + "Z"
+
+
+def _steps(xs: Sequence[float], sizes: Sequence[int]) -> Iterator[tuple[float, int]]:
+    """Yield the corners of a line that keeps each size until the next one."""
+    for position, (x, size) in enumerate(zip(xs, sizes, strict=True)):
+        if position:
+            yield x, sizes[position - 1]
+        yield x, size
 
 
 def _part(done: timedelta, whole: timedelta) -> float:
