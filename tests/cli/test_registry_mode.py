@@ -131,9 +131,9 @@ def test_the_answer_alone_shows_that_the_job_runs_but_not_its_backend(mode) -> N
     assert names == {"grace_period", "oldest_own_root", "first_snapshot"}
 
 
-def test_what_the_readme_shows_can_delete(mode) -> None:
+def test_what_the_guide_shows_can_delete(mode) -> None:
     """U9: its options are all that the mode needs."""
-    page = (Path(__file__).parents[2] / "README.md").read_text()
+    page = (Path(__file__).parents[2] / "gc/guide/registry-mode.md").read_text()
     (line,) = re.findall(r"^orphangc plan (.*--registry.*)$", page, re.MULTILINE)
     with RestServer(flink(mode.story.job, completed=8, max_concurrent=4)) as server:
         meant = {"s3://bucket/checkpoints": None, "http://jobmanager:8081": server.url}
