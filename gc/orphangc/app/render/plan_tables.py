@@ -265,9 +265,19 @@ def _counts_table(outcome: Mapping[str, Any]) -> Table:
 
 
 def _refused_table(refused: Mapping[str, Any], names: JobNames) -> Table:
+    """Return each reason once, with the jobs that share it."""
+    by_reason: dict[str, list[str]] = {}
+    for job, why in refused.items():
+        by_reason.setdefault(_without_id(names.in_text(str(why)), job), []).append(names(job))
     table = _table("Jobs of which nothing was deleted", "job", "why")
-    for job, why in list(refused.items())[:_JOBS]:
-        table.add_row(_text(names(job)), _text(names.in_text(str(why))))
-    if len(refused) > _JOBS:
-        table.add_row("...", f"{len(refused) - _JOBS:,} more stand in outcome.json")
+    for why, jobs in list(by_reason.items())[:_JOBS]:
+        more = f" and {len(jobs) - _NAMED:,} more" if len(jobs) > _NAMED else ""
+        table.add_row(_text("\n".join(jobs[:_NAMED]) + more), _text(why))
+    if len(by_reason) > _JOBS:
+        table.add_row("...", f"{len(by_reason) - _JOBS:,} more reasons stand in outcome.json")
     return table
+
+
+def _without_id(why: str, job: str) -> str:
+    """Return a reason without the id of the one job that it is about, so that jobs share it."""
+    return why.replace(job, "JOB") if job else why
