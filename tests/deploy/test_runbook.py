@@ -56,7 +56,7 @@ def test_guards_and_conditions_that_are_named_exist():
 )
 def test_a_command_of_the_runbook_exists(command):
     """Nobody is sent to type what is not there; its options are those of the program."""
-    told = CliRunner().invoke(app, [*command.split(), "--help"], env={"COLUMNS": "400"})
+    told = CliRunner().invoke(app, [*command.split(), "--help-all"], env={"COLUMNS": "400"})
     assert told.exit_code == 0, told.output
     for line in re.findall(rf"`orphangc {command}([^`]*)`", RUNBOOK):
         for option in re.findall(r"--[a-z-]+", line):

@@ -163,7 +163,7 @@ local panels = import 'panels.libsonnet';
           { header: 'Objects', unit: 'short', expr: sumOf('root', 'stored_objects') },
           { header: 'Oldest tombstone', unit: 's', expr: 'time() - (%s > 0)' % newest('root', 'oldest_tombstone_timestamp_seconds') },
           { header: 'Grace period', unit: 's', expr: newest('root', 'grace_period_seconds') },
-          { header: 'Refused or blocked', unit: 'short', expr: 'sum by (root) (%s)' % newest('root, guard', 'refused_jobs') },
+          { header: 'Refused or blocked', unit: 'short', expr: newest('root', 'run_blocked_jobs') },
           { header: 'Missing', unit: 'short', expr: newest('root', 'missing_objects') },
           { header: 'Not self-sustained', unit: 'short', expr: newest('root', 'self_sustained_jobs', 'answer="no"') },
           { header: 'Uploads aborted', unit: 'short', expr: 'max by (root) (increase(%s[$__range]))' % ofRoots('aborted_uploads_total', 'outcome="done"') },
