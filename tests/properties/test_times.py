@@ -189,6 +189,7 @@ OWN_ROWS = {
     "adapters.spark.exchange.work_folder": "the driver has their digests from the executors",
 }
 BY_OTHERS = {
+    "app.render.sentences.verdict_words": "shows times of an explanation, made from a plan",
     "collect.decide.assemble_plan": "shows the oldest of times that are columns of a listing",
     "collect.mark.survey": "the same",
     "collect.decide.abandoned_savepoints": "the newest of them",

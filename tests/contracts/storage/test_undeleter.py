@@ -34,15 +34,16 @@ def test_a_version_that_is_no_marker_is_never_removed(s3_place):
 
 
 def test_a_marker_of_another_key_is_not_removed(s3_place):
-    """Key and version belong together."""
+    """Key and version belong together; the key itself is there, so nothing is to be brought back."""
     s3_place.enable_versions()
     s3_place.put("x")
     s3_place.put("xy")
     storage = s3_place.open()
     (result,) = storage.delete([facts(storage, "xy")])
     (undone,) = storage.undelete([("x", result.version_id)])
-    assert undone.status is DeletionStatus.FAILED
+    assert undone.status is DeletionStatus.GONE
     assert s3_place.keys() == {"x"}
+    assert len(s3_place.versions("xy")["DeleteMarkers"]) == 1
 
 
 def test_a_bucket_without_versions_says_so(s3_place):

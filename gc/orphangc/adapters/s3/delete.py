@@ -40,6 +40,7 @@ _SLOW_DOWN = {
 _PASSING = {"InternalError", "OperationAborted", "RequestTimeout", "ServiceUnavailable"}
 _CHANGED = {"PreconditionFailed", "ConditionalRequestConflict", "412"}
 _NO_CONDITIONS = {"NotImplemented", "MalformedXML", "InvalidArgument", "InvalidRequest"}
+_MARKER, _OBJECT = "DeleteMarkers", "Versions"
 _UNNAMEABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _NEVER_SENT = (
     boto.NoCredentialsError,
@@ -154,30 +155,32 @@ class S3Deleter:
     def _undelete(self, key: ObjectKey, version: str, *, is_dry: bool) -> DeletionResult:
         whole = self._client.root + key
         try:
-            if not self._is_marker(whole, version):
-                if isinstance(self._reader.heads([key])[0], StoredObject):
-                    return DeletionResult(key=key, status=DeletionStatus.GONE)
+            kind = self._kind_of(whole, version)
+            if kind is None and isinstance(self._reader.heads([key])[0], StoredObject):
+                return DeletionResult(key=key, status=DeletionStatus.GONE)
+            if kind != _MARKER:
                 return _failed(key, f"there is no delete marker {version}")
             if is_dry:
                 return DeletionResult(key=key, status=DeletionStatus.DELETED)
             self._client.call("delete_object", Key=whole, VersionId=version)
-            if self._is_marker(whole, version):
+            if self._kind_of(whole, version) is not None:
                 return _failed(key, f"the delete marker {version} is still there")
         except CALL_ERRORS as err:
             return _failed(key, error_text(err))
         return DeletionResult(key=key, status=DeletionStatus.DELETED)
 
-    def _is_marker(self, whole: str, version: str) -> bool:
-        """Return whether the version is a delete marker: only markers may be deleted by version."""
+    def _kind_of(self, whole: str, version: str) -> str | None:
+        """Return the part of the answer that lists a version: only markers may be deleted by it."""
         request: dict[str, str] = {}
         while True:
             answer = self._client.call("list_object_versions", Prefix=whole, **request)
-            for marker in answer.get("DeleteMarkers", ()):
-                if (marker["Key"], marker["VersionId"]) == (whole, version):
-                    return True
+            for kind in (_MARKER, _OBJECT):
+                for each in answer.get(kind, ()):
+                    if (each["Key"], each["VersionId"]) == (whole, version):
+                        return kind
             following = answer.get("NextKeyMarker")
             if not answer.get("IsTruncated") or following != whole:
-                return False  # the versions of the key itself come before all longer keys
+                return None  # the versions of the key itself come before all longer keys
             request = {"KeyMarker": following, "VersionIdMarker": answer["NextVersionIdMarker"]}
 
 
