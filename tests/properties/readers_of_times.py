@@ -381,7 +381,7 @@ def _s3_date(us: int, _: Path) -> datetime | None:
 
 
 def _hidden(us: int, _: Path) -> datetime | None:
-    extras = s3_extras.S3Extras.__new__(s3_extras.S3Extras)
+    extras = s3_extras.S3Unlisted.__new__(s3_extras.S3Unlisted)
     extras._client = SimpleNamespace(root="")
     at = s3_client._instant(spelled(us))
     row = extras._version(HiddenKind.NONCURRENT, {"Key": "k", "LastModified": at}, {})

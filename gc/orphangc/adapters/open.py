@@ -9,7 +9,7 @@ from orphangc.core.model.locations import Location, canonical
 from orphangc.errors import SettingsError
 
 if TYPE_CHECKING:
-    from orphangc.ports import Extras, StateFiles, Storage
+    from orphangc.ports import StateFiles, Storage
 
 # ruff: noqa: PLC0415 - a storage is opened without loading the clients of all others
 
@@ -23,7 +23,7 @@ def open_storage(
         where: URI of the storage root.
         state: State location, in which a mounted file system shows its clock.
         shows_all: Whether a page of all keys may stand for the lists of single folders; see
-            ``SmallRoot``. Where ``shared/`` is not to be listed, it may not.
+            ``Storage.all_folders``. Where ``shared/`` is not to be listed, it may not.
 
     Raises:
         SettingsError: The scheme is unknown, or its package is not installed.
@@ -45,21 +45,6 @@ def open_storage(
             from orphangc.adapters.files.fsspec_storage import FsspecStorage
 
             return FsspecStorage(location)
-
-
-def open_extras(where: str | Location) -> Extras | None:
-    """Return the reader of what a listing of ``where`` does not show, ``None`` if there is none.
-
-    Raises:
-        SettingsError: ``where`` is no location.
-
-    """
-    location = _location(where)
-    if location.scheme != "s3":
-        return None
-    from orphangc.adapters.s3.s3_unlisted import S3Extras
-
-    return S3Extras(location)
 
 
 def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateFiles:

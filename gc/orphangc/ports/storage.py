@@ -1,59 +1,63 @@
-"""Storages: list, read, HEAD and delete objects below one storage root."""
+"""A storage: everything below one storage root, whatever keeps it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from enum import StrEnum
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
+from orphangc.core.documents.bucket_settings import BucketSettings
+from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
-
-LISTING_SCHEMA = pa.schema(
-    [
-        pa.field("key", pa.string(), nullable=False),
-        pa.field("size", pa.int64()),
-        pa.field("modified_at", pa.timestamp("us", tz="UTC")),
-        pa.field("etag", pa.string()),
-    ]
+from orphangc.errors import NotReportedError, RefusedError
+from orphangc.ports.storage_values import (
+    DeletionResult,
+    DeletionStatus,
+    EarlierListing,
+    Folder,
+    StoreTime,
+    Upload,
 )
-"""One row for each object. On stores with real folders, a row whose key ends in "/" and whose
-size is null is a folder: no object, but an empty folder in ``shared/`` is evidence of a layout."""
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """One level of a storage.
+class Storage(ABC):
+    """One storage root, opened.
 
-    Attributes:
-        folders: Names of sub-folders, without slash.
-        objects: Objects of this level.
-        closed: Names that may hold objects and are never opened: links to folders, and a nameless
-            prefix. Deletion must not follow them; marking must not overlook them.
-
-    """
-
-    folders: tuple[str, ...]
-    objects: tuple[StoredObject, ...]
-    closed: tuple[str, ...] = ()
-
-
-class Lister(Protocol):
-    """Lists a storage without cache: every page, or an error.
+    What every storage can do is abstract here. What only some can do has a default that refuses, or
+    that says the same more slowly. All methods may be called from several threads at once.
 
     Attributes:
+        location: Location of the storage root.
+        is_tested: Whether this kind of storage is tested, or this very one proven (R27): its
+            listing is complete and shows at once what was written. If not, plans are made but
+            nothing is deleted.
         is_ordered: Whether ``pages`` yields keys in the order of their UTF-8 bytes and can start
             anywhere. If not (local folders, HDFS, S3 directory buckets), one cursor lists all.
+        is_versioned: Whether a deletion can be undone (``undelete``). To ask may raise
+            ``StorageUnreachableError``.
+        has_folders: Whether folders are real, and stay when they are empty (R53).
+        has_hidden: Whether there may be data that no listing shows: uploads, noncurrent versions.
+        batch_size: Maximum number of objects in one call of ``delete``.
+        at_once: Number of concurrent calls that hides the latency of each; 1 without latency.
+        list_requests: Number of list requests (or folder reads) sent so far.
 
     """
 
-    is_ordered: bool
+    location: Location
+    is_tested: bool = False
+    is_ordered: bool = False
+    has_folders: bool = False
+    has_hidden: bool = False
+    batch_size: int = 1
+    at_once: int = 1
+    list_requests: int = 0
 
+    # --- list: without cache; every page, or an error
+
+    @abstractmethod
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
         """Yield every object at or below the folder ``prefix`` once, as ``LISTING_SCHEMA``.
 
@@ -65,29 +69,71 @@ class Lister(Protocol):
             StorageUnreachableError: The root is absent, access is denied, or a page failed.
 
         """
-        ...
+
+    @abstractmethod
+    def folder(self, prefix: str = "") -> Folder:
+        """Return one level; same matching and errors as ``objects``."""
 
     def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
         """Yield the objects of one key range once, a batch each request, as ``LISTING_SCHEMA``.
 
         Keys ascend by their UTF-8 bytes. The adapter checks this: a store that breaks the order is
-        an error, never a shorter listing. May be called from several threads at once.
+        an error, never a shorter listing.
 
         Raises:
             StorageUnreachableError: As ``objects``; also pages that are out of order.
             ValueError: The store is not ordered and ``within`` is not ``EVERYTHING``.
 
         """
-        ...
+        if within != EVERYTHING:
+            raise ValueError(f"{self.location} is listed in no order, so not by key range")
+        return self.objects()
 
-    def folder(self, prefix: str = "") -> Folder:
-        """Return one level; same matching and errors as ``objects``."""
-        ...
+    def later_folders(self, prefix: str, after: str) -> list[str]:
+        """Return the names of a folder's sub-folders that sort after a name, or of all.
 
+        Raises:
+            StorageUnreachableError: As ``folder``.
 
-class Reader(Protocol):
-    """Reads bytes and facts of single objects."""
+        """
+        del after
+        return list(self.folder(prefix).folders)
 
+    def all_folders(self) -> Callable[[str], Folder] | None:
+        """Return what ``folder`` does, for all folders at one moment: now.
+
+        Returns:
+            ``None`` if one request cannot show that, as of a large storage root.
+
+        Raises:
+            StorageUnreachableError: As ``folder``.
+
+        """
+        return None
+
+    def avoid_listing(self) -> None:  # noqa: B027 - there is nothing to avoid
+        """Ask for the facts of each object by itself from now on, in no listing."""
+
+    @property
+    def earlier(self) -> EarlierListing | None:
+        """Return the listing from before the cycle that ``objects`` shows, ``None`` without one.
+
+        Everything that such a listing shows is at most a candidate. Facts of single objects are
+        fresh.
+        """
+        return None
+
+    @property
+    def inventory(self) -> Inventory | None:
+        """Return the inventory report that is the listing, which is hours or days old.
+
+        Its ``objects`` are those of the last listing.
+        """
+        return None
+
+    # --- read
+
+    @abstractmethod
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the whole object, or ``None`` if it is absent.
 
@@ -95,8 +141,8 @@ class Reader(Protocol):
             StorageUnreachableError: Anything but absence, also an object over ``max_bytes``.
 
         """
-        ...
 
+    @abstractmethod
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
         """Return ``size`` bytes from ``start`` on, or ``None`` if the object is absent.
 
@@ -106,142 +152,125 @@ class Reader(Protocol):
             StorageUnreachableError: Anything but absence.
 
         """
-        ...
 
+    @abstractmethod
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
         """Return the present facts of each key in order, ``None`` for an absent one."""
-        ...
 
+    @abstractmethod
+    def now(self) -> StoreTime:
+        """Return the present time of the store and of this machine, without writing anything."""
 
-class DeletionStatus(StrEnum):
-    """Answer of the storage about one key."""
-
-    DELETED = "deleted"
-    GONE = "gone"
-    CHANGED = "changed"
-    FAILED = "failed"
-    REFUSED = "refused"
-    """The store throttles requests, and has not touched the object: retry later, more slowly."""
-    UNKNOWN = "unknown"
-    """Outcome unknown: no usable answer came, so the object may be deleted now or soon."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeletionResult:
-    """Outcome of the deletion of one key.
-
-    Attributes:
-        key: The requested key, exactly.
-        status: ``GONE`` if the object was already absent, where the store reports this;
-            ``CHANGED`` if the store refused because another object has the key now (``If-Match``).
-        error: Code and message of the store, without credentials; ``None`` unless failed,
-            refused or unknown.
-        version_id: Version id of the delete marker in a versioned bucket, for ``Undeleter``.
-
-    """
-
-    key: ObjectKey
-    status: DeletionStatus
-    error: str | None = None
-    version_id: str | None = None
-
-
-class Deleter(Protocol):
-    """Deletes exactly the keys it is given: no glob, no prefix, no recursion, no folder.
-
-    Attributes:
-        batch_size: Maximum number of objects in one call.
-        at_once: Number of concurrent calls that hides the latency of each; 1 without latency.
-
-    """
-
-    batch_size: int
-    at_once: int
+    # --- delete: exactly the given keys; no glob, no prefix, no recursion
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
         """Return one result for each object, in order; never raise for a single object.
 
         Takes at most ``batch_size`` objects and revalidates each first. Sends one request: the
-        caller retries what was throttled or got no answer, more slowly. May be called from several
-        threads at once.
+        caller retries what was throttled or got no answer, more slowly.
 
         Raises:
             StorageUnreachableError: The objects could not be revalidated, or the store refused the
                 whole request (credentials, bucket): nothing was deleted.
 
         """
-        ...
+        return [self._failed(wanted.key, "deletes nothing") for wanted in objects]
 
+    @property
+    def is_versioned(self) -> bool:
+        """Return whether a deletion can be undone.
 
-class Undeleter(Protocol):
-    """Restores objects that a delete marker of a versioned bucket hides."""
+        Raises:
+            StorageUnreachableError: The store does not answer.
+
+        """
+        return False
 
     def undelete(
         self, markers: Sequence[tuple[ObjectKey, str]], *, is_dry: bool = False
     ) -> list[DeletionResult]:
-        """Remove exactly these delete markers (key, version id); one result each.
+        """Bring back exactly what these deletions hid (key, version id); one result each.
 
         Status ``DELETED`` means that the marker is gone and the object is visible again; ``GONE``
         that the marker was gone before, and an object has the key.
 
         Args:
-            markers: Delete markers.
+            markers: Keys, and what ``DeletionResult.version_id`` said of their deletion.
             is_dry: Whether nothing is removed; ``DELETED`` means that the marker is there.
 
+        Raises:
+            RefusedError: The storage keeps no versions.
+
         """
-        ...
+        del markers, is_dry
+        raise RefusedError(f"{self.location} keeps no versions: what was deleted is gone for good")
 
+    def empty_folders(self, folders: Iterable[str], may_go: Callable[[str], bool]) -> list[str]:
+        """Return which of some folders, and of those below them, hold nothing; inner ones first.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreTime:
-    """Time of the store's clock and of this machine at one moment.
+        A folder that holds nothing but such folders is one too. A link is no folder. Without real
+        folders (``has_folders``) there are none.
 
-    Attributes:
-        now: Time of the store, aware UTC; ``None`` if the store reports none.
-        local: Time of this machine at the same moment.
-        source: Origin of the time, for people: ``Date header``, ``file system of this host``, ...
-
-    """
-
-    now: datetime | None
-    local: datetime
-    source: str
-
-    @property
-    def skew(self) -> timedelta | None:
-        """Return how far the store is ahead of this machine."""
-        return None if self.now is None else self.now - self.local
-
-
-class StoreClock(Protocol):
-    """Reads the store's clock without writing anything."""
-
-    def now(self) -> StoreTime:
-        """Return the present time of the store and of this machine."""
-        ...
-
-
-class Storage(Lister, Reader, Deleter, StoreClock, Protocol):
-    """One storage root, opened.
-
-    Attributes:
-        location: Location of the storage root.
-        is_tested: Whether this kind of file system is in the tested list (R27). If not, plans are
-            made but nothing is deleted.
-        list_requests: Number of list requests (or folder reads) sent so far.
-
-    """
-
-    location: Location
-    list_requests: int
-    is_tested: bool
-
-    @property
-    def is_versioned(self) -> bool:
-        """Return whether deletions can be undone: whether the bucket is versioned.
+        Args:
+            folders: Keys of folders, none of which is below another.
+            may_go: Returns whether a folder is looked into at all.
 
         Raises:
-            StorageUnreachableError: The bucket does not answer.
+            StorageUnreachableError: One of them cannot be read.
 
         """
-        ...
+        del folders, may_go
+        return []
+
+    def remove_empty(self, folder: str) -> DeletionResult:
+        """Remove a folder that holds nothing; never raise.
+
+        Status ``CHANGED`` means that it holds something, or is no folder, and stays.
+        """
+        return self._failed(ObjectKey(folder), "has no folders")
+
+    # --- what no listing shows (R28, R50)
+
+    def uploads(self) -> Iterator[pa.RecordBatch]:
+        """Yield the unfinished uploads below the storage root, as ``HIDDEN_SCHEMA``.
+
+        Raises:
+            NotReportedError: The store does not report uploads.
+            StorageUnreachableError: Any other error; the rows yielded before are incomplete.
+
+        """
+        raise self._not_reported("uploads")
+
+    def versions(self) -> Iterator[pa.RecordBatch]:
+        """Yield noncurrent versions and delete markers, as ``uploads``; it costs a listing."""
+        raise self._not_reported("versions")
+
+    def unfinished(self) -> Iterator[Upload]:
+        """Yield the unfinished uploads one by one, with their ids; see ``uploads``."""
+        raise self._not_reported("uploads")
+
+    def abort(self, upload: Upload) -> bool:
+        """Abort an upload; return whether it was still unfinished. It cannot be brought back.
+
+        Raises:
+            StorageUnreachableError: The store refused, or gave no answer: it may be aborted.
+
+        """
+        del upload
+        raise self._not_reported("uploads")
+
+    def bucket_settings(self) -> BucketSettings | None:
+        """Return what the bucket itself does to its objects, ``None`` where it can do nothing.
+
+        Raises:
+            StorageUnreachableError: The store gives no usable answer.
+
+        """
+        return None
+
+    def _failed(self, key: ObjectKey, why: str) -> DeletionResult:
+        error = f"{self.location.scheme}:// {why}"
+        return DeletionResult(key=key, status=DeletionStatus.FAILED, error=error)
+
+    def _not_reported(self, what: str) -> NotReportedError:
+        return NotReportedError(f"{self.location} reports no {what}", is_forbidden=False)

@@ -1,4 +1,4 @@
-"""The Deleter port: exactly the keys that are asked for, each with its own result."""
+"""Deletion: exactly the keys that are asked for, each with its own result."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pytest
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.s3.s3_storage import S3Storage
 from orphangc.core.model.locations import canonical
-from orphangc.ports import DeletionStatus, EmptyFolders
+from orphangc.ports import DeletionStatus
 
 
 @pytest.fixture
@@ -34,8 +34,11 @@ def anything(_: str) -> bool:
 
 def test_only_a_storage_with_real_folders_has_empty_ones(storage) -> None:
     """Of an object store there is nothing to remove."""
-    assert isinstance(storage, EmptyFolders)
-    assert not issubclass(S3Storage, EmptyFolders)
+    assert storage.has_folders
+    bucket = S3Storage(canonical("s3://bucket/cp"))
+    assert not bucket.has_folders
+    assert bucket.empty_folders(["j/a"], anything) == []
+    assert bucket.remove_empty("j/a").status is DeletionStatus.FAILED
 
 
 def test_inner_ones_come_first_and_a_file_keeps_what_is_above_it(storage, tmp_path) -> None:

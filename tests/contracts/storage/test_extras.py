@@ -1,4 +1,4 @@
-"""The Extras port: what costs money and stands in no listing; unknown is never zero."""
+"""What no listing shows: what costs money and stands in no listing; unknown is never zero."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from contracts.places import listed
 from contracts.servers.stub import BUCKET, Answer, error
-from orphangc.adapters.open import open_extras
+from orphangc.adapters.open import open_storage
 from orphangc.adapters.s3 import s3_unlisted as s3_extras
-from orphangc.adapters.s3.s3_unlisted import S3Extras
+from orphangc.adapters.s3.s3_storage import S3Storage
 from orphangc.core.model.locations import canonical
 from orphangc.errors import NotReportedError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, HiddenKind, Upload
@@ -29,9 +29,10 @@ def begin(place, key: str, *sizes: int) -> str:
     return upload
 
 
-def extras_of(place) -> S3Extras:
-    found = open_extras(place.uri)
-    assert isinstance(found, S3Extras)
+def extras_of(place) -> S3Storage:
+    found = open_storage(place.uri)
+    assert isinstance(found, S3Storage)
+    assert found.has_hidden
     return found
 
 
@@ -42,7 +43,7 @@ def rows_of(batches) -> list[dict]:
     return [row for batch in found for row in batch.to_pylist()]
 
 
-def in_pages_of(extras: S3Extras, size: int, monkeypatch) -> None:
+def in_pages_of(extras: S3Storage, size: int, monkeypatch) -> None:
     """Make the store answer in small pages, as AWS does whenever it likes."""
     call = extras._client.call
     limits = {"list_multipart_uploads": "MaxUploads", "list_object_versions": "MaxKeys"}
@@ -191,7 +192,7 @@ def test_a_refusal_is_told_apart_from_nothing(stub, verb, code, status) -> None:
     """The request is forbidden or unsupported: in both cases the number is unknown."""
     stub.versioning = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
     stub.answer = lambda _: error(code, status)
-    extras = S3Extras(canonical(f"s3://{BUCKET}/cp"))
+    extras = S3Storage(canonical(f"s3://{BUCKET}/cp"))
     with pytest.raises(NotReportedError) as refused:
         rows_of(getattr(extras, verb)())
     assert refused.value.is_forbidden is (status == 403)
@@ -226,7 +227,7 @@ def test_pages_that_do_not_add_up_are_an_error(stub, page) -> None:
         error("AccessDenied", 403) if request.query.get("uploadId") else page
     )
     with pytest.raises(StorageUnreachableError):
-        rows_of(S3Extras(canonical(f"s3://{BUCKET}/cp")).uploads())
+        rows_of(S3Storage(canonical(f"s3://{BUCKET}/cp")).uploads())
 
 
 def test_parts_that_may_not_be_asked_for_have_an_unknown_size(stub) -> None:
@@ -235,7 +236,7 @@ def test_parts_that_may_not_be_asked_for_have_an_unknown_size(stub) -> None:
     stub.answer = lambda request: (
         error("AccessDenied", 403) if request.query.get("uploadId") else page
     )
-    rows = rows_of(S3Extras(canonical(f"s3://{BUCKET}/cp")).uploads())
+    rows = rows_of(S3Storage(canonical(f"s3://{BUCKET}/cp")).uploads())
     assert [(row["key"], row["size"]) for row in rows] == [("x", None), ("y", None)]
 
 
@@ -251,14 +252,19 @@ def test_an_upload_that_is_gone_by_now_is_not_told(stub) -> None:
         return page
 
     stub.answer = answer
-    rows = rows_of(S3Extras(canonical(f"s3://{BUCKET}/cp")).uploads())
+    rows = rows_of(S3Storage(canonical(f"s3://{BUCKET}/cp")).uploads())
     assert [(row["key"], row["size"]) for row in rows] == [("y", 0)]
 
 
-@pytest.mark.parametrize("uri", ["/tmp/x", "memory://x", "hdfs://nn/x"])
-def test_other_stores_have_nobody_to_ask(uri) -> None:
-    """No S3, no uploads: the plan says nothing of them."""
-    assert open_extras(uri) is None
+@pytest.mark.parametrize("verb", ["uploads", "versions", "unfinished"])
+def test_other_stores_have_nobody_to_ask(tmp_path, verb) -> None:
+    """No S3, no uploads: the plan says nothing of them, and who asks all the same is refused."""
+    storage = open_storage(str(tmp_path))
+    assert not storage.has_hidden
+    with pytest.raises(NotReportedError):
+        getattr(storage, verb)()
+    with pytest.raises(NotReportedError):
+        storage.abort(Upload(key="x", upload_id="1", begun_at=None))
 
 
 # --- abort
@@ -298,4 +304,4 @@ def test_an_abort_that_the_store_refuses_is_an_error(stub) -> None:
     stub.answer = lambda _: error("AccessDenied", 403)
     upload = Upload(key="x", upload_id="1", begun_at=None)
     with pytest.raises(StorageUnreachableError):
-        S3Extras(canonical(f"s3://{BUCKET}/cp")).abort(upload)
+        S3Storage(canonical(f"s3://{BUCKET}/cp")).abort(upload)

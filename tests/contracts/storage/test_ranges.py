@@ -1,4 +1,4 @@
-"""The Lister port by key range: parts that are listed at once make the whole, exactly."""
+"""Listing by key range: parts that are listed at once make the whole, exactly."""
 
 from __future__ import annotations
 

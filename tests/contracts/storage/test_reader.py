@@ -1,4 +1,4 @@
-"""The Reader port: bytes and facts of single objects; absence is the only ``None``."""
+"""Reading: bytes and facts of single objects; absence is the only ``None``."""
 
 from __future__ import annotations
 

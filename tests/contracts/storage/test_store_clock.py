@@ -1,4 +1,4 @@
-"""The StoreClock port: the store's time beside ours, without writing."""
+"""The store's clock: the store's time beside ours, without writing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Undeleter port: a delete marker is taken away, and nothing else ever is."""
+"""Undeletion: a delete marker is taken away, and nothing else ever is."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_version_that_is_no_marker_is_never_removed(s3_place):
 
 
 def test_a_marker_of_another_key_is_not_removed(s3_place):
-    """Key and version belong together; the key itself is there, so nothing is to be brought back."""
+    """Key and version belong together; the key itself is there: nothing is to be brought back."""
     s3_place.enable_versions()
     s3_place.put("x")
     s3_place.put("xy")

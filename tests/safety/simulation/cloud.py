@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from orphangc import ports
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
@@ -95,7 +96,7 @@ def facts(key: str, blob: Blob) -> StoredObject:
 
 
 @dataclass
-class Storage:
+class Storage(ports.Storage):
     """A port to everything below one place of the bucket.
 
     Attributes:
@@ -228,6 +229,10 @@ class Storage:
             return None if whole is None else whole[: len(whole) // 2]
 
         return self.process.call("read", data, {Fault.PARTLY: half})
+
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        whole = self.read(key, max_bytes=start + size)
+        return None if whole is None else whole[start : start + size]
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
         def told(*, old: bool = False) -> list[StoredObject | None]:

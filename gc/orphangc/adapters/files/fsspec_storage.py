@@ -20,10 +20,9 @@ from orphangc.adapters.files.translate import (
 )
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
-from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.core.times.instants import from_microseconds, known_microseconds
 from orphangc.errors import AbsentStorageError, SettingsError, StorageUnreachableError
-from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
+from orphangc.ports import DeletionResult, DeletionStatus, Folder, Storage, StoreTime
 
 _TESTED = {"file", "memory"}
 _TIME_KEYS = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
@@ -54,7 +53,7 @@ def open_file_system(location: Location) -> tuple[Any, str]:
         raise unreachable(f"open {location}", err) from err
 
 
-class FsspecStorage:
+class FsspecStorage(Storage):
     """One folder of an fsspec file system as a storage root.
 
     The adapter uses no glob, walk or recursive removal of fsspec's: it lists folders one by one,
@@ -62,20 +61,16 @@ class FsspecStorage:
     """
 
     batch_size = 1000
-    at_once = 1
 
     def __init__(self, location: Location, *, file_system: tuple[Any, str] | None = None) -> None:
         self.location = location
         self.is_tested = location.scheme in _TESTED
-        self.is_versioned = False
-        self.is_ordered = False
-        self.list_requests = 0
         self._fs, root = file_system or open_file_system(location)
         self._root = root.rstrip("/")
         self._check_root()
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
-        """Yield files and, with a trailing slash, folders; see ``Lister``."""
+        """Yield files and, with a trailing slash, folders; see ``Storage``."""
         rows = BatchBuilder()
         pending = [prefix]
         while pending:
@@ -97,14 +92,8 @@ class FsspecStorage:
         if rows.keys:
             yield rows.take()
 
-    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
-        """Yield everything, in no order; see ``Lister``."""
-        if within != EVERYTHING:
-            raise ValueError(f"{self.location} is listed in no order, so not by key range")
-        return self.objects()
-
     def folder(self, prefix: str = "") -> Folder:
-        """Return one level; see ``Lister``."""
+        """Return one level; see ``Storage``."""
         entries = self._entries(prefix) or []
         parent = f"{prefix}/" if prefix else ""
         return Folder(
@@ -118,7 +107,7 @@ class FsspecStorage:
         )
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
-        """Return the bytes of a file; see ``Reader``."""
+        """Return the bytes of a file; see ``Storage``."""
         (found,) = self.stat([key])
         if found is None:
             return None
@@ -131,7 +120,7 @@ class FsspecStorage:
         return data
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
-        """Return some bytes of a file; see ``Reader``."""
+        """Return some bytes of a file; see ``Storage``."""
         (found,) = self.stat([key])
         if found is None:
             return None
@@ -142,7 +131,7 @@ class FsspecStorage:
             return bytes(self._fs.cat_file(self._path(key), start=start, end=end))
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
-        """Return the fresh facts of each key; see ``Reader``."""
+        """Return the fresh facts of each key; see ``Storage``."""
         with self._translated("stat in"):
             infos = [self._info(key) for key in keys]
         if None in infos:
@@ -153,7 +142,7 @@ class FsspecStorage:
         ]
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
-        """Remove each file that is still the same; see ``Deleter``."""
+        """Remove each file that is still the same; see ``Storage``."""
         if len(objects) > self.batch_size:
             raise ValueError(f"{len(objects)} keys are more than a batch of {self.batch_size}")
         self._check_root()

@@ -21,10 +21,9 @@ from orphangc.adapters.files.translate import (
 )
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
-from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.core.times.instants import from_microseconds
 from orphangc.errors import StorageUnreachableError
-from orphangc.ports import DeletionResult, DeletionStatus, Folder, StoreTime
+from orphangc.ports import DeletionResult, DeletionStatus, Folder, Storage, StoreTime
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -52,7 +51,7 @@ def _facts(key: str, found: os.stat_result) -> StoredObject:
     )
 
 
-class LocalStorage:
+class LocalStorage(Storage):
     """One folder as a storage root.
 
     The root itself may be a link (the operator named it). Below it the adapter follows no symbolic
@@ -60,22 +59,19 @@ class LocalStorage:
     folder between check and use.
     """
 
+    is_tested = True
+    has_folders = True
     batch_size = 1000
-    at_once = 1
 
     def __init__(self, location: Location, *, clock_in: Path | None = None) -> None:
         self.location = location
         self._clock_in = clock_in
-        self.is_tested = True
-        self.is_versioned = False
-        self.is_ordered = False
-        self.list_requests = 0
         self._identity: tuple[int, int] | None = None
         with self._folder(""):
             pass
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
-        """Yield files, links and, with a trailing slash, folders; see ``Lister``."""
+        """Yield files, links and, with a trailing slash, folders; see ``Storage``."""
         rows = BatchBuilder()
         pending = [prefix]
         while pending:
@@ -90,14 +86,8 @@ class LocalStorage:
         if rows.keys:
             yield rows.take()
 
-    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
-        """Yield everything, in no order; see ``Lister``."""
-        if within != EVERYTHING:
-            raise ValueError(f"{self.location} is listed in no order, so not by key range")
-        return self.objects()
-
     def folder(self, prefix: str = "") -> Folder:
-        """Return one level; see ``Lister``."""
+        """Return one level; see ``Storage``."""
         rows = BatchBuilder()
         folders: list[str] = []
         with self._folder(prefix) as handle:
@@ -117,14 +107,14 @@ class LocalStorage:
         return Folder(tuple(names), ordered, closed)
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
-        """Return the bytes of a regular file; see ``Reader``."""
+        """Return the bytes of a regular file; see ``Storage``."""
         data = self.part(key, start=0, size=max_bytes + 1)
         if data is not None and len(data) > max_bytes:
             raise StorageUnreachableError(f"{self._place(key)} has over {max_bytes} bytes")
         return data
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
-        """Return some bytes of a regular file; see ``Reader``."""
+        """Return some bytes of a regular file; see ``Storage``."""
         try:
             with self._parent(key) as (handle, name):
                 descriptor = os.open(
@@ -145,7 +135,7 @@ class LocalStorage:
             raise unreachable(f"read {self._place(key)}", err) from err
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
-        """Return the fresh facts of each key; see ``Reader``."""
+        """Return the fresh facts of each key; see ``Storage``."""
         found: list[StoredObject | None] = []
         for key in keys:
             try:
@@ -160,14 +150,14 @@ class LocalStorage:
         return found
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
-        """Unlink each file that is still the same regular file; see ``Deleter``."""
+        """Unlink each file that is still the same regular file; see ``Storage``."""
         if len(objects) > self.batch_size:
             raise ValueError(f"{len(objects)} keys are more than a batch of {self.batch_size}")
         with self._folder(""):
             return [self._delete(wanted) for wanted in objects]
 
     def empty_folders(self, folders: Iterable[str], may_go: Callable[[str], bool]) -> list[str]:
-        """Return the folders that hold nothing; see ``EmptyFolders``."""
+        """Return the folders that hold nothing; see ``Storage``."""
         found: list[str] = []
         for key in folders:
             if may_go(key):
@@ -175,7 +165,7 @@ class LocalStorage:
         return found
 
     def remove_empty(self, folder: str) -> DeletionResult:
-        """Remove a folder by the call that fails if it holds anything; see ``EmptyFolders``."""
+        """Remove a folder by the call that fails if it holds anything; see ``Storage``."""
         key, why = ObjectKey(folder), None
         try:
             with self._parent(key) as (handle, name):

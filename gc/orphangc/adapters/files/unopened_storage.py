@@ -11,10 +11,10 @@ from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError
-from orphangc.ports import DeletionResult, Folder, StoreTime
+from orphangc.ports import DeletionResult, Folder, Storage, StoreTime
 
 
-class UnopenedStorage:
+class UnopenedStorage(Storage):
     """Represents a location that must be searched and cannot be opened.
 
     Attributes:
@@ -22,13 +22,6 @@ class UnopenedStorage:
         reason: Reason why it cannot be opened.
 
     """
-
-    is_tested = False
-    is_versioned = False
-    is_ordered = False
-    list_requests = 0
-    batch_size = 1
-    at_once = 1
 
     def __init__(self, location: Location, reason: str) -> None:
         self.location = location
@@ -38,33 +31,33 @@ class UnopenedStorage:
         raise StorageUnreachableError(self.reason)
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        """Raise; see ``Lister``."""
+        """Raise; see ``Storage``."""
         self._raise()
 
     def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        """Raise; see ``Lister``."""
+        """Raise; see ``Storage``."""
         self._raise()
 
     def folder(self, prefix: str = "") -> Folder:  # noqa: ARG002
-        """Raise; see ``Lister``."""
+        """Raise; see ``Storage``."""
         self._raise()
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:  # noqa: ARG002
-        """Raise; see ``Reader``."""
+        """Raise; see ``Storage``."""
         self._raise()
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:  # noqa: ARG002
-        """Raise; see ``Reader``."""
+        """Raise; see ``Storage``."""
         self._raise()
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:  # noqa: ARG002
-        """Raise; see ``Reader``."""
+        """Raise; see ``Storage``."""
         self._raise()
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:  # noqa: ARG002
-        """Raise; see ``Deleter``."""
+        """Raise; see ``Storage``."""
         self._raise()
 
     def now(self) -> StoreTime:
-        """Raise; see ``StoreClock``."""
+        """Raise; see ``Storage``."""
         self._raise()

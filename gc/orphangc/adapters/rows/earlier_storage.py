@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -13,23 +13,18 @@ from orphangc.ports import (
     DeletionResult,
     EarlierListing,
     Folder,
-    MayAvoidListing,
     Storage,
     StoreTime,
-    last_folders,
 )
 
 
-class EarlierStorage(ABC):
+class EarlierStorage(Storage):
     """A storage with an earlier listing.
 
     Attributes:
         location: Location of the storage root.
-        is_ordered: ``False``: the rows have no order.
 
     """
-
-    is_ordered = False
 
     def __init__(self, storage: Storage, *, is_inventoried: bool) -> None:
         """Take the storage that answers for all but the listing.
@@ -41,7 +36,7 @@ class EarlierStorage(ABC):
                 which costs less than a request for each of them.
 
         """
-        if is_inventoried and isinstance(storage, MayAvoidListing):
+        if is_inventoried:
             storage.avoid_listing()
         self.location = storage.location
         self.is_tested = storage.is_tested
@@ -57,7 +52,7 @@ class EarlierStorage(ABC):
     @property
     @abstractmethod
     def earlier(self) -> EarlierListing:
-        """Return the listing that is used; see ``ListedEarlier``."""
+        """Return the listing that is used; see ``Storage``."""
 
     @abstractmethod
     def listed(self) -> Iterator[pa.RecordBatch]:
@@ -76,7 +71,7 @@ class EarlierStorage(ABC):
         """Yield the objects of the earlier listing, or the present objects of a folder.
 
         Raises:
-            StorageUnreachableError: See ``Lister``.
+            StorageUnreachableError: See ``Storage``.
 
         """
         return self._storage.objects(prefix) if prefix else self.listed()
@@ -88,29 +83,29 @@ class EarlierStorage(ABC):
         return self.listed()
 
     def folder(self, prefix: str = "") -> Folder:
-        """Return the present level; see ``Lister``."""
+        """Return the present level; see ``Storage``."""
         return self._storage.folder(prefix)
 
     def later_folders(self, prefix: str, after: str) -> list[str]:
-        """Return the last sub-folders of a folder, or all; see ``last_folders``."""
-        return last_folders(self._storage, prefix, after)
+        """Return the last sub-folders of a folder, or all; see ``Storage``."""
+        return self._storage.later_folders(prefix, after)
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
-        """Return the bytes of an object; see ``Reader``."""
+        """Return the bytes of an object; see ``Storage``."""
         return self._storage.read(key, max_bytes=max_bytes)
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
-        """Return some bytes of an object; see ``Reader``."""
+        """Return some bytes of an object; see ``Storage``."""
         return self._storage.part(key, start=start, size=size)
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
-        """Return the fresh facts of each key; see ``Reader``."""
+        """Return the fresh facts of each key; see ``Storage``."""
         return self._storage.stat(keys)
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
-        """Delete the objects that are still the same; see ``Deleter``."""
+        """Delete the objects that are still the same; see ``Storage``."""
         return self._storage.delete(objects)
 
     def now(self) -> StoreTime:
-        """Return the store's time; see ``StoreClock``."""
+        """Return the store's time; see ``Storage``."""
         return self._storage.now()

@@ -24,7 +24,7 @@ class PlannedStorage(EarlierStorage):
 
     @property
     def earlier(self) -> EarlierListing:
-        """Return the plan as an earlier listing; see ``ListedEarlier``."""
+        """Return the plan as an earlier listing; see ``Storage``."""
         plan = self._plan
         inventory = plan.inventory
         return EarlierListing(

@@ -6,7 +6,6 @@ from typing import Any
 
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
 from orphangc.core.documents.bucket_settings import BucketSettings, lock_of, rules_of
-from orphangc.core.model.locations import Location
 
 _ABSENT = frozenset(
     {
@@ -18,14 +17,14 @@ _ABSENT = frozenset(
 _FORBIDDEN = frozenset({"AccessDenied", "AllAccessDisabled"})
 
 
-def bucket_settings(location: Location) -> BucketSettings:
-    """Return the settings of the bucket of a location.
+def bucket_settings(client: S3Client) -> BucketSettings:
+    """Return the settings of the bucket.
 
     Raises:
         StorageUnreachableError: The store gives no usable answer.
 
     """
-    client, unread = S3Client(location), list[str]()
+    unread = list[str]()
 
     def ask(operation: str, right: str) -> dict[str, Any]:
         try:

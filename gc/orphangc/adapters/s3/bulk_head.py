@@ -64,7 +64,7 @@ class S3BulkHead:
         return [found[key] for key in keys]
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
-        """Return the fresh facts of each key; see ``Reader``."""
+        """Return the fresh facts of each key; see ``Storage``."""
         return self._reader.checked(keys, self.heads(keys))
 
     def _listed(self, wanted: list[ObjectKey]) -> dict[ObjectKey, StoredObject | None]:

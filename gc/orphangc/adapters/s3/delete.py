@@ -68,7 +68,7 @@ class S3Deleter:
         self._has_conditions = True
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
-        """Return one result for each object, in order; see ``Deleter``."""
+        """Return one result for each object, in order; see ``Storage``."""
         results: dict[ObjectKey, DeletionResult] = {}
         self._delete(self._still_the_same(objects, results), results)
         return [results[wanted.key] for wanted in objects]
@@ -76,7 +76,7 @@ class S3Deleter:
     def undelete(
         self, markers: Sequence[tuple[ObjectKey, str]], *, is_dry: bool = False
     ) -> list[DeletionResult]:
-        """Remove exactly these delete markers; see ``Undeleter``."""
+        """Remove exactly these delete markers; see ``Storage``."""
         return [self._undelete(key, version, is_dry=is_dry) for key, version in markers]
 
     def _still_the_same(

@@ -33,11 +33,11 @@ class S3Reader:
         self._is_head_refused = False
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
-        """Return the bytes of an object; see ``Reader``."""
+        """Return the bytes of an object; see ``Storage``."""
         return self._get(key, max_bytes)
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
-        """Return some bytes of an object; see ``Reader``."""
+        """Return some bytes of an object; see ``Storage``."""
         if size < 1:
             return b""
         try:
@@ -63,7 +63,7 @@ class S3Reader:
         return data
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
-        """Return the fresh facts of each key; see ``Reader``."""
+        """Return the fresh facts of each key; see ``Storage``."""
         return self.checked(keys, self.heads(keys))
 
     def checked(

@@ -8,18 +8,21 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from orphangc.adapters.s3.bucket_reader import bucket_settings
 from orphangc.adapters.s3.bulk_head import S3BulkHead
 from orphangc.adapters.s3.delete import S3Deleter
 from orphangc.adapters.s3.head import S3Reader
 from orphangc.adapters.s3.pages.page_levels import levels_of
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
 from orphangc.adapters.s3.s3_listing import S3Pages
+from orphangc.adapters.s3.s3_unlisted import S3Unlisted
 from orphangc.core.columns.stored_objects import stored_objects
+from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import SettingsError
-from orphangc.ports import DeletionResult, Folder, StoreTime
+from orphangc.ports import DeletionResult, Folder, Storage, StoreTime, Upload
 
 _PAGES_A_BATCH = 20
 _DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")  # and their access points: no order, no StartAfter
@@ -28,12 +31,14 @@ _LAST = "\U0010ffff"
 _NOT_REPORTED = {"AccessDenied", "MethodNotAllowed", "NotImplemented"}
 
 
-class S3Storage:
-    """One storage root in a bucket; also an ``Undeleter`` if the bucket is versioned.
+class S3Storage(Storage):
+    """One storage root in a bucket.
 
     Store times are whole seconds, rounded down, because HEAD answers have no fractions.
     """
 
+    is_tested = True
+    has_hidden = True
     batch_size = 1000
     at_once = 16
 
@@ -41,18 +46,17 @@ class S3Storage:
         if not location.authority:
             raise SettingsError(f"{location} names no bucket")
         self.location = location
-        self.is_tested = True
         self.is_ordered = not location.authority.endswith(_DIRECTORY_BUCKETS)
-        self.list_requests = 0
         self._counting = threading.Lock()
         self._client = S3Client(location)
         self._pages = S3Pages(self._client, on_request=self._count)
         self._reader = S3Reader(self._client)
         self._bulk_head = S3BulkHead(self._reader, self._range if self.is_ordered else None)
+        self._unlisted = S3Unlisted(self._client)
         self._is_large = not shows_all
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
-        """Yield every object, directory markers too; see ``Lister``."""
+        """Yield every object, directory markers too; see ``Storage``."""
         held: list[pa.RecordBatch] = []
         for page in self._pages.pages(self._prefix(prefix), root=self._client.root):
             held.append(page.objects)
@@ -63,12 +67,8 @@ class S3Storage:
             yield _joined(held)
 
     def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
-        """Yield the objects of a key range in ascending order, page by page; see ``Lister``."""
-        if not self.is_ordered:
-            if within != EVERYTHING:
-                raise ValueError(f"{self.location} is listed in no order, so not by key range")
-            return self.objects()
-        return self._range(within)
+        """Yield the objects of a key range in ascending order, page by page; see ``Storage``."""
+        return self._range(within) if self.is_ordered else super().pages(within)
 
     def _range(self, within: KeyRange) -> Iterator[pa.RecordBatch]:
         for page in self._pages.range(self._client.root, within):
@@ -88,7 +88,7 @@ class S3Storage:
         return Folder(named, tuple(objects), ("",) if len(named) < len(folders) else ())
 
     def all_folders(self) -> Callable[[str], Folder] | None:
-        """Return what ``folder`` does, from one page; see ``SmallRoot``."""
+        """Return what ``folder`` does, from one page; see ``Storage``."""
         if self._is_large:
             return None
         page = self._pages.first(self._client.root)
@@ -99,16 +99,16 @@ class S3Storage:
         return lambda prefix: levels.get(prefix, Folder((), ()))
 
     def avoid_listing(self) -> None:
-        """Look no facts up in a listing; see ``MayAvoidListing``."""
+        """Look no facts up in a listing; see ``Storage``."""
         self._bulk_head.avoid_listing()
 
     def later_folders(self, prefix: str, after: str) -> list[str]:
-        """Return the last sub-folders of a folder; see ``ShowsLaterFolders``.
+        """Return the last sub-folders of a folder; see ``Storage``.
 
         The folder above is listed from there on: one request, unless very many objects follow.
         """
         if not self.is_ordered:
-            return list(self.folder(prefix).folders)
+            return super().later_folders(prefix, after)
         above, _, name = prefix.rpartition("/")
         within = KeyRange(f"{name}/{after}", f"{name}/{_LAST}")
         found: set[str] = set()
@@ -119,19 +119,19 @@ class S3Storage:
         return sorted(found)
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
-        """Return the bytes of an object; see ``Reader``."""
+        """Return the bytes of an object; see ``Storage``."""
         return self._reader.read(key, max_bytes=max_bytes)
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
-        """Return some bytes of an object; see ``Reader``."""
+        """Return some bytes of an object; see ``Storage``."""
         return self._reader.part(key, start=start, size=size)
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
-        """Return the fresh facts of each key; see ``Reader``."""
+        """Return the fresh facts of each key; see ``Storage``."""
         return self._bulk_head.stat(keys)
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
-        """Delete the objects that are still the same; see ``Deleter``."""
+        """Delete the objects that are still the same; see ``Storage``."""
         if len(objects) > self.batch_size:
             raise ValueError(f"{len(objects)} keys are more than a batch of {self.batch_size}")
         return self._deleter.delete(objects)
@@ -139,12 +139,32 @@ class S3Storage:
     def undelete(
         self, markers: Sequence[tuple[ObjectKey, str]], *, is_dry: bool = False
     ) -> list[DeletionResult]:
-        """Remove exactly these delete markers; see ``Undeleter``."""
+        """Remove exactly these delete markers; see ``Storage``."""
         return self._deleter.undelete(markers, is_dry=is_dry)
 
     def now(self) -> StoreTime:
-        """Return the store's time; see ``StoreClock``."""
+        """Return the store's time; see ``Storage``."""
         return self._reader.now()
+
+    def uploads(self) -> Iterator[pa.RecordBatch]:
+        """Yield unfinished uploads, a batch each page; see ``S3Unlisted``."""
+        return self._unlisted.uploads()
+
+    def unfinished(self) -> Iterator[Upload]:
+        """Yield unfinished uploads with their ids; see ``Storage``."""
+        return self._unlisted.unfinished()
+
+    def abort(self, upload: Upload) -> bool:
+        """Abort an upload; see ``Storage``."""
+        return self._unlisted.abort(upload)
+
+    def versions(self) -> Iterator[pa.RecordBatch]:
+        """Yield noncurrent versions and all delete markers, a batch each page; see ``Storage``."""
+        return self._unlisted.versions()
+
+    def bucket_settings(self) -> BucketSettings:
+        """Return the settings of the bucket; see ``Storage``."""
+        return bucket_settings(self._client)
 
     @property
     def pages_read(self) -> Mapping[str, int]:

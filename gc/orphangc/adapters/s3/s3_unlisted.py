@@ -20,7 +20,6 @@ from orphangc.adapters.s3.requests.s3_client import (
     error_code,
     error_text,
 )
-from orphangc.core.model.locations import Location
 from orphangc.core.times.instants import known
 from orphangc.errors import NotReportedError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, HiddenKind, Upload
@@ -36,16 +35,16 @@ _UPLOAD_MARKERS = ("KeyMarker", "UploadIdMarker")
 _Row = dict[str, Any]
 
 
-class S3Extras:
-    """Unlisted data below one root of a bucket; see ``Extras``."""
+class S3Unlisted:
+    """Unlisted data below one root of a bucket; see ``Storage``."""
 
-    def __init__(self, location: Location) -> None:
-        self._client = S3Client(location)
+    def __init__(self, client: S3Client) -> None:
+        self._client = client
         self._counting = threading.Lock()
         self._parts_requests = 0
 
     def uploads(self) -> Iterator[pa.RecordBatch]:
-        """Yield unfinished uploads, a batch each page; see ``Extras``.
+        """Yield unfinished uploads, a batch each page; see ``Storage``.
 
         The size of an upload is that of its parts, which needs one request for each upload: the
         first ``MAX_PARTS_REQUESTS`` uploads have a size, the others none.
@@ -68,7 +67,7 @@ class S3Extras:
             yield pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA)
 
     def unfinished(self) -> Iterator[Upload]:
-        """Yield unfinished uploads with their ids; see ``Extras``."""
+        """Yield unfinished uploads with their ids; see ``Storage``."""
         for page in self._pages("list_multipart_uploads", _UPLOAD_MARKERS):
             for upload in page.get("Uploads", ()):
                 yield Upload(
@@ -78,7 +77,7 @@ class S3Extras:
                 )
 
     def abort(self, upload: Upload) -> bool:
-        """Abort an upload; see ``Extras``."""
+        """Abort an upload; see ``Storage``."""
         key = self._client.root + upload.key
         try:
             self._client.call("abort_multipart_upload", Key=key, UploadId=upload.upload_id)
@@ -89,7 +88,7 @@ class S3Extras:
         return True
 
     def versions(self) -> Iterator[pa.RecordBatch]:
-        """Yield noncurrent versions and all delete markers, a batch each page; see ``Extras``."""
+        """Yield noncurrent versions and all delete markers, a batch each page; see ``Storage``."""
         if not self._may_have_versions():
             return
         markers = ("KeyMarker", "VersionIdMarker")

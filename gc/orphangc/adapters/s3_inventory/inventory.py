@@ -135,13 +135,13 @@ class InventoryStorage(EarlierStorage):
 
     @property
     def inventory(self) -> Inventory:
-        """Return the inventory report; see ``Inventoried``."""
+        """Return the inventory report; see ``Storage``."""
         created_at = self._report.manifest.created_at
         return Inventory(uri=str(self._report.uri), created_at=created_at, objects=self._objects)
 
     @property
     def earlier(self) -> EarlierListing:
-        """Return the report as an earlier listing; see ``ListedEarlier``."""
+        """Return the report as an earlier listing; see ``Storage``."""
         inventory = self.inventory
         return EarlierListing(source=f"inventory {inventory.uri}", begun_at=inventory.created_at)
 

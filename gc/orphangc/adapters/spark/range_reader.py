@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.core.ranges.split_points import Scale, scale_of
-from orphangc.ports import Lister
+from orphangc.ports import Storage
 
 _PATIENCE_SECONDS = 0.5
 
@@ -38,13 +38,13 @@ class RangeReaders:
     """Reads the pages of several ranges, in no order.
 
     Attributes:
-        lister: Lister of the ranges.
+        lister: Storage that lists the ranges.
         most_pages: Maximum number of pages of a range; ``None`` lists all of it.
         rests: Remainders of heavy ranges, complete when all pages are taken.
 
     """
 
-    lister: Lister
+    lister: Storage
     most_pages: int | None
     rests: list[RemainingRange] = field(default_factory=list)
     _is_given_up: Event = field(default_factory=Event)

@@ -22,7 +22,7 @@ from orphangc.adapters.files.mount_table import device_of
 from orphangc.adapters.files.unopened_storage import UnopenedStorage
 from orphangc.adapters.flink.exporter_folder import ExporterFolder, is_job_folder
 from orphangc.adapters.flink.job_archives import archived_ends
-from orphangc.adapters.open import open_extras, open_state_files, open_storage
+from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.app.config.paths import overlap, resolved
@@ -59,7 +59,7 @@ from orphangc.errors import (
     SettingsError,
     UnreadableSnapshotError,
 )
-from orphangc.ports import ClusterClient, EmptyFolders, HaMetadata, Progress, Storage
+from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
 from orphangc.ports.engine import Engine
 
 if TYPE_CHECKING:
@@ -237,7 +237,9 @@ def opened(
         listing = None  # a listing never resumes an inventory, nor an inventory a listing
     seen = recalled(state_of(settings)).memory if memory is None else memory
     siblings, remembered = _searched_beside(settings, storage, seen)
-    folders = storage if isinstance(storage, EmptyFolders) else None
+    folders = storage if storage.has_folders else None
+    hides = storage.has_hidden and (is_planning or settings.abort_uploads)
+    extras = storage if hides else None
     if earlier is not None:
         storage = earlier(storage)
     with ExitStack() as stack:
@@ -264,7 +266,7 @@ def opened(
             engine=chosen,
             wait=time.sleep,
             progress=progress,
-            extras=open_extras(root) if is_planning or settings.abort_uploads else None,
+            extras=extras,
             folders=folders,
             ha=ha_metadata(settings),
         )

@@ -15,7 +15,7 @@ from orphangc.collect.decide.verdicts import Counts, JobView, Reported, decided_
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.missing import Missing
-from orphangc.collect.mark.missing_check import inventory_of, missing_of_lasting
+from orphangc.collect.mark.missing_check import missing_of_lasting
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.unlisted import extras_part
 from orphangc.collect.observe.observation import Environment, Observation
@@ -183,7 +183,7 @@ def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:
 
 
 def _inventory_part(storage: Storage) -> InventoryPart | None:
-    inventory = inventory_of(storage)
+    inventory = storage.inventory
     if inventory is None:
         return None
     return InventoryPart(

@@ -10,7 +10,6 @@ from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS, AbandonedSa
 from orphangc.collect.decide.judged_cycle import JudgedCycle
 from orphangc.collect.decide.verdicts import Counts, DecidePass, JobView, decided_job
 from orphangc.collect.mark.mark import Mark
-from orphangc.collect.mark.missing_check import earlier_of
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import released_names
 from orphangc.collect.observe.observation import Environment
@@ -67,7 +66,7 @@ def decide_listing(
         savepoints: Folders of savepoints that no process completes any more.
 
     """
-    earlier = earlier_of(environment.storage)
+    earlier = environment.storage.earlier
     listed_at = None if earlier is None else earlier.begun_at
     views = _views(known, listed_at)
     deciding = DecidePass(

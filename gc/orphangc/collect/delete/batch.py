@@ -24,7 +24,6 @@ from orphangc.ports import (
     VERDICT_SCHEMA,
     DeletionResult,
     DeletionStatus,
-    Reader,
     Storage,
 )
 
@@ -247,7 +246,7 @@ def _unsuccessful(
     return is_refused | is_unknown | (has_failed & is_outcome_unknown), is_unknown, is_refused
 
 
-def resolved_outcomes(storage: Reader, unknown: pa.RecordBatch) -> pa.RecordBatch:
+def resolved_outcomes(storage: Storage, unknown: pa.RecordBatch) -> pa.RecordBatch:
     """Return the outcomes of objects requested without an answer, after a last HEAD request."""
     if not unknown.num_rows:
         return _NOTHING

@@ -12,13 +12,13 @@ from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import OrphanGcError, RefusedError, StorageUnreachableError
-from orphangc.ports import Reader
+from orphangc.ports import Storage
 
 log = structlog.get_logger()
 
 
 def halted_after(
-    rows: pa.RecordBatch, opened: Callable[[], Revalidation], storage: Reader, at: datetime
+    rows: pa.RecordBatch, opened: Callable[[], Revalidation], storage: Storage, at: datetime
 ) -> RefusedError | None:
     """Halt all collection if a stored checkpoint names an object that is gone.
 
@@ -54,7 +54,7 @@ def halt_for(key: str, revalidation: Revalidation, at: datetime) -> RefusedError
     return RefusedError(revalidation.state.halted() or reason, guard=Condition.HALTED)
 
 
-def _is_gone(storage: Reader, key: ObjectKey) -> bool:
+def _is_gone(storage: Storage, key: ObjectKey) -> bool:
     """Return whether an object is not there, as it is taken where the storage does not answer."""
     try:
         return storage.stat([key])[0] is None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from orphangc.core.model.types import Scope, is_job_id
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.core.ranges.split_points import scale_of
-from orphangc.ports import Lister
+from orphangc.ports import Storage
 
 _DIRECTORIES = 8
 """Number of job directories that are looked at; the others count as much on average."""
@@ -23,7 +23,7 @@ class ObjectEstimate(NamedTuple):
     is_exact: bool
 
 
-def estimated_objects(storage: Lister, enough: int) -> ObjectEstimate:
+def estimated_objects(storage: Storage, enough: int) -> ObjectEstimate:
     """Return about how many objects there are.
 
     Args:
@@ -45,7 +45,7 @@ def estimated_objects(storage: Lister, enough: int) -> ObjectEstimate:
     return ObjectEstimate(objects * len(directories) // len(sampled), is_exact=False)
 
 
-def _counted(storage: Lister, enough: int) -> ObjectEstimate:
+def _counted(storage: Storage, enough: int) -> ObjectEstimate:
     """Return the number of objects, or the first number that is enough."""
     objects = 0
     for page in storage.pages():
@@ -55,7 +55,7 @@ def _counted(storage: Lister, enough: int) -> ObjectEstimate:
     return ObjectEstimate(objects, is_exact=True)
 
 
-def _in_folder(storage: Lister, folder: str) -> int:
+def _in_folder(storage: Storage, folder: str) -> int:
     """Return about how many objects a folder has, by how far its first page reaches.
 
     UUIDs are spread evenly. Names that begin with ids are not: the number is at most tenfold.

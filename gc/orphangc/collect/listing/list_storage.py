@@ -25,7 +25,7 @@ from orphangc.core.ranges.key_ranges import (
     split_at,
 )
 from orphangc.errors import StorageUnreachableError
-from orphangc.ports import Lister, Progress, Spool
+from orphangc.ports import Progress, Spool, Storage
 from orphangc.ports.engine import Listed, ListingHints
 
 STREAMS = 32
@@ -47,7 +47,7 @@ _PARTING_SECONDS = 2.0
 
 
 def list_all(
-    storage: Lister,
+    storage: Storage,
     spool: Spool,
     *,
     hints: ListingHints,
@@ -79,7 +79,7 @@ def list_all(
     return Listed(objects=spool.rows, is_resumed=bool(finished), ranges=len(finished) + ranges)
 
 
-def _list_in_one(storage: Lister, spool: Spool, within: KeyRange, progress: Progress) -> int:
+def _list_in_one(storage: Storage, spool: Spool, within: KeyRange, progress: Progress) -> int:
     """List one range in the order that the storage has; return 1."""
     part = spool.part()
     with _closing(storage.objects() if within == EVERYTHING else storage.pages(within)) as pages:
@@ -108,7 +108,7 @@ def listing_ranges(known: Landmarks, most: int) -> list[KeyRange]:
 
 
 def _list_in_many(
-    storage: Lister,
+    storage: Storage,
     spool: Spool,
     open_ranges: list[KeyRange],
     hints: ListingHints,
@@ -153,7 +153,7 @@ def _run(threads: list[threading.Thread], scheduler: RangeScheduler, show: Progr
         raise scheduler.failure
 
 
-def _work(storage: Lister, spool: Spool, scheduler: RangeScheduler) -> None:
+def _work(storage: Storage, spool: Spool, scheduler: RangeScheduler) -> None:
     """Process ranges until the listing is complete."""
     try:
         for _ in work(storage, spool, scheduler, patience=_IDLE_SECONDS):
@@ -165,7 +165,7 @@ def _work(storage: Lister, spool: Spool, scheduler: RangeScheduler) -> None:
 
 
 def work(
-    storage: Lister,
+    storage: Storage,
     spool: Spool,
     scheduler: RangeScheduler,
     *,
@@ -182,7 +182,7 @@ def work(
 
 
 def _list_range(
-    storage: Lister,
+    storage: Storage,
     spool: Spool,
     scheduler: RangeScheduler,
     cursor: RangeCursor,

@@ -18,12 +18,11 @@ from orphangc.collect.mark.missing import Missing, expected_of
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableCheckpoint
-from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import METADATA_NAME, is_possible_key, place_of_folder
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import RefusedError
-from orphangc.ports import EarlierListing, Inventoried, ListedEarlier, Storage
+from orphangc.ports import EarlierListing, Storage
 
 ReadsCheckpoint = Callable[[str, StoredObject], Checkpoint | UnreadableCheckpoint | None]
 """Reads the ``_metadata`` that was listed in a folder; ``None`` if it no longer exists."""
@@ -36,16 +35,6 @@ _AT_ONCE = 1000
 _SAMPLED = 128
 _TRIES = 3
 """Number of scans of a job directory whose checkpoints vanish before they are read."""
-
-
-def earlier_of(storage: Storage) -> EarlierListing | None:
-    """Return the listing from before the cycle that is used, ``None`` if there is none."""
-    return storage.earlier if isinstance(storage, ListedEarlier) else None
-
-
-def inventory_of(storage: Storage) -> Inventory | None:
-    """Return the inventory in place of the storage's listing, ``None`` if it is really listed."""
-    return storage.inventory if isinstance(storage, Inventoried) else None
 
 
 def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -> Missing:
@@ -63,7 +52,7 @@ def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -
             only a part of the storage root.
 
     """
-    earlier = earlier_of(storage)
+    earlier = storage.earlier
     if earlier is None and not is_resumed:
         return missing
     heads: dict[str, UuidSet] = {}

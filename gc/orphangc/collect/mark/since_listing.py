@@ -12,14 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from orphangc.collect.mark.missing_check import earlier_of
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.decision.evidence import JobEvidence, Survey
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import shifted
-from orphangc.ports import Storage, last_folders
+from orphangc.ports import Storage
 from orphangc.ports.engine import MAX_RESUMED_AGE
 
 _FOLDERS = {Scope.TASKOWNED: "taskowned", Scope.CHANGELOG: "dstl"}
@@ -30,7 +29,7 @@ names of folders begin that Flink makes for layouts without a proof (R2)."""
 
 def listed_at(seen: Observation, storage: Storage) -> datetime | None:
     """Return the start of a listing that is older than its cycle, ``None`` if no part of it is."""
-    earlier = earlier_of(storage)
+    earlier = storage.earlier
     if seen.listed.is_resumed:
         return shifted(seen.time.now or seen.time.local, -MAX_RESUMED_AGE)
     return None if earlier is None else earlier.begun_at
@@ -62,11 +61,11 @@ class SinceListing:
         """Return what the scans show, ``None`` if the whole listing is of this cycle."""
         if listed_at(seen, storage) is None:
             return None
-        earlier = earlier_of(storage)
+        earlier = storage.earlier
         scans = (seen.first[0].scan, seen.second[0].scan)
         times = [item for scan in scans for item in scan.changed_at.items()]
         shared = {
-            key: last_folders(storage, _below(key, Scope.SHARED), _AFTER_ALL_FILES)
+            key: storage.later_folders(_below(key, Scope.SHARED), _AFTER_ALL_FILES)
             for key, areas in scans[1].areas.items()
             if Scope.SHARED in areas
         }

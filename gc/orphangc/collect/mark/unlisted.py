@@ -16,7 +16,7 @@ from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import from_microseconds
 from orphangc.errors import NotReportedError, StorageUnreachableError
-from orphangc.ports import HIDDEN_SCHEMA, Extras, HiddenKind
+from orphangc.ports import HIDDEN_SCHEMA, HiddenKind, Storage
 
 _FOLDER_MARKS = ("/", "_$folder$")
 """What tools end the name of a folder with: consoles and s3a, and Hadoop's older s3n."""
@@ -149,7 +149,7 @@ def markers_in(listing: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def extras_part(
-    extras: Extras | None,
+    extras: Storage | None,
     markers: HiddenSums,
     *,
     with_versions: bool,

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from threading import Lock
-from typing import Protocol
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from orphangc.flink.metadata.parser import ReferenceLot
 from orphangc.flink.metadata.references import ReferenceFacts, pack_references
 from orphangc.flink.uuid_scan import uuid_lots
 from orphangc.flink.values.metadata_values import HandleKind
-from orphangc.ports import Lister, Reader, SmallRoot
+from orphangc.ports import Storage
 
 _LARGE = 2**24
 """A larger ``_metadata`` is decoded alone: decoding takes several times its bytes."""
@@ -65,10 +64,6 @@ operator states in modified UTF-8, which is ASCII here.
 _NOT_ENTERED = frozenset({Scope.SHARED, Scope.TASKOWNED, Scope.CHANGELOG})
 
 
-class _ListerAndReader(Lister, Reader, Protocol):
-    location: Location
-
-
 @dataclass(frozen=True, slots=True)
 class CheckpointScan:
     """The checkpoints of one storage at one moment.
@@ -97,7 +92,7 @@ def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
-def scan_checkpoints(storage: _ListerAndReader, *, is_listed: bool = True) -> CheckpointScan:
+def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointScan:
     """Return every ``_metadata`` below the storage root, and the job directories.
 
     Level by level, all of a level at once; areas of a job that contain no checkpoint of Flink's
@@ -119,8 +114,7 @@ def scan_checkpoints(storage: _ListerAndReader, *, is_listed: bool = True) -> Ch
     changed_at: dict[str, datetime] = {}
     level = [""]
     name = storage.location.name
-    at_once = storage.all_folders() if isinstance(storage, SmallRoot) else None
-    folder_of = storage.folder if at_once is None else at_once
+    folder_of = storage.all_folders() or storage.folder
     with ThreadPoolExecutor(_THREADS) as pool:
         while level:
             following: list[str] = []
@@ -237,7 +231,7 @@ class CheckpointReader:
         root = canonical(settings.root)
         return cls(settings.aliases, settings.acknowledged, shared, listed=root)
 
-    def collect(self, storage: _ListerAndReader) -> CheckpointsRead:
+    def collect(self, storage: Storage) -> CheckpointsRead:
         """Return every checkpoint of a storage, listed and read (R4, R6).
 
         A checkpoint that vanished between listing and reading makes both start again; one that
@@ -271,7 +265,7 @@ class CheckpointReader:
             self.shared.keep_only(base, listed)
 
     def _read_all(
-        self, storage: _ListerAndReader, scan: CheckpointScan
+        self, storage: Storage, scan: CheckpointScan
     ) -> list[Checkpoint | UnreadableCheckpoint | None]:
         with ThreadPoolExecutor(_THREADS) as pool:
             return list(
@@ -279,7 +273,7 @@ class CheckpointReader:
             )
 
     def read(
-        self, storage: _ListerAndReader, folder: str, listed: StoredObject
+        self, storage: Storage, folder: str, listed: StoredObject
     ) -> Checkpoint | UnreadableCheckpoint | None:
         """Return one checkpoint, ``None`` if it no longer exists."""
         known = self._known.setdefault(storage.location, {})
@@ -294,7 +288,7 @@ class CheckpointReader:
         return checkpoint
 
     def _read_anew(
-        self, storage: _ListerAndReader, folder: str, listed: StoredObject
+        self, storage: Storage, folder: str, listed: StoredObject
     ) -> Checkpoint | UnreadableCheckpoint | None:
         """Return one checkpoint, ``None`` if it is gone; unreadable ones may lack a checksum."""
         base = storage.location

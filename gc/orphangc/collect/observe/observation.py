@@ -44,9 +44,7 @@ from orphangc.errors import (
 )
 from orphangc.ports import (
     ClusterClient,
-    EmptyFolders,
     ExporterChannel,
-    Extras,
     HaMetadata,
     Progress,
     Storage,
@@ -96,8 +94,8 @@ class Environment:
         engine: Lists the storage root, and processes the listing.
         wait: Waits for some seconds.
         progress: Receives the progress of the cycle.
-        extras: Returns what a listing does not show; ``None`` if there is nothing, or no API.
-        folders: Removes empty folders; ``None`` if the storage has none.
+        extras: Storage root that shows what its listing does not; ``None`` if that is not wanted.
+        folders: Storage root that removes its empty folders; ``None`` if it has no real ones.
         ha: Sources of HA metadata, which show jobs that are not over.
 
     """
@@ -112,8 +110,8 @@ class Environment:
     progress: Progress
     exporters: Callable[[], Sequence[ExporterChannel]] = tuple
     ends: Callable[[Collection[JobId]], Sequence[EndRecord]] = _no_ends
-    extras: Extras | None = None
-    folders: EmptyFolders | None = None
+    extras: Storage | None = None
+    folders: Storage | None = None
     ha: Sequence[HaMetadata] = ()
     siblings: Sequence[Storage] = ()
     remembered: Sequence[Storage] = ()

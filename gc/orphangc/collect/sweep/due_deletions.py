@@ -17,7 +17,7 @@ from orphangc.collect.sweep.plan_intersection import ConfirmedShard, are_gone, m
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import Outcome, Scope
-from orphangc.ports import OUTCOME_SCHEMA, Reader, TemporaryRows
+from orphangc.ports import OUTCOME_SCHEMA, Storage, TemporaryRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class DueDeletions:
             yield batch.select(OUTCOME_SCHEMA.names[:-3])
 
 
-def agreed_deletions(part: ConfirmedShard, dead: Recovered, reader: Reader) -> pa.RecordBatch:
+def agreed_deletions(part: ConfirmedShard, dead: Recovered, reader: Storage) -> pa.RecordBatch:
     """Return the outcomes of planned deletions before they begin: ``planned`` rows are due.
 
     An object that is gone and has a version id was deleted by a crashed run.

@@ -23,7 +23,7 @@ from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import AreaName, Outcome, Scope
 from orphangc.errors import LockHeldError, OrphanGcError
-from orphangc.ports import DeletionResult, DeletionStatus, EmptyFolders, Folder, Lister
+from orphangc.ports import DeletionResult, DeletionStatus, Folder, Storage
 
 MOST_AT_ONCE = 1_000
 """Folders that are removed upon one check of the evidence."""
@@ -113,8 +113,7 @@ class FolderRemoval:
     """Removal of the empty folders of one storage root by one sweep.
 
     Attributes:
-        storage: Lists job directories.
-        folders: Finds and removes empty folders.
+        storage: Storage root, whose folders are real.
         rule: Which of them may go.
         state: Keeps the journal.
         run_id: Identifier of the run.
@@ -123,8 +122,7 @@ class FolderRemoval:
 
     """
 
-    storage: Lister
-    folders: EmptyFolders
+    storage: Storage
     rule: FolderRule
     state: RootState
     run_id: str
@@ -160,11 +158,11 @@ class FolderRemoval:
             StorageUnreachableError: A folder cannot be listed.
 
         """
-        found = self.folders.empty_folders(sorted(self.rule.savepoints), self.rule.may_go)
+        found = self.storage.empty_folders(sorted(self.rule.savepoints), self.rule.may_go)
         for parent in self.rule.directories():
             level = self.storage.folder(parent)
             inner = [f"{parent}/{name}" if parent else name for name in level.folders]
-            empty = self.folders.empty_folders(inner, self.rule.may_go)
+            empty = self.storage.empty_folders(inner, self.rule.may_go)
             found += self.rule.with_traces_left(empty, level, parent)
         return found
 
@@ -178,7 +176,7 @@ class FolderRemoval:
         self.revalidation.check()
         name = f"folders-{number:06d}"
         self.state.write_journal(self.run_id, name, ({"folder": key} for key in batch))
-        results = [self.folders.remove_empty(key) for key in batch]
+        results = [self.storage.remove_empty(key) for key in batch]
         self.outcomes.update(_outcome(each) for each in results)
         self.state.write_journal(self.run_id, f"{name}-outcomes", _lines(results))
 

@@ -19,7 +19,7 @@ from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action, Reason
 from orphangc.errors import PlanMismatchError
-from orphangc.ports import VERDICT_SCHEMA, Reader, TemporarySpace
+from orphangc.ports import VERDICT_SCHEMA, Storage, TemporarySpace
 
 _MINIMAL_PLAN_LIFE = timedelta(hours=1)
 _HEADS_AT_ONCE = 1000
@@ -193,7 +193,7 @@ class ConfirmedShard:
         )
 
 
-def confirmed_shards(planned: Shards, fresh: Fresh, reader: Reader) -> Iterator[ConfirmedShard]:
+def confirmed_shards(planned: Shards, fresh: Fresh, reader: Storage) -> Iterator[ConfirmedShard]:
     """Yield a plan shard by shard, in the order of its keys.
 
     A cycle agrees with its own plan in every row.
@@ -224,7 +224,7 @@ def _own_shard(number: int, rows: pa.RecordBatch, known: Tombstones) -> Confirme
 
 
 def _confirmed_shard(
-    number: int, rows: pa.RecordBatch, fresh: Fresh, reader: Reader
+    number: int, rows: pa.RecordBatch, fresh: Fresh, reader: Storage
 ) -> ConfirmedShard:
     requested = shard_of(fresh.parts or (), number, _SEEN_SCHEMA, among=rows["key"])
     at = pc.index_in(rows["key"], value_set=requested["key"])
@@ -268,7 +268,7 @@ def _absent(
     tombstone: npt.NDArray[np.int64],
     *,
     fresh: Fresh,
-    reader: Reader,
+    reader: Storage,
 ) -> _Mask:
     """Return bool[n]: what the cycle's own listing did not show.
 
@@ -280,7 +280,7 @@ def _absent(
     return absent | are_gone(rows, is_unasked & (tombstone < 0), reader)
 
 
-def are_gone(rows: pa.RecordBatch, is_asked: _Mask, reader: Reader) -> _Mask:
+def are_gone(rows: pa.RecordBatch, is_asked: _Mask, reader: Storage) -> _Mask:
     """Return bool[n]: of which rows a HEAD request shows that the object is not stored."""
     gone = np.zeros(rows.num_rows, np.bool_)
     asked = np.flatnonzero(is_asked)

@@ -9,13 +9,13 @@ import pyarrow.compute as pc
 
 from orphangc.core.model.types import Action, ObjectKey, Outcome
 from orphangc.errors import RefusedError
-from orphangc.ports import DeletionResult, DeletionStatus, Undeleter
+from orphangc.ports import DeletionResult, DeletionStatus, Storage
 
 _BATCH = 1000
 
 
 def undelete(
-    undeleter: Undeleter, rows: Callable[[], Iterable[pa.RecordBatch]], *, is_dry: bool = False
+    storage: Storage, rows: Callable[[], Iterable[pa.RecordBatch]], *, is_dry: bool = False
 ) -> Iterator[DeletionResult]:
     """Yield a result for each object that the sweep deleted; ``DELETED`` means it is back.
 
@@ -26,7 +26,7 @@ def undelete(
     sweep found gone, and that has a version id, was deleted by a crashed run.
 
     Args:
-        undeleter: The versioned bucket.
+        storage: The versioned bucket.
         rows: Reads ``outcomes.parquet``.
         is_dry: Whether nothing is restored; ``DELETED`` means that it can be.
 
@@ -48,7 +48,7 @@ def undelete(
             some = made.slice(start, _BATCH)
             keys, versions = some["key"].to_pylist(), some["version_id"].to_pylist()
             markers_of = list(zip(map(ObjectKey, keys), versions, strict=True))
-            yield from undeleter.undelete(markers_of, is_dry=is_dry)
+            yield from storage.undelete(markers_of, is_dry=is_dry)
         for key in _lost(batch).to_pylist():
             error = "no version was kept"
             yield DeletionResult(key=ObjectKey(key), status=DeletionStatus.FAILED, error=error)

@@ -313,8 +313,7 @@ class Sweep:
             return None
         in_quarantine = (e.uri for e in cycle.remembered.expired if e.is_in_quarantine)
         work = FolderRemoval(
-            storage=self.environment.storage,
-            folders=folders,
+            storage=folders,
             rule=FolderRule(
                 owners=cycle.mark.owners,
                 jobs={key: decided_job(view) for key, view in cycle.views.items() if key in free},

@@ -25,7 +25,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.types import Outcome
 from orphangc.errors import NotReportedError, OrphanGcError, StorageUnreachableError
-from orphangc.ports import Extras, Upload
+from orphangc.ports import Storage, Upload
 
 MOST_UPLOADS = 10_000
 """Maximum number of uploads that one sweep marks or aborts, the oldest first: each is a request."""
@@ -57,7 +57,7 @@ class UploadAbortion:
 
     """
 
-    extras: Extras
+    extras: Storage
     state: RootState
     run_id: str
     plan_id: str

@@ -5,19 +5,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 import pytest
 
 from orphangc.collect.mark.missing import Missing
 from orphangc.collect.mark.missing_check import (
     confirmed,
-    inventory_of,
     lacked_by_newest,
     missing_of_lasting,
 )
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint
-from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import artifact_name
 from orphangc.core.model.types import ObjectKey, StoredObject
@@ -43,6 +42,7 @@ class Stored:
 
     ages: dict[str, float]
     asked: list[str] = field(default_factory=list)
+    earlier: ClassVar[EarlierListing | None] = None
 
     def stat(self, keys: list[ObjectKey]) -> list[StoredObject | None]:
         assert len(keys) <= 1000
@@ -61,13 +61,9 @@ class Stored:
 class FromInventory(Stored):
     """The same, listed from an inventory."""
 
-    @property
-    def inventory(self) -> Inventory:
-        return Inventory(uri="s3://reports/manifest.json", created_at=BEGUN, objects=7)
-
-    @property
-    def earlier(self) -> EarlierListing:
-        return EarlierListing(source="inventory s3://reports/manifest.json", begun_at=BEGUN)
+    earlier: ClassVar[EarlierListing | None] = EarlierListing(
+        source="inventory s3://reports/manifest.json", begun_at=BEGUN
+    )
 
 
 def lacking(*numbers: int, others: frozenset[str] = frozenset()) -> Missing:
@@ -85,7 +81,6 @@ def test_a_listing_is_believed() -> None:
     missing = lacking(1, 2)
     assert confirmed(missing, storage) is missing
     assert storage.asked == []
-    assert inventory_of(storage) is None
 
 
 def test_what_is_younger_than_the_inventory_is_not_missing() -> None:
@@ -93,7 +88,6 @@ def test_what_is_younger_than_the_inventory_is_not_missing() -> None:
     storage = FromInventory({key(1): -5, "x/odd": -30, key(3): 0.5})
     found = confirmed(lacking(1, 2, 3, others=frozenset({"x/odd", "x/gone"})), storage)
     assert keys_of(found) == {key(2), "x/gone"}
-    assert inventory_of(storage) == storage.inventory
 
 
 def test_a_listing_that_was_gone_on_with_is_looked_up_too() -> None:

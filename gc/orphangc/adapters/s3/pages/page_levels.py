@@ -25,7 +25,7 @@ class _Level:
 
 
 def levels_of(objects: Sequence[StoredObject]) -> Mapping[str, Folder]:
-    """Return the contents of every folder by its key, as ``Lister.folder`` returns them.
+    """Return the contents of every folder by its key, as ``Storage.folder`` returns them.
 
     What is in a nameless folder is left out, as no such folder is ever entered.
     """

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from orphangc.adapters.open import open_storage
 from orphangc.app.commands.operate.health import Check, CheckStatus
 from orphangc.core.documents.bucket_settings import dangers, effects
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
+
+_BUCKETS = frozenset({"s3"})
+"""Schemes of buckets with settings that can be read; see ``Storage.bucket_settings``."""
 
 
 def bucket_checks(settings: StorageRootSettings) -> dict[str, Check]:
@@ -15,19 +19,17 @@ def bucket_checks(settings: StorageRootSettings) -> dict[str, Check]:
     root = canonical(settings.root)
     state = None if settings.state is None else canonical(settings.state)
     found: dict[str, Check] = {}
-    if root.scheme == "s3":
+    if root.scheme in _BUCKETS:
         found["bucket"] = partial(_bucket, root, "Flink's files")
-    if state is not None and state.scheme == "s3":
+    if state is not None and state.scheme in _BUCKETS:
         found["bucket of the state"] = partial(_bucket, state, "tombstones and memory")
     return found
 
 
 def _bucket(location: Location, whose: str) -> tuple[CheckStatus, str]:
-    from orphangc.adapters.s3.bucket_reader import (  # noqa: PLC0415 - loads the client of S3
-        bucket_settings,
-    )
-
-    found = bucket_settings(location)
+    found = open_storage(location).bucket_settings()
+    if found is None:
+        return CheckStatus.NOTE, "its settings cannot be read"
     prefix = f"{location.path[1:]}/" if location.path != "/" else ""
     warned, other = [*dangers(found, prefix, whose)], [*effects(found, prefix)]
     if warned:

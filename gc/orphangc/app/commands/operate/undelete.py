@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.outcome_files import outcome_rows, read_outcome
@@ -15,8 +15,8 @@ from orphangc.app.console.text import visible
 from orphangc.app.runner.expiry_runs import undo_expiry
 from orphangc.collect.sweep.restore_deleted import undelete
 from orphangc.core.model.locations import Location, canonical
-from orphangc.errors import RefusedError, SettingsError
-from orphangc.ports import DeletionStatus, Undeleter
+from orphangc.errors import SettingsError
+from orphangc.ports import DeletionStatus
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,12 +51,10 @@ def undelete_run(
         return undo_expiry(plan)
     read_outcome(path)
     storage = open_storage(plan.root)
-    if not hasattr(storage, "undelete"):
-        raise RefusedError(f"{plan.root} keeps no versions: what was deleted is gone for good")
     counts: Counter[str] = Counter()
     failed = []
     rows, words = partial(outcome_rows, path), _IS_DRY if is_dry else _IS_BACK
-    for each in undelete(cast("Undeleter", storage), rows, is_dry=is_dry):
+    for each in undelete(storage, rows, is_dry=is_dry):
         word = words.get(each.status)
         counts[word or each.status] += 1
         if word is None:
