@@ -14,7 +14,6 @@ from ipaddress import ip_address
 import fsspec
 import pytest
 import stamina
-from botocore.httpsession import URLLib3Session
 from botocore.signers import RequestSigner
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -90,22 +89,6 @@ def test_only_the_first_request_goes_through_botocore(stub):
     (scope,) = scopes
     assert "/us-east-1/s3/aws4_request" in scope
     assert storage.list_requests == 12
-
-
-def test_pages_need_neither_botocores_session_nor_urllib3(stub, monkeypatch):
-    """Two requests set up what the others share: their cost is a third."""
-    storage = opened(stub)
-    sent = []
-    original = URLLib3Session.send
-
-    def sending(self, request):
-        sent.append(request)
-        return original(self, request)
-
-    monkeypatch.setattr(URLLib3Session, "send", sending)
-    assert keys_of(storage) == KEYS
-    assert len(stub.requests) == 12
-    assert len(sent) == 2
 
 
 def test_a_store_that_states_no_length_is_listed_all_the_same(stub):

@@ -23,7 +23,6 @@ from botocore.awsrequest import AWSRequest
 from botocore.response import StreamingBody
 
 from orphangc.adapters.files.translate import host_now
-from orphangc.adapters.s3.requests.direct_get import DirectGet
 from orphangc.adapters.s3.requests.s3_client import S3Client
 
 _SIGNATURES = {"s3v4", "v4", botocore.UNSIGNED}
@@ -152,7 +151,6 @@ class TemplateSender:
         self._lock = threading.Lock()
         self._auth: tuple[float, RequestTemplate, Any] | None = None
         self._sessions: dict[str, Any] = {}
-        self._direct: dict[str, DirectGet] = {}
         client.on(f"before-sign.s3.{operation}", self._learn)
 
     def send(self, template: RequestTemplate, request: AWSRequest) -> Any:
@@ -176,21 +174,9 @@ class TemplateSender:
             Exception: An error of botocore's or urllib3's.
 
         """
-        direct = self._direct.get(template.url)
-        if direct is not None and direct.is_possible:
-            if (auth := self._auth_for(template)) is not None:
-                auth.add_auth(request)
-            asked_at = host_now()
-            found = direct.get(request.prepare())
-            if found is not None:
-                self._client.note_date(asked_at, found.date)
-                return found.status, found.body
         answer = self.send(template, request)
-        body = StreamingBody(answer.raw, answer.headers.get("content-length"))
-        content: bytes = body.read()
-        if direct is None:
-            self._direct[template.url] = DirectGet(self._session(template.url), template.url)
-        return answer.status_code, content
+        body: bytes = StreamingBody(answer.raw, answer.headers.get("content-length")).read()
+        return answer.status_code, body
 
     def forget(self) -> None:
         """Ask the signer for credentials again before the next request."""
