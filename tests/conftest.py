@@ -19,11 +19,12 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from contracts.servers.moto import moto_server
-from support import night, speed
+from support import failures_last, night, speed
 from support.budget import Budgets
 from support.ending import ending
 from support.filing import Filing
 from support.leaks import Leaks
+from support.leftovers import Leftovers
 from support.memory_folder import MemoryFolder
 
 _SLOW = [HealthCheck.too_slow]  # two shared cores say nothing of the code
@@ -91,6 +92,9 @@ def pytest_configure(config: pytest.Config) -> None:
         chosen = memory.chosen()
         config.option.basetemp = None if chosen is None else str(chosen)
         config.pluginmanager.register(memory, "memory-folder")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Leftovers(), "leftovers")
+        config.pluginmanager.register(failures_last, "failures-last")
     config.pluginmanager.register(Leaks(config), "leaks")
     if settings.default.derandomize:
         config.pluginmanager.register(Budgets(), "budgets")
@@ -123,6 +127,12 @@ def own_log_configuration() -> Iterator[None]:
     """Leave no test a log that another one's captured stream ended up with."""
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture
+def kills(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the commands of a test that kills one a temporary folder of the test's own."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("killed")))
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from support import speed
 __all__ = ["bed", "story"]
 
 TESTS = Path(__file__).parents[1]
+pytestmark = pytest.mark.usefixtures("kills")
 
 
 def driver(*args: object) -> subprocess.Popen[str]:

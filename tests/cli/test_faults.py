@@ -173,6 +173,7 @@ def test_a_quota_is_kept_to_by_the_rate_that_the_operator_gives(bucket) -> None:
 
 
 @pytest.mark.parametrize("deleted", [500, pytest.param(2_500, marks=pytest.mark.ci)])
+@pytest.mark.usefixtures("kills")
 def test_a_sweep_that_is_killed_is_finished_by_the_next(bucket, deleted) -> None:
     """SIGKILL in the middle: what it deleted is gone, the rest is done, each key reported once."""
     plan = bucket.plan()

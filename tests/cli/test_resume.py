@@ -16,6 +16,8 @@ from bench.synth.running import Synth, synth_server
 from cli.helpers import Ran, run_process
 from support import speed
 
+pytestmark = pytest.mark.usefixtures("kills")
+
 KEYS = 90_000
 PAGES = KEYS // 1000
 

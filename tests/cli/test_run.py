@@ -432,6 +432,7 @@ def test_sigterm_ends_a_run_in_order(story, tmp_path) -> None:
     assert (ran.code, any(path.exists() for path in story.orphans)) == (0, False)
 
 
+@pytest.mark.usefixtures("kills")
 def test_a_killed_run_is_followed_by_one_that_finishes(story, tmp_path) -> None:
     """Nothing is lost, nothing is done twice, and the counters know of all that was recorded."""
     config = Configured.of(story, log={"audit_log": "stderr"})

@@ -133,6 +133,7 @@ def test_of_two_daemons_and_a_run_one_works(story, tmp_path) -> None:
 
 
 @pytest.mark.ci
+@pytest.mark.usefixtures("kills")
 def test_after_a_kill_the_next_one_takes_over(story, tmp_path) -> None:
     """Daemon and run are killed in the middle of a deletion; nothing is lost, or done twice."""
     config = twice_run(Configured.of(story, **ROUTINE))
@@ -154,6 +155,7 @@ def test_after_a_kill_the_next_one_takes_over(story, tmp_path) -> None:
     assert not list(story.bed.state.glob("*/halted.json"))
 
 
+@pytest.mark.usefixtures("kills")
 def test_a_run_does_not_outlive_its_daemon(story, tmp_path) -> None:
     """It sees that the daemon was killed, and ends as if it had been stopped."""
     config = twice_run(Configured.of(story, **ROUTINE))
@@ -171,6 +173,7 @@ def test_a_run_does_not_outlive_its_daemon(story, tmp_path) -> None:
 
 
 @pytest.mark.ci
+@pytest.mark.usefixtures("kills")
 def test_a_run_that_is_killed_is_a_record_and_stops_nothing(story, tmp_path) -> None:
     """As by the kernel, for its memory: the daemon writes the record in its place."""
     other = Bed(tmp_path / "other")

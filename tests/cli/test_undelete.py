@@ -70,6 +70,7 @@ main()
 
 
 @pytest.mark.ci
+@pytest.mark.usefixtures("kills")
 def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(on_s3: S3Story) -> None:
     """Its journal alone knows the delete markers; nothing is reported as done twice."""
     before = on_s3.contents()

@@ -1,5 +1,8 @@
 """What each class of tests may take; a test that takes more fails, and names where to move it.
 
+What counts of a single test is processor time, its own and that of the commands which it starts and
+waits for: a machine that is busy with other work, or stops for a while, gives no other verdict.
+
 A class is chosen by one marker:
 
 - none: README's command runs it, and ``.ci/run`` does so first;
@@ -14,6 +17,7 @@ An expression after ``-m`` that names neither marker leaves both classes out.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +39,7 @@ class Budget:
 
     Attributes:
         name: Of the class; its marker, but for the first one.
-        test_seconds: Of one test, without what its fixtures take.
+        test_seconds: Processor time of one test, without what its fixtures take.
         all_seconds: Of all tests of the class, two at a time.
 
     """
@@ -86,11 +90,11 @@ def left_out(expression: str) -> frozenset[str]:
 def outgrown(
     budget: Budget, seconds: float, factor: float, budgets: Sequence[Budget] = BUDGETS
 ) -> str | None:
-    """Return what is wrong with a test that took so long, ``None`` if it fits its class.
+    """Return what is wrong with a test that cost so much, ``None`` if it fits its class.
 
     Args:
         budget: Of its class.
-        seconds: That it took here.
+        seconds: Processor time that it took here.
         factor: How many times longer things take here than on the reference machine.
         budgets: All there are.
 
@@ -101,9 +105,16 @@ def outgrown(
     larger = next((each for each in budgets if each.test_seconds >= cost), None)
     move = f"mark it {larger.name!r}, or make it quicker" if larger else "make it quicker"
     return (
-        f"outgrown: it took {seconds:.1f} s here, {cost:.1f} s on a machine as fast as the"
-        f" reference; a test of the class {budget.name!r} has {budget.test_seconds:.0f} s: {move}"
+        f"outgrown: it took {seconds:.1f} s of processor time here, {cost:.1f} s on a machine as"
+        f" fast as the reference; a test of the class {budget.name!r} has"
+        f" {budget.test_seconds:.0f} s: {move}"
     )
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process and of those that it waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 class Budgets:
@@ -111,7 +122,9 @@ class Budgets:
 
     Attributes:
         budgets: All there are.
-        factor: Tells how many times longer things take here and now.
+        factor: Returns how many times longer things take here and now.
+        processor: Returns the seconds of processor time that this process, and the processes that
+            it waited for, have had.
 
     """
 
@@ -119,9 +132,12 @@ class Budgets:
         self,
         budgets: Sequence[Budget] = BUDGETS,
         factor: Callable[[], float] = lambda: max(speed.factor(), speed.measured()),
+        processor: Callable[[], float] = processor_seconds,
     ) -> None:
         self.budgets = budgets
         self.factor = factor
+        self.processor = processor
+        self._cost = 0.0
 
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
@@ -137,13 +153,22 @@ class Budgets:
             items[:] = compress(items, map(not_, is_gone))
 
     @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        """Measure what a test costs."""
+        before = self.processor()
+        try:
+            return (yield)
+        finally:
+            self._cost = self.processor() - before
+
+    @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
-        """Turn a test red that took too long; the machine is measured again before."""
+        """Turn a test red that cost too much; the machine is measured again before."""
         report = yield
         if report.when == "call" and report.passed:
             mine = self._budget_of(item)
-            if report.duration > mine.test_seconds:
-                complaint = outgrown(mine, report.duration, self.factor(), self.budgets)
+            if self._cost > mine.test_seconds:
+                complaint = outgrown(mine, self._cost, self.factor(), self.budgets)
                 if complaint is not None:
                     report.outcome, report.longrepr = "failed", complaint
         return report

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 import pytest
 
@@ -18,6 +19,7 @@ from support.budget import (
     exceeded,
     left_out,
     outgrown,
+    processor_seconds,
 )
 
 pytest_plugins = ["pytester"]
@@ -94,19 +96,6 @@ SMALL = [
 ]
 
 
-class Durations:
-    """Lets tests take as long as is said here, whatever the machine does meanwhile."""
-
-    SECONDS: ClassVar = {"test_slow": 0.8, "test_larger": 0.3}
-
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
-        """Give the report its seconds."""
-        report = yield
-        report.duration = self.SECONDS.get(item.name, 0.0)
-        return report
-
-
 @pytest.fixture
 def tiny(pytester: pytest.Pytester) -> pytest.Pytester:
     """Tests of which one takes longer than its class may."""
@@ -116,30 +105,41 @@ def tiny(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
-def run(tiny: pytest.Pytester, *options: str, factor: float = 1.0) -> pytest.RunResult:
-    """Run the tests in this process, on a machine of some speed."""
+def run(
+    tiny: pytest.Pytester, *options: str, costs: Sequence[float] = (0, 0.8), factor: float = 1.0
+) -> pytest.RunResult:
+    """Run the tests in this process, on a machine of some speed; each costs so much."""
     quiet = ("-p", "no:randomly", "-p", "no:cacheprovider", "-n0", "--strict-markers")
-    return tiny.runpytest(*quiet, *options, plugins=[Budgets(SMALL, lambda: factor), Durations()])
+    spent = iter([total for cost in costs for total in (0.0, cost)])
+    budgets = Budgets(SMALL, lambda: factor, lambda: next(spent))
+    return tiny.runpytest(*quiet, *options, plugins=[budgets])
 
 
 def test_a_test_that_outgrows_its_class_fails_the_build(tiny) -> None:
     """By name, and with the class to move to."""
     done = run(tiny)
     done.assert_outcomes(passed=1, failed=1, deselected=2)
-    done.stdout.fnmatch_lines(["*outgrown: it took 0.8 s*'default' has*mark it 'ci'*"])
+    done.stdout.fnmatch_lines(["*outgrown: it took 0.8 s*mark it 'ci'*"])
     done.stdout.fnmatch_lines(["FAILED *::test_slow*"])
 
 
 def test_a_larger_class_has_more_time(tiny) -> None:
     """As long as it is asked for."""
-    run(tiny, "-m", "ci").assert_outcomes(passed=2, deselected=2)
+    run(tiny, "-m", "ci", costs=(0.8, 0)).assert_outcomes(passed=2, deselected=2)
 
 
 def test_what_starts_programs_of_others_is_live(tiny) -> None:
     """Without a marker of its own."""
-    run(tiny, "-m", "ci and not live").assert_outcomes(passed=1, deselected=3)
+    run(tiny, "-m", "ci and not live", costs=(0,)).assert_outcomes(passed=1, deselected=3)
 
 
-def test_a_busy_machine_makes_no_test_red(tiny) -> None:
+def test_a_slow_machine_makes_no_test_red(tiny) -> None:
     """What is as slow as its machine is right."""
     run(tiny, factor=8.0).assert_outcomes(passed=2, deselected=2)
+
+
+def test_what_a_child_worked_counts_once_it_has_ended() -> None:
+    """Most tests of commands start one, and wait for it."""
+    before = processor_seconds()
+    subprocess.run([sys.executable, "-c", "sum(range(2_000_000))"], check=True)
+    assert processor_seconds() > before

@@ -8,7 +8,6 @@ double the time of writing once and reading three times.
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ import structlog
 from pyarrow import ipc
 
 from orphangc.adapters.rows.resumable_listing import FinishedPart, ResumableListing
+from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.core.times.instant_columns import with_known_times
 from orphangc.errors import OrphanGcError, StorageUnreachableError
@@ -53,7 +53,7 @@ class ArrowSpool:
     def __init__(self, resumable: ResumableListing | None = None) -> None:
         """Use a temporary folder, or the folder of a resumable listing."""
         self._resumable = resumable
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._temporary: TemporaryFolder | None = None
         self._lock = threading.Lock()
         self._writer = ThreadPoolExecutor(1, "spool")
         self._folder: Path | None = None
@@ -108,7 +108,7 @@ class ArrowSpool:
     def _open(self) -> Path:
         """Return the folder, created or taken over from an interrupted run."""
         if self._folder is None and self._resumable is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="orphangc-")
+            self._temporary = TemporaryFolder()
             self._folder = Path(self._temporary.name)
         elif self._folder is None and self._resumable is not None:
             self._parts = self._resumable.take_over()

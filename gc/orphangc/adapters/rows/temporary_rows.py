@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import ipc
+
+from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 
 
 @dataclass(slots=True)
@@ -73,5 +74,5 @@ class ArrowTemporarySpace:
 @contextmanager
 def temporary_space() -> Iterator[ArrowTemporarySpace]:
     """Yield a temporary folder of this machine; remove it with its files afterwards."""
-    with tempfile.TemporaryDirectory(prefix="orphangc-") as folder:
+    with TemporaryFolder() as folder:
         yield ArrowTemporarySpace(Path(folder))

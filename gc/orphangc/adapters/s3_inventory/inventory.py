@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import structlog
 
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.earlier_storage import EarlierStorage
+from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
 from orphangc.adapters.s3_inventory.data_files import current_objects
 from orphangc.core.documents.s3_inventory import (
@@ -177,7 +177,7 @@ class InventoryStorage(EarlierStorage):
         """Yield the data files on the local disk in turn; prefetch the next one."""
         files = self._report.manifest.files
         with (
-            tempfile.TemporaryDirectory(prefix="orphangc-") as name,
+            TemporaryFolder() as name,
             ThreadPoolExecutor(max_workers=1) as pool,
         ):
             places = (Path(name) / str(number % 2) for number in range(len(files)))

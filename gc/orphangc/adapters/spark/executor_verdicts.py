@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import pyarrow as pa
 
+from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 
@@ -23,9 +23,7 @@ class SentVerdicts:
         """Start with a temporary folder of this machine, which ``close`` removes."""
         self.sent: dict[str, ExchangeFile] = {}
         self._folder = folder
-        self._here: tempfile.TemporaryDirectory[str] | None = tempfile.TemporaryDirectory(
-            prefix="orphangc-"
-        )
+        self._here: TemporaryFolder | None = TemporaryFolder()
         self._files: VerdictFiles | None = VerdictFiles(Path(self._here.name))
 
     def write(self, batch: pa.RecordBatch) -> None:

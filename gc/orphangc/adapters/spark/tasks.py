@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pickle
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 from orphangc.adapters.spark.executor_package import (
     digest_of_endpoints,
@@ -56,7 +56,7 @@ class Cluster:
     def __init__(self, session: SparkSession, folder: WorkFolder) -> None:
         self.folder = folder
         self._session = session
-        self._package: tempfile.TemporaryDirectory[str] | None = None
+        self._package: TemporaryFolder | None = None
         self.slots = 1
 
     def prepare(self) -> None:
@@ -135,7 +135,7 @@ class Cluster:
 
     def _send_package(self) -> None:
         """Send the package as a zip, from which executors import it."""
-        self._package = tempfile.TemporaryDirectory(prefix="orphangc-")
+        self._package = TemporaryFolder()
         path = Path(self._package.name) / f"orphangc-{digest_of_package()[:16]}.zip"
         write_package(path)
         self._session.addArtifacts(str(path), pyfile=True)

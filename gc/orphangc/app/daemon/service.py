@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import socket
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import structlog
 import uvicorn
 
 from orphangc import __version__
+from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.app.config.configuration import Configuration, HttpSettings
 from orphangc.app.config.load import load_configuration, overriding
 from orphangc.app.console.verbosity import asked
@@ -53,13 +53,10 @@ def serve(config: Path) -> None:
 @contextmanager
 def _private_copy(config: Path) -> Iterator[Path]:
     """Yield a copy of the configuration: runs keep their settings while the daemon lives."""
-    folder = Path(tempfile.mkdtemp(prefix="orphangc-"))
-    try:
-        copy = folder / config.name
+    with TemporaryFolder() as folder:
+        copy = Path(folder) / config.name
         copy.write_bytes(config.read_bytes())
         yield copy
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

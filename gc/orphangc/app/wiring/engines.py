@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import structlog
 
+from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.adapters.spark.exchange.work_folder import WorkFolder
 from orphangc.adapters.spark.session import is_on_this_machine, opened_session
 from orphangc.adapters.spark.spark_engine import SparkEngine
@@ -37,7 +37,7 @@ def opened_spark_engine(root: Location, work: Location | None) -> Iterator[Spark
     """
     is_verbose = structlog.get_logger().is_enabled_for(logging.DEBUG)
     with (
-        tempfile.TemporaryDirectory(prefix="orphangc-spark-") as here,
+        TemporaryFolder() as here,
         opened_session(is_verbose=is_verbose) as session,
     ):
         if work is None and not is_on_this_machine(session):

@@ -7,7 +7,6 @@ of the right names, and a few orphans.
 from __future__ import annotations
 
 import os
-import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.app.render.plan_tables import plan_tables
 from orphangc.app.runner.make_plan import make_plan
 from orphangc.app.runner.sweep_plan import sweep_plan
@@ -55,7 +55,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         keep.mkdir(parents=True, exist_ok=True)
         yield keep.absolute()
         return
-    with tempfile.TemporaryDirectory(prefix="orphangc-demo-") as name:
+    with TemporaryFolder() as name:
         yield Path(name)
 
 
