@@ -13,7 +13,6 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from cli.helpers import AT_ONCE, Bed, run
 from cli.scheduled import Configured, settings_of, started, until
 from cli.stories import Story, bed, make_story, story
 from support import speed
+from support.processes import wakings
 
 __all__ = ["bed", "story"]
 
@@ -125,7 +125,8 @@ def test_an_interrupted_sweep_says_what_is_done(story: Story, tmp_path: Path) ->
     with started("sweep", plan.path, "--delete", err=tmp_path / "err", stall=stall) as process:
         until(stall.exists)
         process.process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
+        woken = wakings(process.process.pid)
+        until(lambda: wakings(process.process.pid) >= woken + 3)  # by then it has seen the signal
         stall.unlink()
         code = process.process.wait(timeout=speed.command())
         said = [line for line in process.log.splitlines() if line.startswith("orphangc: ")]

@@ -172,7 +172,7 @@ def test_a_listing_of_namespaces_that_is_cut_off_is_no_answer(server, monkeypatc
     document = {"kind": "List", "metadata": {"remainingItemCount": 3}, "items": [item]}
     monkeypatch.setattr(server, "_list_namespaces", lambda handler, _: send(handler, 200, document))
     with pytest.raises(RegistryUnavailableError, match="namespaces is cut off: 3 items remain"):
-        selected_namespaces(None, timeout=timedelta(seconds=5))
+        selected_namespaces(None, timeout=timedelta(seconds=speed.answer()))
 
 
 @pytest.mark.parametrize("plural", ["configmaps", *CRDS])

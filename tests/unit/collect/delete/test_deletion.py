@@ -8,7 +8,6 @@ import random
 import signal
 import sys
 import threading
-import time
 from collections import Counter
 from dataclasses import replace
 
@@ -16,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.core.model import rate
 from orphangc.core.model.types import Outcome
 from orphangc.errors import LockHeldError, RefusedError, StorageUnreachableError
@@ -467,18 +467,24 @@ def test_a_stop_lets_what_is_under_way_end_and_begins_nothing_more() -> None:
     assert {k for k, o in scene.outcomes.items() if o == "done"} == set(scene.storage.deleted)
 
 
-def test_a_real_signal_waits_for_what_is_under_way() -> None:
+def test_a_real_signal_waits_for_what_is_under_way(monkeypatch) -> None:
     """The waiting thread is interrupted; the batches are not, and all of them are recorded."""
     keys = keys_of(3_000)
     usual = signal.signal(signal.SIGUSR1, lambda *_: sys.exit(143))
-    sent = threading.Event()
+    sent, stopped, stop = threading.Event(), threading.Event(), RateLimiter.stop
+
+    def noted(limiter: RateLimiter) -> None:
+        stop(limiter)
+        stopped.set()
 
     def slow(number, objects):
         if number == 5 and not sent.is_set():
             sent.set()
             os.kill(os.getpid(), signal.SIGUSR1)
-        time.sleep(0.05)
+        assert not sent.is_set() or stopped.wait(speed.patience())
         return good(number, objects)
+
+    monkeypatch.setattr(RateLimiter, "stop", noted)
 
     scene = Scene(BadStorage.of(keys, slow, at_once=4))
     try:
