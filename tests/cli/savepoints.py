@@ -29,10 +29,10 @@ class Savepoints:
         job_id = chain.jobs[0].id
         self.folders = [self.root / f"savepoint-{job_id[:6]}-{n:012x}" for n in range(3)]
         for number, folder in enumerate(self.folders):
-            age = (98 - number) * DAY
+            age = (103 - number) * DAY
             names = [f"{number:08x}-5a5a-4000-8000-{part:012x}" for part in range(2)]
             paths = [write(folder / name, b"savepoint state", age) for name in names]
-            write(folder / "_metadata", metadata(7 + number, paths), age)
+            write(folder / "_metadata", metadata(2 + number, paths), age)
         newest = self.root / f"savepoint-{chain.running.id[:6]}-{9:012x}"
         write(newest / "_metadata", metadata(17, []), 2 * DAY)
 
@@ -48,7 +48,7 @@ class Savepoints:
         policy = ("--ended-for", "0", "--keep-last", "1", "--extra-roots", self.root)
         ran = self.chain.expire(*policy, *named, *options)
         found = [e for part in ran.json["expiry"]["lineages"] for e in part["checkpoints"]]
-        own = sorted((e for e in found if e["checkpoint_id"] in {7, 8, 9}), key=_id)
+        own = sorted((e for e in found if e["checkpoint_id"] in {2, 3, 4}), key=_id)
         return [f"{each['reason']}: {each['why']}" for each in own]
 
     @property

@@ -137,21 +137,27 @@ def test_a_policy_lets_go_what_the_running_job_superseded(chain) -> None:
 
 
 def test_the_owner_can_say_what_no_source_shows(chain) -> None:
-    """After the loss of the memory: whose word counts only if it can be true."""
+    """After the loss of the memory; a word that cannot be true is an error."""
     for file in (*chain.bed.state.rglob("world/*"), *chain.bed.state.rglob("remembers.json")):
         file.unlink()
     first, second, third = (job.id for job in chain.jobs[:3])
-    known = ("--continued", f"{second}={first}", "--continued", f"{third}={second}")
-    kept = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, *known))
-    assert kept["0/6"] == ("expire", "superseded")
-    against_time = ("--continued", f"{first}={second}")
-    kept = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, *against_time))
-    assert kept["1/6"] == ("keep", "no_successor")
+    before = ("--continued", f"{third}={chain.folder_of('1/6')}")
+    for word, reason in ((first, "no_successor"), (f"{first}@6", "superseded")):
+        known = ("--continued", f"{second}={word}", *before)
+        kept = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, *known))
+        assert kept["0/5"] == ("expire", "superseded"), "alone, it means the oldest one"
+        assert kept["0/6"][1] == reason
+    out = chain.bed.folder / "reversed"
+    for word in (second, f"{second}@16", chain.folder_of("1/6")):
+        ran = chain.expire(*AT_ONCE_ENDED, "--continued", f"{first}={word}", "--out", out)
+        assert ran.code == 2
+        assert "did not continue it: the newer job stands first" in ran.err
+        assert not (out / "plan.json").exists()
+    twice = ("--continued", f"{third}={first}", "--continued", f"{third}={second}")
+    assert "one job has two origins" in chain.expire(*twice).err
     ran = chain.expire("--continued", f"{first}=orders")
-    assert (ran.code, ran.complaints) == (
-        2,
-        ["orphangc: continued: 'orders' is no job id of 32 lower-case hex digits"],
-    )
+    what = "'orders' is no job id of 32 lower-case hex digits, no JOB@ID, and no URI"
+    assert (ran.code, ran.complaints) == (2, [f"orphangc: continued: {what}"])
 
 
 def test_an_edge_that_is_known_from_the_memory_alone_counts(chain) -> None:

@@ -54,7 +54,7 @@ def test_one_that_is_not_self_contained_stays(savepoints) -> None:
     folder, elsewhere = savepoints.folders[1], savepoints.chain.folder_of("0/5").parent
     (foreign,) = (elsewhere / "shared").glob("*5")
     own = folder.glob("*-*")
-    write(folder / "_metadata", metadata(8, [*own, foreign]), 97 * DAY)
+    write(folder / "_metadata", metadata(3, [*own, foreign]), 102 * DAY)
     assert [each.partition(":")[0] for each in savepoints.reasons()] == [
         *("superseded", "not_collectable", "superseded"),
     ]

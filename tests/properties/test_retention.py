@@ -9,17 +9,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orphangc.core.lineage.checkpoint_fates import is_meant_to_be_deleted
-from orphangc.core.lineage.continuation import Continuation
+from orphangc.core.lineage.continuation import Continuation, ContinuationSource
 from orphangc.core.lineage.lineage_graph import LineageCheckpoint, LineageJob, lineages_of
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.types import JobState
-from unit.core.lineage.lineage_builders import RETAINED, a_checkpoint, a_job, an_edge, expired
+from unit.core.lineage.lineage_builders import (
+    DAY,
+    NOW,
+    RETAINED,
+    a_checkpoint,
+    a_job,
+    an_edge,
+    expired,
+)
 
 NAMES = ["a", "b", "c", "d", "e"]
 ALL_ENDS = RETAINED | {"CANCELED", "FAILED"}
 SMALL = settings(max_examples=60, deadline=None)
 
 World = tuple[list[LineageJob], list[LineageCheckpoint], list[Continuation]]
+
+
+POINTS = st.one_of(
+    st.just({}),
+    st.just({"source": ContinuationSource.REFERENCE, "checkpoint": ""}),
+    st.builds(
+        lambda number, age: {"checkpoint_id": number, "restored_at": NOW - age * DAY},
+        st.integers(0, 9),
+        st.integers(0, 100),
+    ),
+)
+"""Points from which a job goes on: the last one, an unknown one, or any."""
 
 
 @st.composite
@@ -48,7 +68,8 @@ def worlds(draw: st.DrawFn) -> World:
             )
         )
     pairs = draw(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=8))
-    return jobs, checkpoints, [*(an_edge(*pair) for pair in pairs), *taken]
+    edges = [an_edge(*pair, **draw(POINTS)) for pair in pairs]
+    return jobs, checkpoints, [*edges, *taken]
 
 
 @st.composite
@@ -112,6 +133,11 @@ def test_doubt_about_a_job_never_lets_more_go(
                 {"problem": "closed_world"},
                 {"is_self_sustained": None},
                 {"last_life_at": None},
+                {"started_at": None},
+                {"started_at": NOW - DAY},
+                {"is_running_throughout": False},
+                {"is_origin_hidden": True},
+                {"may_recur": True},
             ]
         )
     )

@@ -535,14 +535,15 @@ def _metadata_alone(patch: _Patch) -> None:
 def _rules_of_a_lineage(patch: _Patch) -> None:
     """Keep the newest checkpoints of each directory, whatever goes on in others (R41)."""
 
-    def kept(checkpoint, _job, lineage, facts):
-        if facts.policy is None:
-            return checkpoint_fates.RetentionReason.NO_POLICY, ""
-        own = [each for each in lineage.checkpoints if each.place == checkpoint.place]
-        rule = kept_by(facts.policy, own, facts.now).get(checkpoint.uri)
+    def kept(case):
+        own = [e for e in case.lineage.checkpoints if e.place == case.checkpoint.place]
+        rule = kept_by(case.policy, own, case.facts.now).get(case.checkpoint.uri)
         return rule and (checkpoint_fates.RetentionReason(rule), "")
 
-    patch.setattr(checkpoint_fates, "_kept_by_policy", kept)
+    before, others = "_ended_recently", {"_not_dead", "_without_successor", "_kept_by_rules"}
+    rules = [kept if rule.__name__ == before else rule for rule in checkpoint_fates.RULES]
+    left = tuple(rule for rule in rules if rule.__name__ not in others)
+    patch.setattr(checkpoint_fates, "RULES", left)
 
 
 def _edges_of_lineages(patch: _Patch) -> None:
@@ -550,9 +551,36 @@ def _edges_of_lineages(patch: _Patch) -> None:
     patch.setattr(lineage_facts, "lineages_of", lambda jobs, own, _: lineages_of(jobs, own, ()))
 
 
-def _beginnings_of_jobs(patch: _Patch) -> None:
-    """Take each job that was restored from another one for its continuation, not a branch (R41)."""
-    patch.setattr(lineage_graph.Lineage, "_has_begun", lambda *_: False)
+def _points_of_restores(patch: _Patch) -> None:
+    """Take each job that was restored from another one for the continuation of all of it (R41)."""
+
+    def covers(self, edge, checkpoint):
+        return self._run_of(edge.older) == self._run_of(checkpoint.place)
+
+    patch.setattr(lineage_graph.Lineage, "_covers", covers)
+
+
+def _proofs_of_successors(patch: _Patch) -> None:
+    """Take each job that is not over for a successor (R41)."""
+    patch.setattr(checkpoint_fates, "_is_proven", lambda job, *_: not job.is_over)
+
+
+def _policies_of_owners(patch: _Patch) -> None:
+    """Let go what Flink was to delete whether its owner wrote a policy or not (R40)."""
+
+    def without_policy(case):
+        is_none = case.facts.policy is None and not case.is_meant
+        return (checkpoint_fates.RetentionReason.NO_POLICY, "") if is_none else None
+
+    rules = checkpoint_fates.RULES
+    changed = (without_policy if e.__name__ == "_without_policy" else e for e in rules)
+    patch.setattr(checkpoint_fates, "RULES", tuple(changed))
+
+
+def _origins_that_are_stated(patch: _Patch) -> None:
+    """Forget that a job which failed over may be started again from what it was at first (R43)."""
+    rules = tuple(each for each in checkpoint_fates.RULES if each.__name__ != "_origin")
+    patch.setattr(checkpoint_fates, "RULES", rules)
 
 
 def _what_fails_with_its_job(patch: _Patch) -> None:
@@ -643,7 +671,10 @@ REMOVALS: Mapping[str, _Removal] = {
         _metadata_alone,
         _rules_of_a_lineage,
         _edges_of_lineages,
-        _beginnings_of_jobs,
+        _points_of_restores,
+        _proofs_of_successors,
+        _policies_of_owners,
+        _origins_that_are_stated,
         _what_fails_with_its_job,
         _makers_of_savepoints,
         _places_of_other_roots,

@@ -101,9 +101,9 @@ def test_r42_a_savepoint_is_not_taken_for_self_contained(tmp_path) -> None:
     """Its name says so; a checkpoint in its folder that names more is put back only with that."""
     with ExitStack() as stack:
         own = Savepoints(Redeploys.made(tmp_path, stack, count=2, ids=distinct))
-        file = write(own.root / "elsewhere" / UUID_1, b"moved by hand", 98 * DAY)
+        file = write(own.root / "elsewhere" / UUID_1, b"moved by hand", 103 * DAY)
         folder = own.folders[0]
-        write(folder / "_metadata", metadata(7, [*folder.glob("*-*"), file]), 98 * DAY)
+        write(folder / "_metadata", metadata(2, [*folder.glob("*-*"), file]), 103 * DAY)
         own.expire()
         own.expire(*SHORT)
     must_be_there(folder / "_metadata")
@@ -117,9 +117,9 @@ def test_r42_a_savepoint_of_a_job_that_is_not_known_stays(tmp_path, is_alike) ->
         own = Savepoints(Redeploys.made(tmp_path, stack, count=2, ids=distinct))
         folder = own.folders[1]
         files = list(folder.glob("*-*"))
-        data = metadata(3, files)
+        data = metadata(5 if is_alike else 3, files)
         other = data if is_alike else data.replace(bytes(range(16)), bytes(range(16, 32)))
-        write(folder / "_metadata", other, 97 * DAY)
+        write(folder / "_metadata", other, 102 * DAY)
         own.expire()
         own.expire(*SHORT)
     must_be_there(folder / "_metadata", *files)
@@ -140,7 +140,7 @@ def test_r42_a_savepoint_in_another_storage_root_stays(tmp_path) -> None:
         own.folders = [own.root / each.name for each in own.folders]
         for number, folder in enumerate(own.folders):
             files = list(folder.glob("*-*"))
-            write(folder / "_metadata", metadata(7 + number, files), (98 - number) * DAY)
+            write(folder / "_metadata", metadata(2 + number, files), (103 - number) * DAY)
         own.expire()
     must_be_there(*(folder / "_metadata" for folder in own.folders))
 
@@ -163,7 +163,7 @@ def test_r41_what_flink_deletes_when_a_job_fails_stands_for_nothing(tmp_path) ->
         late = Job("abcd" * 8, chain.bed.root / ("abcd" * 8))
         file = late.shared(age=4 * DAY)
         late.checkpoint(16, file, age=4 * DAY, properties=checkpoint_properties(NEVER_RETAINED))
-        continued = ("--continued", f"{late.id}={chain.jobs[0].id}")
+        continued = ("--continued", f"{late.id}={chain.jobs[0].id}@6")
         chain.jobs.append(late)
         chain.server.routes.update(flink(late, completed=16))
         chain.expired("--ended-for", "0", "--keep-last", "1", *continued, *MARGINS)
@@ -178,7 +178,7 @@ def test_r41_a_lineage_that_is_declared_dead_and_goes_on_keeps_all(chain) -> Non
     must_be_there(chain.folder_of("0/5") / "_metadata")
 
 
-@pytest.mark.answered_by("beginnings_of_jobs")
+@pytest.mark.answered_by("points_of_restores")
 def test_r41_a_branch_did_not_continue_what_was_stored_after_it_began(chain) -> None:
     """A test job started from the older job, which went on after that, and then ended."""
     last = f"{0:08x}-0000-4000-8000-{7:012x}"

@@ -61,7 +61,7 @@ from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey, Outcome, StoredObject
-from orphangc.errors import ExitCode, OrphanGcError, RefusedError
+from orphangc.errors import ExitCode, OrphanGcError, RefusedError, SettingsError
 from orphangc.ports import Storage
 
 log = structlog.get_logger()
@@ -107,6 +107,8 @@ def make_expiry(
             before=before,
             reader=CheckpointReader.of(settings),
         )
+    for each in found.report.impossible:
+        raise SettingsError(each)
     write_report(found.report, report, price)
     warnings = [new_state_warning(state)] if before.is_new else []
     plan = found.cycle.plan

@@ -68,7 +68,8 @@ def lineage_cycle(
 
 
 def policy_warnings(report: LineageReport) -> Iterator[str]:
-    """Yield a warning for each name in a policy that no lineage bears: it may be a slip."""
+    """Yield a warning for each slip in a policy: a name that no lineage bears, a false edge."""
+    yield from report.impossible
     for name in report.unknown_names:
         yield (
             f"the retention policy names {name}, which is no resource and no job id of any"

@@ -37,21 +37,33 @@ class CheckpointHolds:
                 yield "pin", str(pin)
 
 
-def holds_of(cycle: Cycle, settings: StorageRootSettings, over: Collection[str]) -> CheckpointHolds:
+def holds_of(
+    cycle: Cycle,
+    settings: StorageRootSettings,
+    over: Collection[str],
+    *,
+    self_sustained: Collection[str],
+) -> CheckpointHolds:
     """Return everything that holds a checkpoint.
 
     Args:
         cycle: The cycle.
         settings: Settings of the storage root.
         over: Keys of the jobs that are proven to be over.
+        self_sustained: Keys of the jobs that need no file that is not their own.
 
     """
+    free = {
+        key
+        for key, job in cycle.jobs.items()
+        if key in over or (key in self_sustained and job.facts and recovers_from_its_own(job))
+    }
     exact: dict[Location, list[_Hold]] = {}
     for place, kind, by in (
         *_named_by_resources(cycle, settings),
         *_registered(cycle, settings),
-        *_shown_by_flink(cycle, settings, over),
-        *_remembered(cycle, over),
+        *_shown_by_flink(cycle, settings, over, free),
+        *_remembered(cycle, free),
     ):
         exact.setdefault(place, []).append((kind, by))
     return CheckpointHolds(
@@ -86,7 +98,7 @@ def _registered(cycle: Cycle, settings: StorageRootSettings) -> Iterator[_Held]:
 
 
 def _shown_by_flink(
-    cycle: Cycle, settings: StorageRootSettings, over: Collection[str]
+    cycle: Cycle, settings: StorageRootSettings, over: Collection[str], free: Collection[str]
 ) -> Iterator[_Held]:
     """Yield what clusters show of jobs that are not over: their checkpoints, and their origins."""
     for key, job in cycle.jobs.items():
@@ -95,7 +107,7 @@ def _shown_by_flink(
         paths = [each.external_path for facts in job.facts for each in facts.checkpoints]
         for place in _places(paths, settings):
             yield place, "job", job.job_id
-        if not recovers_from_its_own(job):
+        if key not in free:
             restored = [each.restored.external_path for each in job.facts if each.restored]
             for place in _places(restored, settings):
                 yield place, "restored_by", job.job_id
@@ -118,7 +130,7 @@ def recovers_from_its_own(job: JobEvidence) -> bool:
     return any(number in job.ids_after and number not in origins for number in held)
 
 
-def _remembered(cycle: Cycle, over: Collection[str]) -> Iterator[_Held]:
+def _remembered(cycle: Cycle, free: Collection[str]) -> Iterator[_Held]:
     """Yield the origins that earlier cycles saw of jobs that may live.
 
     A job that is over does not recover. After a failover Flink shows the checkpoint that the job
@@ -130,10 +142,7 @@ def _remembered(cycle: Cycle, over: Collection[str]) -> Iterator[_Held]:
         known.setdefault(job.job_id, []).append(key)
     for record in cycle.remembered.jobs:
         keys = known.get(record.job_id, [])
-        is_job_over = bool(keys) and all(key in over for key in keys)
-        own = [cycle.jobs[key] for key in keys if cycle.jobs[key].facts]
-        needs_none = bool(own) and all(map(recovers_from_its_own, own))
-        for uri in () if is_job_over or needs_none else record.restored:
+        for uri in () if keys and all(key in free for key in keys) else record.restored:
             place = place_of(uri)
             if place is not None:
                 yield place, "restored_by", record.job_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,6 +16,7 @@ from orphangc.core.decision.evidence import (
     has_ended,
     is_end_proven,
 )
+from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.lineage.checkpoint_fates import RetentionFacts
 from orphangc.core.lineage.continuation import Continuation, resource_continuations
 from orphangc.core.lineage.lineage_graph import (
@@ -23,15 +24,16 @@ from orphangc.core.lineage.lineage_graph import (
     LineageCheckpoint,
     LineageJob,
     lineages_of,
-    stated_continuations,
 )
 from orphangc.core.lineage.retention_policy import RetentionPolicy
+from orphangc.core.lineage.stated_origins import stated_continuations
 from orphangc.core.memory.job_lives import is_flink_rest
 from orphangc.core.memory.remembered import RememberedJob
-from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.locations import Location, canonical, place_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobState, may_recur
 
+_RUNNING = "RUNNING"
 _SCATTERED = "not all of its files are in the storage root"
 _OF_ANOTHER = "another storage root, which overlaps with this one, has it in quarantine"
 
@@ -43,11 +45,13 @@ class CycleLineages:
     Attributes:
         lineages: All of them, the one without a sign of life for longest first.
         by_folder: Every checkpoint that was read, by its folder.
+        impossible: Statements of the policy that cannot be true, as sentences.
 
     """
 
     lineages: tuple[Lineage, ...]
     by_folder: dict[str, Checkpoint]
+    impossible: tuple[str, ...] = ()
 
 
 def cycle_lineages(
@@ -86,7 +90,8 @@ def cycle_lineages(
         )
         for key, job in cycle.jobs.items()
     ]
-    holds = holds_of(cycle, settings, over)
+    free = {job.key for job in jobs if job.is_self_sustained or not asks_usage}
+    holds = holds_of(cycle, settings, over, self_sustained=free)
     read = (*cycle.seen.first, *cycle.seen.second)
     stored = {(str(each.folder), each.sha256) for part in read for each in part.checkpoints}
     expired = _in_quarantine(cycle, stored)
@@ -110,12 +115,13 @@ def cycle_lineages(
         *remembered.lineage.continuations,
         *resource_continuations(remembered.lineage.resource_jobs, directories),
     ]
-    if policy is not None:
-        unlike = {job.job_id: job for job in jobs if job.job_id in directories}
-        edges += stated_continuations(policy.continued, unlike, cycle.evidence.now)
+    stated: dict[str, str] = {} if policy is None else policy.continued
+    unlike = {job.job_id: job for job in jobs if job.job_id in directories}
+    more, problems = stated_continuations(stated, unlike, checkpoints, cycle.evidence.now)
     return CycleLineages(
-        lineages=lineages_of(jobs, checkpoints, edges),
+        lineages=lineages_of(jobs, checkpoints, [*edges, *more]),
         by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
+        impossible=tuple(problems),
     )
 
 
@@ -159,10 +165,45 @@ def _job(
         problem=_problem(job, cycle),
         last_life_at=max((*alive, *changed), default=None),
         first_life_at=min(oldest, default=None),
+        started_at=_started_at(job, known),
+        is_running_throughout=_is_running_throughout(job),
+        is_origin_hidden=not is_job_over and _is_origin_hidden(job, known),
+        may_recur=job.is_id_fixed,
         resources=resources,
         is_self_sustained=_is_self_sustained(job, cycle) if asks_usage else None,
         ended_as=_ended_as(job, known) if is_job_over else frozenset(),
     )
+
+
+def _started_at(job: JobEvidence, known: Iterable[RememberedJob]) -> datetime | None:
+    """Return the earliest start of a job's present run that Flink has shown."""
+    began = (each.began_at for each in known if each.ended_at is None)
+    times = (*(each.started_at for each in job.facts), *began)
+    return min((at for at in times if at is not None), default=None)
+
+
+def _is_running_throughout(job: JobEvidence) -> bool:
+    """Return whether Flink said RUNNING before the listing and after it, and nothing else."""
+    is_seen = all(job.sides)
+    return is_seen and all(each.status == _RUNNING for each in job.facts)
+
+
+def _is_origin_hidden(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
+    """Return whether no cycle saw what a job was first started from.
+
+    After a failover Flink shows a checkpoint of the job's own.
+    """
+    restored = [each.restored for each in job.facts if each.restored is not None]
+    shown = [place_of(each.external_path) for each in restored]
+    shown += [place_of(uri) for each in known for uri in each.restored]
+    shown += [
+        place_of(resolve(each.path, snapshot.checkpoint_dir))
+        for snapshot in job.snapshots
+        for each in snapshot.restored
+    ]
+    own = [p is None or any(each.contains(p) for each in job.directories) for p in shown]
+    is_new = any(each.began_anew for each in known) or bool(job.facts and not restored)
+    return not is_new and all(own)
 
 
 def _problem(job: JobEvidence, cycle: Cycle) -> str | None:

@@ -93,6 +93,7 @@ def lineage_report(
         expiring_bytes=int(weighed.expiring.size[0])
         + sum(size for size, is_going in zip(beside, expire, strict=True) if is_going),
         expiring_objects=int(weighed.expiring.objects[0]),
+        impossible=known.impossible,
     )
 
 

@@ -46,19 +46,10 @@ def seen_lineage(
     lives = _Lives(tuple(known), at)
     places = _Places(marked)
     found = (
-        Continuation(
-            older=str(older),
-            newer=str(newer),
-            source=source,
-            checkpoint="" if checkpoint is None else str(checkpoint),
-            seen_at=at,
-            first_seen_at=at,
-        )
+        _continuation(edge, places, at)
         for job in jobs.values()
-        for older, newer, source, checkpoint in _edges(
-            job, marked, places, aliases=aliases, lives=lives
-        )
-        if older not in job.directories or newer not in job.directories
+        for edge in _edges(job, marked, places, aliases=aliases, lives=lives)
+        if edge[0] not in job.directories or edge[1] not in job.directories
     )
     names = {each for facts in seen.ha_after for each in facts.names}
     ran = (
@@ -74,12 +65,43 @@ def seen_lineage(
     return merged_lineage([LineageMemory(continuations=tuple(found), resource_jobs=tuple(ran))])
 
 
+def _continuation(edge: _Edge, places: _Places, at: datetime) -> Continuation:
+    older, newer, source, origin = edge
+    if origin is None:
+        return Continuation(older=str(older), newer=str(newer), source=source, seen_at=at)
+    found = places.checkpoint_at(origin.place)
+    number = origin.number if found is None else found.checkpoint_id
+    return Continuation(
+        older=str(older),
+        newer=str(newer),
+        source=source,
+        checkpoint=str(origin.place),
+        checkpoint_id=number if origin.number in {None, number} else None,
+        stored_at=None if found is None else found.modified_at,
+        restored_at=origin.restored_at,
+        seen_at=at,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """What a job was restored from, by a source that states it."""
+
+    place: Location
+    number: int | None
+    restored_at: datetime | None = None
+
+
 class _Places:
     """Nodes of lineages: job directories, and folders of savepoints."""
 
     def __init__(self, marked: Mark) -> None:
         self._owners = marked.owners.keys
         self._checkpoints = {each.folder: each for each in marked.checkpoints}
+
+    def checkpoint_at(self, place: Location) -> Checkpoint | None:
+        """Return the checkpoint in a folder, ``None`` if none was read there."""
+        return self._checkpoints.get(place)
 
     def node_of(self, place: Location) -> Location:
         """Return the node of a folder: its job directory, else the checkpoint around it."""
@@ -91,7 +113,7 @@ class _Places:
         return job_directory_of(place) or place
 
 
-_Edge = tuple[Location, Location, ContinuationSource, Location | None]
+_Edge = tuple[Location, Location, ContinuationSource, _Origin | None]
 
 
 def _edges(
@@ -100,7 +122,7 @@ def _edges(
     """Yield the edges from and to the directories of one job."""
     for source, origin in _origins(job, aliases):
         for own in job.directories:
-            yield places.node_of(origin), own, source, origin
+            yield places.node_of(origin.place), own, source, origin
     named = {folder for each in job.own_checkpoints for folder in each.files}
     for older in {places.node_of(folder) for folder in named} - set(job.directories):
         for own in job.directories:
@@ -112,18 +134,17 @@ def _edges(
 
 def _origins(
     job: JobEvidence, aliases: Sequence[Alias]
-) -> Iterator[tuple[ContinuationSource, Location]]:
-    """Yield the places of the checkpoints that a job is said to be restored from."""
-    shown = [(ContinuationSource.REST, e.restored.external_path) for e in job.facts if e.restored]
-    stated = [
-        (ContinuationSource.REGISTRY, resolve(each.path, snapshot.checkpoint_dir))
-        for snapshot in job.snapshots
-        for each in snapshot.restored
-    ]
-    for source, path in (*shown, *stated):
-        place = place_of(path, aliases)
-        if place is not None:
-            yield source, place
+) -> Iterator[tuple[ContinuationSource, _Origin]]:
+    """Yield the checkpoints that a job is said to be restored from."""
+    for shown in (facts.restored for facts in job.facts):
+        place = None if shown is None else place_of(shown.external_path, aliases)
+        if shown is not None and place is not None:
+            yield ContinuationSource.REST, _Origin(place, shown.id, shown.restored_at)
+    for snapshot in job.snapshots:
+        for each in snapshot.restored:
+            place = place_of(resolve(each.path, snapshot.checkpoint_dir), aliases)
+            if place is not None:
+                yield ContinuationSource.REGISTRY, _Origin(place, each.id)
 
 
 def _savepoints(

@@ -88,11 +88,20 @@ class CheckpointFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoredFacts:
-    """What a job last continued from, also after a failover within its life."""
+    """What a job last continued from, also after a failover within its life.
+
+    Attributes:
+        id: Id of the checkpoint.
+        external_path: Folder of its ``_metadata``.
+        is_savepoint: Whether it is a savepoint.
+        restored_at: Time of the restore by the JobManager's clock; ``None`` if not shown.
+
+    """
 
     id: int
     external_path: str | None
     is_savepoint: bool
+    restored_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

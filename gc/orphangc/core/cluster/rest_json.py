@@ -134,6 +134,7 @@ class _RestRestored(_RestModel):
     id: _Count
     is_savepoint: bool
     external_path: str | None
+    restore_timestamp: _Millis | None = None
 
 
 class _Latest(_RestModel):
@@ -318,7 +319,7 @@ def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: s
         checkpoint_timeout_ms=None if config is None else config.timeout,
         latest_completed_id=_newest(each.id for each in completed if not each.is_savepoint),
         latest_completed_id_with_savepoints=_newest(each.id for each in completed),
-        restored=None if restored is None else RestoredFacts(**restored.model_dump()),
+        restored=None if restored is None else _restored(restored),
         in_progress_ids=tuple(
             sorted(each.id for each in checkpoints if each.status == "IN_PROGRESS")
         ),
@@ -413,6 +414,16 @@ def _checkpoint(shown: _Checkpoint) -> CheckpointFacts:
 
 def _newest(ids: Iterable[int]) -> int | None:
     return max(ids, default=None)
+
+
+def _restored(shown: _RestRestored) -> RestoredFacts:
+    at = shown.restore_timestamp
+    return RestoredFacts(
+        id=shown.id,
+        external_path=shown.external_path,
+        is_savepoint=shown.is_savepoint,
+        restored_at=_instant(at) if at else None,
+    )
 
 
 def _instant(milliseconds: int) -> datetime:

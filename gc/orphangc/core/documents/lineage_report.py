@@ -146,6 +146,7 @@ class LineageReport(FrozenPart):
         unneeded_objects: Number of those.
         expiring_bytes: Bytes of the files that only expiring checkpoints name.
         expiring_objects: Number of those.
+        impossible: Statements of the policy that cannot be true, as sentences.
 
     """
 
@@ -158,6 +159,7 @@ class LineageReport(FrozenPart):
     unneeded_objects: int
     expiring_bytes: int
     expiring_objects: int
+    impossible: tuple[str, ...] = ()
 
     @property
     def unknown_names(self) -> tuple[str, ...]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob
 from orphangc.core.lineage.retention_policy import RetentionPolicy, kept_by
-from orphangc.core.model.types import JobState
+from orphangc.core.model.types import JobState, is_job_id
 from orphangc.core.times.instants import shifted
 
 
@@ -29,7 +30,7 @@ class CheckpointKind(StrEnum):
 
 
 class RetentionReason(StrEnum):
-    """Why; one reason a checkpoint, in the order in which ``fate_of`` asks."""
+    """Why; one reason a checkpoint, in the order of ``RULES``."""
 
     UNKNOWN_JOB = "unknown_job"
     """No job of the searched places is known to have made it."""
@@ -47,14 +48,14 @@ class RetentionReason(StrEnum):
     """The storage does not say when it was stored."""
     TOO_YOUNG = "too_young"
     """It was stored, or put back, less than the grace period ago."""
-    LINEAGE_LIVES = "lineage_lives"
-    """Its lineage is declared dead, and a job of it may run, or another branch is not declared."""
-    ENDED_RECENTLY = "ended_recently"
-    """Its job showed a sign of life within ``ended_for``."""
     NO_POLICY = "no_policy"
     """No retention policy is in force."""
+    ENDED_RECENTLY = "ended_recently"
+    """Its job showed a sign of life within ``ended_for``."""
+    LINEAGE_LIVES = "lineage_lives"
+    """It is declared dead, and a job that may have continued it is not over, or is not declared."""
     NO_SUCCESSOR = "no_successor"
-    """No job that continued it runs with a checkpoint of its own."""
+    """No job is proven that was restored from it, or from a later point of the same run."""
     SUCCESSOR_NEEDS_FILES = "successor_needs_files"
     """The jobs that continued its job need files that are not their own, or may need them (R30)."""
     KEEP_LAST = "keep_last"
@@ -96,6 +97,15 @@ KEPT_BY_POLICY = frozenset(
     }
 )
 """Reasons that are rules of the owner's policy."""
+
+_EXPIRING = frozenset(
+    {
+        RetentionReason.QUARANTINE_OVER,
+        RetentionReason.MEANT_TO_BE_DELETED,
+        RetentionReason.SUPERSEDED,
+        RetentionReason.LINEAGE_DEAD,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +155,44 @@ class RetentionFacts:
     living: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Case:
+    """One checkpoint, and what its fate depends on."""
+
+    checkpoint: LineageCheckpoint
+    job: LineageJob
+    lineage: Lineage
+    facts: RetentionFacts
+    policy: RetentionPolicy
+
+    @cached_property
+    def is_dead(self) -> bool:
+        """Return whether its owner declared its lineage, or its branch of it, dead."""
+        return self.policy.declares_dead(self.lineage)
+
+    @cached_property
+    def is_meant(self) -> bool:
+        """Return whether Flink was to delete it."""
+        return is_meant_to_be_deleted(self.checkpoint, self.job)
+
+    @cached_property
+    def heirs(self) -> tuple[LineageJob, ...]:
+        """Return the jobs that surely continued it."""
+        keys = self.lineage.continued_by(self.checkpoint)
+        return tuple(job for job in self.lineage.jobs if job.key in keys)
+
+    @cached_property
+    def may_be_heirs(self) -> tuple[LineageJob, ...]:
+        """Return the jobs that may have continued it."""
+        return self.lineage.may_be_continued_by(self.checkpoint)
+
+    @cached_property
+    def stand_ins(self) -> tuple[LineageCheckpoint, ...]:
+        """Return the checkpoints that may stand for it, and do not go with their job."""
+        found = self.lineage.stand_ins(self.checkpoint)
+        return tuple(each for each in found if _lasts(each, self.lineage))
+
+
 def fates_of(lineages: Iterable[Lineage], facts: RetentionFacts) -> tuple[CheckpointFate, ...]:
     """Return the fate of every checkpoint of every lineage, oldest lineage first."""
     known = tuple(lineages)
@@ -163,158 +211,202 @@ _Said = tuple[RetentionReason, str]
 
 
 def _fate(checkpoint: LineageCheckpoint, lineage: Lineage, facts: RetentionFacts) -> CheckpointFate:
+    """Return what the first rule that speaks says of a checkpoint."""
     job = lineage.job_at(checkpoint.place)
-    kept = _kept_whatever_the_policy(checkpoint, job, lineage, facts)
-    if kept is None and job is not None:
-        kept = _kept_by_policy(checkpoint, job, lineage, facts) or _quarantined(checkpoint, facts)
-    action, (reason, why) = RetentionAction.KEEP, kept or _expires(checkpoint, job, lineage, facts)
-    if kept is None:
-        action = RetentionAction.EXPIRE
+    case = _Case(
+        checkpoint=checkpoint,
+        job=job or _NO_JOB,
+        lineage=lineage,
+        facts=facts,
+        policy=facts.policy or _NO_POLICY,
+    )
+    reason, why = next(said for rule in RULES if (said := rule(case)) is not None)
+    is_going = reason in _EXPIRING
     return CheckpointFate(
-        checkpoint=checkpoint, lineage=lineage, action=action, reason=reason, why=why
+        checkpoint=checkpoint,
+        lineage=lineage,
+        action=RetentionAction.EXPIRE if is_going else RetentionAction.KEEP,
+        reason=reason,
+        why=why,
     )
 
 
-def _kept_whatever_the_policy(
-    checkpoint: LineageCheckpoint,
-    job: LineageJob | None,
-    lineage: Lineage,
-    facts: RetentionFacts,
-) -> _Said | None:
-    """Return why no policy may let a checkpoint go, ``None`` if one may (R43)."""
-    if checkpoint.holds:
-        kind, by = checkpoint.holds[0]
-        is_left = kind == "resource" and checkpoint.is_savepoint
-        left = ": the operator that owns it disposes of it" if is_left else ""
-        return RetentionReason.HELD, f"{kind} {by}{left}".strip()
-    if job is None:
-        return RetentionReason.UNKNOWN_JOB, "no job is known to have made it"
-    if not job.is_over:
-        return RetentionReason.JOB_NOT_OVER, _not_over(job)
-    if job.problem is not None:
-        return RetentionReason.STOPPED, job.problem
-    elsewhere = _left_where_it_is(checkpoint, job, lineage)
-    if elsewhere is not None:
-        return elsewhere
-    if checkpoint.stored_at is None:
-        return RetentionReason.STORE_TIME_UNKNOWN, ""
-    if (checkpoint.put_back_at or checkpoint.stored_at) > shifted(facts.now, -facts.min_age):
-        return RetentionReason.TOO_YOUNG, ""
+_NO_JOB = LineageJob(key="", job_id="", places=(), state=JobState.UNKNOWN)
+_NO_POLICY = RetentionPolicy()
+
+
+def _held(case: _Case) -> _Said | None:
+    """Something names it (R43)."""
+    if not case.checkpoint.holds:
+        return None
+    kind, by = case.checkpoint.holds[0]
+    is_left = kind == "resource" and case.checkpoint.is_savepoint
+    left = ": the operator that owns it disposes of it" if is_left else ""
+    return RetentionReason.HELD, f"{kind} {by}{left}".strip()
+
+
+def _origin(case: _Case) -> _Said | None:
+    """A job may be started from it again: one that was, and stands on nothing of its own yet.
+
+    A job whose owner states that it continued another one, and that failed over before any cycle
+    saw how, may have been started from any of that lineage.
+    """
+    for edge in case.lineage.continuations:
+        job = case.lineage.job_of_place.get(edge.newer)
+        if edge.checkpoint == case.checkpoint.uri and job and _needs_origin(job, case.lineage):
+            return RetentionReason.HELD, f"restored_by {job.job_id}"
+    for job in case.lineage.jobs:
+        stated = case.policy.continued.get(job.job_id)
+        is_unknown = stated is not None and is_job_id(stated) and job.is_origin_hidden
+        if is_unknown and job is not case.job:
+            why = f"job {job.job_id} may be started from it again: state its origin as {stated}@ID"
+            return RetentionReason.HELD, why
     return None
 
 
-def _not_over(job: LineageJob) -> str:
-    """Return why a job does not count as over; one that has ended may still be changing."""
+def _needs_origin(job: LineageJob, lineage: Lineage) -> bool:
+    """Return whether a job may live, and has no checkpoint that stands without its origin."""
+    has_own = any(e.place in job.places and e.is_restorable for e in lineage.checkpoints)
+    return not (job.is_over or (has_own and job.is_self_sustained))
+
+
+def _of_unknown_job(case: _Case) -> _Said | None:
+    """No job is known to have made it."""
+    if case.job is _NO_JOB:
+        return RetentionReason.UNKNOWN_JOB, "no job is known to have made it"
+    return None
+
+
+def _job_not_over(case: _Case) -> _Said | None:
+    """Its job may run; one that has ended may still be changing."""
+    job = case.job
     name = job.job_id or job.key
+    if job.is_over:
+        return None
     if job.state is not JobState.ENDED:
-        return f"job {name} is {job.state}"
-    if job.problem is not None:
-        return f"job {name} is said to be over, and is not proven to be ({job.problem})"
-    return f"job {name} is said to be over; its directory has not been still for the quiet period"
+        why = f"job {name} is {job.state}"
+    elif job.problem is not None:
+        why = f"job {name} is said to be over, and is not proven to be ({job.problem})"
+    else:
+        why = (
+            f"job {name} is said to be over; its directory has not been still for the quiet period"
+        )
+    return RetentionReason.JOB_NOT_OVER, why
 
 
-def _left_where_it_is(
-    checkpoint: LineageCheckpoint, job: LineageJob, lineage: Lineage
-) -> _Said | None:
-    """Return why a checkpoint is not surely this storage root's to let go, ``None`` if it is."""
-    if not job.is_of_root:
+def _stopped(case: _Case) -> _Said | None:
+    """A guard or a condition stops the work on its job."""
+    problem = case.job.problem
+    return None if problem is None else (RetentionReason.STOPPED, problem)
+
+
+def _not_collectable(case: _Case) -> _Said | None:
+    """It is not surely this storage root's to let go."""
+    if not case.job.is_of_root:
         return RetentionReason.NOT_COLLECTABLE, "its job belongs to another storage root"
-    if not checkpoint.is_collectable:
-        return RetentionReason.NOT_COLLECTABLE, checkpoint.obstacle
-    if not lineage.is_maker_proven(checkpoint.place):
-        why = f"only six digits in the name of its folder say that job {job.job_id} made it"
+    if not case.checkpoint.is_collectable:
+        return RetentionReason.NOT_COLLECTABLE, case.checkpoint.obstacle
+    if not case.lineage.is_maker_proven(case.checkpoint.place):
+        why = f"only six digits in the name of its folder say that job {case.job.job_id} made it"
         return RetentionReason.MAKER_UNPROVEN, why
     return None
 
 
-def _kept_by_policy(
-    checkpoint: LineageCheckpoint, job: LineageJob, lineage: Lineage, facts: RetentionFacts
-) -> _Said | None:
-    """Return why the owner's policy keeps a checkpoint, ``None`` if it lets it go."""
-    if is_meant_to_be_deleted(checkpoint, job):
+def _too_young(case: _Case) -> _Said | None:
+    """It was stored, or put back, less than the grace period ago, or at an unknown time."""
+    checkpoint = case.checkpoint
+    if checkpoint.stored_at is None:
+        return RetentionReason.STORE_TIME_UNKNOWN, ""
+    bound = shifted(case.facts.now, -case.facts.min_age)
+    if (checkpoint.put_back_at or checkpoint.stored_at) > bound:
+        return RetentionReason.TOO_YOUNG, ""
+    return None
+
+
+def _without_policy(case: _Case) -> _Said | None:
+    """Its owner wrote no policy: not even what Flink was to delete goes."""
+    return (RetentionReason.NO_POLICY, "") if case.facts.policy is None else None
+
+
+def _ended_recently(case: _Case) -> _Said | None:
+    """Its job has not been over for ``ended_for``."""
+    life = case.job.last_life_at
+    if case.is_meant:
         return None
-    policy = facts.policy
-    if policy is None:
-        return RetentionReason.NO_POLICY, ""
-    life = job.last_life_at
-    if life is None or life > shifted(facts.now, -policy.ended_for):
+    if life is None or life > shifted(case.facts.now, -case.policy.ended_for):
         shown = "" if life is None else f"last sign of life at {life:%Y-%m-%dT%H:%M:%SZ}"
         return RetentionReason.ENDED_RECENTLY, shown
-    if policy.declares_dead(lineage):
-        return _not_dead(lineage, policy, facts)
-    return _without_successor(checkpoint, job, lineage) or _by_rules(
-        checkpoint, lineage, policy, facts
-    )
+    return None
 
 
-def _quarantined(checkpoint: LineageCheckpoint, facts: RetentionFacts) -> _Said | None:
-    """Return that a checkpoint is in quarantine; a tie is not over."""
-    since = checkpoint.expired_at
-    if since is None or since < shifted(facts.now, -facts.quarantine):
-        return None
-    return RetentionReason.IN_QUARANTINE, f"since {since:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def is_meant_to_be_deleted(checkpoint: LineageCheckpoint, job: LineageJob) -> bool:
-    """Return whether Flink's own policy ordered the deletion of a checkpoint (R40).
-
-    All terminal states that may have been reported must order it.
-    """
-    if checkpoint.is_savepoint or checkpoint.deleted_on is None or not job.ended_as:
-        return False
-    return job.ended_as <= checkpoint.deleted_on
-
-
-def _not_dead(lineage: Lineage, policy: RetentionPolicy, facts: RetentionFacts) -> _Said | None:
-    """Return what contradicts that a lineage is dead, ``None`` if nothing does.
+def _not_dead(case: _Case) -> _Said | None:
+    """Something contradicts that it is dead as its owner declared.
 
     A resource that was deleted and made again may run a job of another lineage under the name that
     was once given up.
     """
-    for job in lineage.jobs:
+    lineage, dead = case.lineage, set(case.policy.dead)
+    if case.is_meant or not case.is_dead:
+        return None
+    living = [job for job in lineage.jobs if not job.is_over]
+    is_branch = not case.job.names.isdisjoint(dead)
+    for job in case.may_be_heirs if is_branch else living:
         if not job.is_over:
             return RetentionReason.LINEAGE_LIVES, f"job {job.job_id or job.key} is {job.state}"
-    for name in sorted(facts.living & lineage.names & set(policy.dead)):
+    for name in sorted(case.facts.living & lineage.names & dead):
         why = f"{name} has a job that is not over: declare it dead by the ids of its own jobs"
         return RetentionReason.LINEAGE_LIVES, why
+    undeclared = None if living else _undeclared(lineage, dead)
+    return None if undeclared is None else (RetentionReason.LINEAGE_LIVES, undeclared)
+
+
+def _undeclared(lineage: Lineage, dead: Collection[str]) -> str | None:
+    """Return what of a lineage that is over its owner did not give up, ``None`` if nothing."""
     last = lineage.last_jobs
     for job in last:
-        if len(last) > 1 and job.names.isdisjoint(policy.dead):
-            why = f"job {job.job_id or job.key} is another branch of it: declare it dead, too"
-            return RetentionReason.LINEAGE_LIVES, why
-    return _another_name(lineage, policy)
-
-
-def _another_name(lineage: Lineage, policy: RetentionPolicy) -> _Said | None:
-    """Return a resource of a lineage that its owner did not give up, ``None`` if there is none."""
-    named = [job for job in lineage.jobs if not job.names.isdisjoint(policy.dead)]
+        if len(last) > 1 and job.names.isdisjoint(dead):
+            return f"job {job.job_id or job.key} is another branch of it: declare it dead, too"
+    named = [job for job in lineage.jobs if not job.names.isdisjoint(dead)]
     given_up = {name for job in named for name in job.resources}
     if len({job.resources for job in lineage.jobs if job.resources}) > 1:
         for job in lineage.jobs:
             if job.resources and given_up.isdisjoint(job.resources):
-                why = f"{job.resources[0]} ran a job of it: declare it dead, too"
-                return RetentionReason.LINEAGE_LIVES, why
+                return f"{job.resources[0]} ran a job of it: declare it dead, too"
     return None
 
 
-def _without_successor(
-    checkpoint: LineageCheckpoint, job: LineageJob, lineage: Lineage
-) -> _Said | None:
-    """Return why no job has continued a checkpoint, ``None`` if one has."""
-    after = lineage.places_after(job.places, checkpoint.stored_at) - set(job.places)
-    heirs = [each for each in lineage.jobs if each.key != job.key and after & set(each.places)]
-    own = {each.place for each in lineage.checkpoints if each.is_restorable}
-    living = [each for each in heirs if not each.is_over]
-    running = [e for e in living if e.state is JobState.RUNNING and own & set(e.places)]
-    if not running:
-        return RetentionReason.NO_SUCCESSOR, "no running job with a checkpoint continued it"
-    if not _goes_on_under_its_name(job, heirs, running, lineage):
-        why = f"no running job with a checkpoint continued it as {', '.join(job.resources)}"
+def _without_successor(case: _Case) -> _Said | None:
+    """No proven job was restored from it, or from a later point of its run (R41)."""
+    if case.is_meant or case.is_dead:
+        return None
+    proven = [job for job in case.heirs if _is_proven(job, case.lineage, case.policy)]
+    if not proven:
+        running = next((e for e in case.heirs if e.state is JobState.RUNNING), None)
+        if running is None:
+            why = "no running job with a checkpoint continued it"
+        else:
+            why = f"job {running.job_id} continued it, and has not run for ended_for since"
         return RetentionReason.NO_SUCCESSOR, why
-    for each in living:
-        if each not in running or each.is_self_sustained is not True:
-            return RetentionReason.SUCCESSOR_NEEDS_FILES, f"job {each.job_id or each.key}"
+    if not _goes_on_under_its_name(case.job, case.heirs, proven, case.lineage):
+        why = f"no running job with a checkpoint continued it as {', '.join(case.job.resources)}"
+        return RetentionReason.NO_SUCCESSOR, why
     return None
+
+
+def _is_proven(job: LineageJob, lineage: Lineage, policy: RetentionPolicy) -> bool:
+    """Return whether a job runs, and has a restorable checkpoint that is late enough.
+
+    It was RUNNING in both looks, and its newest checkpoint is later than its start by
+    ``ended_for``: one that fails again and again takes the place of none.
+    """
+    own = [each for each in lineage.checkpoints if each.place in job.places]
+    newest = max(own, key=lambda each: each.order, default=None)
+    if newest is None or newest.stored_at is None or not newest.is_restorable:
+        return False
+    is_running = job.state is JobState.RUNNING and job.is_running_throughout and not job.is_over
+    if not is_running or job.started_at is None:
+        return False
+    return newest.stored_at >= shifted(job.started_at, policy.ended_for)
 
 
 def _goes_on_under_its_name(
@@ -337,23 +429,22 @@ def _goes_on_under_its_name(
     return any(each in successors or names & set(each.resources) for each in running)
 
 
-def _by_rules(
-    checkpoint: LineageCheckpoint,
-    lineage: Lineage,
-    policy: RetentionPolicy,
-    facts: RetentionFacts,
-) -> _Said | None:
-    """Return the rule that keeps a checkpoint, ``None`` if none does.
+def _successor_needs_files(case: _Case) -> _Said | None:
+    """A job that may have continued it needs files that are not its own, or may need them (R30)."""
+    for job in () if case.is_meant or case.is_dead else (*case.heirs, *case.may_be_heirs):
+        is_free = job.state is JobState.RUNNING and job.is_self_sustained is True
+        if not job.is_over and not is_free:
+            return RetentionReason.SUCCESSOR_NEEDS_FILES, f"job {job.job_id or job.key}"
+    return None
 
-    What may stand for it: restorable ones of its own job, and of the jobs that continued it, that
-    do not go with their job.
-    """
-    job = lineage.job_at(checkpoint.place)
-    own = {checkpoint.place} if job is None else set(job.places)
-    after = lineage.places_after(own, checkpoint.stored_at)
-    family = [each for each in lineage.checkpoints if each.place in after and _lasts(each, lineage)]
-    for rules in (*policy.rules_of(lineage, job), *policy.rules_of_unknown(facts.names)):
-        name = kept_by(rules, family, facts.now).get(checkpoint.uri)
+
+def _kept_by_rules(case: _Case) -> _Said | None:
+    """The owner's policy keeps it: too few others stand for it."""
+    if case.is_meant or case.is_dead:
+        return None
+    policy, names = case.policy, case.facts.names
+    for rules in (*policy.rules_of(case.lineage, case.job), *policy.rules_of_unknown(names)):
+        name = kept_by(rules, case.stand_ins, case.facts.now).get(case.checkpoint.uri)
         if name is not None:
             return RetentionReason(name), ""
     return None
@@ -375,20 +466,61 @@ def _lasts(checkpoint: LineageCheckpoint, lineage: Lineage) -> bool:
     return checkpoint.deleted_on is not None and checkpoint.deleted_on.isdisjoint(_UNWANTED_ENDS)
 
 
-def _expires(
-    checkpoint: LineageCheckpoint, job: LineageJob | None, lineage: Lineage, facts: RetentionFacts
-) -> _Said:
-    if checkpoint.expired_at is not None:
+def _quarantined(case: _Case) -> _Said | None:
+    """Its ``_metadata`` is in quarantine, which is over or not; a tie is not over."""
+    since = case.checkpoint.expired_at
+    if since is None:
+        return None
+    if since < shifted(case.facts.now, -case.facts.quarantine):
         return RetentionReason.QUARANTINE_OVER, ""
-    if job is not None and is_meant_to_be_deleted(checkpoint, job):
-        return RetentionReason.MEANT_TO_BE_DELETED, ", ".join(sorted(job.ended_as))
-    if facts.policy is not None and facts.policy.declares_dead(lineage):
-        return RetentionReason.LINEAGE_DEAD, lineage.name
-    return RetentionReason.SUPERSEDED, _superseding(checkpoint, lineage)
+    return RetentionReason.IN_QUARANTINE, f"since {since:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _superseding(checkpoint: LineageCheckpoint, lineage: Lineage) -> str:
-    """Return the newest checkpoint that stands for one."""
-    after = lineage.places_after([checkpoint.place], checkpoint.stored_at)
-    own = (e.uri for e in reversed(lineage.checkpoints) if e.place in after and _lasts(e, lineage))
-    return next(own, "")
+def is_meant_to_be_deleted(checkpoint: LineageCheckpoint, job: LineageJob) -> bool:
+    """Return whether Flink's own policy ordered the deletion of a checkpoint (R40).
+
+    All terminal states that may have been reported must order it.
+    """
+    if checkpoint.is_savepoint or checkpoint.deleted_on is None or not job.ended_as:
+        return False
+    return job.ended_as <= checkpoint.deleted_on
+
+
+def _meant_to_be_deleted(case: _Case) -> _Said | None:
+    """Flink was to delete it when its job ended, and did not (R40)."""
+    if not case.is_meant:
+        return None
+    return RetentionReason.MEANT_TO_BE_DELETED, ", ".join(sorted(case.job.ended_as))
+
+
+def _dead(case: _Case) -> _Said | None:
+    """Its owner declared it dead."""
+    return (RetentionReason.LINEAGE_DEAD, case.lineage.name) if case.is_dead else None
+
+
+def _superseded(case: _Case) -> _Said | None:
+    """A proven job continued it, and enough other checkpoints stand for it."""
+    newest = max(case.stand_ins, key=lambda each: each.order, default=None)
+    return RetentionReason.SUPERSEDED, "" if newest is None else newest.uri
+
+
+RULES: tuple[Callable[[_Case], _Said | None], ...] = (
+    _held,
+    _origin,
+    _of_unknown_job,
+    _job_not_over,
+    _stopped,
+    _not_collectable,
+    _too_young,
+    _without_policy,
+    _ended_recently,
+    _not_dead,
+    _without_successor,
+    _successor_needs_files,
+    _kept_by_rules,
+    _quarantined,
+    _meant_to_be_deleted,
+    _dead,
+    _superseded,
+)
+"""All rules: the first one that speaks decides, the last one always does."""

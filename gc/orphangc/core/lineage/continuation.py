@@ -49,8 +49,11 @@ class Continuation(FrozenPart):
         newer: Job directory of the job that continued it, or folder of its savepoint.
         source: Evidence of the edge.
         checkpoint: Checkpoint that the newer job was restored from, "" if unknown.
+        checkpoint_id: Its id; ``None`` if unknown: then the edge covers no checkpoint.
+        stored_at: Its store time, as the first cycle saw that found it; ``None`` if none did.
+        restored_at: Time of the restore by Flink's clock; ``None`` if no source states it.
         seen_at: Time of the last cycle that saw the evidence.
-        first_seen_at: Time of the first one: the newer job had begun by then.
+        first_seen_at: Time of the first one, in memories of earlier releases.
 
     """
 
@@ -58,8 +61,18 @@ class Continuation(FrozenPart):
     newer: str = Field(min_length=1)
     source: ContinuationSource
     checkpoint: str = ""
+    checkpoint_id: int | None = None
+    stored_at: Instant | None = None
+    restored_at: Instant | None = None
     seen_at: Instant
     first_seen_at: Instant | None = None
+
+    @property
+    def is_of_savepoint(self) -> bool:
+        """Return whether it leads from a job to a savepoint of it, and not to another job."""
+        by_folder = {ContinuationSource.SAVEPOINT_NAME, ContinuationSource.SAVEPOINT_CONTENTS}
+        is_reported = self.source is ContinuationSource.REST and not self.checkpoint
+        return self.source in by_folder or is_reported
 
 
 class ResourceJob(FrozenPart):
@@ -106,16 +119,28 @@ def merged_lineage(memories: Iterable[LineageMemory]) -> LineageMemory:
     for memory in memories:
         for edge in memory.continuations:
             key = (edge.older, edge.newer, edge.source.value, edge.checkpoint)
-            known = edges.get(key, edge)
-            times = [e.first_seen_at for e in (known, edge) if e.first_seen_at is not None]
-            later = max(known, edge, key=attrgetter("seen_at"))
-            edges[key] = later.model_copy(update={"first_seen_at": min(times, default=None)})
+            edges[key] = _one_edge(edges.get(key, edge), edge)
         for job in memory.resource_jobs:
             place = (job.resource, job.job_id)
             jobs[place] = _joined(jobs.get(place, job), job)
     return LineageMemory(
         continuations=tuple(edges[key] for key in sorted(edges)),
         resource_jobs=tuple(jobs[key] for key in sorted(jobs)),
+    )
+
+
+def _one_edge(one: Continuation, other: Continuation) -> Continuation:
+    """Return what two cycles saw of one edge: of two values the one that covers less counts."""
+    both = (one, other)
+    ids = [each.checkpoint_id for each in both if each.checkpoint_id is not None]
+    stored = [each.stored_at for each in both if each.stored_at is not None]
+    restored = [each.restored_at for each in both if each.restored_at is not None]
+    return max(both, key=attrgetter("seen_at")).model_copy(
+        update={
+            "checkpoint_id": min(ids, default=None),
+            "stored_at": min(stored, default=None),
+            "restored_at": min(restored, default=None),
+        }
     )
 
 
@@ -188,5 +213,4 @@ def resource_continuations(
                         newer=directories[newer.job_id],
                         source=ContinuationSource.RESOURCE,
                         seen_at=newer.seen_at,
-                        first_seen_at=newer.first_seen_at,
                     )

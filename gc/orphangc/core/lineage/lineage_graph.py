@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TypeVar
 
 from orphangc.core.lineage.continuation import Continuation, ContinuationSource
-from orphangc.core.model.types import JobState
+from orphangc.core.model.naming import checkpoint_id_of
+from orphangc.core.model.types import JobState, may_recur
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -27,6 +29,10 @@ class LineageJob:
         problem: Name of the guard or condition that stops its work; ``None`` if nothing does.
         last_life_at: Last time at which anything of it was written or a source showed it alive.
         first_life_at: Store time of the oldest object or checkpoint of it; ``None`` if unknown.
+        started_at: Earliest known start of its present run, by Flink's clock.
+        is_running_throughout: Whether Flink showed it RUNNING before the listing and after it.
+        is_origin_hidden: Whether it may live, and no cycle saw what it was first started from.
+        may_recur: Whether another run of it may have the same id, and so the same directory.
         resources: Kubernetes resources that ran it.
         is_self_sustained: Whether it needs no file that is not its own; ``None`` if unknown (R30).
         ended_as: Terminal states that Flink itself reported; none if it reported no end.
@@ -42,6 +48,10 @@ class LineageJob:
     problem: str | None = None
     last_life_at: datetime | None = None
     first_life_at: datetime | None = None
+    started_at: datetime | None = None
+    is_running_throughout: bool = False
+    is_origin_hidden: bool = False
+    may_recur: bool = False
     resources: tuple[str, ...] = ()
     is_self_sustained: bool | None = None
     ended_as: frozenset[str] = frozenset()
@@ -95,7 +105,7 @@ class LineageCheckpoint:
         return (self.stored_at or _LONG_AGO, self.checkpoint_id, self.uri)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Lineage:
     """Jobs that continued one another.
 
@@ -104,8 +114,6 @@ class Lineage:
         checkpoints: Their checkpoints and savepoints, oldest first.
         continuations: Edges between its places.
         job_of_place: Job of each job directory.
-        newer_of: Places that surely continued each place.
-        began_by: Earliest time at which each job is known to have begun, by its key.
 
     """
 
@@ -113,8 +121,6 @@ class Lineage:
     checkpoints: tuple[LineageCheckpoint, ...] = ()
     continuations: tuple[Continuation, ...] = ()
     job_of_place: Mapping[str, LineageJob] = field(default_factory=dict)
-    newer_of: Mapping[str, Collection[str]] = field(default_factory=dict)
-    began_by: Mapping[str, datetime] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -141,62 +147,167 @@ class Lineage:
         """Return the job of a place: of a savepoint's folder, the one that it was taken of."""
         if place in self.job_of_place:
             return self.job_of_place[place]
-        makers = {
-            job.key: job
-            for edge in self.continuations
-            if edge.newer == place and (job := self.job_of_place.get(edge.older)) is not None
-        }
-        return next(iter(makers.values())) if len(makers) == 1 else None
+        keys = {self._key_of(edge.older) for edge in self._taken.get(place, ())}
+        makers = [job for job in self.jobs if job.key in keys]
+        return makers[0] if len(makers) == 1 else None
 
     def is_maker_proven(self, place: str) -> bool:
         """Return whether more than six digits of a folder's name say which job made a savepoint."""
         if place in self.job_of_place:
             return True
-        edges = [edge for edge in self.continuations if edge.newer == place]
+        edges = self._taken.get(place, ())
         by_name = ContinuationSource.SAVEPOINT_NAME
         is_proven = any(edge.source is not by_name for edge in edges)
-        return is_proven and len({_maker_of(edge, self.job_of_place) for edge in edges}) == 1
+        return is_proven and len({self._key_of(edge.older) for edge in edges}) == 1
 
-    def places_after(
-        self, places: Iterable[str], stored_at: datetime | None = None
-    ) -> frozenset[str]:
-        """Return the places that continued some places, these included.
+    def continued_by(self, checkpoint: LineageCheckpoint) -> frozenset[str]:
+        """Return the keys of the jobs that surely continued a checkpoint, itself or by others.
 
-        Args:
-            places: Places to begin with.
-            stored_at: Store time of a checkpoint in them: a job that had begun by then did not
-                continue it, but is a branch of an older one. ``None`` for any.
-
+        A job that another one was restored from had this one's state in all that it wrote. Of an
+        id that comes back it is not known which run was.
         """
-        found = set(places)
+        found = {self._key_of(e.newer) for e in self.continuations if self._covers(e, checkpoint)}
         todo = list(found)
         while todo:
-            place = todo.pop()
-            newer = set(self.newer_of.get(place, ()))
-            for job in [self.job_of_place.get(each) for each in (place, *newer)]:
-                if job is not None and place not in job.places and self._has_begun(job, stored_at):
-                    newer -= set(job.places)
-                elif job is not None:
-                    newer |= set(job.places)
-            todo += newer - found
-            found |= newer
-        return frozenset(found)
+            key = todo.pop()
+            new = {
+                self._key_of(edge.newer)
+                for edge in self.continuations
+                if self._restored_id(edge) is not None and self._run_of(edge.older) == key
+            }
+            todo += () if self._recurs(key) else new - found
+            found |= set(todo)
+        return frozenset(found - {self._run_of(checkpoint.place)})
+
+    def may_be_continued_by(self, checkpoint: LineageCheckpoint) -> tuple[LineageJob, ...]:
+        """Return the jobs that may have continued a checkpoint, by whatever edge.
+
+        Not by one that shows a restore from an older point of the same run.
+        """
+        own = {checkpoint.place, *self._places_of(self._run_of(checkpoint.place))}
+        first = [e for e in self.continuations if not self._is_from_before(e, checkpoint)]
+        after = self._reached(own, first) - own
+        return tuple(job for job in self.jobs if after & set(job.places))
+
+    def stand_ins(self, checkpoint: LineageCheckpoint) -> tuple[LineageCheckpoint, ...]:
+        """Return what may stand for a checkpoint, itself included.
+
+        That is what its run completed after it and a job continued, and what that job completed.
+        """
+        heirs = self.continued_by(checkpoint)
+        own = self._run_of(checkpoint.place)
+        return tuple(
+            each
+            for each in self.checkpoints
+            if each.uri == checkpoint.uri
+            or (run := self._run_of(each.place)) in heirs
+            or (run == own and _is_before(checkpoint, each) and self.continued_by(each) & heirs)
+        )
 
     @property
     def last_jobs(self) -> tuple[LineageJob, ...]:
         """Return the jobs that no other one continued; all jobs if each one was continued."""
-        keys = {place: job.key for place, job in self.job_of_place.items()}
         last = (
             job
             for job in self.jobs
-            if {keys[each] for each in self.places_after(job.places) if each in keys} == {job.key}
+            if {self._key_of(p) for p in self._reached(set(job.places), self.continuations)}
+            & {each.key for each in self.jobs}
+            == {job.key}
         )
         return tuple(last) or self.jobs
 
-    def _has_begun(self, job: LineageJob, at: datetime | None) -> bool:
-        """Return whether a job had begun before some time, by its files or an earlier cycle."""
-        began = self.began_by.get(job.key)
-        return at is not None and began is not None and began < at
+    @cached_property
+    def _by_uri(self) -> dict[str, LineageCheckpoint]:
+        return {each.uri: each for each in self.checkpoints}
+
+    @cached_property
+    def _taken(self) -> dict[str, list[Continuation]]:
+        """Edges to each savepoint."""
+        edges = [edge for edge in self.continuations if edge.is_of_savepoint]
+        return grouped(edges, lambda edge: edge.newer)
+
+    def _key_of(self, place: str) -> str:
+        """Return the key of the job of a directory, or the place itself if none is known."""
+        job = self.job_of_place.get(place)
+        return place if job is None else job.key
+
+    def _run_of(self, place: str) -> str:
+        """Return what made the checkpoints of a place: a job, or the place if that is unproven."""
+        if place in self.job_of_place or not self.is_maker_proven(place):
+            return self._key_of(place)
+        return self._key_of(self._taken[place][0].older)
+
+    def _places_of(self, key: str) -> tuple[str, ...]:
+        return next((job.places for job in self.jobs if job.key == key), (key,))
+
+    def _recurs(self, key: str) -> bool:
+        job = next((job for job in self.jobs if job.key == key), None)
+        return may_recur(key.rpartition("/")[2]) if job is None else job.may_recur
+
+    def _covers(self, edge: Continuation, checkpoint: LineageCheckpoint) -> bool:
+        """Return whether a restore shows that a checkpoint was continued (R41).
+
+        It is the restored one, or the same run completed it before that, by id and by store time.
+        """
+        stored_at, number = checkpoint.stored_at, self._restored_id(edge)
+        run = self._run_of(edge.older)
+        if number is None or stored_at is None or run != self._run_of(checkpoint.place):
+            return False
+        times = [at for at in (edge.stored_at, edge.restored_at) if at is not None]
+        if checkpoint.uri == edge.checkpoint:
+            is_same = checkpoint.checkpoint_id == number
+            is_known = bool(times) or not self._recurs(run)
+            return is_same and is_known and all(stored_at <= at for at in times)
+        until = self._restored_point(edge)
+        is_before = until is not None and stored_at < until
+        return checkpoint.checkpoint_id < number and is_before and not self._recurs(run)
+
+    def _restored_id(self, edge: Continuation) -> int | None:
+        """Return the id of what an edge shows as restored, ``None`` if it is not known."""
+        if edge.checkpoint_id is not None or not edge.checkpoint:
+            return edge.checkpoint_id
+        origin = self._by_uri.get(edge.checkpoint)
+        if origin is not None:
+            return origin.checkpoint_id
+        return checkpoint_id_of(edge.checkpoint.rpartition("/")[2])
+
+    def _restored_point(self, edge: Continuation) -> datetime | None:
+        """Return the store time of what an edge shows as restored, or a later bound of it."""
+        origin = self._by_uri.get(edge.checkpoint)
+        known = [each.stored_at for each in (edge, origin) if each is not None]
+        times = [at for at in known if at is not None]
+        return min(times) if times else edge.restored_at
+
+    def _is_from_before(self, edge: Continuation, checkpoint: LineageCheckpoint) -> bool:
+        """Return whether an edge shows a restore from before a checkpoint, by id and by time."""
+        run, until = self._run_of(edge.older), self._restored_point(edge)
+        if run != self._run_of(checkpoint.place) or self._recurs(run):
+            return False
+        number, stored_at = self._restored_id(edge), checkpoint.stored_at
+        if number is None or until is None or stored_at is None:
+            return False
+        return number < checkpoint.checkpoint_id and until < stored_at
+
+    def _reached(self, places: Collection[str], edges: Iterable[Continuation]) -> set[str]:
+        """Return the places that some edges, and then any, lead to; the first ones included."""
+        found = set(places)
+        new = {e.newer for e in edges if e.older in found or self._shares_maker(e.older, found)}
+        while new - found:
+            found |= new
+            new = {e.newer for e in self.continuations if e.older in found}
+            new |= {each for place in found for each in self._places_of(self._key_of(place))}
+        return found
+
+    def _shares_maker(self, savepoint: str, places: Collection[str]) -> bool:
+        """Return whether a savepoint may have been taken of a job that has one of some places."""
+        return any(edge.older in places for edge in self._taken.get(savepoint, ()))
+
+
+def _is_before(one: LineageCheckpoint, other: LineageCheckpoint) -> bool:
+    """Return whether a run completed one before another, by id and by store time."""
+    if one.stored_at is None or other.stored_at is None:
+        return False
+    return one.checkpoint_id < other.checkpoint_id and one.stored_at < other.stored_at
 
 
 def lineages_of(
@@ -221,9 +332,9 @@ def lineages_of(
     for job in known:
         for place in job.places[1:]:
             joined.join(job.places[0], place)
-    jobs_of = _grouped(known, lambda job: joined.top(job.places[0]))
-    checkpoints_of = _grouped(own, lambda each: joined.top(each.place))
-    edges_of = _grouped(edges, lambda edge: joined.top(edge.older))
+    jobs_of = grouped(known, lambda job: joined.top(job.places[0]))
+    checkpoints_of = grouped(own, lambda each: joined.top(each.place))
+    edges_of = grouped(edges, lambda edge: joined.top(edge.older))
     found = (
         _lineage(jobs_of.get(top, []), checkpoints_of.get(top, []), edges_of.get(top, []))
         for top in {**jobs_of, **checkpoints_of}
@@ -231,35 +342,11 @@ def lineages_of(
     return tuple(sorted(found, key=_oldest_first))
 
 
-def stated_continuations(
-    stated: Mapping[str, str], jobs: Mapping[str, LineageJob], at: datetime
-) -> Iterator[Continuation]:
-    """Yield the edges that the owner states; one that cannot be true counts for nothing.
-
-    Args:
-        stated: Job id of the older job, by that of the newer one.
-        jobs: Jobs by id, where one directory alone has it.
-        at: Time of the cycle.
-
-    """
-    for newer_id, older_id in stated.items():
-        newer, older = jobs.get(newer_id), jobs.get(older_id)
-        if newer is None or older is None:
-            continue
-        if (newer.first_life_at or _LONG_AGO) <= (older.first_life_at or _LONG_AGO):
-            continue
-        yield Continuation(
-            older=older.places[0],
-            newer=newer.places[0],
-            source=ContinuationSource.STATEMENT,
-            seen_at=at,
-        )
-
-
 _T = TypeVar("_T")
 
 
-def _grouped(each: Iterable[_T], key: Callable[[_T], str]) -> dict[str, list[_T]]:
+def grouped(each: Iterable[_T], key: Callable[[_T], str]) -> dict[str, list[_T]]:
+    """Return values by a key of each."""
     groups: dict[str, list[_T]] = {}
     for one in each:
         groups.setdefault(key(one), []).append(one)
@@ -270,60 +357,12 @@ def _lineage(
     jobs: list[LineageJob], checkpoints: list[LineageCheckpoint], edges: list[Continuation]
 ) -> Lineage:
     ordered = sorted(jobs, key=lambda job: (job.first_life_at or _LONG_AGO, job.key))
-    job_of_place = {place: job for job in ordered for place in job.places}
     return Lineage(
         jobs=tuple(ordered),
         checkpoints=tuple(checkpoints),
         continuations=tuple(edges),
-        job_of_place=job_of_place,
-        newer_of=_newer_of(edges, job_of_place),
-        began_by=_began_by(ordered, edges, job_of_place),
+        job_of_place={place: job for job in ordered for place in job.places},
     )
-
-
-def _newer_of(
-    edges: Iterable[Continuation], job_of_place: Mapping[str, LineageJob]
-) -> dict[str, set[str]]:
-    """Return what surely continued each place.
-
-    A savepoint's name alone is no proof, and of one whose name fits several jobs its contents are
-    none either.
-    """
-    makers: dict[str, set[str]] = {}
-    for edge in edges:
-        makers.setdefault(edge.newer, set()).add(_maker_of(edge, job_of_place))
-    found: dict[str, set[str]] = {}
-    for edge in edges:
-        is_alike = edge.source is ContinuationSource.SAVEPOINT_CONTENTS
-        is_proven = not is_alike or len(makers[edge.newer]) == 1
-        if is_proven and edge.source is not ContinuationSource.SAVEPOINT_NAME:
-            found.setdefault(edge.older, set()).add(edge.newer)
-    return found
-
-
-def _maker_of(edge: Continuation, job_of_place: Mapping[str, LineageJob]) -> str:
-    """Return the key of the older job of an edge, or its place if the job is not known."""
-    job = job_of_place.get(edge.older)
-    return edge.older if job is None else job.key
-
-
-def _began_by(
-    jobs: Iterable[LineageJob],
-    edges: Iterable[Continuation],
-    job_of_place: Mapping[str, LineageJob],
-) -> dict[str, datetime]:
-    """Return the earliest time at which each job had begun: by its files, or by earlier cycles."""
-    known = [(job.key, job.first_life_at) for job in jobs]
-    known += [
-        (job.key, edge.first_seen_at)
-        for edge in edges
-        if (job := job_of_place.get(edge.newer)) is not None
-    ]
-    found: dict[str, datetime] = {}
-    for key, at in known:
-        if at is not None:
-            found[key] = min(at, found.get(key, at))
-    return found
 
 
 def _oldest_first(lineage: Lineage) -> tuple[datetime, str]:

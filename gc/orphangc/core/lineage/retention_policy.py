@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -33,20 +34,64 @@ class KeepRules(BaseModel):
     """Months, in UTC, of which the newest savepoint stays."""
 
 
+class StatedOrigin(NamedTuple):
+    """What a job continued by its owner's word.
+
+    Attributes:
+        job_id: Job of the checkpoint, "" where a place is stated.
+        checkpoint_id: Its id; ``None``: the oldest one of the job that is retained.
+        uri: Its place, "" where a job is stated.
+
+    """
+
+    job_id: str
+    checkpoint_id: int | None
+    uri: str
+
+    @classmethod
+    def of(cls, text: str) -> StatedOrigin:
+        """Return what ``OLDER``, ``OLDER@ID`` or ``URI`` states."""
+        job_id, _, number = text.partition("@")
+        if not is_job_id(job_id):
+            return cls("", None, text)
+        return cls(job_id, int(number) if number else None, "")
+
+
+_ORIGIN = re.compile(r"[0-9a-f]{32}(?:@[0-9]{1,18})?|(?:[a-z][a-z0-9+.-]*:/|/).+", re.ASCII)
+
+
 def _continued(value: object) -> object:
-    """Return a mapping of job ids, also from texts ``NEWER=OLDER``.
+    """Return what each job continued by its id, also from texts ``NEWER=OLDER@ID``.
 
     Raises:
-        ValueError: A text or a name is none of these.
+        ValueError: A text is none of these, or one job has two origins.
 
     """
     if isinstance(value, list | tuple):
         parts = [str(each).partition("=") for each in value]
+        if len({newer for newer, _, _ in parts}) < len(parts):
+            raise ValueError("one job has two origins: state one of them")
         value = {newer: older for newer, _, older in parts}
     if isinstance(value, dict):
-        for each in (*value, *value.values()):
-            if not is_job_id(str(each)):
-                raise ValueError(f"{each!r} is no job id of 32 lower-case hex digits")
+        for newer, origin in value.items():
+            if not is_job_id(str(newer)):
+                raise ValueError(f"{newer!r} is no job id of 32 lower-case hex digits")
+            if _ORIGIN.fullmatch(str(origin)) is None:
+                raise ValueError(
+                    f"{origin!r} is no job id of 32 lower-case hex digits, no JOB@ID, and no URI"
+                )
+    return value
+
+
+def _not_empty(value: object) -> object:
+    """Return names.
+
+    Raises:
+        ValueError: One of them is empty.
+
+    """
+    if isinstance(value, list | tuple) and "" in value:
+        raise ValueError("a name is empty")
     return value
 
 
@@ -57,11 +102,13 @@ class RetentionPolicy(KeepRules):
     """Time since the last sign of life of a job before its checkpoints may go."""
     jobs: dict[str, KeepRules] = Field(default_factory=dict)
     """Other numbers for single lineages, each by a Kubernetes resource or a job id of it."""
-    dead: tuple[str, ...] = ()
+    dead: Annotated[tuple[str, ...], BeforeValidator(_not_empty)] = ()
     """Lineages, each by a Kubernetes resource or a job id of it, that are given up: even their
-    last checkpoint may go. Of one with branches, the last job of each must be named."""
+    last checkpoint may go. Of one that is over and has branches, the last job of each must be
+    named. Of one that goes on, what its living jobs did not continue goes if its job is named."""
     continued: Annotated[dict[str, str], BeforeValidator(_continued)] = Field(default_factory=dict)
-    """Job id of a job, and of the one that it continued, where no source shows it."""
+    """Job id of a job, and what it continued, where no source shows it: ``OLDER@ID`` (job id and
+    checkpoint id) or a URI. ``OLDER`` alone is its oldest checkpoint that is retained."""
     savepoints: tuple[Place, ...] = ()
     """Extra roots, or folders in one, whose savepoints may go with all of their files; each must be
     self-contained. Without any, savepoints only stand for older checkpoints."""
@@ -95,7 +142,8 @@ class RetentionPolicy(KeepRules):
             known: Names of all lineages.
 
         """
-        written = {*self.jobs, *self.dead, *self.continued, *self.continued.values()}
+        stated = {StatedOrigin.of(each).job_id for each in self.continued.values()}
+        written = {*self.jobs, *self.dead, *self.continued, *stated} - {""}
         return tuple(sorted(written - set(known)))
 
     def rules_of_unknown(self, known: Collection[str]) -> tuple[KeepRules, ...]:

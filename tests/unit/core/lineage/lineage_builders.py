@@ -28,6 +28,8 @@ def a_job(name: str, *, is_running: bool = False, **changes: Any) -> LineageJob:
         "is_over": not is_running,
         "last_life_at": NOW if is_running else NOW - 90 * DAY,
         "first_life_at": NOW - (1 if is_running else 90) * DAY,
+        "started_at": NOW - 300 * DAY if is_running else None,
+        "is_running_throughout": is_running,
         "is_self_sustained": True,
     }
     return LineageJob(**(values | changes))
@@ -48,8 +50,11 @@ def a_checkpoint(place: str, number: int, *, age: float = 90, **changes: Any) ->
 
 
 def an_edge(older: str, newer: str, **changes: Any) -> Continuation:
-    """Return one edge."""
+    """Return one edge: to a savepoint, or a restore from what the older job completed last."""
     values: dict[str, Any] = {"source": ContinuationSource.REST, "seen_at": NOW}
+    if not newer.startswith("sp"):
+        is_savepoint = older.startswith("sp")
+        values |= {"checkpoint": older if is_savepoint else f"{older}/chk-999", "restored_at": NOW}
     return Continuation(older=older, newer=newer, **(values | changes))
 
 

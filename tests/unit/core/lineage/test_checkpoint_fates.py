@@ -144,17 +144,18 @@ def test_a_savepoint_that_a_resource_owns_is_left_to_its_operator() -> None:
     )
 
 
-def test_what_flink_was_told_to_delete_needs_no_policy() -> None:
-    def kept(told: set[str], ended: set[str], **changes: object) -> str:
+def test_what_flink_was_to_delete_goes_under_any_policy_and_without_one_stays() -> None:
+    def kept(meant: set[str], ended: set[str], **changes: object) -> str:
         job = a_job("j0", ended_as=frozenset(ended), last_life_at=NOW)
-        checkpoint = a_checkpoint("j0", 5, deleted_on=frozenset(told), **changes)
-        return reasons([job], [checkpoint], [])["j0/chk-5"]
+        checkpoint = a_checkpoint("j0", 5, deleted_on=frozenset(meant), **changes)
+        assert reasons([job], [checkpoint], [])["j0/chk-5"] in {"no_policy", "held"}
+        return reasons([job], [checkpoint], [], ONE)["j0/chk-5"]
 
     assert kept({"CANCELED", "FINISHED"}, {"CANCELED"}) == "meant_to_be_deleted"
-    assert kept({"FINISHED"}, {"CANCELED"}) == "no_policy"
-    assert kept({"FINISHED"}, {"CANCELED", "FINISHED"}) == "no_policy"
-    assert kept({"CANCELED"}, set()) == "no_policy"
-    assert kept({"CANCELED"}, {"CANCELED"}, is_savepoint=True) == "no_policy"
+    assert kept({"FINISHED"}, {"CANCELED"}) == "ended_recently"
+    assert kept({"FINISHED"}, {"CANCELED", "FINISHED"}) == "ended_recently"
+    assert kept({"CANCELED"}, set()) == "ended_recently"
+    assert kept({"CANCELED"}, {"CANCELED"}, is_savepoint=True) == "ended_recently"
     assert kept({"CANCELED"}, {"CANCELED"}, holds=(("pin", ""),)) == "held"
 
 
@@ -170,8 +171,7 @@ def test_a_name_is_either_dead_or_has_rules() -> None:
 
 def test_periods_keep_the_newest_savepoint_of_each() -> None:
     jobs, checkpoints, edges = a_chain(2)
-    jobs[1] = a_job("j1", is_running=True, first_life_at=NOW - 40 * DAY)
-    for number, age in enumerate([60, 60.2, 50, 49, 48]):
+    for number, age in enumerate([60.2, 60, 50, 49, 48]):
         place = f"sp-{number}"
         changes = {"is_savepoint": True, "uri": place}
         checkpoints.append(a_checkpoint(place, number, age=age, **changes))
@@ -180,8 +180,8 @@ def test_periods_keep_the_newest_savepoint_of_each() -> None:
     policy = RetentionPolicy(keep_daily=2, keep_monthly=3)
     kept = reasons(jobs, checkpoints, edges, policy)
     assert {uri: why for uri, why in kept.items() if uri.startswith("sp")} == {
-        "sp-0": "keep_monthly",
-        "sp-1": "superseded",
+        "sp-0": "superseded",
+        "sp-1": "keep_monthly",
         "sp-2": "superseded",
         "sp-3": "keep_daily",
         "sp-4": "keep_daily",
@@ -194,17 +194,110 @@ def test_keep_within_counts_from_the_newest() -> None:
     assert expired(jobs, checkpoints, edges, policy) == {"j0/chk-5"}
 
 
-def test_a_branch_that_began_before_a_checkpoint_was_stored_did_not_continue_it() -> None:
-    """A test job was started from a savepoint of ``j0``, which went on; then ``j0`` ended."""
-    jobs = [a_job("j0"), a_job("branch", is_running=True, first_life_at=NOW - 70 * DAY)]
+BRANCH = [a_job("j0"), a_job("branch", is_running=True)]
+POINTS = {
+    "a gone checkpoint": {"checkpoint": "j0/chk-6", "restored_at": NOW - 70 * DAY},
+    "one that was seen": {"checkpoint": "j0/chk-6", "stored_at": NOW - 75 * DAY},
+    "a stored one": {"checkpoint": "j0/chk-4", "restored_at": None},
+    "an owner's word": {"checkpoint": "", "checkpoint_id": 6, "restored_at": NOW - 70 * DAY}
+    | {"source": ContinuationSource.STATEMENT},
+}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_job_continued_what_it_was_restored_from_and_what_came_before(point) -> None:
+    """A test job was started from ``j0``, which went on, and then ended: that is a branch."""
     checkpoints = [a_checkpoint("j0", 4), a_checkpoint("j0", 9, age=60)]
     checkpoints += [a_checkpoint("branch", 8, age=1)]
-    kept = reasons(jobs, checkpoints, [an_edge("j0", "branch")], ONE)
+    edge = an_edge("j0", "branch", **POINTS[point])
+    kept = reasons(BRANCH, checkpoints, [edge], ONE)
     assert (kept["j0/chk-4"], kept["j0/chk-9"]) == ("superseded", "no_successor")
-    jobs[1] = a_job("branch", is_running=True, first_life_at=NOW - DAY)
-    seen = an_edge("j0", "branch", first_seen_at=NOW - 70 * DAY)
-    kept = reasons(jobs, checkpoints, [seen], ONE)
-    assert kept["j0/chk-9"] == "no_successor", "its oldest files are gone by now"
+    declared = reasons(BRANCH, checkpoints, [edge], RetentionPolicy(dead=("j0",)))
+    assert (declared["j0/chk-4"], declared["j0/chk-9"]) == ("lineage_lives", "lineage_dead")
+
+
+DOUBTS = {
+    "no id": {"checkpoint": "sp-x", "restored_at": NOW},
+    "another id at its place": {"checkpoint": "j0/chk-4", "checkpoint_id": 7},
+    "stored after the restore": {"checkpoint": "j0/chk-4", "restored_at": NOW - 91 * DAY},
+    "another one stood there": {"checkpoint": "j0/chk-4", "stored_at": NOW - 91 * DAY},
+    "no time of a gone one": {"checkpoint": "j0/chk-6", "restored_at": None},
+    "id and time disagree": {"checkpoint": "j0/chk-6", "stored_at": NOW - 95 * DAY},
+    "a reference": {"source": ContinuationSource.REFERENCE, "checkpoint": ""},
+    "a resource": {"source": ContinuationSource.RESOURCE, "checkpoint": ""},
+}
+
+
+@pytest.mark.parametrize("doubt", DOUBTS)
+def test_an_edge_whose_point_is_in_doubt_covers_nothing(doubt) -> None:
+    checkpoints = [a_checkpoint("j0", 4), a_checkpoint("branch", 8, age=1)]
+    edge = an_edge("j0", "branch", **DOUBTS[doubt])
+    assert reasons(BRANCH, checkpoints, [edge], ONE)["j0/chk-4"] == "no_successor"
+    dead = RetentionPolicy(dead=("j0",))
+    assert reasons(BRANCH, checkpoints, [edge], dead)["j0/chk-4"] == "lineage_lives"
+
+
+def test_of_an_id_that_comes_back_only_what_was_restored_is_covered() -> None:
+    """Which run wrote the others, and which run continued what, is not known."""
+    jobs = [a_job("j0", may_recur=True), BRANCH[1]]
+    checkpoints = [a_checkpoint("j0", 3, age=91), a_checkpoint("j0", 4)]
+    checkpoints += [a_checkpoint("branch", 8, age=1)]
+    edge = an_edge("j0", "branch", checkpoint="j0/chk-4")
+    kept = reasons(jobs, checkpoints, [edge], ONE)
+    assert (kept["j0/chk-3"], kept["j0/chk-4"]) == ("no_successor", "superseded")
+    unknown = an_edge("j0", "branch", checkpoint="j0/chk-4", restored_at=None)
+    assert reasons(jobs, checkpoints, [unknown], ONE)["j0/chk-4"] == "no_successor"
+    chain, checkpoints, edges = a_chain(3)
+    assert reasons(chain, checkpoints, edges, ONE)["j0/chk-5"] == "superseded"
+    chain[1] = replace(chain[1], may_recur=True)
+    assert reasons(chain, checkpoints, edges, ONE)["j0/chk-5"] == "no_successor"
+
+
+UNPROVEN = {
+    "restarting in one look": {"is_running_throughout": False},
+    "start unknown": {"started_at": None},
+    "started lately": {"started_at": NOW - 30 * DAY},
+}
+
+
+@pytest.mark.parametrize("case", UNPROVEN)
+def test_a_successor_is_proven(case) -> None:
+    """Its newest checkpoint of a day ago is restorable, and later than its start by 30 days."""
+    jobs = [a_job("j0"), a_job("branch", is_running=True, **UNPROVEN[case])]
+    checkpoints = [a_checkpoint("j0", 4), a_checkpoint("branch", 8, age=1)]
+    edge = an_edge("j0", "branch")
+    fate = fates(jobs, checkpoints, [edge], ONE)["j0/chk-4"]
+    assert fate.reason == "no_successor"
+    assert fate.why == "job branch continued it, and has not run for ended_for since"
+    jobs = [jobs[0], a_job("branch", is_running=True, started_at=NOW - 31 * DAY)]
+    assert reasons(jobs, checkpoints, [edge], ONE)["j0/chk-4"] == "superseded", "a tie"
+    checkpoints[1] = replace(checkpoints[1], is_restorable=False)
+    assert reasons(jobs, checkpoints, [edge], ONE)["j0/chk-4"] != "superseded"
+
+
+def test_a_job_stands_on_its_origin_until_it_has_a_checkpoint_that_needs_nothing_else() -> None:
+    """Whatever Flink was to delete, and whatever the owner gave up."""
+    jobs = [a_job("j0", ended_as=frozenset({"FINISHED"})), a_job("branch", is_running=True)]
+    checkpoints = [a_checkpoint("j0", 4), a_checkpoint("branch", 8, age=1)]
+    edge = an_edge("j0", "branch", checkpoint="j0/chk-4")
+    assert reasons(jobs, checkpoints, [edge], ONE)["j0/chk-4"] == "meant_to_be_deleted"
+    assert reasons(jobs, checkpoints[:1], [edge], ONE)["j0/chk-4"] == "held"
+    for doubt in (None, False):
+        jobs[1] = a_job("branch", is_running=True, is_self_sustained=doubt)
+        assert reasons(jobs, checkpoints, [edge], ONE)["j0/chk-4"] == "held"
+
+
+def test_a_job_whose_origin_is_hidden_keeps_the_lineage_that_it_is_stated_to_continue() -> None:
+    old, new = "a" * 32, "b" * 32
+    jobs = [a_job(old), a_job(new, is_running=True, is_origin_hidden=True)]
+    checkpoints = [a_checkpoint(old, 4, age=91), a_checkpoint(old, 9)]
+    checkpoints += [a_checkpoint(new, 8, age=1)]
+    edge = an_edge(old, new, source=ContinuationSource.STATEMENT, checkpoint=f"{old}/chk-4")
+    kept = reasons(jobs, checkpoints, [edge], RetentionPolicy(continued={new: old}))
+    assert set(kept.values()) == {"held", "job_not_over"}
+    stated = RetentionPolicy(continued={new: f"{old}@4"})
+    kept = reasons(jobs, checkpoints, [edge], stated)
+    assert (kept[f"{old}/chk-4"], kept[f"{old}/chk-9"]) == ("superseded", "no_successor")
 
 
 def test_two_jobs_that_a_savepoint_may_be_named_after_did_not_continue_one_another() -> None:
@@ -213,7 +306,8 @@ def test_two_jobs_that_a_savepoint_may_be_named_after_did_not_continue_one_anoth
     checkpoints = [a_checkpoint("one", 5), a_checkpoint("next", 9, age=1)]
     name = {"source": ContinuationSource.SAVEPOINT_NAME}
     contents = {"source": ContinuationSource.SAVEPOINT_CONTENTS}
-    edges = [an_edge("one", "sp", **contents), an_edge("sp", "next")]
+    restored = an_edge("sp", "next", checkpoint_id=7)
+    edges = [an_edge("one", "sp", **contents), restored]
     assert expired(jobs, checkpoints, edges, ONE) == {"one/chk-5"}
     edges.append(an_edge("other", "sp", **name))
     assert reasons(jobs, checkpoints, edges, ONE)["one/chk-5"] == "no_successor"

@@ -6,6 +6,7 @@ import pytest
 
 from orphangc.core.lineage.continuation import (
     REMEMBERED_FOR,
+    Continuation,
     ContinuationSource,
     LineageMemory,
     ResourceJob,
@@ -33,23 +34,24 @@ def both_ways(*memories: LineageMemory) -> LineageMemory:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "first"), [(None, None, None), (OLD, None, OLD), (OLD - DAY, OLD, OLD - DAY)]
+    ("one", "other", "least"), [(None, None, None), (OLD, None, OLD), (OLD - DAY, OLD, OLD - DAY)]
 )
-def test_an_edge_that_two_writers_saw_is_one_with_its_first_time_and_its_last(
-    one, other, first
-) -> None:
-    """A writer of an earlier release knows no first time."""
-    early = an_edge("a", "b", first_seen_at=one, seen_at=OLD)
-    late = an_edge("a", "b", first_seen_at=other, seen_at=NOW)
+@pytest.mark.parametrize("name", ["stored_at", "restored_at"])
+def test_an_edge_that_two_writers_saw_is_one_that_covers_the_least(name, one, other, least) -> None:
+    """A writer of an earlier release knows neither time of the restored checkpoint."""
+    early = an_edge("a", "b", seen_at=OLD, **{name: one}, checkpoint_id=7)
+    late = an_edge("a", "b", seen_at=NOW, **{name: other})
     found = both_ways(LineageMemory(continuations=(early,)), LineageMemory(continuations=(late,)))
-    assert found.continuations == (an_edge("a", "b", first_seen_at=first, seen_at=NOW),)
+    assert found.continuations == (
+        an_edge("a", "b", seen_at=NOW, **{name: least}, checkpoint_id=7),
+    )
 
 
 def test_edges_with_other_evidence_or_of_another_checkpoint_stand_beside_each_other() -> None:
     """Each may be forgotten alone; their order is that of their places."""
     edges = (
-        an_edge("a", "b"),
         an_edge("a", "b", checkpoint="a/chk-1"),
+        an_edge("a", "b", checkpoint="a/chk-2"),
         an_edge("a", "b", source=ContinuationSource.STATEMENT),
         an_edge("a", "c"),
         an_edge("b", "c"),
@@ -93,17 +95,16 @@ def test_every_resource_that_ran_a_job_is_named_once() -> None:
     assert found == {"a": ("x", "z"), "b": ("y",)}
 
 
-def test_an_edge_of_a_resource_begins_when_its_newer_job_was_first_seen() -> None:
-    """It lasts as long as that job is seen; no job skips the one between."""
+def test_an_edge_of_a_resource_lasts_as_long_as_its_newer_job_is_seen() -> None:
+    """No job skips the one between."""
     jobs = [ran(name, first=OLD + n * DAY, seen=NOW - n * DAY) for n, name in enumerate("abc")]
     places = {each: f"/ck/{each}" for each in "abc"}
     assert list(resource_continuations(jobs, places)) == [
-        an_edge(
-            f"/ck/{older}",
-            f"/ck/{newer}",
+        Continuation(
+            older=f"/ck/{older}",
+            newer=f"/ck/{newer}",
             source=ContinuationSource.RESOURCE,
             seen_at=NOW - n * DAY,
-            first_seen_at=OLD + n * DAY,
         )
         for n, (older, newer) in enumerate(["ab", "bc"], start=1)
     ]

@@ -1,0 +1,189 @@
+"""Losses by expiry of a real job's newest state: none of them by a careless owner (R40, R41, R43).
+
+A job that was restored from some checkpoint continued that one, and what came before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from cli.helpers import DAY, Bed, Job, Ran, flink, metadata, now, run, write
+from cli.savepoints import distinct
+from safety.incidents.essential import must_be_there
+from support.rest_server import RestServer
+from unit.flink.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
+
+HOUR = timedelta(hours=1)
+POLICIES = {
+    "one": ("--keep-last", "1"),
+    "three": ("--keep-last", "3"),
+    "a month": ("--keep-last", "1", "--keep-within", "30d", "--keep-monthly", "12"),
+}
+
+
+@dataclass
+class TwoJobs:
+    """A job that is over, and one that began from a checkpoint of it, which runs.
+
+    Attributes:
+        bed: Storage root and state location.
+        server: Cluster that runs the younger job.
+        old: Job that is over.
+        new: Job that runs.
+        extra: Options of every command.
+
+    """
+
+    bed: Bed
+    server: RestServer
+    old: Job = field(init=False)
+    new: Job = field(init=False)
+    extra: list[object] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Name the jobs."""
+        self.old, self.new = (Job(i, self.bed.root / i) for i in (distinct(0), distinct(1)))
+
+    def checkpoint(self, job: Job, number: int, age: timedelta) -> Path:
+        """Write a retained checkpoint with a file of its own; return its ``_metadata``."""
+        name = f"{number:08x}-0000-4000-8000-{int(job.id[:8], 16):012x}"
+        file = job.shared(name, age=age)
+        properties = checkpoint_properties()
+        job.checkpoint(number, file, age=age, properties=properties)
+        return job.folder / f"chk-{number}" / "_metadata"
+
+    def runs(
+        self,
+        completed: int,
+        began: timedelta,
+        restored: tuple[int, Path] | None,
+        status: str = "RUNNING",
+    ) -> None:
+        """Let the younger job run since some time."""
+        at = datetime.now(tz=now().tzinfo) - began  # noqa: TID251 - a test's story starts now
+        millis = int(at.timestamp() * 1000)
+        routes = flink(
+            self.new, completed=completed, restored=restored, started_ms=millis, status=status
+        )
+        self.server.routes.update(routes)
+
+    def expire(self, *policy: object) -> tuple[Ran, Ran]:
+        """Plan an expiry with the default margins, and carry it out; return both commands."""
+        self.bed.plans += 1
+        out = self.bed.folder / f"expiry-{self.bed.plans}"
+        place = (self.bed.root, "--state", self.bed.state, "--closed-world", "--out", out)
+        cluster = ("--flink-rest", self.server.url, "--ended-job", self.old.id)
+        made = run("expire", *place, *cluster, *self.extra, *policy)
+        return made, run("sweep", out, "--delete")
+
+
+@pytest.fixture
+def jobs(tmp_path) -> Iterator[TwoJobs]:
+    """Return two jobs without a checkpoint."""
+    with ExitStack() as stack:
+        yield TwoJobs(Bed(tmp_path), stack.enter_context(RestServer({})))
+
+
+def went(pair: tuple[Ran, Ran]) -> set[str]:
+    """Return the checkpoints whose ``_metadata`` went, by id."""
+    made, swept = pair
+    assert (made.code, swept.code) == (0, 0), made.err + swept.err
+    return {
+        each["uri"].rpartition("/")[2]
+        for lineage in made.json["expiry"]["lineages"]
+        for each in lineage["checkpoints"]
+        if each["action"] == "expire"
+    }
+
+
+@pytest.mark.answered_by("points_of_restores")
+@pytest.mark.parametrize("policy", POLICIES)
+def test_r41_a_rollback_to_an_old_savepoint_leaves_the_newest_state(jobs, policy) -> None:
+    """The job stopped 40 days ago; its savepoint of 60 days ago was started a day later."""
+    savepoints = jobs.bed.folder / "savepoints"
+    folder = savepoints / f"savepoint-{jobs.old.id[:6]}-{7:012x}"
+    state = write(folder / "0000aaaa-5a5a-4000-8000-000000000000", b"savepoint", 60 * DAY)
+    write(folder / "_metadata", metadata(100, [state]), 60 * DAY)
+    jobs.checkpoint(jobs.old, 90, 61 * DAY)
+    newest = jobs.checkpoint(jobs.old, 5000, 40 * DAY)
+    for number in (198, 199, 200):
+        jobs.checkpoint(jobs.new, number, HOUR * (201 - number))
+    jobs.runs(200, 39 * DAY, (100, folder))
+    jobs.extra += ["--extra-roots", savepoints]
+    made, swept = jobs.expire(*POLICIES[policy])
+    must_be_there(newest)
+    assert went((made, swept)) == {"chk-90"}
+
+
+@pytest.mark.answered_by("points_of_restores")
+def test_r41_a_fork_whose_first_cycle_comes_late_leaves_the_newest_state(jobs) -> None:
+    """It began 60 days ago and writes full snapshots; the older job went on for 20 days."""
+    jobs.checkpoint(jobs.old, 90, 61 * DAY)
+    newest = jobs.checkpoint(jobs.old, 5000, 40 * DAY)
+    jobs.checkpoint(jobs.new, 9000, HOUR)
+    jobs.runs(9000, 60 * DAY, (100, jobs.old.folder / "chk-100"))
+    jobs.expire("--keep-last", "1")
+    must_be_there(newest)
+
+
+@pytest.mark.answered_by("policies_of_owners")
+def test_r40_without_a_policy_not_even_what_flink_was_to_delete_goes(jobs) -> None:
+    """The job failed: its only checkpoint is what its state can be taken from."""
+    file = jobs.new.shared(age=9 * DAY)
+    properties = checkpoint_properties(NEVER_RETAINED)
+    only = jobs.new.checkpoint(7, file, age=9 * DAY, properties=properties)
+    jobs.runs(7, 60 * DAY, None, status="FAILED")
+    made, swept = jobs.expire()
+    must_be_there(only)
+    assert (made.code, swept.code) == (0, 0), made.err + swept.err
+    assert went(jobs.expire("--keep-last", "1")) == {"chk-7"}
+
+
+@pytest.mark.answered_by("origins_that_are_stated")
+def test_r43_the_origin_of_a_job_that_failed_over_before_the_first_cycle_stays(jobs) -> None:
+    """Flink shows a checkpoint of its own; its owner says which job it continued."""
+    origin = jobs.checkpoint(jobs.old, 100, 60 * DAY)
+    jobs.checkpoint(jobs.old, 5000, 50 * DAY)
+    for number in (9000, 9001):
+        jobs.checkpoint(jobs.new, number, HOUR * (9002 - number))
+    jobs.runs(9001, 45 * DAY, (9000, jobs.new.folder / "chk-9000"))
+    jobs.expire("--keep-last", "1", "--continued", f"{jobs.new.id}={jobs.old.id}")
+    must_be_there(origin)
+
+
+@pytest.mark.answered_by("proofs_of_successors")
+@pytest.mark.parametrize(("status", "began"), [("RESTARTING", 39 * DAY), ("RUNNING", 3 * HOUR)])
+def test_r41_a_successor_that_does_not_last_takes_no_place(jobs, status, began) -> None:
+    """It fails again and again, or has run for three hours only."""
+    origin = (100, jobs.old.folder / "chk-100")
+    jobs.checkpoint(jobs.old, 90, 41 * DAY)
+    newest = jobs.checkpoint(jobs.old, 100, 40 * DAY)
+    jobs.checkpoint(jobs.new, 101, HOUR)
+    jobs.runs(101, began, origin, status=status)
+    older = jobs.old.folder / "chk-90" / "_metadata"
+    jobs.expire("--keep-last", "1")
+    must_be_there(newest, older)
+
+
+def test_what_a_proven_successor_continued_goes(jobs) -> None:
+    """A control: the same two jobs, and the younger one has run for long enough."""
+    jobs.checkpoint(jobs.old, 90, 61 * DAY)
+    jobs.checkpoint(jobs.old, 100, 60 * DAY)
+    jobs.checkpoint(jobs.new, 101, HOUR)
+    jobs.runs(101, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    assert went(jobs.expire("--keep-last", "1")) == {"chk-90"}, "the other one is its origin"
+
+
+def test_what_the_loser_of_a_fork_wrote_goes_when_it_is_declared_dead(jobs) -> None:
+    """Blue and green: the younger job goes on, the older one went on after the fork."""
+    jobs.checkpoint(jobs.old, 100, 60 * DAY)
+    jobs.checkpoint(jobs.old, 5000, 40 * DAY)
+    jobs.checkpoint(jobs.new, 9000, HOUR)
+    jobs.runs(9000, 59 * DAY, (100, jobs.old.folder / "chk-100"))
+    assert went(jobs.expire("--keep-last", "1", "--dead", jobs.old.id)) == {"chk-5000"}
