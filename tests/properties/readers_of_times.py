@@ -35,6 +35,7 @@ from orphangc.adapters.rows.resumable_listing import ResumableListing, _sealed
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.rows.verdict_lookup import VerdictLookup
 from orphangc.adapters.s3 import head as s3_facts
+from orphangc.adapters.s3 import head_requests as s3_heads
 from orphangc.adapters.s3 import s3_unlisted as s3_extras
 from orphangc.adapters.s3.pages.page_parser import read_page
 from orphangc.adapters.s3.pages.parsed_pages import parse_page
@@ -370,14 +371,25 @@ def _s3_answer(us: int, _: Path) -> datetime | None:
     return s3_facts._stored("a", {"ContentLength": 1, "LastModified": at}).modified_at
 
 
-def _s3_date(us: int, _: Path) -> datetime | None:
-    """Return what the ``Date`` header shows."""
+def _header(us: int) -> str:
+    """Return a time as HTTP headers have it."""
     at = from_microseconds(us)
     year = int(spelled(us).removeprefix("-").split("-", 1)[0])
-    text = f"{at:%a, %d %b %Y %H:%M:%S GMT}" if at else f"Fri, 31 Dec {year} 23:59:59 +99999999999"
+    return f"{at:%a, %d %b %Y %H:%M:%S GMT}" if at else f"Fri, 31 Dec {year} 23:59:59 +99999999999"
+
+
+def _s3_date(us: int, _: Path) -> datetime | None:
+    """Return what the ``Date`` header shows."""
     asked_at = s3_facts.host_now()
-    answer = s3_client.DatedAnswer(asked_at, asked_at, text)
-    return s3_facts.S3Reader(SimpleNamespace(dated=answer)).now().now
+    reader = s3_facts.S3Reader.__new__(s3_facts.S3Reader)
+    reader._client = SimpleNamespace(dated=s3_client.DatedAnswer(asked_at, asked_at, _header(us)))
+    return reader.now().now
+
+
+def _s3_head(us: int, _: Path) -> datetime | None:
+    """Return what the ``Last-Modified`` header shows."""
+    answer = s3_heads._facts({"content-length": "1", "etag": "e", "last-modified": _header(us)})
+    return s3_facts._stored("a", answer).modified_at
 
 
 def _hidden(us: int, _: Path) -> datetime | None:
@@ -555,6 +567,7 @@ READERS = {
     ),
     "S3 answer": Reader(module="adapters.s3.requests.s3_client", read=_s3_answer, step_us=SECOND),
     "S3 facts": Reader(module="adapters.s3.head", read=_s3_answer, step_us=SECOND),
+    "S3 HEAD": Reader(module="adapters.s3.head_requests", read=_s3_head, step_us=SECOND),
     "S3 clock": Reader(module="adapters.s3.head", read=_s3_date, step_us=SECOND),
     "S3 version": Reader(module="adapters.s3.s3_unlisted", read=_hidden),
     "fsspec, milliseconds": Reader(

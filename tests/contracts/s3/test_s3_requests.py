@@ -14,7 +14,7 @@ from ipaddress import ip_address
 import fsspec
 import pytest
 import stamina
-from botocore.signers import RequestSigner
+from aiobotocore.signers import AioRequestSigner
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -130,13 +130,13 @@ def test_credentials_that_expire_are_refreshed(stub, monkeypatch, tmp_path):
 def test_credentials_are_not_asked_for_at_every_page(stub, monkeypatch):
     """Asking means a look into files, or a request to a role's server, where they are refreshed."""
     asked = []
-    original = RequestSigner.get_auth_instance
+    original = AioRequestSigner.get_auth_instance
 
     def asking(self, **signature):
         asked.append(signature)
         return original(self, **signature)
 
-    monkeypatch.setattr(RequestSigner, "get_auth_instance", asking)
+    monkeypatch.setattr(AioRequestSigner, "get_auth_instance", asking)
     storage = opened(stub)
     before = len(asked)
     assert keys_of(storage) == KEYS

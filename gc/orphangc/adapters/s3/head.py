@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
 import stamina
 
 from orphangc.adapters.files.translate import host_now
+from orphangc.adapters.s3.head_requests import ABSENT, HeadRequests
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, Answer, S3Client, error_code
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.times.instants import from_http, known
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StoreTime
 
-_ABSENT = {"404", "NoSuchKey", "NotFound"}
 _FORBIDDEN = {"403", "AccessDenied", "Forbidden"}
 _BEHIND_THE_END = "InvalidRange"
 _FRESH = timedelta(seconds=1)
@@ -30,6 +29,7 @@ class S3Reader:
 
     def __init__(self, client: S3Client) -> None:
         self._client = client
+        self._requests = HeadRequests(client)
         self._is_head_refused = False
 
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
@@ -56,7 +56,7 @@ class S3Reader:
             code = error_code(err.__cause__ or err)
             if code in _FORBIDDEN and self._shown(key) is None:
                 return None
-            if code not in _ABSENT:
+            if code not in ABSENT:
                 raise
             self.check_bucket(key)
             return None
@@ -132,14 +132,12 @@ class S3Reader:
         ):
             with attempt:
                 answer = self._client.call("get_object", Key=self._client.root + key, **within)
-                with closing(answer["Body"]) as body:
+                with self._client.body(answer) as chunks:
                     if answer["ContentLength"] > max_bytes:
                         raise StorageUnreachableError(f"{key!r} has over {max_bytes} bytes")
                     if within and not _begins_at(answer.get("ContentRange"), start):
                         raise StorageUnreachableError(f"{key!r} cannot be read in parts")
-                    data: bytes = body.read()
-                if len(data) != answer["ContentLength"]:
-                    raise ConnectionError(f"{len(data)} of {answer['ContentLength']} bytes came")
+                    data = b"".join(chunks)
         return data
 
     def _head(self, key: ObjectKey) -> StoredObject | Exception | None:
@@ -151,9 +149,9 @@ class S3Reader:
         if self._is_head_refused and not isinstance(shown := self._shown(key), Exception):
             return shown
         try:
-            answer = self._client.call("head_object", Key=self._client.root + key)
+            answer = self._requests.send(self._client.root + key)
         except CALL_ERRORS as err:
-            if error_code(err) in _ABSENT:
+            if error_code(err) in ABSENT:
                 return None
             shown = self._shown(key) if error_code(err) in _FORBIDDEN else err
             self._is_head_refused = not isinstance(shown, Exception)

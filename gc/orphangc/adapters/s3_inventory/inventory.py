@@ -210,13 +210,11 @@ def _download(client: S3Client, key: str, path: Path) -> tuple[int, str]:
         with attempt:
             answer = client.call("get_object", Key=key)
             digest, size = hashlib.md5(usedforsecurity=False), 0
-            with path.open("wb") as target:
-                for chunk in answer["Body"].iter_chunks(_CHUNK):
+            with path.open("wb") as target, client.body(answer) as chunks:
+                for chunk in chunks:
                     target.write(chunk)
                     digest.update(chunk)
                     size += len(chunk)
-            if size != answer["ContentLength"]:
-                raise ConnectionError(f"{size} of {answer['ContentLength']} bytes came")
     return size, digest.hexdigest()
 
 

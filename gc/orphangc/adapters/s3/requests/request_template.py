@@ -67,19 +67,29 @@ class RequestTemplate:
         self,
         method: str,
         *,
+        path: str = "",
         query: Mapping[str, str] = _NOTHING,
         headers: Mapping[str, str] = _NOTHING,
         body: bytes | None = None,
     ) -> AWSRequest:
-        """Return a request that is not signed yet; the answer to one without a body is streamed."""
+        """Return a request that is not signed yet; the answer to a GET request is streamed.
+
+        Args:
+            method: HTTP method.
+            path: What follows the template's URL, encoded.
+            query: Parts of the query that differ between requests.
+            headers: Headers that differ between requests.
+            body: Body of the request.
+
+        """
         varying = urlencode(query, quote_via=quote, safe="-_.~")
         text = "&".join((*self.query, *((varying,) if varying else ())))
         request = AWSRequest(
             method,
-            f"{self.url}?{text}" if text else self.url,
+            f"{self.url}{path}?{text}" if text else self.url + path,
             {**self.headers, **headers},
             data=body,
-            stream_output=body is None,
+            stream_output=method == "GET",
         )
         request.context.update(self.context)
         return request
@@ -193,7 +203,7 @@ class TemplateSender:
         auth = self._auth
         if auth is not None and auth[0] > time.monotonic() and auth[1] is template:
             return auth[2]
-        fresh = template.signer.get_auth_instance(**template.signature)
+        fresh = self._client.run(template.signer.get_auth_instance, **template.signature)
         self._auth = (time.monotonic() + _SIGNER_SECONDS, template, fresh)
         return fresh
 

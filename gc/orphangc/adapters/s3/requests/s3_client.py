@@ -1,32 +1,33 @@
-"""One bucket behind botocore's client: bounded requests and translated errors.
+"""One bucket behind s3fs: bounded requests and translated errors.
 
-botocore resolves endpoint, region, profile and credentials (``AWS_*``, shared configuration files,
-web identity, instance roles); ``FSSPEC_S3_*`` and fsspec's configuration files stand before them.
+s3fs and its botocore resolve endpoint, region, profile and credentials (``AWS_*``, shared
+configuration files, web identity, instance roles); ``storage_options``, ``FSSPEC_S3_*`` and
+fsspec's configuration files stand before them. Its own retries, caches and listings are not used.
 """
 
 from __future__ import annotations
 
 import os
 import socket
-import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import botocore
+from aiobotocore.session import AioSession
+from aiohttp import ClientError as HttpError
 from botocore import exceptions as boto
-from botocore.config import Config
 from botocore.endpoint import EndpointCreator
 from botocore.httpsession import URLLib3Session
 from botocore.parsers import ResponseParserError
-from botocore.session import Session
+from fsspec.asyn import sync
+from fsspec.config import apply_config
+from s3fs import S3FileSystem
 
 from orphangc.adapters.files.translate import host_now, unreachable
 from orphangc.core.model.locations import Location
@@ -43,6 +44,7 @@ CALL_ERRORS: tuple[type[Exception], ...] = (
     boto.ClientError,
     boto.HTTPClientError,
     ResponseParserError,
+    HttpError,
     OSError,
 )
 """Errors that a request may raise: a refusal, a broken answer, a broken connection."""
@@ -50,20 +52,10 @@ CALL_ERRORS: tuple[type[Exception], ...] = (
 _CONFIG = {
     "connect_timeout": 5,
     "read_timeout": 60,
-    "max_pool_connections": 64,  # the default of 10 would cap the concurrent HEAD requests
+    "max_pool_connections": 64,  # the default of 10 would cap the concurrent requests
 }
 _AT_ONCE = 32
-_FSSPEC_FOLDER = Path("~/.config/fsspec")
-_FSSPEC_CLIENT = {
-    "key": "aws_access_key_id",
-    "username": "aws_access_key_id",
-    "secret": "aws_secret_access_key",
-    "password": "aws_secret_access_key",
-    "token": "aws_session_token",
-    "endpoint_url": "endpoint_url",
-    "use_ssl": "use_ssl",
-}
-"""What fsspec's settings of S3 are called in ``create_client``."""
+_CHUNK = 1 << 20
 
 Answer = dict[str, Any]
 _T = TypeVar("_T")
@@ -108,62 +100,42 @@ def _instant(value: str | float) -> datetime | None:
     return from_microseconds(known_microseconds(value * 1_000_000))
 
 
-def _fsspec_settings() -> Mapping[str, Any]:
-    """Return what fsspec's configuration says about S3."""
-    folder = Path(os.environ.get("FSSPEC_CONFIG_DIR", "") or _FSSPEC_FOLDER).expanduser()
-    is_named = any(name.startswith("FSSPEC_") for name in os.environ) or folder.exists()
-    if not is_named and "fsspec.config" not in sys.modules:
-        return {}
-    from fsspec.config import conf  # noqa: PLC0415 - rarely used
-
-    found: Mapping[str, Any] = conf.get("s3", {})
-    return found
-
-
 @lru_cache(4)
-def _session(profile: str | None, environment: tuple[tuple[str, str], ...]) -> Session:
+def _session(profile: str | None, environment: tuple[tuple[str, str], ...]) -> AioSession:
     """Return botocore's session for an environment: credentials are resolved once.
 
     Its second client costs a tenth of the first, which reads botocore's description of S3.
     """
     del environment  # read by botocore itself
-    session = Session(profile=profile)
+    session = AioSession(profile=profile)
     parsers = session.get_component("response_parser_factory")
     parsers.set_parser_defaults(timestamp_parser=_instant)
     return session
 
 
-_CREATING = threading.Lock()
-"""botocore creates one client of a session at a time."""
-
-
-def _create_client(attempts: int) -> tuple[Any, bool | str | None]:
-    """Return botocore's client of S3 as the environment describes it, and what it trusts."""
-    named = _fsspec_settings()
-    environment = tuple(
-        sorted(each for each in os.environ.items() if each[0].startswith(("AWS_", "HOME")))
-    )
+def _open(options: Mapping[str, Any], attempts: int) -> S3FileSystem:
+    """Return s3fs as the environment and these options describe it, connected."""
+    named = apply_config(S3FileSystem, dict(options))
     config = {
         **_CONFIG,
         "retries": {"mode": "standard", "total_max_attempts": attempts},
-        **named.get("config_kwargs", {}),
+        **named.pop("config_kwargs", {}),
     }
-    given = {_FSSPEC_CLIENT[name]: named[name] for name in _FSSPEC_CLIENT if name in named}
-    if named.get("anon"):
-        config["signature_version"] = botocore.UNSIGNED
-        given = {name: value for name, value in given.items() if not name.startswith("aws_")}
-    given |= named.get("client_kwargs", {})
-    with _CREATING:
-        session = _session(named.get("profile"), environment)
-        try:
-            client = session.create_client("s3", config=Config(**config), **given)
-        except ValueError as err:
-            raise SettingsError(_unusable(err)) from err
-    verify = given.get("verify")
-    return client, session.get_config_variable("ca_bundle") if verify is None else verify
+    environment = tuple(
+        sorted(each for each in os.environ.items() if each[0].startswith(("AWS_", "HOME")))
+    )
+    session = _session(named.pop("profile", None), environment)
+    uncached = {"use_listings_cache": False, "skip_instance_cache": True}
+    try:
+        opened = S3FileSystem(**named, **uncached, config_kwargs=config, session=session)
+        opened.retries = 1  # botocore repeats a request; s3fs would repeat its repetitions
+        opened.connect()
+    except (ValueError, TypeError) as err:
+        raise SettingsError(_unusable(err)) from err
+    return opened
 
 
-def _unusable(err: ValueError) -> str:
+def _unusable(err: Exception) -> str:
     """Return what is wrong with the settings of the S3 client: botocore only names the value."""
     names = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
     for name in names:
@@ -193,19 +165,63 @@ class S3Client:
 
     dated: DatedAnswer | None = None
 
-    def __init__(self, location: Location, *, attempts: int = 4) -> None:
-        """Take the location and the maximum attempts of a request; four take some 7 s in all."""
+    def __init__(
+        self,
+        location: Location,
+        options: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        attempts: int = 4,
+    ) -> None:
+        """Open the file system.
+
+        Args:
+            location: Storage root.
+            options: ``storage_options`` of s3fs.
+            attempts: Maximum attempts of a request; four take some 7 s in all.
+
+        """
         self.bucket = location.authority
         self.root = location.path[1:] + "/" if location.path != "/" else ""
         with self.translated("open"):
-            self._client, self._verify = _create_client(attempts)
+            self._fs = _open(options, attempts)
 
     def call(self, operation: str, **request: Any) -> Answer:
-        """Return the answer to one request; raise botocore's own errors."""
+        """Return the answer to one request; raise botocore's own errors.
+
+        A key of a request is literal: s3fs's methods for files would cut ``?versionId=`` off it.
+        """
         asked_at = host_now()
-        answer: Answer = getattr(self._client, operation)(Bucket=self.bucket, **request)
+        try:
+            answer: Answer = self._fs.call_s3(operation, Bucket=self.bucket, **request)
+        except OSError as err:
+            raise err.__cause__ if isinstance(err.__cause__, boto.ClientError) else err from None
         self.note_date(asked_at, answer["ResponseMetadata"]["HTTPHeaders"].get("date"))
         return answer
+
+    @contextmanager
+    def body(self, answer: Answer) -> Iterator[Iterator[bytes]]:
+        """Give the body of an answer, part by part, and close it afterwards.
+
+        Raises:
+            ConnectionError: Other than the stated number of bytes came.
+
+        """
+        try:
+            yield self._chunks(answer)
+        finally:
+            self.run(answer["Body"].aclose)
+
+    def _chunks(self, answer: Answer) -> Iterator[bytes]:
+        size, stated = 0, answer["ContentLength"]
+        while chunk := self.run(answer["Body"].read, _CHUNK):
+            size += len(chunk)
+            yield chunk
+        if size != stated:
+            raise ConnectionError(f"{size} of {stated} bytes came")
+
+    def run(self, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
+        """Return what a coroutine of the file system's loop returns."""
+        return sync(self._fs.loop, function, *args, **more)
 
     def note_date(self, asked_at: datetime, date: str | None) -> None:
         """Record what an answer that just came says of the store's time."""
@@ -221,19 +237,20 @@ class S3Client:
 
     def on(self, event: str, handler: Callable[..., None]) -> None:
         """Register a handler for an event of botocore's, such as ``before-parse.s3.HeadObject``."""
-        self._client.meta.events.register(event, handler)
+        self._fs.s3.meta.events.register(event, handler)
 
     def http_session(self, url: str) -> URLLib3Session:
         """Return botocore's blocking HTTP session with the proxies and certificates for ``url``.
 
         As many threads may use it at once as the client allows concurrent requests.
         """
-        meta = self._client.meta
+        meta = self._fs.s3.meta
+        verify = self._fs.client_kwargs.get("verify")
         endpoint = EndpointCreator(meta.events).create_endpoint(
             meta.service_model,
             meta.region_name,
             url,
-            verify=self._verify,
+            verify=self._fs.session.get_config_variable("ca_bundle") if verify is None else verify,
             timeout=(meta.config.connect_timeout, meta.config.read_timeout),
             max_pool_connections=meta.config.max_pool_connections,
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
@@ -246,7 +263,7 @@ class S3Client:
 
     def output_shape(self, operation: str) -> Any:
         """Return botocore's shape of an answer."""
-        return self._client.meta.service_model.operation_model(operation).output_shape
+        return self._fs.s3.meta.service_model.operation_model(operation).output_shape
 
     def explained(self, action: str, err: BaseException) -> StorageUnreachableError:
         """Return the error to raise ``from err``."""
