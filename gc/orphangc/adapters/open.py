@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,20 +33,22 @@ def open_storage(
 
     """
     location = _location(where)
-    match location.scheme:
-        case "file":
-            from orphangc.adapters.files.local_storage import LocalStorage
+    with _needing_package(location):
+        match location.scheme:
+            case "file":
+                from orphangc.adapters.files.local_storage import LocalStorage
 
-            is_near = state is not None and state.scheme == "file"
-            return LocalStorage(location, clock_in=Path(state.path) if is_near and state else None)
-        case "s3":
-            from orphangc.adapters.s3.s3_storage import S3Storage
+                is_near = state is not None and state.scheme == "file"
+                clock_in = Path(state.path) if is_near and state else None
+                return LocalStorage(location, clock_in=clock_in)
+            case "s3":
+                from orphangc.adapters.s3.s3_storage import S3Storage
 
-            return S3Storage(location, shows_all=shows_all)
-        case _:
-            from orphangc.adapters.files.fsspec_storage import FsspecStorage
+                return S3Storage(location, shows_all=shows_all)
+            case _:
+                from orphangc.adapters.files.fsspec_storage import FsspecStorage
 
-            return FsspecStorage(location)
+                return FsspecStorage(location)
 
 
 def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateFiles:
@@ -60,19 +64,31 @@ def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateF
 
     """
     location = _location(where)
-    match location.scheme:
-        case "file":
-            from orphangc.adapters.files.state_files import LocalStateFiles
+    with _needing_package(location):
+        match location.scheme:
+            case "file":
+                from orphangc.adapters.files.state_files import LocalStateFiles
 
-            return LocalStateFiles(location)
-        case "s3":
-            from orphangc.adapters.s3.s3_state_files import S3StateFiles
+                return LocalStateFiles(location)
+            case "s3":
+                from orphangc.adapters.s3.s3_state_files import S3StateFiles
 
-            return S3StateFiles(location, is_probed=is_probed)
-        case _:
-            from orphangc.adapters.files.state_files import FsspecStateFiles
+                return S3StateFiles(location, is_probed=is_probed)
+            case _:
+                from orphangc.adapters.files.state_files import FsspecStateFiles
 
-            return FsspecStateFiles(location, is_probed=is_probed)
+                return FsspecStateFiles(location, is_probed=is_probed)
+
+
+@contextmanager
+def _needing_package(location: Location) -> Iterator[None]:
+    """Name the package that a storage needs and that is not installed."""
+    try:
+        yield
+    except ImportError as err:
+        raise SettingsError(
+            f"{location.scheme}:// needs the package {err.name}, which is not installed"
+        ) from err
 
 
 def _location(where: str | Location) -> Location:

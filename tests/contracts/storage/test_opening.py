@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import time
 from pathlib import Path
 
@@ -104,3 +105,12 @@ def test_a_bucket_as_a_whole_may_be_the_root(moto_url, monkeypatch):
     place = S3Place(moto_url, "AK", "SK", prefix="")
     place.put_all(["a/x", "/b"])
     assert listed(open_storage(f"s3://{place.bucket}")) == ["/b", "a/x"]
+
+
+def test_without_its_client_a_bucket_cannot_be_opened(monkeypatch):
+    """S3's client is one package of many; the message says which one is not there."""
+    for name in [each for each in sys.modules if each.startswith("orphangc.adapters.s3")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    with pytest.raises(SettingsError, match=r"s3:// needs the package s3fs"):
+        open_storage("s3://bucket/x")
