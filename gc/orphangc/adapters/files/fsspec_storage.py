@@ -18,6 +18,7 @@ from orphangc.adapters.files.translate import (
     to_microseconds,
     unreachable,
 )
+from orphangc.adapters.storage_options import storage_options
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.times.instants import from_microseconds, known_microseconds
@@ -43,7 +44,12 @@ def open_file_system(location: Location) -> tuple[Any, str]:
     """
     try:
         return fsspec.url_to_fs(  # type: ignore[no-any-return]
-            str(location), use_listings_cache=False, skip_instance_cache=True
+            str(location),
+            **{
+                **storage_options(location),
+                "use_listings_cache": False,
+                "skip_instance_cache": True,
+            },
         )
     except ImportError as err:
         raise SettingsError(one_line(f"{location.scheme}:// needs a package: {err}")) from err

@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    field_serializer,
+)
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -65,6 +72,14 @@ class ScheduledRoot(StorageRootSettings):
     """Folder that every Spark executor can reach."""
     expire: RetentionPolicy | None = None
     """Retention policy for checkpoints of jobs that are over; without one nothing expires."""
+    storage_options: dict[str, Any] = Field(default_factory=dict)
+    """Options of fsspec's file system for the bucket or container of the storage root, such as
+    ``endpoint_url`` or ``profile``; they stand before the environment, and no plan records them."""
+
+    @field_serializer("storage_options", when_used="json")
+    def _hidden(self, options: dict[str, Any]) -> dict[str, str]:
+        """Return the names alone: the values may be secrets."""
+        return dict.fromkeys(options, "***")
 
     @property
     def bare(self) -> StorageRootSettings:

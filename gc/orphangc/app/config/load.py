@@ -14,6 +14,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 from pydantic_settings.exceptions import SettingsError as UnusableVariableError
 
+from orphangc.adapters.storage_options import use_storage_options
 from orphangc.app.config.configuration import (
     Configuration,
     DiscoverySettings,
@@ -26,7 +27,7 @@ from orphangc.app.config.field_docs import documented_schema
 from orphangc.app.config.paths import check_outside, located, overlap
 from orphangc.app.config.validate import first_problem, validated
 from orphangc.app.config.yaml_text import read_yaml
-from orphangc.core.model.locations import canonical
+from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import SiblingStatements
 from orphangc.errors import SettingsError
 
@@ -222,7 +223,31 @@ def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
         check_outside(each.root, [plans])
         if each.engine == "local" and each.work is not None:
             raise SettingsError(f"{path}: {each.root}: work is for engine: spark or auto")
+    use_storage_options(_storage_options(roots, path))
     return configuration.model_copy(update={"storage_roots": _with_siblings(roots), "plans": plans})
+
+
+def _storage_options(
+    roots: Iterable[ScheduledRoot], path: Path
+) -> dict[Location, Mapping[str, Any]]:
+    """Return the options of each bucket that a storage root has some for.
+
+    Raises:
+        SettingsError: A local folder has some, or Spark's executors would need them, or two storage
+            roots of one bucket have others.
+
+    """
+    found: dict[Location, Mapping[str, Any]] = {}
+    for each in roots:
+        top = canonical(each.root).top
+        where = f"{path}: {each.root}: storage_options"
+        if each.storage_options and top.scheme == "file":
+            raise SettingsError(f"{where}: a local folder has none")
+        if each.storage_options and each.work is not None:
+            raise SettingsError(f"{where}: Spark's executors know their environment only: no work")
+        if found.setdefault(top, each.storage_options) != each.storage_options:
+            raise SettingsError(f"{where}: another storage root of {top} has other ones")
+    return {top: options for top, options in found.items() if options}
 
 
 def _with_siblings(roots: Sequence[ScheduledRoot]) -> tuple[ScheduledRoot, ...]:

@@ -25,6 +25,7 @@ from orphangc.adapters.flink.job_archives import archived_ends
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
+from orphangc.adapters.storage_options import storage_options
 from orphangc.app.config.paths import overlap, resolved
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
@@ -482,6 +483,7 @@ def _local_engine(storage: Storage, listing: Path | None) -> Iterator[Engine]:
 def _kept_in(folder: Path, storage: Storage) -> ResumableListing:
     """Return the folder that keeps the listing of a storage, by how this process reaches it."""
     asked = "\n".join(f"{name}={os.environ.get(name, '')}" for name in _ENDPOINTS)
+    asked += f"\n{sorted(storage_options(storage.location).items())}"
     identity = ListingIdentity(
         root=str(storage.location),
         tool_version=__version__,

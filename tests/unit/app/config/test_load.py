@@ -232,3 +232,34 @@ def test_a_root_that_another_one_states_to_be_empty_is_not_stated_so_to_itself(l
     assert (first.empty_roots, second.empty_roots, third.empty_roots) == (("/b",), (), ("/b",))
     for each in (first, second, third):
         type(each).model_validate(each.model_dump())
+
+
+def test_options_of_a_bucket_are_never_shown(load) -> None:
+    """A secret may be one of them; a plan has none at all."""
+    secret = {"storage_options": {"key": "AK", "secret": "p4ssw0rd", "anon": False}}
+    (root,) = load({"storage_roots": [{"root": "s3://b/x", **secret}]}).storage_roots
+    assert root.storage_options["secret"] == "p4ssw0rd"
+    assert json.loads(root.model_dump_json())["storage_options"] == dict.fromkeys(
+        ("key", "secret", "anon"), "***"
+    )
+    assert "p4ssw0rd" not in str(root.bare)
+
+
+@pytest.mark.parametrize(
+    ("roots", "said"),
+    [
+        ([{"root": "/x", "storage_options": {"auto_mkdir": True}}], "a local folder has none"),
+        (
+            [{"root": "s3://b/x", "work": "s3://b/w", "storage_options": {"a": 1}}],
+            "environment only",
+        ),
+        (
+            [{"root": "s3://b/x", "storage_options": {"profile": "a"}}, {"root": "s3a://b/y"}],
+            "another storage root of s3://b/ has other ones",
+        ),
+    ],
+)
+def test_options_that_a_bucket_cannot_have_are_refused(load, roots, said) -> None:
+    """Two ways to one bucket could be two buckets."""
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        load({"storage_roots": roots})

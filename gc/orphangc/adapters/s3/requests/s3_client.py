@@ -7,6 +7,7 @@ fsspec's configuration files stand before them. Its own retries, caches and list
 
 from __future__ import annotations
 
+import inspect
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -30,6 +30,7 @@ from fsspec.config import apply_config
 from s3fs import S3FileSystem
 
 from orphangc.adapters.files.translate import host_now, unreachable
+from orphangc.adapters.storage_options import storage_options
 from orphangc.core.model.locations import Location
 from orphangc.core.times.instants import (
     from_http,
@@ -125,6 +126,8 @@ def _open(options: Mapping[str, Any], attempts: int) -> S3FileSystem:
         sorted(each for each in os.environ.items() if each[0].startswith(("AWS_", "HOME")))
     )
     session = _session(named.pop("profile", None), environment)
+    if unknown := named.keys() - inspect.signature(S3FileSystem.__init__).parameters:
+        raise SettingsError(f"s3fs has no option {', '.join(sorted(unknown))}")
     uncached = {"use_listings_cache": False, "skip_instance_cache": True}
     try:
         opened = S3FileSystem(**named, **uncached, config_kwargs=config, session=session)
@@ -165,25 +168,12 @@ class S3Client:
 
     dated: DatedAnswer | None = None
 
-    def __init__(
-        self,
-        location: Location,
-        options: Mapping[str, Any] = MappingProxyType({}),
-        *,
-        attempts: int = 4,
-    ) -> None:
-        """Open the file system.
-
-        Args:
-            location: Storage root.
-            options: ``storage_options`` of s3fs.
-            attempts: Maximum attempts of a request; four take some 7 s in all.
-
-        """
+    def __init__(self, location: Location, *, attempts: int = 4) -> None:
+        """Take the location and the maximum attempts of a request; four take some 7 s in all."""
         self.bucket = location.authority
         self.root = location.path[1:] + "/" if location.path != "/" else ""
         with self.translated("open"):
-            self._fs = _open(options, attempts)
+            self._fs = _open(storage_options(location), attempts)
 
     def call(self, operation: str, **request: Any) -> Answer:
         """Return the answer to one request; raise botocore's own errors.

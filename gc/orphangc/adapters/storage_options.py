@@ -1,0 +1,28 @@
+"""``storage_options`` of the configuration file: what opens a bucket beside the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from orphangc.core.model.locations import Location
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+_stated: Mapping[Location, Mapping[str, Any]] = {}
+
+
+def use_storage_options(stated: Mapping[Location, Mapping[str, Any]]) -> None:
+    """Open all places of some buckets with these options from now on, and others without any.
+
+    Args:
+        stated: Options of fsspec's file system, by the top place of each bucket or container.
+
+    """
+    global _stated  # noqa: PLW0603 - as the environment, which the options stand before
+    _stated = {**stated}
+
+
+def storage_options(location: Location) -> Mapping[str, Any]:
+    """Return the options of the bucket or container of a location."""
+    return _stated.get(location.top, _NONE)

@@ -1,0 +1,77 @@
+"""``storage_options`` of the configuration open a bucket that the environment does not know."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cli.helpers import run
+from cli.stories_on_s3 import S3Story, on_s3, s3_server
+from orphangc.adapters import storage_options
+from support.leaks import S3_KEYS
+
+__all__ = ["on_s3", "s3_server"]
+
+
+@pytest.fixture
+def unknown(on_s3: S3Story, monkeypatch) -> S3Story:
+    """Return the story, with nothing about the server in the environment."""
+    for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(storage_options, "_stated", {})
+    return on_s3
+
+
+def configured(story: S3Story, tmp_path: Path, url: str, **more: object) -> Path:
+    options = {"endpoint_url": url, "key": S3_KEYS[0], "secret": S3_KEYS[1], **more}
+    root = {
+        "root": story.root,
+        "state": f"s3://{story.bucket}/state",
+        "ended_job": ["all"],
+        "closed_world": True,
+        "storage_options": options,
+    }
+    config = tmp_path / "orphangc.yaml"
+    config.write_text(yaml.safe_dump({"plans": str(tmp_path / "plans"), "storage_roots": [root]}))
+    return config
+
+
+def test_a_run_reads_and_writes_a_bucket_by_its_options(
+    unknown: S3Story, s3_server: str, tmp_path: Path
+) -> None:
+    """The storage root and the state location are in it; no record holds the secret."""
+    ran = run("run", "--config", configured(unknown, tmp_path, s3_server), "--output", "json")
+    assert ran.code == 0, ran.err
+    keys = {row["Key"] for row in unknown.client.list_objects_v2(Bucket=unknown.bucket)["Contents"]}
+    states = [key for key in keys if key.startswith("state/")]
+    assert states
+    for key in states:
+        data = unknown.client.get_object(Bucket=unknown.bucket, Key=key)["Body"].read()
+        assert S3_KEYS[1].encode() not in data
+    assert S3_KEYS[1] not in ran.out + ran.err
+    assert all(S3_KEYS[1] not in p.read_text() for p in tmp_path.rglob("plan.json"))
+
+
+def test_a_wrong_option_is_a_mistake_in_the_settings(
+    unknown: S3Story, s3_server: str, tmp_path: Path
+) -> None:
+    """No traceback, and the secret beside it stays unsaid."""
+    config = configured(unknown, tmp_path, s3_server, no_such_option=1)
+    ran = run("run", "--config", config)
+    assert ran.code == 2, ran.err
+    assert "no_such_option" in ran.err
+    assert S3_KEYS[1] not in ran.err
+
+
+def test_doctor_shows_no_value_of_an_option(
+    unknown: S3Story, s3_server: str, tmp_path: Path
+) -> None:
+    """It looks with them."""
+    config = configured(unknown, tmp_path, s3_server)
+    ran = run("doctor", "--config", config, "--output", "json")
+    found = {each["check"]: each["health"] for each in json.loads(ran.out)}
+    assert found["list"] == found["read"] == "good"
+    assert S3_KEYS[1] not in ran.out + ran.err
