@@ -86,6 +86,7 @@ def test_what_a_checkpoint_implies_is_written_once(checkpoint: Path, tmp_path: P
     ran = run("declare", checkpoint, "--out", path)
     assert (ran.code, ran.out, ran.complaints) == (0, "", [])
     operators = {each["uid"]: each for each in yaml.safe_load(path.read_text())["operators"]}
+    assert all(each["id"] == operator_id(uid) for uid, each in operators.items())
     assert operators["buffer"]["operator_states"] == [
         {"id": name, "redistribution": mode} for name, mode in BUFFER_STATES.items()
     ]
@@ -882,3 +883,41 @@ def test_a_misspelt_operator_to_rescale_has_a_hint(checkpoint: Path) -> None:
     ran = run("inspect", checkpoint, "--rescale-to", "counterx=4")
     assert ran.code == 2
     assert "has no operator 'counterx'; did you mean 'counter'?" in ran.err
+
+
+RULE = (
+    "`ignore` drops a state only if declarations of that operator (by its id, uid or uid hash) were"
+    " read and do not hold it; all other unclaimed state is reported and kept."
+)
+
+
+def test_documents_and_help_say_one_rule_of_ignore() -> None:
+    """In the same words; no option of the plugin has an older one."""
+    root = Path(__file__).parents[2]
+    pages = [root / name for name in ("gc/DEPLOYING.md", "deploy/flink-plugin/README.md")]
+    said = [*(each.read_text() for each in pages), run("declare", "--help").out]
+    for text in said:
+        assert RULE in " ".join(text.replace("\u2502", " ").split()), text[:80]
+
+
+def test_an_operator_is_claimed_by_its_uid_hash(checkpoint: Path, declarations: Path) -> None:
+    """The generated id and the uid of the next version are others (FLINK's ``setUidHash``)."""
+
+    def hashed(each):
+        return each | {"uid": f"next {each['uid']}", "uid_hash": each["id"]}
+
+    ran = run(*UNVERIFIED, checkpoint, "--declarations", changed(declarations, hashed))
+    assert (ran.code, ran.json["unclaimed"], ran.json["absent"]) == (0, [], [])
+
+
+def test_beside_another_uid_the_id_of_a_checkpoint_does_not_count(
+    checkpoint: Path, declarations: Path
+) -> None:
+    """The job sets the uid: without the hash Flink does not find the state."""
+
+    def renamed(each):
+        return each | {"uid": f"next {each['uid']}"}
+
+    ran = run(*UNVERIFIED, checkpoint, "--declarations", changed(declarations, renamed))
+    assert ran.code == 5
+    assert len(ran.json["absent"]) == len(yaml.safe_load(declarations.read_text())["operators"])

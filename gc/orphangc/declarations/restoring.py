@@ -47,6 +47,7 @@ def check_restore(
     ``StateAssignmentOperation.reDistributePartitionableStates``.
 
     """
+    stored = {each.id for each in contents.operators}
     held: dict[tuple[str, str], set[RedistributionMode]] = {}
     for operator in contents.operators:
         for state in operator.operator_states:
@@ -54,13 +55,14 @@ def check_restore(
             modes.add(RedistributionMode.of(state.mode))
     restored = tuple(
         RestoredState(
-            operator=declared.operator_id,
+            operator=id_,
             label=declared.label,
             state=each.id,
             redistribution=each.redistribution,
-            is_in_checkpoint=(declared.operator_id, each.id) in held,
+            is_in_checkpoint=(id_, each.id) in held,
         )
         for declared in declarations.operators
+        for id_ in (declared.stored_in(stored) or declared.operator_id,)
         for each in declared.operator_states
     )
     wrong = [each for each in restored if _others(each, held)]

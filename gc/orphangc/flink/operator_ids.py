@@ -1,4 +1,4 @@
-"""Operator ids from uids: the id under which a checkpoint stores an operator's state."""
+"""Operator ids from uids: the ids under which a checkpoint stores an operator's state."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ def operator_id(uid: str) -> str:
     """Return the operator id of a uid, 32 hex digits.
 
     The id is the 128-bit MurmurHash3 (x64 form, seed 0) of the uid's UTF-8 bytes. A lone surrogate
-    becomes a question mark, as in Java. An operator whose job calls ``setUidHash`` has that id
-    instead.
+    becomes a question mark, as in Java. An operator whose job calls ``setUidHash`` has two ids: the
+    hash, and this one, or one that Flink generates for want of a uid. Flink restores it from the
+    hash if the checkpoint has that, and stores it under the other one in all its own checkpoints.
 
-    Source: Flink 1.8-2.3, ``StreamGraphHasherV2.generateUserSpecifiedHash``, ``OperatorID``.
+    Source: Flink 1.8-2.3, ``StreamGraphHasherV2.generateUserSpecifiedHash``, ``OperatorID``; Flink
+    1.20.5 and 2.3.0, ``StreamGraphUserHashHasher``, ``JobVertex.getOperatorIDs``,
+    ``StateAssignmentOperation.assignStates``, ``PendingCheckpoint.updateOperatorState``.
     """
     data = uid.encode("utf-8", "replace")
     h1 = h2 = 0

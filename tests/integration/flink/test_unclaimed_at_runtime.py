@@ -15,6 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import yaml
 
 from cli.helpers import run
 from integration.flink.test_unclaimed import AS_WRITTEN, DRAWERS, KEYS, ONCE
@@ -126,6 +127,20 @@ def bench(
     ) as plain:
         left = {each: version_1(plain, work / f"left-{each}", each) for each in BACKENDS}
         yield Bench(request.param, work, left, plain)
+
+
+def declared_by_6(left: Path, path: Path) -> Path:
+    """Write what version 6 declares: each operator of a checkpoint, less what it has lost."""
+    whole = path.with_suffix(".whole")
+    assert run("declare", left, "--out", whole).code == 0
+    content = yaml.safe_load(whole.read_text())
+    lost = {(operator, name) for operator, _, name in LEFT}
+    for each in content["operators"]:
+        uid = UIDS.get(each["id"], "")
+        for field in ("keyed_states", "operator_states"):
+            each[field] = [one for one in each.get(field, []) if (uid, one["id"]) not in lost]
+    path.write_text(yaml.safe_dump(content))
+    return path
 
 
 def version_1(cluster: Cluster, folder: Path, backend: str) -> Path:
@@ -257,8 +272,10 @@ def test_ignore_drops_it_from_the_second_checkpoint_on(
     bench: Bench, tmp_path: Path, backend: str
 ) -> None:
     """And only that: a state that the first record registers keeps every value."""
+    declared = declared_by_6(bench.left[backend], tmp_path / "declared.yaml")
+    settings = {"unclaimed-state.policy": "ignore", "declarations": str(declared)}
     with bench.cluster("ignore") as cluster:
-        config = watched(backend, **{"unclaimed-state.policy": "ignore"})
+        config = watched(backend, **settings)
         job = cluster.submit(
             tmp_path,
             bench.left[backend],
@@ -316,6 +333,7 @@ def test_what_is_declared_is_neither_refused_nor_dropped(bench: Bench, tmp_path:
         gone = [{"operator_id": operator_id("numbers-throttled")}]
         assert restored["declared_not_restored"] == gone, "it has no state, and version 6 lacks it"
         assert restored["restored_not_declared"] == []
+        assert restored["matched_operators"] == shown(cluster, job, "matchedOperators") == 3
         assert restored["operator_states_not_declared"] == []
 
 
@@ -376,13 +394,15 @@ def test_forst_is_reported_and_learnt_and_nothing_of_it_is_dropped(
     if as_numbers(bench.version) < (2,):
         pytest.skip("ForSt came with Flink 2.0")
     left = version_1(bench.plain, tmp_path / "left", "forst")
+    declared = declared_by_6(left, tmp_path / "declared.yaml")
+    settings = {"unclaimed-state.policy": "ignore", "declarations": str(declared)}
     with bench.cluster("ignore") as cluster:
         job = cluster.submit(
             tmp_path,
             left,
             "NO_CLAIM",
             interval=ON_REQUEST,
-            config=watched("forst", **{"unclaimed-state.policy": "ignore"}),
+            config=watched("forst", **settings),
             arguments=version_6(),
         )
         found = read_back(cluster, job)

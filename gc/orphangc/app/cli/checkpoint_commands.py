@@ -125,7 +125,12 @@ def declare(
     out: Annotated[Path, typer.Option(help="New file to write.")],
     alias: o.AliasOption = None,
 ) -> None:
-    """Write the state declarations that a checkpoint implies; list what it does not record."""
+    """Write the state declarations that a checkpoint implies; list what it does not record.
+
+    The Flink plugin reads them: `ignore` drops a state only if declarations of that operator (by
+    its id, uid or uid hash) were read and do not hold it; all other unclaimed state is reported
+    and kept.
+    """
     from orphangc.app.commands.checkpoints.declare import declare_checkpoint
 
     for remark in declare_checkpoint(checkpoint, out=out, alias=alias or ()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
@@ -106,9 +106,11 @@ class OperatorDeclaration(_Value):
     """An operator and all the state that it registers."""
 
     uid: str | None = Field(default=None, min_length=1)
-    """Uid that the job sets. Flink's hash of it is the operator's id."""
+    """Uid that the job sets. Flink's hash of it is an id of the operator."""
     id: str | None = Field(default=None, pattern=r"^[0-9a-f]{32}$")
-    """Operator id, 32 hex digits: for an operator without a uid, or with the hash of one set."""
+    """Operator id, 32 hex digits, of an operator without a uid. Beside a uid the uid counts."""
+    uid_hash: str | None = Field(default=None, pattern=r"^[0-9a-f]{32}$")
+    """Uid hash that the job sets (`setUidHash`), 32 hex digits. Flink restores from it first."""
     name: str | None = None
     """Name for people. No comparison uses it."""
     keyed_states: Annotated[tuple[KeyedState, ...], Field(strict=False)] = ()
@@ -122,8 +124,8 @@ class OperatorDeclaration(_Value):
 
     @model_validator(mode="after")
     def _is_one_operator(self) -> Self:
-        if self.uid is None and self.id is None:
-            raise ValueError("an operator needs a uid or an id")
+        if not self.ids:
+            raise ValueError("an operator needs a uid or an id (or a uid_hash)")
         for word, states in (("keyed", self.keyed_states), ("operator", self.operator_states)):
             twice = _first_twice(state.id for state in states)
             if twice is not None:
@@ -131,9 +133,25 @@ class OperatorDeclaration(_Value):
         return self
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids from which Flink restores it, in Flink's order: the first that is stored.
+
+        Where the id is not that of the uid, the uid counts: it is what the job sets.
+
+        Source: Flink 1.20.5 and 2.3.0, ``OperatorIDPair``, ``StateAssignmentOperation.
+        assignStates``: the uid hash if the checkpoint has it, else the generated id.
+        """
+        generated = self.id if self.uid is None else operator_id(self.uid)
+        return tuple(dict.fromkeys(each for each in (self.uid_hash, generated) if each))
+
+    @property
     def operator_id(self) -> str:
-        """Return the id under which a checkpoint stores its state."""
-        return self.id or operator_id(self.uid or "")
+        """Return the id under which Flink stores it: the generated one, if that is known."""
+        return self.ids[-1]
+
+    def stored_in(self, stored: Collection[str]) -> str | None:
+        """Return the id among stored ones from which Flink restores it; ``None`` if none is its."""
+        return next((each for each in self.ids if each in stored), None)
 
     @property
     def label(self) -> str:
@@ -151,9 +169,9 @@ class Declarations(_Value):
 
     @model_validator(mode="after")
     def _has_no_twins(self) -> Self:
-        twice = _first_twice(operator.operator_id for operator in self.operators)
+        twice = _first_twice(each for operator in self.operators for each in operator.ids)
         if twice is not None:
-            labels = [each.label for each in self.operators if each.operator_id == twice]
+            labels = [each.label for each in self.operators if twice in each.ids]
             raise ValueError(f"operators {labels[0]!r} and {labels[1]!r} have one id, {twice}")
         return self
 

@@ -77,8 +77,8 @@ def compared(
         stateful: Result of ``stateful_operators`` for the same checkpoint.
 
     """
-    declared = {each.operator_id: each for each in declarations.operators}
     stored = {each.id for each in contents.operators}
+    declared = {each.stored_in(stored): each for each in declarations.operators}
     known = sorted(
         {name for each in contents.operators for name in (each.uid, each.name, each.id) if name}
     )
@@ -92,7 +92,7 @@ def compared(
         absent=tuple(
             absent_operator(each, known)
             for each in declarations.operators
-            if each.operator_id not in stored
+            if each.stored_in(stored) is None
         ),
         missing=tuple(chain.from_iterable(each.missing for each in found)),
         serializers=tuple(chain.from_iterable(each.serializers for each in found)),

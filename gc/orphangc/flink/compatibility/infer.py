@@ -54,10 +54,11 @@ def is_flinks_own(state: KeyedStateContents) -> bool:
 
 def _operator(operator: OperatorContents) -> OperatorDeclaration:
     uid = operator.uid if operator.uid and _is_text(operator.uid) else None
-    is_hashed = uid is not None and operator_id(uid) == operator.id
+    is_hashed = uid is None or operator_id(uid) == operator.id
     return OperatorDeclaration(
         uid=uid,
-        id=None if is_hashed else operator.id,
+        id=operator.id if is_hashed else None,
+        uid_hash=None if is_hashed else operator.id,
         name=operator.name if operator.name and _is_text(operator.name) else None,
         keyed_states=tuple(
             KeyedState(

@@ -262,6 +262,23 @@ def test_a_checkpoint_that_has_ids_alone_is_matched_by_uid() -> None:
     assert unclaimed(comparison([stored], by_id)) == [("operator_state", None, "s")]
 
 
+GENERATED, HASH = "1" * 32, "f" * 32
+
+
+@pytest.mark.parametrize(
+    ("stored", "left"),
+    [((GENERATED,), None), ((HASH,), None), ((GENERATED, HASH), GENERATED)],
+)
+def test_a_uid_hash_counts_beside_the_generated_id_and_before_it(stored, left) -> None:
+    """Flink restores from the first that the checkpoint has, and from no other."""
+    operators = [replace(operator("a", {"s": "split"}), uid=None, id=each) for each in stored]
+    states = [{"id": "s", "redistribution": "split"}]
+    by_both = {"id": GENERATED, "uid_hash": HASH, "operator_states": states}
+    found = comparison(operators, by_both)
+    assert not found.absent
+    assert [each.operator.id for each in found.unclaimed] == ([left] if left else [])
+
+
 def test_an_operator_whose_only_handle_is_empty_has_state_for_flink() -> None:
     """With merged files each subtask has one; without such an operator Flink refuses the job."""
     metadata = read_metadata(golden("1.20.1/filemerging").data)

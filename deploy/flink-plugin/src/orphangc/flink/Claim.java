@@ -1,9 +1,12 @@
 package orphangc.flink;
 
+import java.util.Collection;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 
-/** The kinds of state that a job may claim, as the declarations call them, and the words of a refusal. */
+/** The kinds of state that a job may claim, as the declarations call them, and the words of messages. */
 final class Claim {
 
     static final String KEYED = "keyed state";
@@ -11,7 +14,24 @@ final class Claim {
     static final String BROADCAST = "broadcast state";
     static final String COORDINATOR = "coordinator state";
 
+    /** Keyed state that was restored to an operator without keys; its names are in state files only. */
+    static final String UNKEYED = "keyed state of an operator without keys";
+
     private Claim() {}
+
+    /** Returns whether an operator may hold state of a kind that is not registered: Flink itself lets the other kinds go. */
+    static boolean mayBeHeld(String kind) {
+        return !kind.equals(COORDINATOR) && !kind.equals(UNKEYED);
+    }
+
+    /** Returns the words for an operator: the job's own name for it, and all that it is declared by. */
+    static String operator(String name, String uid, Collection<String> ids) {
+        Iterator<String> each = ids.iterator();
+        StringBuilder text = new StringBuilder("operator ").append(name == null ? "" : "'" + name + "' ");
+        text.append("(id ").append(each.next());
+        each.forEachRemaining(hash -> text.append(", uid hash ").append(hash));
+        return text.append(uid == null ? "" : ", uid " + uid).append(')').toString();
+    }
 
     /** Returns the words for a file that cannot be read; its message names it. */
     static String unreadable(String who, Map<String, Set<String>> states, UnreadableDeclarationsException problem) {
@@ -19,21 +39,38 @@ final class Claim {
                 + problem.getMessage() + ". Mend the file, or set " + UnclaimedSettings.POLICY.key() + " to report";
     }
 
+    /** Returns the words for declarations that leave out operators of the job. */
+    static String unmatched(Collection<String> operators, UnclaimedSettings settings) {
+        return "orphangc: no declaration names " + String.join(", ", operators) + ", which the checkpoint holds state of: is "
+                + settings.declarations + " the file of this job? Declare each by its id, uid or uid_hash, or set "
+                + UnclaimedSettings.POLICY.key() + " to report";
+    }
+
     static String refusal(String who, Map<String, Set<String>> states, UnclaimedSettings settings) {
         StringBuilder text = new StringBuilder("orphangc: unclaimed state of ").append(who).append(':');
-        for (Map.Entry<String, Set<String>> each : states.entrySet()) {
-            for (String state : each.getValue()) {
-                text.append(' ').append(each.getKey()).append(" '").append(state).append("';");
-            }
+        Map<String, Set<String>> late = new TreeMap<>(states);
+        late.keySet().removeIf(kind -> !mayBeHeld(kind));
+        if (!late.isEmpty()) {
+            text.append(" not registered yet, and a later record or timer may register it, as windows and triggers do:");
+            append(text, late);
         }
-        return text.append(" the checkpoint holds it, and the job ")
-                .append(settings.graceCheckpoints == 0
-                        ? "does not register it before it starts"
-                        : "has not registered it within its grace")
-                .append(". Set ").append(UnclaimedSettings.POLICY.key())
-                .append(" to report or ignore to let it pass, declare it in ").append(UnclaimedSettings.DECLARATIONS.key())
-                .append(", or raise ").append(UnclaimedSettings.GRACE_CHECKPOINTS.key())
-                .append(" if it is registered later")
+        Map<String, Set<String>> unheld = new TreeMap<>(states);
+        unheld.keySet().removeIf(Claim::mayBeHeld);
+        if (!unheld.isEmpty()) {
+            text.append(" the operator of that id can never hold:");
+            append(text, unheld);
+        }
+        return text.append(" the checkpoint holds it. Set ").append(UnclaimedSettings.POLICY.key())
+                .append(" to report or ignore to let it pass. Declare what the job registers later in ")
+                .append(UnclaimedSettings.DECLARATIONS.key())
+                .append(": orphangc declare CHECKPOINT --out FILE writes it from a checkpoint, and a run with the policy report and ")
+                .append(Settings.DIRECTORY.key()).append(" learns it as <job id>/declarations.yaml there. Or raise ")
+                .append(UnclaimedSettings.GRACE_CHECKPOINTS.key())
                 .toString();
+    }
+
+    private static void append(StringBuilder text, Map<String, Set<String>> states) {
+        states.forEach((kind, names) -> names.forEach(
+                name -> text.append(' ').append(kind).append(" '").append(name).append("';")));
     }
 }

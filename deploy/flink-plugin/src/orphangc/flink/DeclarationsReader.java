@@ -12,6 +12,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -36,7 +37,7 @@ final class DeclarationsReader {
     private static final String TAG = "tag:yaml.org,2002:";
     private static final Set<String> TOP = set("version", "operators");
     private static final Set<String> OPERATOR =
-            set("uid", "id", "name", "keyed_states", "operator_states", "coordinator", "new");
+            set("uid", "id", "uid_hash", "name", "keyed_states", "operator_states", "coordinator", "new");
     private static final Set<String> KEYED = set("id", "type", "serializer", "queryable_name", "new");
     private static final Set<String> LIST = set("id", "redistribution", "serializer", "new");
     private static final Set<String> TYPES = set("value", "list", "map", "reducing", "aggregating");
@@ -48,20 +49,30 @@ final class DeclarationsReader {
     /** One operator of the file. */
     static final class Operator {
         final String uid;
+
+        /** The id under which it runs, which its uid gives if it has one, and its uid hash. */
+        final Set<String> ids;
+
         final boolean hasCoordinator;
         final Set<String> keyed;
         final Set<String> lists;
 
-        Operator(String uid, boolean hasCoordinator, Set<String> keyed, Set<String> lists) {
+        Operator(String uid, Set<String> ids, boolean hasCoordinator, Set<String> keyed, Set<String> lists) {
             this.uid = uid;
+            this.ids = ids;
             this.hasCoordinator = hasCoordinator;
             this.keyed = keyed;
             this.lists = lists;
         }
+
+        /** Returns the id under which it runs, if that is known. */
+        String id() {
+            return ids.iterator().next();
+        }
     }
 
     /**
-     * Returns the operators by their ids.
+     * Returns the operators by each of their ids.
      *
      * @throws IllegalArgumentException if it is no declarations file; the message says why
      */
@@ -80,8 +91,9 @@ final class DeclarationsReader {
         refuse(!isTagged(version, "int") || !((ScalarNode) version).getValue().equals("1"), "version must be the number 1");
         refuse(!top.containsKey("operators"), "operators are missing");
         Map<String, Operator> operators = new LinkedHashMap<>();
+        int position = 0;
         for (Node each : list(top, "operators", "the file")) {
-            operator(each, "operator " + (operators.size() + 1), operators);
+            operator(each, "operator " + ++position, operators);
         }
         return operators;
     }
@@ -89,18 +101,25 @@ final class DeclarationsReader {
     private static void operator(Node node, String where, Map<String, Operator> operators) {
         Map<String, Node> content = mapping(node, where, OPERATOR);
         String uid = text(content, "uid", where);
-        String id = text(content, "id", where);
         text(content, "name", where);
         flag(content, "new", where);
-        refuse(uid == null && id == null, where + " needs a uid or an id");
         refuse("".equals(uid), "uid of " + where + " is empty");
-        refuse(id != null && !id.matches("[0-9a-f]{32}"), "id of " + where + " is not of 32 hex digits 0-9 a-f: " + id);
+        String given = id(content, "id", where);
+        String uidHash = id(content, "uid_hash", where);
+        refuse(uid == null && given == null && uidHash == null, where + " needs a uid or an id (or a uid_hash)");
+        Set<String> ids = new LinkedHashSet<>(Arrays.asList(uid == null ? given : OperatorIds.of(uid), uidHash));
+        ids.remove(null);
         Set<String> keyed = states(content, "keyed_states", where, KEYED, "type", TYPES);
         refuse(keyed.stream().anyMatch(each -> each.startsWith(TIMERS)), where + " declares a timer of Flink's own");
         Set<String> lists = states(content, "operator_states", where, LIST, "redistribution", REDISTRIBUTIONS);
-        String key = id == null ? OperatorIds.of(uid) : id;
-        Operator twin = operators.put(key, new Operator(uid, flag(content, "coordinator", where), keyed, lists));
-        refuse(twin != null, where + " has the id of another operator, " + key);
+        Operator operator = new Operator(uid, ids, flag(content, "coordinator", where), keyed, lists);
+        ids.forEach(id -> refuse(operators.put(id, operator) != null, where + " has the id of another operator, " + id));
+    }
+
+    private static String id(Map<String, Node> operator, String field, String where) {
+        String id = text(operator, field, where);
+        refuse(id != null && !id.matches("[0-9a-f]{32}"), field + " of " + where + " is not of 32 hex digits 0-9 a-f: " + id);
+        return id;
     }
 
     private static Set<String> states(

@@ -1,8 +1,11 @@
 package orphangc.flink;
 
 import java.io.InputStream;
+import java.util.Collection;
 import java.util.Collections;
+import java.util.LinkedHashSet;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -17,7 +20,9 @@ final class Declared {
     static final Declared NOTHING = new Declared(Collections.emptyMap(), false);
     private static final Logger LOG = LoggerFactory.getLogger(Declared.class);
 
+    /** By each id of each. */
     private final Map<String, DeclarationsReader.Operator> operators;
+
     private final boolean isKnown;
 
     private Declared(Map<String, DeclarationsReader.Operator> operators, boolean isKnown) {
@@ -39,8 +44,9 @@ final class Declared {
             Path path = new Path(uri);
             try (InputStream in = path.getFileSystem().open(path)) {
                 Map<String, DeclarationsReader.Operator> operators = DeclarationsReader.read(in);
-                LOG.info("state declarations of {} operators read from {}", operators.size(), uri);
-                return new Declared(operators, true);
+                Declared declared = new Declared(operators, true);
+                LOG.info("state declarations of {} operators read from {}", declared.operators().size(), uri);
+                return declared;
             }
         } catch (Exception | LinkageError e) { // the parser is Flink's own
             throw new UnreadableDeclarationsException(uri, e);
@@ -52,25 +58,34 @@ final class Declared {
         return isKnown;
     }
 
-    Set<String> operators() {
-        return operators.keySet();
+    /** Returns the operators of the file, each once. */
+    Set<DeclarationsReader.Operator> operators() {
+        return new LinkedHashSet<>(operators.values());
     }
 
-    Optional<String> uidOf(String id) {
-        return Optional.ofNullable(operators.get(id)).map(each -> each.uid);
+    /** Returns whether the file names an operator that has these ids. */
+    boolean names(Collection<String> ids) {
+        return !named(ids).isEmpty();
     }
 
-    boolean hasCoordinator(String id) {
-        return operators.containsKey(id) && operators.get(id).hasCoordinator;
+    Optional<String> uidOf(Collection<String> ids) {
+        return named(ids).stream().map(each -> each.uid).filter(Objects::nonNull).findFirst();
     }
 
-    /** Returns the names among some that an operator does not declare. */
-    Set<String> undeclared(String id, String kind, Set<String> names) {
-        DeclarationsReader.Operator operator = operators.get(id);
+    boolean hasCoordinator(Collection<String> ids) {
+        return named(ids).stream().anyMatch(each -> each.hasCoordinator);
+    }
+
+    /** Returns the names among some that an operator does not declare under any of its ids. */
+    Set<String> undeclared(Collection<String> ids, String kind, Set<String> names) {
         Set<String> left = new TreeSet<>(names);
-        if (operator != null) {
-            left.removeAll(kind.equals(Claim.KEYED) ? operator.keyed : operator.lists);
-        }
+        named(ids).forEach(each -> left.removeAll(kind.equals(Claim.KEYED) ? each.keyed : each.lists));
         return left;
+    }
+
+    private Set<DeclarationsReader.Operator> named(Collection<String> ids) {
+        Set<DeclarationsReader.Operator> found = new LinkedHashSet<>();
+        ids.stream().map(operators::get).filter(Objects::nonNull).forEach(found::add);
+        return found;
     }
 }

@@ -4,12 +4,15 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import java.util.zip.Deflater;
 import java.util.zip.GZIPOutputStream;
 
@@ -39,6 +42,12 @@ final class JobExport implements AutoCloseable {
     /** So long a newer JobManager may give no sign before we export again. */
     private static final long PATIENCE_MILLIS = 5 * BEAT_MILLIS;
 
+    /** So long a checkpoint may be in the making of the store: high availability services may be slow. */
+    private static final long PATIENCE_WITH_FLINK_MILLIS = 10_000;
+
+    /** How often the registry is read if all that was retained before is subsumed meanwhile. */
+    private static final int TRIES = 10;
+
     private static final long LONGEST_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(5);
 
     private final JobID job;
@@ -52,12 +61,13 @@ final class JobExport implements AutoCloseable {
     private final LearntDeclarations learnt;
     private final List<Snapshot.Checkpoint> restored = new ArrayList<>();
 
-    private volatile List<Snapshot.Checkpoint> retained = new ArrayList<>();
     private volatile String directory;
     private volatile JobSettings jobSettings;
     private volatile EndOfJob end;
 
     // guarded by this
+    private List<Snapshot.Checkpoint> retained = new ArrayList<>();
+    private boolean isAdding;
     private boolean hasNews = true;
     private boolean closed;
 
@@ -119,6 +129,11 @@ final class JobExport implements AutoCloseable {
         retain(all);
     }
 
+    /** Notes that a checkpoint is being added: what the store retains, and its registry, change until {@link #retain}. */
+    synchronized void adding() {
+        isAdding = true;
+    }
+
     /** Notes the store's content after a checkpoint was added: completed here, or restored from elsewhere. */
     void added(CompletedCheckpoint added, List<CompletedCheckpoint> all, Runnable callback) {
         List<IssuedIds> issued = counters.get();
@@ -166,7 +181,8 @@ final class JobExport implements AutoCloseable {
         }
     }
 
-    private void retain(List<CompletedCheckpoint> all) {
+    /** Notes what the store retains, now that it changes no more. */
+    void retain(List<CompletedCheckpoint> all) {
         List<Snapshot.Checkpoint> now = new ArrayList<>(all.size());
         long oldest = Long.MAX_VALUE;
         for (CompletedCheckpoint each : all) {
@@ -175,7 +191,11 @@ final class JobExport implements AutoCloseable {
             now.add(new Snapshot.Checkpoint(id, isSavepoint, each.getExternalPointer(), null));
             oldest = isSavepoint ? oldest : Math.min(oldest, id);
         }
-        retained = now;
+        synchronized (this) {
+            retained = now;
+            isAdding = false;
+            notifyAll();
+        }
         if (oldest != Long.MAX_VALUE) {
             for (IssuedIds each : counters.get()) {
                 each.forgetUpTo(oldest);
@@ -313,7 +333,7 @@ final class JobExport implements AutoCloseable {
         try {
             if (export()) {
                 failures = 0;
-                learnt.write();
+                learnt.write(jobSettings == null ? Collections.emptyList() : jobSettings.operators);
             }
         } catch (Throwable error) {
             failures++;
@@ -358,20 +378,16 @@ final class JobExport implements AutoCloseable {
         Snapshot snapshot = new Snapshot();
         snapshot.nonce = nonce;
         snapshot.takenAt = System.currentTimeMillis();
-        snapshot.retained = retained;
         snapshot.directory = directory;
-        snapshot.issued = issued();
-        if (snapshot.directory == null || snapshot.issued == null) {
+        if (!readRegistry(snapshot) || snapshot.directory == null || snapshot.issued == null) {
             return null;
         }
         synchronized (restored) {
             snapshot.restored = new ArrayList<>(restored);
         }
-        Object[] entries = registry.entries();
-        if (fields == null && entries.length > 0) {
-            fields = new RegistryReader.Entries(entries[0].getClass());
+        if (fields == null && !snapshot.entries.isEmpty()) {
+            fields = new RegistryReader.Entries(snapshot.entries.get(0).getClass());
         }
-        snapshot.entries = Arrays.asList(entries);
         snapshot.fields = fields;
         snapshot.settings = jobSettings;
         snapshot.flinkVersion = EnvironmentInformation.getVersion();
@@ -379,6 +395,49 @@ final class JobExport implements AutoCloseable {
         snapshot.epoch = epoch;
         snapshot.sequence = ++sequence;
         return snapshot;
+    }
+
+    /**
+     * Reads what is retained, what was issued and the registry, in this order.
+     *
+     * <p>A checkpoint that is subsumed in between may have lost its files: it is left out. The others were retained before and
+     * after, so that the registry had all of their files. Ids do not come back.
+     *
+     * @return false if nothing was retained throughout, or Flink does not finish adding a checkpoint: the registry is no evidence
+     */
+    private boolean readRegistry(Snapshot snapshot) throws InterruptedException {
+        for (int i = 0; i < TRIES; i++) {
+            List<Snapshot.Checkpoint> before = retained();
+            snapshot.issued = issued();
+            snapshot.entries = Arrays.asList(registry.entries());
+            List<Snapshot.Checkpoint> after = retainedAtRest();
+            if (after == null) {
+                return false;
+            }
+            Set<Long> left = after.stream().map(each -> each.id).collect(Collectors.toSet());
+            snapshot.retained = before.stream().filter(each -> left.contains(each.id)).collect(Collectors.toList());
+            if (before.isEmpty() || !snapshot.retained.isEmpty()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private synchronized List<Snapshot.Checkpoint> retained() {
+        return retained;
+    }
+
+    /** Returns what is retained while no checkpoint is being added, {@code null} if that does not end. */
+    private synchronized List<Snapshot.Checkpoint> retainedAtRest() throws InterruptedException {
+        long until = System.nanoTime() + millis(PATIENCE_WITH_FLINK_MILLIS);
+        while (isAdding && !closed) {
+            long left = until - System.nanoTime();
+            if (left <= 0) {
+                return null;
+            }
+            TimeUnit.NANOSECONDS.timedWait(this, left + 999_999);
+        }
+        return closed ? null : retained;
     }
 
     /** Returns {@code null} if no counter was made yet, so that nobody knows what is pending. */

@@ -1,11 +1,15 @@
 package orphangc.flink;
 
 import java.lang.reflect.Field;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
 import java.util.Optional;
 
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.executiongraph.ExecutionGraph;
 
 /**
  * What the JobManager knows of a job's settings, which no service is given; {@code null}: unknown.
@@ -30,6 +34,9 @@ final class JobSettings {
     final Boolean merges;
     final Boolean mergesAcross;
 
+    /** The job's operators; empty if they are unknown. */
+    final List<JobOperator> operators;
+
     private JobSettings(Object coordinator) {
         maxConcurrent = known(Integer.class, () -> {
             Object decider = fieldOf(coordinator, "requestDecider");
@@ -45,6 +52,9 @@ final class JobSettings {
         canMerge = known(Object.class, () -> option("FILE_MERGING_ENABLED")) != null;
         merges = known(Boolean.class, () -> named(own, "FILE_MERGING_ENABLED"));
         mergesAcross = known(Boolean.class, () -> named(own, "FILE_MERGING_ACROSS_BOUNDARY"));
+        JobOperator[] all = known(JobOperator[].class, () ->
+                JobOperator.of(((ExecutionGraph) graph).getVerticesTopologically()).toArray(new JobOperator[0]));
+        operators = all == null ? Collections.emptyList() : Arrays.asList(all);
     }
 
     /** Returns {@code null} if a callback holds on to no coordinator. */

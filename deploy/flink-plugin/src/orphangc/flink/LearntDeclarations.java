@@ -6,6 +6,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -55,14 +56,14 @@ final class LearntDeclarations {
         newest = checkpoint;
     }
 
-    /** Writes the file if it would say something else. Nothing of it may harm an export. */
-    void write() {
+    /** Writes the file if it would say something else; the job's operators say their uid hashes. Nothing of it may harm an export. */
+    void write(List<JobOperator> job) {
         try {
             FileSystem fs = file.getFileSystem();
             if (!readParts(fs)) {
                 return;
             }
-            String text = text();
+            String text = text(job);
             if (!text.equals(written)) {
                 replace(fs, text.getBytes(StandardCharsets.UTF_8));
                 written = text;
@@ -118,7 +119,7 @@ final class LearntDeclarations {
         }
     }
 
-    private String text() {
+    private String text(List<JobOperator> job) {
         Map<String, Operator> operators = new TreeMap<>();
         read.values().forEach(part -> part.operators.forEach(each ->
                 operators.computeIfAbsent(each.path("id").asText(), Operator::new).add(each)));
@@ -126,6 +127,13 @@ final class LearntDeclarations {
         CompletedCheckpoint checkpoint = newest;
         if (checkpoint != null) {
             checkpoint.getOperatorStates().values().forEach(state -> add(state, operators, silent));
+        }
+        for (JobOperator each : job) {
+            Operator operator = operators.get(each.id);
+            if (operator != null) {
+                operator.uidHash = each.uidHash;
+                operator.uid = each.uid == null ? operator.uid : each.uid;
+            }
         }
         StringBuilder text = new StringBuilder("# learnt by orphangc from the running job: what its operators have registered\n");
         for (String id : silent) {
@@ -197,6 +205,7 @@ final class LearntDeclarations {
         private final Map<String, String> keyed = new TreeMap<>();
         private final Map<String, String> lists = new TreeMap<>();
         private String uid;
+        private String uidHash;
         private String name;
         private boolean hasCoordinator;
         private boolean isHeard;
@@ -215,6 +224,9 @@ final class LearntDeclarations {
 
         void addTo(StringBuilder text) {
             text.append("- id: ").append(Json.quoted(id)).append('\n');
+            if (uidHash != null) {
+                text.append("  uid_hash: ").append(Json.quoted(uidHash)).append('\n');
+            }
             if (uid != null) {
                 text.append("  uid: ").append(Json.quoted(uid)).append('\n');
             }

@@ -5,12 +5,8 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.HashSet;
-import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
-import java.util.TreeSet;
 
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.configuration.Configuration;
@@ -20,8 +16,6 @@ import org.apache.flink.runtime.checkpoint.CompletedCheckpoint;
 import org.apache.flink.runtime.checkpoint.OperatorState;
 import org.apache.flink.runtime.executiongraph.ExecutionJobVertex;
 import org.apache.flink.runtime.jobgraph.JobVertexID;
-import org.apache.flink.runtime.jobgraph.OperatorID;
-import org.apache.flink.runtime.operators.coordination.OperatorCoordinatorHolder;
 import org.apache.flink.runtime.state.CompletedCheckpointStorageLocation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -107,23 +101,15 @@ public final class RestoredCheckpoints {
             Collection<ExecutionJobVertex> tasks,
             CompletedCheckpoint checkpoint,
             UnclaimedSettings settings) {
-        Set<OperatorID> coordinated = new HashSet<>();
-        for (ExecutionJobVertex task : tasks) {
-            for (OperatorCoordinatorHolder each : task.getOperatorCoordinators()) {
-                coordinated.add(each.operatorId());
-            }
-        }
+        JobOperator.note(tasks);
         Declared declared = declared(job, settings);
-        Set<OperatorState> left = new LinkedHashSet<>();
-        for (OperatorState each : checkpoint.getOperatorStates().values()) {
-            if (each.getCoordinatorState() != null && !coordinated.contains(each.getOperatorID())) {
-                left.add(each);
-            }
-        }
-        RestoreComparison comparison = new RestoreComparison(checkpoint, declared, left.size());
-        comparison.show(job);
+        RestoreComparison comparison = new RestoreComparison(checkpoint, tasks, declared);
+        comparison.show(job, settings);
         UnclaimedReports.writeRestore(settings, job, comparison);
-        left.forEach(each -> unclaimed(job, each, declared, settings));
+        comparison.uncoordinated.forEach((operator, state) -> unclaimed(job, operator, state, declared, settings));
+        if (settings.policy == UnclaimedSettings.Policy.FAIL && comparison.isUnmatched()) {
+            throw new UnclaimedStateException(Claim.unmatched(comparison.unmatched(), settings));
+        }
     }
 
     private static Declared declared(JobID job, UnclaimedSettings settings) {
@@ -138,18 +124,18 @@ public final class RestoredCheckpoints {
         }
     }
 
-    private static void unclaimed(JobID job, OperatorState operator, Declared declared, UnclaimedSettings settings) {
-        String id = operator.getOperatorID().toString();
-        String who = "operator " + id + declared.uidOf(id).map(uid -> " (uid " + uid + ")").orElse("");
-        long size = operator.getCoordinatorState().getStateSize();
-        boolean isFatal = settings.policy == UnclaimedSettings.Policy.FAIL && !declared.hasCoordinator(id);
-        LOG.warn("unclaimed state of {} in job {}: {} bytes of its coordinator, and it has none in this job; Flink drops them"
-                + " with the next checkpoint; policy {}", who, job, size, settings.policy);
-        Map<String, Set<String>> states = new TreeMap<>();
-        states.put(Claim.COORDINATOR, new TreeSet<>(Collections.singleton(size + " bytes")));
-        boolean isDropped = settings.policy == UnclaimedSettings.Policy.IGNORE;
+    private static void unclaimed(
+            JobID job, JobOperator operator, OperatorState stored, Declared declared, UnclaimedSettings settings) {
+        String who = Claim.operator(operator.name, operator.uid, operator.ids());
+        long size = stored.getCoordinatorState().getStateSize();
+        boolean isFatal = settings.policy == UnclaimedSettings.Policy.FAIL && !declared.hasCoordinator(operator.ids());
+        LOG.warn("unclaimed state of {} in job {}: {} bytes of its coordinator, and it has none in this job; Flink itself drops"
+                + " them with the next checkpoint; policy {}", who, job, size, settings.policy);
+        Map<String, Set<String>> states =
+                Collections.singletonMap(Claim.COORDINATOR, Collections.singleton(size + " bytes"));
         UnclaimedReports.write(
-                settings, job, id, "coordinator", -1, states, isDropped ? states : Collections.emptyMap());
+                settings, job, operator.id, operator.name, -1, isFatal ? states : Collections.emptyMap(),
+                isFatal ? Collections.emptyMap() : states);
         if (isFatal) {
             throw new UnclaimedStateException(Claim.refusal(who, states, settings));
         }

@@ -5,19 +5,20 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-import org.apache.flink.api.common.state.StateDescriptor;
 import org.apache.flink.core.fs.Path;
 import org.apache.flink.metrics.Gauge;
 import org.apache.flink.runtime.execution.Environment;
+import org.apache.flink.runtime.jobgraph.OperatorID;
 import org.apache.flink.runtime.metrics.groups.TaskIOMetricGroup;
 import org.apache.flink.runtime.state.OperatorStateBackend;
 import org.apache.flink.runtime.state.OperatorStateHandle;
 import org.apache.flink.runtime.state.PartitionableListState;
+import org.apache.flink.streaming.api.graph.StreamConfig;
+import org.apache.flink.util.StringUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,15 +38,21 @@ final class RestoredOperator {
     private final UnclaimedSettings settings;
     private final String name;
     private final String id;
+    private final Set<String> ids;
     private final int subtask;
     private final long recordsBefore;
-    private final Set<String> accessed = Collections.newSetFromMap(new ConcurrentHashMap<>());
     private final AtomicInteger gauged = new AtomicInteger();
+
+    /** By kind: what was not registered when the decision was made, and is not yet. */
+    private final TreeMap<String, Set<String>> unclaimed = new TreeMap<>();
+
+    private final TreeMap<String, Set<String>> dropped = new TreeMap<>();
 
     private KeyedStates keyed;
     private OperatorStateBackend operatorState;
     private Set<String> lists = Collections.emptySet();
     private Set<String> broadcasts = Collections.emptySet();
+    private Set<String> unkeyed = Collections.emptySet();
     private boolean isAwaited;
     private boolean isDecided;
     private int snapshots;
@@ -59,8 +66,9 @@ final class RestoredOperator {
         this.environment = environment;
         this.identifier = identifier;
         this.settings = settings;
-        this.name = isKnown ? parts.group(1) : identifier;
         this.id = isKnown ? parts.group(2) : identifier;
+        this.ids = JobOperator.ids(environment.getTaskConfiguration(), id);
+        this.name = name(environment, id, isKnown ? parts.group(1) : identifier);
         this.subtask = isKnown ? Integer.parseInt(parts.group(3)) - 1 : 0;
         this.recordsBefore = records();
     }
@@ -76,36 +84,38 @@ final class RestoredOperator {
         }
     }
 
+    /** Returns the job's own name for the operator, or another one if its configuration cannot be read. */
+    private static String name(Environment environment, String id, String other) {
+        try {
+            ClassLoader loader = environment.getUserCodeClassLoader().asClassLoader();
+            StreamConfig task = new StreamConfig(environment.getTaskConfiguration());
+            for (StreamConfig each : task.getTransitiveChainedTaskConfigsWithSelf(loader).values()) {
+                if (each.getOperatorID().toString().equals(id)) {
+                    return each.getOperatorName();
+                }
+            }
+        } catch (Throwable e) {
+            LOG.debug("the name of operator {} is not known", id, e);
+        }
+        return other;
+    }
+
+    /** Notes the operator state, which is restored after the keyed state of the same operator. */
     void operatorState(OperatorStateBackend backend) {
         operatorState = backend;
         lists = new TreeSet<>(backend.getRegisteredStateNames());
         broadcasts = new TreeSet<>(backend.getRegisteredBroadcastStateNames());
-        if (!lists.isEmpty() || !broadcasts.isEmpty()) {
+        unkeyed = keyed == null ? unkeyed() : Collections.emptySet();
+        if (!lists.isEmpty() || !broadcasts.isEmpty() || !unkeyed.isEmpty()) {
             await();
         }
     }
 
-    /** Notes a state that the operator asks for, by its descriptor, of which there are two kinds since Flink 2.0. */
-    void accessed(Object descriptor) {
-        if (isDecided || !isAwaited) {
-            return; // some operators ask with each record
-        }
-        if (descriptor instanceof StateDescriptor) {
-            accessed.add(((StateDescriptor<?, ?>) descriptor).getName());
-            return;
-        }
-        for (String getter : new String[] {"getName", "getStateId"}) {
-            try {
-                accessed.add(String.valueOf(descriptor.getClass().getMethod(getter).invoke(descriptor)));
-                return;
-            } catch (NoSuchMethodException e) {
-                continue;
-            } catch (Throwable e) {
-                break;
-            }
-        }
-        LOG.warn("unclaimed state of {} is not looked for: a descriptor has no name: {}", this, descriptor);
-        isDecided = true;
+    /** Returns what stands for keyed state that an operator without keys was given: Flink lets it go with the next checkpoint. */
+    private Set<String> unkeyed() {
+        long bytes = environment.getTaskStateManager().prioritizedOperatorState(new OperatorID(StringUtils.hexStringToByte(id)))
+                .getJobManagerManagedKeyedState().getStateSize();
+        return bytes == 0 ? Collections.emptySet() : Collections.singleton(bytes + " bytes");
     }
 
     /** Has the end of the initialisation looked at: mails wait until all operators of the task are open. */
@@ -131,7 +141,38 @@ final class RestoredOperator {
             }
         }
         snapshots += isSavepoint ? 0 : 1;
+        lookAgain();
         learn();
+    }
+
+    /** Takes out of the report what was registered after the decision. */
+    private void lookAgain() {
+        if (unclaimed.isEmpty()) {
+            return;
+        }
+        try {
+            TreeMap<String, Set<String>> now = notRegistered();
+            int before = count(unclaimed);
+            unclaimed.forEach((kind, names) -> names.retainAll(now.get(kind)));
+            unclaimed.values().removeIf(Set::isEmpty);
+            if (count(unclaimed) < before) {
+                LOG.info("{} has registered state that was unclaimed; left are {}", this, unclaimed);
+                show();
+            }
+        } catch (Throwable e) {
+            LOG.warn("unclaimed state of {} is not known any more", this, e);
+            unclaimed.clear();
+        }
+    }
+
+    /** Has the gauge and the report say what is unclaimed now, and what was dropped. */
+    private void show() {
+        gauged.set(count(unclaimed));
+        UnclaimedReports.write(settings, environment.getJobID(), id, name, subtask, unclaimed, dropped);
+    }
+
+    private static int count(Map<String, Set<String>> states) {
+        return states.values().stream().mapToInt(Set::size).sum();
     }
 
     /** Notes what the operator has registered, for the declarations that are learnt of the job. */
@@ -179,11 +220,12 @@ final class RestoredOperator {
     private void decide() {
         isDecided = true;
         try {
-            TreeMap<String, Set<String>> unclaimed = unclaimed();
+            unclaimed.putAll(notRegistered());
             unclaimed.values().removeIf(Set::isEmpty);
-            if (!unclaimed.isEmpty()) {
-                decide(unclaimed);
+            if (!unclaimed.isEmpty() || settings.declarations != null) {
+                judge();
             }
+            show();
         } catch (UnclaimedStateException e) {
             throw e;
         } catch (Throwable e) {
@@ -191,11 +233,12 @@ final class RestoredOperator {
         }
     }
 
-    private TreeMap<String, Set<String>> unclaimed() throws ReflectiveOperationException {
+    private TreeMap<String, Set<String>> notRegistered() throws ReflectiveOperationException {
         TreeMap<String, Set<String>> found = new TreeMap<>();
         found.put(Claim.KEYED, keyed == null || keyed.isEmpty() ? new TreeSet<>() : keyed.unclaimed());
-        found.put(Claim.OPERATOR, without(lists, accessed));
-        found.put(Claim.BROADCAST, without(broadcasts, accessed));
+        found.put(Claim.OPERATOR, without(lists, KeyedStates.map(operatorState, "accessedStatesByName").keySet()));
+        found.put(Claim.BROADCAST, without(broadcasts, KeyedStates.map(operatorState, "accessedBroadcastStatesByName").keySet()));
+        found.put(Claim.UNKEYED, new TreeSet<>(unkeyed));
         return found;
     }
 
@@ -205,32 +248,37 @@ final class RestoredOperator {
         return left;
     }
 
-    private void decide(TreeMap<String, Set<String>> unclaimed) throws Exception {
-        Verdict verdict = Verdict.of(settings, id, attempt(), unclaimed);
-        gauged.set(unclaimed.values().stream().mapToInt(Set::size).sum());
-        String who = this + verdict.uid.map(uid -> ", uid " + uid).orElse("");
+    private void judge() throws Exception {
+        Verdict verdict = Verdict.of(settings, ids, unclaimed);
+        String who = Claim.operator(name, verdict.uid.orElse(null), ids) + ", subtask " + subtask;
         if (verdict.unreadable != null) {
             LOG.error("unclaimed state of {}: {}; nothing is dropped", who, unclaimed, verdict.unreadable);
         }
-        TreeMap<String, Set<String>> dropped = verdict.isDropped ? dropped(verdict.undeclared) : new TreeMap<>();
-        LOG.warn("unclaimed state of {}: {} was restored and is not registered; policy {}{}, dropped {}", who, unclaimed,
-                settings.policy, verdict.objection == null ? "" : " is not carried out: " + verdict.objection, dropped);
-        UnclaimedReports.write(settings, environment.getJobID(), id, name, subtask, unclaimed, dropped);
+        if (verdict.isUnmatched) {
+            LOG.warn(Claim.unmatched(Collections.singleton(who), settings));
+        }
+        if (verdict.isDropped) {
+            drop(verdict.undeclared);
+        }
+        if (!verdict.isFatal && unclaimed.containsKey(Claim.UNKEYED)) {
+            dropped.put(Claim.UNKEYED, unclaimed.remove(Claim.UNKEYED)); // by Flink itself, with the next checkpoint
+        }
+        if (!unclaimed.isEmpty() || !dropped.isEmpty()) {
+            LOG.warn("unclaimed state of {}: {} was restored and is not registered yet; policy {}{}, dropped {}", who, unclaimed,
+                    settings.policy, verdict.objection == null ? "" : " is not carried out: " + verdict.objection, dropped);
+        }
         if (verdict.isFatal) {
+            show();
             throw new UnclaimedStateException(verdict.unreadable != null
                     ? Claim.unreadable(who, unclaimed, verdict.unreadable)
-                    : Claim.refusal(who, verdict.undeclared, settings));
+                    : verdict.isUnmatched
+                            ? Claim.unmatched(Collections.singleton(who + ": " + verdict.undeclared), settings)
+                            : Claim.refusal(who, verdict.undeclared, settings));
         }
     }
 
-    /** Returns the number of the task's attempt, from 0; its class became an interface between releases. */
-    private int attempt() throws ReflectiveOperationException {
-        Object info = environment.getClass().getMethod("getTaskInfo").invoke(environment);
-        return (Integer) info.getClass().getMethod("getAttemptNumber").invoke(info);
-    }
-
-    private TreeMap<String, Set<String>> dropped(TreeMap<String, Set<String>> undeclared) throws Exception {
-        TreeMap<String, Set<String>> dropped = new TreeMap<>();
+    private void drop(Map<String, Set<String>> undeclared) throws Exception {
+        undeclared.remove(Claim.UNKEYED);
         for (String kind : undeclared.keySet()) {
             String objection = kind.equals(Claim.KEYED) ? keyed.objection() : null;
             if (objection != null) {
@@ -240,10 +288,10 @@ final class RestoredOperator {
             for (String state : undeclared.get(kind)) {
                 drop(kind, state);
                 dropped.computeIfAbsent(kind, any -> new TreeSet<>()).add(state);
+                unclaimed.get(kind).remove(state);
             }
         }
-        gauged.addAndGet(-dropped.values().stream().mapToInt(Set::size).sum());
-        return dropped;
+        unclaimed.values().removeIf(Set::isEmpty);
     }
 
     private void drop(String kind, String state) throws Exception {
@@ -258,6 +306,6 @@ final class RestoredOperator {
 
     @Override
     public String toString() {
-        return "operator " + name + " (id " + id + ", subtask " + subtask + ")";
+        return Claim.operator(name, null, ids) + ", subtask " + subtask;
     }
 }

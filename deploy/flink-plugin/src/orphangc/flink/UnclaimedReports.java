@@ -35,7 +35,7 @@ final class UnclaimedReports {
         return thread;
     }
 
-    /** Writes a report. */
+    /** Writes a report of what is unclaimed, and of what was dropped; without either there is none. */
     static void write(
             UnclaimedSettings settings,
             JobID job,
@@ -47,14 +47,23 @@ final class UnclaimedReports {
         if (settings.directory == null) {
             return;
         }
+        Path path = new Path(new Path(new Path(settings.directory, job.toString()), "unclaimed"), id + "-" + subtask + ".json");
+        if (unclaimed.isEmpty() && dropped.isEmpty()) {
+            WRITER.execute(() -> delete(path));
+            return;
+        }
         Json json = new Json().put("job_id", job.toString()).put("operator_id", id).put("operator", name)
                 .put("subtask", subtask).put("policy", settings.policy.name().toLowerCase(java.util.Locale.ROOT));
         Json.Array states = json.array("states");
-        unclaimed.forEach((kind, names) -> names.forEach(state -> states.add(new Json().put("kind", kind).put("name", state)
-                .put("dropped", dropped.getOrDefault(kind, java.util.Collections.emptySet()).contains(state)))));
+        add(states, unclaimed, false);
+        add(states, dropped, true);
         states.end();
-        Path path = new Path(new Path(new Path(settings.directory, job.toString()), "unclaimed"), id + "-" + subtask + ".json");
         writeLater(path, json.end() + "\n");
+    }
+
+    private static void add(Json.Array states, Map<String, Set<String>> some, boolean isDropped) {
+        some.forEach((kind, names) -> names.forEach(
+                state -> states.add(new Json().put("kind", kind).put("name", state).put("dropped", isDropped))));
     }
 
     /** Writes what the JobManager found when a job was restored: {@code restored.json} in the job's folder. */
@@ -79,6 +88,14 @@ final class UnclaimedReports {
             }
         } catch (Throwable e) {
             LOG.warn("{} cannot be written", path, e);
+        }
+    }
+
+    private static void delete(Path path) {
+        try {
+            path.getFileSystem().delete(path, false);
+        } catch (Throwable e) {
+            LOG.debug("{} cannot be removed", path, e);
         }
     }
 }

@@ -104,6 +104,9 @@ final class Watched {
                 new Watcher() {
                     @Override
                     public void before(String call, Object[] arguments) throws Exception {
+                        if (call.startsWith("addCheckpoint")) {
+                            export.adding();
+                        }
                         if (call.equals("shutdown")) {
                             exports.end(export);
                             // on Flink's thread, which alone may read the store
@@ -123,6 +126,13 @@ final class Watched {
                         }
                         return answer;
                     }
+
+                    @Override
+                    public void failed(String call) throws Exception {
+                        if (call.startsWith("addCheckpoint")) {
+                            export.retain(store.getAllCheckpoints());
+                        }
+                    }
                 });
     }
 
@@ -133,6 +143,9 @@ final class Watched {
 
         /** Returns the answer, or what stands for it; {@code begun} is when the call began. */
         Object after(String call, Object[] arguments, Object answer, long begun) throws Exception;
+
+        /** Looks on at a call that ended with an exception, which goes back to Flink. */
+        default void failed(String call) throws Exception {}
     }
 
     private static <T> T proxy(Class<T> type, T target, Watcher watcher) {
@@ -167,6 +180,7 @@ final class Watched {
             try {
                 answer = method.invoke(target, arguments);
             } catch (InvocationTargetException e) {
+                failed(method.getName());
                 throw e.getCause();
             }
             try {
@@ -174,6 +188,14 @@ final class Watched {
             } catch (Throwable error) {
                 LOG.warn("Exporting registry snapshots failed after {}", method.getName(), error);
                 return answer;
+            }
+        }
+
+        private void failed(String call) {
+            try {
+                watcher.failed(call);
+            } catch (Throwable error) {
+                LOG.warn("Exporting registry snapshots failed after {}", call, error);
             }
         }
     }

@@ -9,7 +9,7 @@ import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.state.OperatorStateBackend;
 
 /**
- * An operator state backend that does what the real one does, and notes which states the operator asks for.
+ * An operator state backend that does what the real one does, and says when a snapshot begins.
  *
  * <p>It is asked for a snapshot after the operator's own {@code snapshotState}, in the task's thread, and before the keyed
  * state of the same operator: the moment to decide.
@@ -41,8 +41,6 @@ final class WatchedOperatorState implements InvocationHandler {
         }
         if (name.equals("snapshot")) {
             operator.beforeSnapshot(isSavepoint(arguments));
-        } else if (arguments != null && arguments.length == 1 && name.startsWith("get") && name.endsWith("State")) {
-            operator.accessed(arguments[0]);
         }
         try {
             return method.invoke(backend, arguments);

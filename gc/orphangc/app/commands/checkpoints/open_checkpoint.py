@@ -92,7 +92,7 @@ def named_by(checkpoint: OpenedCheckpoint, declarations: Declarations) -> Opened
 
     Before Flink 2.0 a checkpoint holds only the hash of a uid.
     """
-    declared = {each.operator_id: each for each in declarations.operators}
+    declared = {id_: each for each in declarations.operators for id_ in (*each.ids, each.id)}
 
     def named(operator: _Operator) -> _Operator:
         known = declared.get(operator.id)

@@ -5,7 +5,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -14,12 +16,14 @@ import java.util.TreeSet;
 import org.apache.flink.configuration.Configuration;
 
 /**
- * What the plugin makes of declarations files: a line for each, for each policy and attempt a line with what becomes of the keyed
- * state "kept" and "left" of the operator whose uid is "a", the same again with the first file in the place of the last.
+ * What the plugin makes of declarations files: a line for each, for each policy a line with what becomes of the keyed state "kept" and
+ * "left" of the operator whose uid is "a" and whose uid hash is of 32 times "f", the same again with the first file in the place of the last.
  *
  * <p>Arguments: the files.
  */
 public final class DeclarationsProbe {
+
+    private static final List<String> IDS = Arrays.asList(OperatorIds.of("a"), "ffffffffffffffffffffffffffffffff");
 
     public static void main(String[] files) throws Exception {
         for (String file : files) {
@@ -35,11 +39,12 @@ public final class DeclarationsProbe {
         try {
             Declared declared = Declared.of(Paths.get(file).toUri().toString());
             StringBuilder text = new StringBuilder("ok");
-            for (String id : new TreeSet<>(declared.operators())) {
-                Set<String> names = new TreeSet<>(java.util.Arrays.asList("kept", "left"));
-                text.append(' ').append(id).append(' ').append(declared.uidOf(id).orElse("-")).append(' ')
-                        .append(declared.hasCoordinator(id)).append(' ').append(declared.undeclared(id, Claim.KEYED, names))
-                        .append(declared.undeclared(id, Claim.OPERATOR, names));
+            Set<String> names = new TreeSet<>(Arrays.asList("kept", "left"));
+            for (DeclarationsReader.Operator each : declared.operators()) {
+                text.append(' ').append(each.ids).append(' ').append(declared.uidOf(each.ids).orElse("-")).append(' ')
+                        .append(declared.hasCoordinator(each.ids)).append(' ')
+                        .append(declared.undeclared(each.ids, Claim.KEYED, names))
+                        .append(declared.undeclared(each.ids, Claim.OPERATOR, names));
             }
             return text.toString();
         } catch (UnreadableDeclarationsException e) {
@@ -49,22 +54,20 @@ public final class DeclarationsProbe {
 
     private static void verdicts(String file) {
         Map<String, Set<String>> unclaimed = new TreeMap<>();
-        unclaimed.put(Claim.KEYED, new TreeSet<>(java.util.Arrays.asList("kept", "left")));
+        unclaimed.put(Claim.KEYED, new TreeSet<>(Arrays.asList("kept", "left")));
         for (String policy : new String[] {"report", "fail", "ignore"}) {
-            for (int attempt = 0; attempt < 2; attempt++) {
-                Configuration configuration = new Configuration();
-                configuration.setString("orphangc.unclaimed-state.policy", policy);
-                if (!file.endsWith("none")) {
-                    configuration.setString("orphangc.declarations", Paths.get(file).toUri().toString());
-                }
-                Verdict verdict = Verdict.of(new UnclaimedSettings(configuration), OperatorIds.of("a"), attempt, unclaimed);
-                String does = verdict.isFatal ? "fails" : verdict.isDropped ? "drops" : "reports";
-                String why = verdict.unreadable == null
-                        ? String.valueOf(verdict.objection)
-                        : Claim.unreadable("a", Collections.emptyMap(), verdict.unreadable);
-                say("verdict", file, policy + " " + attempt + " " + does + " "
-                        + verdict.undeclared.getOrDefault(Claim.KEYED, Collections.emptySet()) + "\t" + why);
+            Configuration configuration = new Configuration();
+            configuration.setString("orphangc.unclaimed-state.policy", policy);
+            if (!file.endsWith("none")) {
+                configuration.setString("orphangc.declarations", Paths.get(file).toUri().toString());
             }
+            Verdict verdict = Verdict.of(new UnclaimedSettings(configuration), IDS, unclaimed);
+            String does = verdict.isFatal ? "fails" : verdict.isDropped ? "drops" : "reports";
+            String why = verdict.unreadable == null
+                    ? String.valueOf(verdict.objection)
+                    : Claim.unreadable("a", Collections.emptyMap(), verdict.unreadable);
+            say("verdict", file, policy + " " + does + " "
+                    + verdict.undeclared.getOrDefault(Claim.KEYED, Collections.emptySet()) + "\t" + why);
         }
     }
 

@@ -66,6 +66,11 @@ WRONG = {
         "version: 1\noperators: [{id: 12345678901234567890123456789012}]",
         "operators.0.id: Input should be a valid string",
     ),
+    "a uid hash": ("version: 1\noperators: [{uid: a, uid_hash: abc}]", "operators.0.uid_hash: "),
+    "a uid hash that is the id of another": (
+        "version: 1\noperators: [{uid: a}, {uid: b, uid_hash: 897859f6655555855a890e51483ab5e6}]",
+        "have one id, 897859f6655555855a890e51483ab5e6",
+    ),
     "an operator twice": (
         "version: 1\noperators: [{uid: a}, {id: 897859f6655555855a890e51483ab5e6}]",
         "have one id, 897859f6655555855a890e51483ab5e6",

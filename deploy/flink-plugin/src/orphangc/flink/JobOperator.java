@@ -1,0 +1,111 @@
+package orphangc.flink;
+
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+import org.apache.flink.configuration.ConfigOption;
+import org.apache.flink.configuration.ConfigOptions;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.OperatorIDPair;
+import org.apache.flink.runtime.checkpoint.OperatorState;
+import org.apache.flink.runtime.executiongraph.ExecutionJobVertex;
+import org.apache.flink.runtime.jobgraph.OperatorID;
+
+/**
+ * An operator of a job as the JobManager knows it. It has two ids: it runs, and checkpoints, under the generated one; a restore
+ * looks for its uid hash first.
+ *
+ * <p>Source: Flink 1.20.5 and 2.3.0. {@code StreamGraphHasherV2} generates an id from the uid, or without one from the place in the
+ * graph; {@code StreamGraphUserHashHasher} takes the hash from {@code setUidHash}; {@code StreamingJobGraphGenerator} puts both into an
+ * {@code OperatorIDPair} of the {@code JobVertex}. {@code StateAssignmentOperation.assignStates} restores from the user defined
+ * id if the checkpoint has it, else from the generated one; {@code PendingCheckpoint.updateOperatorState} stores under the generated one, which alone
+ * TaskManagers are given ({@code StreamConfig.getOperatorID}).
+ */
+final class JobOperator {
+
+    final String id;
+
+    /** {@code null}: the job sets none. */
+    final String uidHash;
+
+    /** {@code null}: it has none, or Flink does not say (before 2.0). */
+    final String uid;
+
+    /** The job's own name for it; before Flink 2.0 that of the chain that it is in. */
+    final String name;
+
+    private JobOperator(OperatorIDPair pair, String chain) {
+        this.id = pair.getGeneratedOperatorID().toString();
+        this.uidHash = pair.getUserDefinedOperatorID().map(OperatorID::toString).orElse(null);
+        this.uid = text(pair, "getUserDefinedOperatorUid");
+        String own = text(pair, "getUserDefinedOperatorName");
+        this.name = own == null ? chain : own;
+    }
+
+    static List<JobOperator> of(Iterable<ExecutionJobVertex> vertices) {
+        List<JobOperator> found = new ArrayList<>();
+        for (ExecutionJobVertex vertex : vertices) {
+            for (OperatorIDPair pair : vertex.getOperatorIDs()) {
+                found.add(new JobOperator(pair, vertex.getJobVertex().getName()));
+            }
+        }
+        return found;
+    }
+
+    /** Writes uid hashes into the configuration that a vertex's tasks are given, before they are deployed. */
+    static void note(Collection<ExecutionJobVertex> vertices) {
+        for (ExecutionJobVertex vertex : vertices) {
+            for (OperatorIDPair pair : vertex.getOperatorIDs()) {
+                pair.getUserDefinedOperatorID().ifPresent(hash -> vertex.getJobVertex().getConfiguration()
+                        .set(noted(pair.getGeneratedOperatorID().toString()), hash.toString()));
+            }
+        }
+    }
+
+    /** Returns both ids of an operator of a task. */
+    static Set<String> ids(Configuration task, String id) {
+        Set<String> ids = new LinkedHashSet<>();
+        ids.add(id);
+        task.getOptional(noted(id)).ifPresent(ids::add);
+        return ids;
+    }
+
+    Set<String> ids() {
+        Set<String> ids = new LinkedHashSet<>();
+        ids.add(id);
+        if (uidHash != null) {
+            ids.add(uidHash);
+        }
+        return ids;
+    }
+
+    /** Returns what Flink restores the operator from; {@code null}: the checkpoint holds nothing of it. */
+    OperatorState restoredFrom(Map<String, OperatorState> stored) {
+        return stored.getOrDefault(uidHash, stored.get(id));
+    }
+
+    private static ConfigOption<String> noted(String id) {
+        return ConfigOptions.key("orphangc.uid-hash." + id).stringType().noDefaultValue();
+    }
+
+    /** Returns what Flink says since 2.0. */
+    private static String text(OperatorIDPair pair, String getter) {
+        try {
+            Method method = OperatorIDPair.class.getMethod(getter);
+            Object found = method.invoke(pair);
+            return found == null || found.toString().isEmpty() ? null : found.toString();
+        } catch (ReflectiveOperationException e) {
+            return null;
+        }
+    }
+
+    @Override
+    public String toString() {
+        return Claim.operator(name, uid, ids());
+    }
+}
