@@ -259,6 +259,17 @@ def test_a_file_of_a_slow_second_jobmanager_is_kept(mode) -> None:
     assert "two JobManagers export its registry at once, epochs epoch-1 and slow" in message
 
 
+def test_a_jobmanager_that_was_killed_just_now_is_not_taken_for_a_second_one(mode) -> None:
+    """R15: its successor has marked its life and written no snapshot: refused, in other words."""
+    at = now()
+    mode.exporter.mark_owner(began=at - timedelta(minutes=90), alive=at - timedelta(minutes=2))
+    after = Exporter(mode.exporter.folder, replace(mode.exporter.template, jm_epoch="next"), at)
+    after.mark_owner(began=at - timedelta(minutes=1), alive=at)
+    message = mode.refused()
+    assert "its JobManager was replaced: epoch next began after the last sign of epoch" in message
+    assert "at once" not in message
+
+
 @pytest.mark.parametrize("minutes", [10, 50, 70])
 def test_a_second_jobmanager_that_has_exported_nothing_yet_is_seen(mode, minutes) -> None:
     """R15: its first snapshot takes long; its marker was there before. One that is dead is not."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orphangc.core.exporter.owner_markers import living_rival
+from orphangc.core.exporter.owner_markers import has_followed, living_rival
 from support.builders import T0, ago
 
 OWN = {"a.began": ago("50m"), "a.alive": ago("1m")}
@@ -42,3 +42,16 @@ def test_without_markers_of_its_own_nobody_else_may_live() -> None:
     assert living_rival({"b.alive": ago("10m")}, "a", now=T0) == "b"
     assert living_rival({"b.alive": ago("2h")}, "a", now=T0) is None
     assert living_rival({}, "a", now=T0) is None
+
+
+def test_one_that_began_after_the_last_sign_of_another_may_be_its_successor() -> None:
+    """Right after a JobManager was killed; a rival that lived beside it is named before that."""
+    killed = {"a.began": ago("50m"), "a.alive": ago("3m")}
+    after = {"b.began": ago("2m"), "b.alive": ago("1m")}
+    assert living_rival(killed | after, "a", now=T0) == "b"
+    assert has_followed(killed | after, "a", "b")
+    assert not has_followed(killed | {"b.began": ago("3m")}, "a", "b")
+    assert not has_followed(killed | {"b.alive": ago("1m")}, "a", "b")
+    assert not has_followed(after, "a", "b"), "without a marker of its own nothing is known"
+    beside = {"c.began": ago("9m"), "c.alive": ago("1m")}
+    assert living_rival(killed | after | beside, "a", now=T0) == "c"

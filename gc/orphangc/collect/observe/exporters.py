@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from orphangc.collect.observe.exporter_files import newest, parsed_at
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported
-from orphangc.core.exporter.owner_markers import living_rival
+from orphangc.core.exporter.owner_markers import has_followed, living_rival
 from orphangc.core.exporter.registry_snapshot import (
     RegistrySnapshot,
     epoch_in,
@@ -52,6 +52,7 @@ class _ExportedJob:
         before: Names of snapshots at the time of the baseline.
         lives: Epoch and time of the snapshots that were read since.
         neighbour: Epoch of a JobManager that lived beside E1's, by the markers of both.
+        successor: Epoch of a JobManager that began after the last marker of E1's.
         repeated: Nonces that some snapshot repeats.
         foreign_nonce: Another collector's nonce, and how often it was found unrepeated.
 
@@ -69,6 +70,7 @@ class _ExportedJob:
     before: frozenset[str] = frozenset()
     lives: list[tuple[str, datetime]] = field(default_factory=list)
     neighbour: str | None = None
+    successor: str | None = None
     repeated: set[str] = field(default_factory=set)
     foreign_nonce: tuple[str, int] = ("", 0)
 
@@ -120,8 +122,12 @@ class _ExportedJob:
     def read_owners(self, now: datetime) -> None:
         """Note a JobManager that exported beside E1's."""
         if self.baseline is not None:
-            markers = self.folder.owners(self.job_id)
-            self.neighbour = living_rival(markers, self.baseline.jm_epoch, now=now)
+            markers, own = self.folder.owners(self.job_id), self.baseline.jm_epoch
+            found = living_rival(markers, own, now=now)
+            if found is not None and has_followed(markers, own, found):
+                self.successor = found
+            else:
+                self.neighbour = found
 
     @property
     def rival(self) -> str | None:
@@ -264,6 +270,7 @@ class ExporterHandshake:
                 response=each.response,
                 unread=each.baseline_unread or each.unread,
                 rival=each.rival,
+                successor=each.successor,
                 nonce=nonce if each in asked else "",
                 unwritten=each.unwritten,
                 waited=timedelta(seconds=waited),

@@ -35,6 +35,7 @@ class Exported:
         unread: Reason why the newest snapshot cannot be read, though it exists.
         rival: The epoch of a JobManager that exports at the same time as E1's, as no successor
             does.
+        successor: The epoch of a JobManager that began after E1's had given its last sign.
         nonce: Nonce that was written after the listing; "" if none was.
         unwritten: Reason why no nonce could be written.
         waited: Time that the cycle waited for the nonce.
@@ -52,6 +53,7 @@ class Exported:
     response: RegistrySnapshot | None = None
     unread: str | None = None
     rival: str | None = None
+    successor: str | None = None
     nonce: str = ""
     unwritten: str | None = None
     waited: timedelta = timedelta(0)
@@ -105,6 +107,7 @@ def exported_problem(
         )
         or _rival_problem(exported, baseline)
         or identity_problem(baseline, response)
+        or _successor_problem(exported, baseline)
         or (order_problem(baseline, response) if exported.has_gone_on else None)
         or _echo_problem(exported, response)
         or _clock_problem(exported, response, clock_skew)
@@ -145,6 +148,17 @@ def _rival_problem(exported: Exported, baseline: RegistrySnapshot) -> str | None
     return (
         f"two JobManagers export its registry at once, epochs {baseline.jm_epoch} and"
         f" {exported.rival}: do two clusters run it, or is a JobManager that lost it not dead yet?"
+    )
+
+
+def _successor_problem(exported: Exported, baseline: RegistrySnapshot) -> str | None:
+    """A JobManager that was killed says nothing; one that lost the job may go on for a while."""
+    if exported.successor is None:
+        return None
+    return (
+        f"its JobManager was replaced: epoch {exported.successor} began after the last sign of"
+        f" epoch {baseline.jm_epoch}, and has written no registry snapshot yet. The job is judged"
+        " again once it has; if that does not come, two clusters may run the job"
     )
 
 

@@ -91,6 +91,15 @@ def response(**changes: object) -> Exported:
             replace(response(jm_epoch="epoch-2"), rival="epoch-2"),
             f"at once, epochs {E1.jm_epoch} and epoch-2: do two clusters run it",
         ),
+        (
+            answered(response=None, successor="epoch-2"),
+            f"was replaced: epoch epoch-2 began after the last sign of epoch {E1.jm_epoch}",
+        ),
+        (
+            replace(response(jm_epoch="epoch-2"), successor="epoch-2"),
+            "was started again between the snapshots",
+        ),
+        (answered(successor="epoch-2"), "its JobManager was replaced"),
         (response(job_id=OTHER_JOB), "are of two jobs"),
         (response(checkpoint_dir="s3://b/else"), "checkpoint directory of job"),
         (response(sequence=16), "sequence 16 does not follow 17"),

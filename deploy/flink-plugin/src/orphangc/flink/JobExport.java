@@ -374,7 +374,8 @@ final class JobExport implements AutoCloseable {
         }
     }
 
-    private Snapshot take() throws Exception {
+    /** Returns what is written next, {@code null} if there is nothing to say. */
+    Snapshot take() throws Exception {
         Snapshot snapshot = new Snapshot();
         snapshot.nonce = nonce;
         snapshot.takenAt = System.currentTimeMillis();
