@@ -8,26 +8,36 @@ from pathlib import Path
 
 import pytest
 
-from contracts.places import FILLED, FolderPlace, GenericPlace, MemoryPlace, S3Place
-from contracts.servers import radosgw
+from contracts.places import FILLED, AzurePlace, FolderPlace, GenericPlace, MemoryPlace, S3Place
+from contracts.servers import azurite, radosgw
+from contracts.servers.azurite import azurite_url
 from contracts.servers.stub import Stub, stub_server
 from support.leaks import S3_KEYS
 
-S3 = ("moto", pytest.param("radosgw", marks=pytest.mark.s3))
-ALL = ("local", "memory", "generic", *S3)
+__all__ = ["azurite_url"]
 
+S3 = ("moto", pytest.param("radosgw", marks=pytest.mark.s3))
+CLOUDS = (pytest.param("azurite", marks=pytest.mark.azurite),)
+ALL = ("local", "memory", "generic", *S3, *CLOUDS)
+
+
+_SETTINGS = ("AWS_", "AZURE_", "FSSPEC_", "GOOGLE_", "STORAGE_EMULATOR_")
 
 PROMISED = ("deleter", "extras", "least_privilege", "lister")
-"""Suites that run against a real S3 server with README's command; the others do so in the class
-``ci``, and against moto always."""
+"""Suites that run against a store's real server with README's command; the others do so in the
+class ``ci``, and against moto always."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let a real S3 server bear out the promises first."""
+    """Let real servers bear out the promises first."""
     for item in items:
-        is_real = item.nodeid.startswith("tests/contracts/") and item.get_closest_marker("s3")
-        if is_real and item.path.stem.removeprefix("test_") not in PROMISED:
+        is_real = item.get_closest_marker("s3") or item.get_closest_marker("azurite")
+        if (
+            item.nodeid.startswith("tests/contracts/")
+            and is_real
+            and item.path.stem.removeprefix("test_") not in PROMISED
+        ):
             item.add_marker(pytest.mark.ci)
 
 
@@ -43,8 +53,8 @@ def radosgw_url() -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch, tmp_path, quick_sessions) -> None:  # noqa: ARG001
-    """Nothing of this machine's own AWS settings reaches a test."""
-    for name in [name for name in os.environ if name.startswith(("AWS_", "FSSPEC_"))]:
+    """Nothing of this machine's own settings of a cloud reaches a test."""
+    for name in [name for name in os.environ if name.startswith(_SETTINGS)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-config"))
@@ -59,8 +69,12 @@ def use(monkeypatch, url: str, access_key: str, secret_key: str) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret_key)
 
 
-def reach(kind: str, request, monkeypatch) -> tuple[str, str, str] | None:
+def reach(kind: str, request, monkeypatch) -> tuple[str, ...] | None:
     """Name a kind's server in the environment; return URL and keys, ``None`` without a server."""
+    if kind == "azurite":
+        url = request.getfixturevalue("azurite_url")
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", azurite.connection_string(url))
+        return (url,)
     if kind not in {"moto", "radosgw"}:
         return None
     keys = (radosgw.ACCESS_KEY, radosgw.SECRET_KEY) if kind == "radosgw" else S3_KEYS
@@ -69,7 +83,7 @@ def reach(kind: str, request, monkeypatch) -> tuple[str, str, str] | None:
     return server
 
 
-def make_place(kind: str, folder: Path, server: tuple[str, str, str] | None):
+def make_place(kind: str, folder: Path, server: tuple[str, ...] | None):
     """Return a new empty place of a kind."""
     match kind:
         case "local":
@@ -78,6 +92,8 @@ def make_place(kind: str, folder: Path, server: tuple[str, str, str] | None):
             place = GenericPlace(folder)
         case "memory":
             place = MemoryPlace()
+        case "azurite":
+            place = AzurePlace(*server)
         case _:
             place = S3Place(*server)
     place.kind = kind

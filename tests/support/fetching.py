@@ -21,6 +21,7 @@ FETCHED: Mapping[str, Callable[[], object]] = {
         for version in tools.HELM_LAYERS
     },
     "npm packages": tools.node_modules,
+    "Azurite": tools.azurite,
     "Debian's Prometheus": lambda: tools.debian_tool("prometheus"),
 }
 

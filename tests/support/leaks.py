@@ -19,7 +19,10 @@ import pytest
 S3_KEYS = ("ORPHANGCTESTSACCESSKEY", "orphangc-tests-secret-access-key")
 """Of the servers that take any: nothing but a secret looks like this."""
 
-SECRETS = (*S3_KEYS, "RGWSECRETKEYRGWSECRETKEY", "hunter2")
+AZURE_KEY = "b3JwaGFuZ2MtdGVzdHMtYWNjb3VudC1rZXktMDEyMzQ1Njc4OQ=="
+"""Of the account that Azurite is given: bytes in Base64."""
+
+SECRETS = (*S3_KEYS, AZURE_KEY, "RGWSECRETKEYRGWSECRETKEY", "hunter2")
 
 _SECRET = re.compile("|".join(map(re.escape, SECRETS)).encode())
 _LOOKED_AT = {".html", ".json", ".jsonl", ".log", ".md", ".out", ".partial", ".prom", ".txt", ""}

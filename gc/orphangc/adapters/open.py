@@ -13,6 +13,9 @@ from orphangc.errors import SettingsError
 if TYPE_CHECKING:
     from orphangc.ports import StateFiles, Storage
 
+_EXTRAS = {"abfs": "azure"}
+"""The extra of the package that a scheme needs."""
+
 # ruff: noqa: PLC0415 - a storage is opened without loading the clients of all others
 
 
@@ -45,6 +48,11 @@ def open_storage(
                 from orphangc.adapters.s3.s3_storage import S3Storage
 
                 return S3Storage(location, shows_all=shows_all)
+            case "abfs":
+                from orphangc.adapters.azure.container import AzureContainer
+                from orphangc.adapters.object_store.object_storage import ObjectStorage
+
+                return ObjectStorage(AzureContainer(location), shows_all=shows_all)
             case _:
                 from orphangc.adapters.files.fsspec_storage import FsspecStorage
 
@@ -74,6 +82,11 @@ def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateF
                 from orphangc.adapters.s3.s3_state_files import S3StateFiles
 
                 return S3StateFiles(location, is_probed=is_probed)
+            case "abfs":
+                from orphangc.adapters.azure.container import AzureContainer
+                from orphangc.adapters.object_store.object_state_files import ObjectStateFiles
+
+                return ObjectStateFiles(AzureContainer(location), is_probed=is_probed)
             case _:
                 from orphangc.adapters.files.state_files import FsspecStateFiles
 
@@ -86,8 +99,10 @@ def _needing_package(location: Location) -> Iterator[None]:
     try:
         yield
     except ImportError as err:
+        extra = _EXTRAS.get(location.scheme)
+        lift = f": pip install 'orphangc[{extra}]'" if extra else ""
         raise SettingsError(
-            f"{location.scheme}:// needs the package {err.name}, which is not installed"
+            f"{location.scheme}:// needs the package {err.name}, which is not installed{lift}"
         ) from err
 
 

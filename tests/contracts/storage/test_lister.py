@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from contracts.places import FILLED, listed, rows
-from orphangc.adapters.open import open_storage
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
 
@@ -27,6 +26,11 @@ SPECIAL = [
     ".hidden",
 ]
 S3_ONLY = ["dir/", "dir/x", "dir//x", "/lead", "./x", "x/../y", "x/./y", "c\x01d", "t\tr\rz"]
+
+
+def named(keys: list[str], place) -> list[str]:
+    """Return the keys that a place can name: to Azure, a backslash is a slash."""
+    return [key for key in keys if "\\" not in key or place.kind != "azurite"]
 
 
 def test_every_object_is_listed_exactly_once_over_several_pages(filled_place):
@@ -107,8 +111,9 @@ def test_one_level_has_folder_names_and_the_objects_beside_them(place):
 
 def test_all_levels_at_once_are_those_of_single_lists(place):
     """Of a small store that can: folders, objects, and what is never entered."""
-    place.put_all([*SPECIAL, *([] if place.has_folders else S3_ONLY), "deep/er/x", "deep/y"])
-    storage = open_storage(place.open().location, shows_all=True)
+    keys = [*named(SPECIAL, place), *(S3_ONLY if place.has_special_keys else [])]
+    place.put_all([*keys, "deep/er/x", "deep/y"])
+    storage = place.open(shows_all=True)
     at_once = storage.all_folders()
     if at_once is None and place.has_folders:
         pytest.skip("no list shows all folders of this store")
@@ -127,7 +132,7 @@ def test_all_levels_at_once_are_those_of_single_lists(place):
 
 def test_a_large_store_is_shown_level_by_level(filled_place):
     """More keys than a page holds; this is found out once."""
-    storage = open_storage(filled_place.open().location, shows_all=True)
+    storage = filled_place.open(shows_all=True)
     assert storage.all_folders() is None
     before = storage.list_requests
     assert storage.all_folders() is None
@@ -168,7 +173,7 @@ def test_a_level_a_listing_and_a_stat_agree_on_every_object(place):
 
 def test_special_keys_are_listed_as_they_are(place):
     """Nothing is decoded, encoded or normalised."""
-    keys = SPECIAL + (S3_ONLY if place.has_special_keys else [])
+    keys = [*named(SPECIAL, place), *(S3_ONLY if place.has_special_keys else [])]
     keys += [] if place.kind == "moto" else ["new\nline"]  # moto's router knows no new lines
     place.put_all(keys)
     assert listed(place.open()) == sorted(keys)
@@ -176,7 +181,7 @@ def test_special_keys_are_listed_as_they_are(place):
 
 def test_every_special_key_may_be_part_of_the_prefix(place):
     """A folder with an odd name is found by exactly that name."""
-    parents = [f"{name.replace('/', '-')}-p" for name in SPECIAL]
+    parents = [f"{name.replace('/', '-')}-p" for name in named(SPECIAL, place)]
     place.put_all([f"{parent}/x" for parent in parents])
     storage = place.open()
     for parent in parents:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from contracts.places import FILLED, S3Place, listed
+from orphangc.adapters.s3.s3_storage import S3Storage
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
@@ -144,10 +145,11 @@ def test_sixty_four_threads_list_at_once_and_every_request_is_counted(filled_pla
     if not storage.is_ordered:
         pytest.skip("unordered storages have no ranges")
     boundaries = FILLED[18::19][:63]
+    before = storage.list_requests
     with ThreadPoolExecutor(64) as pool:
         found = list(pool.map(lambda part: in_range(storage, *part), parts(boundaries)))
     assert [key for part in found for key in part] == FILLED
-    assert storage.list_requests == 64
+    assert storage.list_requests == before + 64
 
 
 def test_one_stream_asks_for_as_many_pages_as_there_are(filled_place):
@@ -155,19 +157,20 @@ def test_one_stream_asks_for_as_many_pages_as_there_are(filled_place):
     storage = filled_place.open()
     if not storage.is_ordered:
         pytest.skip("unordered storages have no ranges")
+    before = storage.list_requests
     assert len(in_range(storage)) == len(FILLED)
-    assert storage.list_requests == 2
+    assert storage.list_requests == before + 2
     in_range(storage, None, FILLED[999])
     in_range(storage, FILLED[999], None)
     in_range(storage, None, FILLED[1000])
-    assert storage.list_requests == 2 + 1 + 1 + 2
+    assert storage.list_requests == before + 2 + 1 + 1 + 2
 
 
 def test_almost_every_page_is_read_by_its_bytes(filled_place):
     """All of a real server's pages have the usual form: botocore's parser would cost fifty-fold."""
     storage = filled_place.open()
-    if not storage.is_ordered:
-        pytest.skip("unordered storages have no ranges")
+    if not isinstance(storage, S3Storage):
+        pytest.skip("only S3's pages have two readers")
     in_range(storage)
     assert storage.pages_read == {"bytes": 2}
 
@@ -191,9 +194,8 @@ def test_a_root_that_vanishes_is_an_error_in_any_range(place):
     place.put("x")
     storage = place.open()
     place.remove_root()
-    within = KeyRange("a", "b") if storage.is_ordered else EVERYTHING
     with pytest.raises(StorageUnreachableError):
-        list(storage.pages(within))
+        list(storage.pages(KeyRange("a", "b") if storage.is_ordered else EVERYTHING))
 
 
 def test_the_last_folders_of_a_folder_are_listed_without_its_files(s3_place):

@@ -80,7 +80,11 @@ def test_a_damaged_input_is_read_rightly_or_refused(target: Target, record_prope
     )
 
 
-_FAMILIES = (("s3", "s3a", "s3n", "s3p", "S3"), ("abfs", "abfss"), ("gs", "gcs"))
+_FAMILIES = (
+    ("s3", "s3a", "s3n", "s3p", "S3"),
+    ("abfs", "abfss", "az", "wasb", "wasbs"),
+    ("gs", "gcs"),
+)
 paths = st.text(st.characters(exclude_categories=("Cs",)), max_size=20) | st.sampled_from(
     ["a/../b", "//a", "a//b/", ".", "..", "%41", "a\\b", "?x=1", "#f", "@", "a b", "\0", "ck/"]
 )

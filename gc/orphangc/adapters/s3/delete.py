@@ -17,7 +17,7 @@ import structlog
 from botocore import exceptions as boto
 
 from orphangc.adapters.files.translate import one_line
-from orphangc.adapters.s3.bulk_head import S3BulkHead
+from orphangc.adapters.object_store.bulk_head import BulkHead
 from orphangc.adapters.s3.delete_requests import DeleteRequests
 from orphangc.adapters.s3.head import S3Reader
 from orphangc.adapters.s3.requests.s3_client import (
@@ -59,7 +59,7 @@ _log = structlog.get_logger()
 class S3Deleter:
     """Deletes and undeletes keys of one root."""
 
-    def __init__(self, client: S3Client, reader: S3Reader, bulk_head: S3BulkHead) -> None:
+    def __init__(self, client: S3Client, reader: S3Reader, bulk_head: BulkHead) -> None:
         """Take a client that sends each request once, and the readers of present facts."""
         self._client = client
         self._reader = reader

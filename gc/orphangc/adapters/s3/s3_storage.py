@@ -8,11 +8,11 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from orphangc.adapters.object_store.bulk_head import BulkHead
+from orphangc.adapters.object_store.page_levels import levels_of
 from orphangc.adapters.s3.bucket_reader import bucket_settings
-from orphangc.adapters.s3.bulk_head import S3BulkHead
 from orphangc.adapters.s3.delete import S3Deleter
 from orphangc.adapters.s3.head import S3Reader
-from orphangc.adapters.s3.pages.page_levels import levels_of
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
 from orphangc.adapters.s3.s3_listing import S3Pages
 from orphangc.adapters.s3.s3_unlisted import S3Unlisted
@@ -51,7 +51,7 @@ class S3Storage(Storage):
         self._client = S3Client(location)
         self._pages = S3Pages(self._client, on_request=self._count)
         self._reader = S3Reader(self._client)
-        self._bulk_head = S3BulkHead(self._reader, self._range if self.is_ordered else None)
+        self._bulk_head = BulkHead(self._reader, self._range if self.is_ordered else None)
         self._unlisted = S3Unlisted(self._client)
         self._is_large = not shows_all
 

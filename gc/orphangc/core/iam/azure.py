@@ -33,8 +33,12 @@ AZURE_LIMITS = (
         " identity out of them"
     ),
     (
-        "deletion was not tried on Azure: a sweep lays tombstones there and deletes nothing, so a"
-        " policy for mode quarantine is enough"
+        "no server that can be had offline judges conditions: they were judged by their documented"
+        " grammar only, so try the policy with orphangc doctor"
+    ),
+    (
+        "undelete needs the right to write blobs and, for versions, to read them: give it to an"
+        " identity of its own"
     ),
 )
 """Limits of the provider's policies, and facts that a person must know."""
@@ -60,13 +64,13 @@ def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
 
     Raises:
         ValueError: A path has a character that a condition cannot hold, or something is needed
-            that orphangc can do in S3 only.
+            that is written for S3 only.
 
     """
     found = list(dict.fromkeys(needs))
     for need in found:
         if need.right not in _ACTIONS:
-            raise ValueError(f"{need.right} is for S3: there is no undelete on other storages")
+            raise ValueError(f"{need.right} is written for S3 only")
     # each object is checked before it is deleted
     found += [_with(need, Right.READ) for need in found if _is_orphans(need)]
     actions = sorted({action for need in found for action in _ACTIONS[need.right]})

@@ -48,13 +48,13 @@ def gcs_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
 
     Raises:
         ValueError: A path has a character that a condition cannot hold, or something is needed
-            that orphangc can do in S3 only.
+            that is written for S3 only.
 
     """
     granted: dict[str, dict[str, set[str]]] = {}
     for need in needs:
         if need.right not in _PERMISSIONS:
-            raise ValueError(f"{need.right} is for S3: there is no undelete on other storages")
+            raise ValueError(f"{need.right} is written for S3 only")
         expression = "" if need.right is Right.LIST else _condition(need)
         allowed = granted.setdefault(need.place.authority, {}).setdefault(expression, set())
         allowed.update(_PERMISSIONS[need.right])

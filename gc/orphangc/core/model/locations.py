@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
-_FAMILY = {"s3a": "s3", "s3n": "s3", "s3p": "s3", "local": "file", "abfss": "abfs", "gcs": "gs"}
+_FAMILY = {
+    **dict.fromkeys(("s3a", "s3n", "s3p"), "s3"),
+    **dict.fromkeys(("abfss", "az", "wasb", "wasbs"), "abfs"),
+    "gcs": "gs",
+    "local": "file",
+}
+_ACCOUNT = re.compile(
+    r"(?P<container>[^@]+)@(?P<account>[^.@]+)\.(?:blob|dfs)\.(?P<cloud>[^@]+)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +27,11 @@ class Location:
     """A place in some storage; equal locations are the same place.
 
     Attributes:
-        scheme: Scheme family: ``s3a``, ``s3n`` and ``s3p`` are ``s3``; no scheme is ``file``.
-        authority: Bucket, name service or container; "" if there is none.
+        scheme: Scheme family: ``s3a``, ``s3n`` and ``s3p`` are ``s3``; ``abfss``, ``az``, ``wasb``
+            and ``wasbs`` are ``abfs``; no scheme is ``file``.
+        authority: Bucket, name service or container; "" if there is none. Azure's is
+            ``container@account.dfs.core.windows.net``, or the container alone if no account is
+            named: two places, because the environment says which account that is.
         path: Absolute, "/" between parts, never a trailing slash; "/" for the top.
 
     """
@@ -92,6 +103,18 @@ def _normal_path(path: str) -> str:
     return posixpath.normpath(re.sub(r"/+", "/", slashed))
 
 
+def _container(authority: str) -> str:
+    """Return the one spelling of a container: the blob and the dfs endpoint show the same data.
+
+    Source: Hadoop's ``wasb`` and ``abfs``, which Flink's Azure file systems hand paths to; names
+    of accounts and hosts are lower case.
+    """
+    found = _ACCOUNT.fullmatch(authority)
+    if found is None:
+        return authority
+    return f"{found['container']}@{found['account']}.dfs.{found['cloud']}".lower()
+
+
 def canonical(uri: str, aliases: Sequence[Alias] = ()) -> Location:
     """Return the place that a URI, a Flink path or an absolute local path names.
 
@@ -111,6 +134,8 @@ def canonical(uri: str, aliases: Sequence[Alias] = ()) -> Location:
     authority = ""
     if rest.startswith("//"):
         authority, _, rest = rest[2:].partition("/")
+    if scheme == "abfs":
+        authority = _container(authority)
     if scheme == "file" and authority not in {"", "localhost"}:
         raise ValueError(f"{uri!r} names a host; a local path is spelled file:///x or /x")
     if scheme == "file":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_HAVE_CONTAINERS = ("abfs:", "abfss:", "wasb:", "wasbs:")
+_HAVE_CONTAINERS = ("abfs:", "abfss:", "az:", "wasb:", "wasbs:")
 """Azure's file systems: the text before their ``@`` is the container."""
 
 _URL_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20}:)?//([^/\s\"]{1,300})@")

@@ -26,6 +26,10 @@ AZURE = "container@account.dfs.core.windows.net"
         (f"abfs://{AZURE}/k", f"abfs://{AZURE}/k"),
         (f"abfss://{AZURE}/k", f"abfss://{AZURE}/k"),
         ("wasb://c@a.blob.core.windows.net/k", "wasb://c@a.blob.core.windows.net/k"),
+        (f"abfs://{AZURE}/k", "wasbs://container@account.blob.core.windows.net/k"),
+        (f"abfs://{AZURE}/%41 ü/k", "az://container@account.dfs.core.windows.net/%41 ü//k"),
+        (f"abfs://{AZURE}/k", "ABFSS://Container@Account.DFS.core.windows.net/k"),
+        ("az://c/k", "abfss://c/k"),
         ("s3://b/with space/%41/ü€/n", "s3://b/with space/%41/ü€/n"),
         ("/tmp/ck/a", "/tmp/ck/a"),
     ],
@@ -64,7 +68,14 @@ def test_a_uri_is_split_as_flinks_path_splits_it(uri: str, place: Location) -> N
     assert canonical(uri) == place
 
 
-@pytest.mark.parametrize("family", [("s3", "s3a", "s3n", "s3p"), ("abfs", "abfss"), ("gs", "gcs")])
+@pytest.mark.parametrize(
+    "family",
+    [
+        ("s3", "s3a", "s3n", "s3p"),
+        ("abfs", "abfss", "az", "wasb", "wasbs"),
+        ("gs", "gcs"),
+    ],
+)
 def test_schemes_of_one_family_name_one_place(family: tuple[str, ...]) -> None:
     """R5, losses 1.1 (Iceberg#4346): ``s3a://`` in the metadata, ``s3://`` in the listing."""
     assert len({canonical(f"{scheme}://b/k") for scheme in family}) == 1
@@ -90,7 +101,10 @@ def test_every_spelling_of_a_local_file_is_one_place() -> None:
         ("s3://b/k", "/b/k"),
         ("hdfs://nn:8020/k", "hdfs:///k"),
         ("hdfs://nn/k", "hdfs://nn:8020/k"),
-        ("wasb://c@a/k", "abfs://c@a/k"),
+        ("abfs://c@a.dfs.core.windows.net/k", "abfs://c@a.dfs.core.chinacloudapi.cn/k"),
+        ("abfs://c@a.dfs.core.windows.net/k", "abfs://c@b.dfs.core.windows.net/k"),
+        ("abfs://c@a.dfs.core.windows.net/k", "abfs://d@a.dfs.core.windows.net/k"),
+        ("abfs://c@a.dfs.core.windows.net/k", "az://c/k"),
     ],
 )
 def test_different_places_stay_different(one: str, other: str) -> None:

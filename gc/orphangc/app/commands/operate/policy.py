@@ -30,7 +30,7 @@ _SCHEMES: Mapping[Provider, frozenset[str]] = {
     Provider.AWS: frozenset({"s3"}),
     Provider.CEPH: frozenset({"s3"}),
     Provider.GCS: frozenset({"gs"}),
-    Provider.AZURE: frozenset({"abfs", "az", "wasb", "wasbs"}),
+    Provider.AZURE: frozenset({"abfs"}),
 }
 _LIMITS: Mapping[Provider, tuple[str, ...]] = {
     Provider.AWS: AWS_LIMITS,

@@ -1,4 +1,4 @@
-"""Present facts of many S3 objects: by listing where keys are close together, else by HEAD.
+"""Present facts of many objects: by a listing where keys are close together, else by HEAD.
 
 A HEAD request answers for one object. A page of a listing answers for a thousand and costs as much
 as a dozen HEAD requests. Both show the present objects, with the same facts.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from orphangc.adapters.s3.head import S3Reader
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import KeyRange
@@ -32,11 +32,25 @@ HeadResult = StoredObject | Exception | None
 _log = structlog.get_logger()
 
 
-class S3BulkHead:
+class HeadReader(Protocol):
+    """Reads the facts of single objects."""
+
+    def heads(self, keys: Sequence[ObjectKey]) -> list[HeadResult]:
+        """Return for each key the facts, ``None`` if absent, or the error."""
+        ...
+
+    def checked(
+        self, keys: Sequence[ObjectKey], found: Sequence[HeadResult]
+    ) -> list[StoredObject | None]:
+        """Return the facts; raise ``StorageUnreachableError`` if one of them is an error."""
+        ...
+
+
+class BulkHead:
     """Present facts of objects below one root; may be used by several threads at once."""
 
     def __init__(
-        self, reader: S3Reader, pages: Callable[[KeyRange], Iterator[pa.RecordBatch]] | None
+        self, reader: HeadReader, pages: Callable[[KeyRange], Iterator[pa.RecordBatch]] | None
     ) -> None:
         """Take the reader of single objects, and the lister of key ranges if the store has an
         order.

@@ -1,0 +1,298 @@
+"""A container of Azure Blob Storage, behind the client of Azure and adlfs's credentials."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from http import HTTPStatus
+from typing import Any, NoReturn
+from urllib.parse import quote
+
+import pyarrow as pa
+import structlog
+from azure.core import MatchConditions
+from azure.core.exceptions import (
+    AzureError,
+    ClientAuthenticationError,
+    HttpResponseError,
+    ServiceRequestError,
+)
+from azure.storage.blob import BlobProperties, ContainerClient
+
+from orphangc.adapters.azure.account import open_service
+from orphangc.adapters.azure.blob_pages import read_page
+from orphangc.adapters.files.translate import host_now
+from orphangc.adapters.object_store.bucket import Bucket, Page, RequestError
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import StoredObject
+from orphangc.core.times.instants import known
+from orphangc.ports import LISTING_SCHEMA, DeletionStatus
+
+_WRITER = "orphangc_writer"  # names of metadata are identifiers of C#
+_IS_FOLDER = "hdi_isfolder"
+_TIME = LISTING_SCHEMA.field("modified_at").type
+_MAY_PASS = {DeletionStatus.REFUSED, DeletionStatus.UNKNOWN}
+_REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+
+_log = structlog.get_logger()
+
+
+class _RawAnswerError(Exception):
+    """Carries the answer to a listing past the client, which would make objects of it."""
+
+    def __init__(self, body: bytes, date: str | None) -> None:
+        super().__init__()
+        self.body = body
+        self.date = date
+
+
+class AzureContainer(Bucket):
+    """A container, seen from one storage root.
+
+    Source: Azure's Blob Storage REST API; the identity of a blob is its ETag, which every write
+    changes.
+    """
+
+    page_size = 5000
+    batch_size = 256
+
+    def __init__(self, location: Location) -> None:
+        super().__init__(location)
+        self._service, self._client = open_service(location)
+        self._has_batches = True
+
+    @cached_property
+    def _once(self) -> ContainerClient:
+        """Return a client that sends each request once."""
+        return open_service(self.location, attempts=1)[1]
+
+    def page(
+        self,
+        prefix: str,
+        *,
+        token: str = "",
+        start: str = "",
+        end: str = "",
+        delimiter: str = "",
+        most: int | None = None,
+    ) -> Page:
+        """Return one page; see ``Bucket``. ``end`` saves nothing here."""
+        del end
+        wanted: dict[str, Any] = {
+            "name_starts_with": prefix,
+            "results_per_page": most or self.page_size,
+            "raw_response_hook": _pass_on,
+            **({"start_from": start} if start else {}),
+        }
+        asked_at = host_now()
+        with _translated():
+            listing = (
+                self._client.walk_blobs(delimiter=delimiter, **wanted)
+                if delimiter
+                else self._client.list_blobs(**wanted)
+            )
+            try:
+                next(listing.by_page(token or None))
+            except _RawAnswerError as answer:
+                self.note_page(asked_at, answer.date)
+                found = read_page(answer.body)
+                columns = (found.names, found.sizes, pa.array(found.times, _TIME), found.etags)
+                return self.page_of(prefix, columns, found.folders, found.token)
+        raise RequestError("a page of the listing had no answer")
+
+    def is_ordered(self) -> bool:
+        """Return whether the store shows an order; a hierarchical namespace has its own."""
+        return not self._is_hierarchical() and super().is_ordered()
+
+    def head(self, name: str) -> StoredObject | None:
+        """Return the facts of a blob; see ``Bucket``."""
+        found = self._properties(name)
+        if found is None or (found.metadata or {}).get(_IS_FOLDER) == "true":
+            return None
+        return StoredObject(
+            key=self.relative(name),
+            size=found.size,
+            modified_at=known(found.last_modified),
+            etag=(found.etag or "").strip('"') or None,
+        )
+
+    def get(self, name: str, *, start: int, size: int) -> bytes:
+        """Return some bytes of a blob; see ``Bucket``."""
+        with _translated():
+            try:
+                return bytes(self._client.download_blob(name, offset=start, length=size).readall())
+            except HttpResponseError as err:
+                if err.status_code != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                    raise
+                return b""
+
+    def put(self, name: str, data: bytes, *, writer: str, is_new: bool) -> None:
+        """Write a blob; see ``Bucket``."""
+        with _translated():
+            self._client.upload_blob(name, data, overwrite=not is_new, metadata={_WRITER: writer})
+
+    def writer(self, name: str) -> str | None:
+        """Return the writer of a blob; see ``Bucket``."""
+        found = self._properties(name)
+        return None if found is None else (found.metadata or {}).get(_WRITER)
+
+    def remove(self, name: str) -> None:
+        """Remove a blob; see ``Bucket``."""
+        with _translated(), _absent_is_done():
+            self._client.delete_blob(name)
+
+    def delete(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
+        """Delete blobs with ``If-Match``, in one request where the service takes it."""
+        if self._has_batches and len(objects) > 1:
+            try:
+                return self._batch(objects)
+            except RequestError as err:
+                if not err.status or err.deletion_status in _MAY_PASS:
+                    return [err] * len(objects)
+                _log.warning("deletion.no_batches", code=err.code)
+                self._has_batches = False  # the whole batch was refused: nothing is deleted
+        return self.each(self._delete, objects)
+
+    def keeps_versions(self) -> bool:
+        """Return whether the account keeps deleted blobs, or versions; see ``Bucket``.
+
+        Only the owner of an account may read whether it has versions; a listing shows it.
+        """
+        with contextlib.suppress(RequestError):
+            with _translated():
+                policy = self._service.get_service_properties()["delete_retention_policy"]
+            if policy.enabled:
+                return True
+        with contextlib.suppress(RequestError), _translated():
+            pages = self._client.list_blobs(
+                name_starts_with=self.root, include=["versions"], results_per_page=1
+            )
+            return any(each.version_id for each in next(pages.by_page(), ()))
+        return False
+
+    def restorable(self, name: str, identity: str) -> Callable[[], None] | None:
+        """Return what restores the blob with an ETag; see ``Bucket``."""
+        for each in self._kept(name):
+            if (each.etag or "").strip('"') == identity:
+                return partial(self._restore, each)
+        return None
+
+    def _kept(self, name: str) -> Iterator[BlobProperties]:
+        """Yield what is kept of a deleted name: the blob itself, and versions."""
+        with _translated():
+            found = self._client.list_blobs(name_starts_with=name, include=["deleted", "versions"])
+            for each in found:
+                if each.name != name:
+                    return
+                if each.deleted or (each.version_id and not each.is_current_version):
+                    yield each
+
+    def _restore(self, kept: BlobProperties) -> None:
+        """Undelete a blob; make a version of it the current one, unless there is a blob."""
+        blob = self._client.get_blob_client(kept.name)
+        with _translated():
+            if kept.deleted:
+                blob.undelete_blob()
+            if kept.version_id:
+                separator = "&" if "?" in blob.url else "?"  # of a SAS, which the copy needs too
+                source = f"{blob.url}{separator}versionid={quote(kept.version_id, safe='')}"
+                blob.start_copy_from_url(source, match_condition=MatchConditions.IfMissing)
+
+    def _is_hierarchical(self) -> bool:
+        """Return whether the account says that it has a hierarchical namespace."""
+        try:
+            with _translated():
+                return bool(self._client.get_account_information().get("is_hns_enabled"))
+        except RequestError as err:
+            if err.status not in _REFUSED:
+                raise
+            return False
+
+    def _properties(self, name: str) -> BlobProperties | None:
+        with _translated():
+            try:
+                return self._client.get_blob_client(name).get_blob_properties()
+            except HttpResponseError as err:
+                if err.status_code == HTTPStatus.NOT_FOUND:
+                    return None
+                raise
+
+    def _delete(self, wanted: tuple[str, str]) -> RequestError | None:
+        name, etag = wanted
+        try:
+            with _translated():
+                self._once.delete_blob(name, **_if_match(etag))
+        except RequestError as err:
+            return err
+        return None
+
+    def _batch(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
+        wanted = [{"name": name, **_if_match(etag)} for name, etag in objects]
+        with _translated():
+            parts = [*self._once.delete_blobs(*wanted, raise_on_any_failure=False)]
+        if len(parts) != len(objects):
+            raise RequestError(f"{len(parts)} results of {len(objects)} deletions")
+        return [_part_error(part) for part in parts]
+
+
+def _if_match(etag: str) -> dict[str, Any]:
+    return {"etag": f'"{etag}"', "match_condition": MatchConditions.IfNotModified}
+
+
+def _pass_on(answer: Any) -> None:
+    """Raise the body of a page: the client need not make objects of it."""
+    found = answer.http_response
+    if found.status_code == HTTPStatus.OK:
+        raise _RawAnswerError(found.body(), found.headers.get("Date"))
+
+
+def _part_error(part: Any) -> RequestError | None:
+    """Return why one deletion of a batch failed, ``None`` if it did not."""
+    status = int(part.status_code)
+    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        return None
+    return _error(status, part.headers.get("x-ms-error-code") or "", part.reason or "")
+
+
+def _error(status: int, code: str, text: str) -> RequestError:
+    """Return the error; of several conditions only the ETag's says that the blob changed."""
+    is_etag = code in {"", "ConditionNotMet"}
+    if status == HTTPStatus.PRECONDITION_FAILED and not is_etag:
+        status = HTTPStatus.CONFLICT
+    return RequestError(text.partition("\n")[0], status=status, code=code)
+
+
+@contextmanager
+def _absent_is_done() -> Iterator[None]:
+    try:
+        yield
+    except HttpResponseError as err:
+        if err.status_code != HTTPStatus.NOT_FOUND:
+            raise
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Translate errors of Azure's client into ``RequestError``."""
+    try:
+        yield
+    except HttpResponseError as err:
+        code = getattr(err.error_code, "value", None) if hasattr(err, "error_code") else None
+        status = err.status_code or (
+            HTTPStatus.UNAUTHORIZED if isinstance(err, ClientAuthenticationError) else 0
+        )
+        raise _error(status, code or "", str(err.message)) from err
+    except ServiceRequestError as err:
+        raise RequestError(_short(err), is_sent=False) from err
+    except (AzureError, OSError, ValueError) as err:
+        _raise(err)
+
+
+def _raise(err: Exception) -> NoReturn:
+    raise RequestError(_short(err)) from err
+
+
+def _short(err: Exception) -> str:
+    return f"{type(err).__name__}: {err}".partition("\n")[0]

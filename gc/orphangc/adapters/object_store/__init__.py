@@ -1,0 +1,1 @@
+"""Storages and state locations in object stores that delete under a condition (Azure, Google)."""

@@ -1,0 +1,271 @@
+"""A bucket of a store that deletes an object only if it still is the one that was judged.
+
+The store compares the identity itself (an ETag, a generation), so nothing happens between the check
+and the deletion. What differs between the stores is here; all else is one storage for all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from typing import TypeVar
+
+import pyarrow as pa
+
+from orphangc.adapters.files.translate import host_now, one_line, unreachable
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.core.times.instant_columns import with_known_times
+from orphangc.errors import SettingsError, StorageUnreachableError
+from orphangc.ports import LISTING_SCHEMA, DeletionResult, DeletionStatus
+
+AT_ONCE = 32
+"""Requests of one call at a time."""
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+_THROTTLED = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+
+
+class RequestError(Exception):
+    """A request that failed.
+
+    Attributes:
+        status: HTTP status of the answer, 0 without an answer.
+        code: Code of the store, "" without one.
+        is_sent: Whether the request may have reached the store.
+
+    """
+
+    def __init__(self, text: str, *, status: int = 0, code: str = "", is_sent: bool = True) -> None:
+        """Keep the facts beside the text."""
+        super().__init__(f"{code}: {text}" if code else text)
+        self.status = status
+        self.code = code
+        self.is_sent = is_sent
+
+    @property
+    def is_absent(self) -> bool:
+        """Return whether the store says that what was asked for does not exist."""
+        return self.status == HTTPStatus.NOT_FOUND
+
+    @property
+    def deletion_status(self) -> DeletionStatus:
+        """Return what the failure of a deletion says of the object."""
+        if self.status in _THROTTLED:
+            return DeletionStatus.REFUSED
+        if self.is_absent:
+            return DeletionStatus.GONE
+        if self.status == HTTPStatus.PRECONDITION_FAILED:
+            return DeletionStatus.CHANGED
+        is_final = HTTPStatus.BAD_REQUEST <= self.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        is_final = is_final and self.status != HTTPStatus.REQUEST_TIMEOUT
+        return DeletionStatus.FAILED if is_final or not self.is_sent else DeletionStatus.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a listing.
+
+    Attributes:
+        rows: Objects as ``LISTING_SCHEMA``; keys are relative to the storage root.
+        folders: Whole names of the common prefixes, with their last slash.
+        token: Where the next page begins, "" after the last.
+
+    """
+
+    rows: pa.RecordBatch
+    folders: tuple[str, ...]
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatedAnswer:
+    """When an answer was asked for and came, by this machine, and its ``Date`` header."""
+
+    asked_at: datetime
+    answered_at: datetime
+    date: str | None
+
+
+class Bucket(ABC):
+    """A bucket (a container of Azure's), seen from one storage root; serves many threads at once.
+
+    Every name that a method takes or returns is whole: it begins with ``root``.
+
+    Attributes:
+        location: Location of the storage root.
+        root: Start of every name below the storage root: "" or ending in a slash.
+        page_size: Maximum number of objects of a page.
+        batch_size: Maximum number of deletions in one request.
+        dated: Times of the last page; ``None`` before the first.
+        on_page: Called for each page.
+
+    """
+
+    page_size = 1000
+    batch_size = 1
+    dated: DatedAnswer | None = None
+
+    def __init__(self, location: Location) -> None:
+        if not location.authority:
+            raise SettingsError(f"{location} names no bucket")
+        self.location = location
+        self.on_page: Callable[[], None] = lambda: None
+        self.root = f"{location.path[1:]}/" if location.path != "/" else ""
+
+    @abstractmethod
+    def page(
+        self,
+        prefix: str,
+        *,
+        token: str = "",
+        start: str = "",
+        end: str = "",
+        delimiter: str = "",
+        most: int | None = None,
+    ) -> Page:
+        """Return one page of the names that start with ``prefix``, from ``start`` on.
+
+        Args:
+            prefix: Start of the names.
+            token: ``Page.token`` of the page before.
+            start: First name of the listing, where the store can begin anywhere.
+            end: Names after this one need not be shown.
+            delimiter: Names with it behind the prefix are shown as ``Page.folders``.
+            most: Maximum number of objects; ``page_size`` by default.
+
+        Raises:
+            RequestError: The page failed, or is damaged.
+
+        """
+
+    def is_ordered(self) -> bool:
+        """Return whether pages ascend by the UTF-8 bytes of names and can begin anywhere.
+
+        The store shows it: asked to begin at its second name, it does. A service that does not know
+        ``start`` begins at the first; one with directories has an order of its own.
+
+        Raises:
+            RequestError: A page failed.
+
+        """
+        first = self.page(self.root, most=2)
+        if first.rows["size"].null_count:
+            return False
+        keys = first.rows["key"].to_pylist()
+        if len(keys) < 2:  # noqa: PLR2004 - one page shows them all
+            return not first.token
+        again = self.page(self.root, start=self.root + keys[1], most=1).rows["key"]
+        return len(again) > 0 and again[0].as_py() == keys[1]
+
+    @abstractmethod
+    def head(self, name: str) -> StoredObject | None:
+        """Return the present facts of an object, ``None`` if it is absent; a folder is absent."""
+
+    @abstractmethod
+    def get(self, name: str, *, start: int, size: int) -> bytes:
+        """Return at most ``size`` bytes from ``start`` on; "" behind the end."""
+
+    @abstractmethod
+    def put(self, name: str, data: bytes, *, writer: str, is_new: bool) -> None:
+        """Write an object; if ``is_new``, only if there is none (``PRECONDITION_FAILED``)."""
+
+    @abstractmethod
+    def writer(self, name: str) -> str | None:
+        """Return the writer that ``put`` was given, ``None`` without object or writer."""
+
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Remove an object of the state location; an absent one is no error."""
+
+    @abstractmethod
+    def delete(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
+        """Delete names while they have an identity; return ``None`` or the error for each.
+
+        Each deletion is sent once.
+        """
+
+    @abstractmethod
+    def keeps_versions(self) -> bool:
+        """Return whether a deleted object can be restored; false if that may not be asked."""
+
+    @abstractmethod
+    def restorable(self, name: str, identity: str) -> Callable[[], None] | None:
+        """Return what restores a deleted object, ``None`` if the store has kept none of it.
+
+        It must not replace an object that has the name meanwhile.
+        """
+
+    def note_page(self, asked_at: datetime, date: str | None) -> None:
+        """Record what a page that just came says of the store's time, and count it."""
+        self.dated = DatedAnswer(asked_at, host_now(), date)
+        self.on_page()
+
+    def relative(self, name: str) -> ObjectKey:
+        """Return a name relative to the storage root."""
+        return ObjectKey(name[len(self.root) :])
+
+    def page_of(
+        self,
+        prefix: str,
+        columns: tuple[Sequence[str], Sequence[int | None], pa.Array, Sequence[str | None]],
+        folders: Iterable[str],
+        token: str,
+    ) -> Page:
+        """Return a page of names, sizes, times (microseconds since 1970) and identities.
+
+        Raises:
+            RequestError: A name does not start with ``prefix``: the answer is to another request.
+
+        """
+        names, sizes, times, etags = columns
+        folders = tuple(folders)
+        for name in (*names, *folders):
+            if not name.startswith(prefix):
+                raise RequestError(f"asked for {prefix!r}, got {name!r}")
+        cut = len(self.root)
+        types = LISTING_SCHEMA.types
+        arrays = [
+            pa.array([name[cut:] for name in names], types[0]),
+            pa.array(sizes, types[1]),
+            times,
+            pa.array(etags, types[3]),
+        ]
+        rows = pa.RecordBatch.from_arrays(arrays, schema=LISTING_SCHEMA)
+        return Page(with_known_times(rows), folders, token)
+
+    def each(self, work: Callable[[_T], _R], wanted: Iterable[_T]) -> list[_R]:
+        """Return what ``work`` returns for each of these, in order; many run at the same time."""
+        todo = list(wanted)
+        if len(todo) <= 1:
+            return [work(one) for one in todo]
+        with ThreadPoolExecutor(min(AT_ONCE, len(todo)), thread_name_prefix="bucket") as pool:
+            return list(pool.map(work, todo))
+
+    def explained(self, action: str, err: Exception) -> StorageUnreachableError:
+        """Return the error to raise ``from err``."""
+        top = f"{self.location.scheme}://{self.location.authority}"
+        return unreachable(f"{action} {top}", err)
+
+    @contextmanager
+    def translated(self, action: str) -> Iterator[None]:
+        """Translate errors of requests into ``StorageUnreachableError``."""
+        try:
+            yield
+        except RequestError as err:
+            raise self.explained(action, err) from err
+
+
+def result_of(key: ObjectKey, identity: str, err: RequestError | None) -> DeletionResult:
+    """Return the result of a deletion; its version id is the identity of what was deleted."""
+    if err is None:
+        return DeletionResult(key=key, status=DeletionStatus.DELETED, version_id=identity)
+    status = err.deletion_status
+    is_said = status in {DeletionStatus.GONE, DeletionStatus.CHANGED}
+    return DeletionResult(key=key, status=status, error=None if is_said else one_line(err))

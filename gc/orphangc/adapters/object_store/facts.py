@@ -1,0 +1,119 @@
+"""Present facts of single objects of a bucket, and the store's clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from http import HTTPStatus
+
+from orphangc.adapters.files.translate import host_now
+from orphangc.adapters.object_store.bucket import Bucket, RequestError
+from orphangc.adapters.object_store.bulk_head import HeadResult
+from orphangc.core.columns.stored_objects import stored_objects
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.core.times.instants import from_http
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import StoreTime
+
+_REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+_FRESH = timedelta(seconds=1)
+
+UNNAMEABLE = re.compile(
+    "[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|(^|/)\\.\\.?(/|$)|^/|//|/$|^$", re.DOTALL
+)
+"""Keys that a URL cannot hold, or that it changes: clients resolve ``..`` before they send it."""
+
+
+class BucketReader:
+    """Facts and bytes of single objects below one root."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+        self._is_head_refused = False
+
+    def heads(self, keys: Sequence[ObjectKey]) -> list[HeadResult]:
+        """Return for each key the facts, ``None`` if absent, or the error.
+
+        Raises:
+            StorageUnreachableError: One is absent, and the bucket is too, or cannot be listed.
+
+        """
+        found = self._bucket.each(self._head, keys)
+        if None in found:
+            self.check_bucket()
+        return found
+
+    def checked(
+        self, keys: Sequence[ObjectKey], found: Sequence[HeadResult]
+    ) -> list[StoredObject | None]:
+        """Return the facts.
+
+        Raises:
+            StorageUnreachableError: One of them is an error.
+
+        """
+        for key, fact in zip(keys, found, strict=True):
+            if isinstance(fact, Exception):
+                raise self._bucket.explained(f"stat {key!r} in", fact) from fact
+        return [fact if isinstance(fact, StoredObject) else None for fact in found]
+
+    def check_bucket(self) -> None:
+        """Raise ``StorageUnreachableError`` if the bucket is absent or cannot be listed."""
+        with self._bucket.translated("list"):
+            self._bucket.page(self._bucket.root, most=1)
+
+    def read(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of an object, ``None`` if it is absent; see ``Storage``."""
+        if UNNAMEABLE.search(key):
+            raise StorageUnreachableError(f"{key!r} cannot be named in a request")
+        try:
+            return self._bucket.get(self._bucket.root + key, start=start, size=size)
+        except RequestError as err:
+            if err.status in _REFUSED and self._shown(key) is None:
+                return None  # a store refuses what is absent to those who may not read
+            if not err.is_absent:
+                raise self._bucket.explained(f"read {key!r} in", err) from err
+            self.check_bucket()
+            return None
+
+    def now(self) -> StoreTime:
+        """Return the time in the ``Date`` header of a page of the last second.
+
+        The header has whole seconds, so a younger answer would not be more exact.
+        """
+        answer = self._bucket.dated
+        if answer is None or not timedelta() <= host_now() - answer.asked_at <= _FRESH:
+            self.check_bucket()
+            answer = self._bucket.dated
+        if answer is None:
+            return StoreTime(now=None, local=host_now(), source="Date header")
+        local = answer.asked_at + (answer.answered_at - answer.asked_at) / 2
+        now = from_http(answer.date) if answer.date else None
+        return StoreTime(now=now, local=local, source="Date header")
+
+    def _head(self, key: ObjectKey) -> HeadResult:
+        """Return the facts; a listing shows them to those who may not read the object."""
+        if UNNAMEABLE.search(key):
+            return self._shown(key)
+        if self._is_head_refused and not isinstance(shown := self._shown(key), Exception):
+            return shown
+        try:
+            return self._bucket.head(self._bucket.root + key)
+        except RequestError as err:
+            shown = self._shown(key) if err.status in _REFUSED else err
+            self._is_head_refused = not isinstance(shown, Exception)
+            return err if isinstance(shown, Exception) else shown
+
+    def _shown(self, key: ObjectKey) -> HeadResult:
+        """Return the facts of an object by a listing, ``None`` if no name starts with it."""
+        try:
+            page = self._bucket.page(self._bucket.root + key, most=1)
+        except RequestError as err:
+            return err
+        found = [each for each in stored_objects(page.rows) if each.key == key]
+        if found:
+            return found[0]
+        if page.rows.num_rows or page.token:
+            return StorageUnreachableError(f"a listing does not tell whether there is {key!r}")
+        return None

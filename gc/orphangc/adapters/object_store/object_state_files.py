@@ -1,0 +1,103 @@
+"""A state location in a bucket: an object that is created only once is the lock."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from http import HTTPStatus
+
+from orphangc.adapters.files.state_files import PROBE, cannot_lock
+from orphangc.adapters.files.translate import checked_parts
+from orphangc.adapters.object_store.bucket import Bucket, RequestError
+from orphangc.adapters.object_store.facts import BucketReader
+from orphangc.adapters.object_store.listing import all_pages
+from orphangc.core.model.types import ObjectKey
+from orphangc.errors import StorageUnreachableError
+
+_MOST_BYTES = 1 << 30
+_EXISTS = {HTTPStatus.PRECONDITION_FAILED, HTTPStatus.CONFLICT}
+
+
+class ObjectStateFiles:
+    """Files below a prefix of a bucket."""
+
+    def __init__(self, bucket: Bucket, *, is_probed: bool = True) -> None:
+        self.location = bucket.location
+        self._bucket = bucket
+        self._reader = BucketReader(bucket)
+        self._can_create = not is_probed
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names in ``folder``, sorted; see ``StateFiles``."""
+        start = self._name(folder) + "/" if folder else self._bucket.root
+        own = self._bucket.relative(start)
+        found: set[str] = set()
+        for page in all_pages(self._bucket, start, delimiter="/"):
+            found.update(each[len(start) : -1] for each in page.folders)
+            found.update(key[len(own) :].rstrip("/") for key in page.rows["key"].to_pylist())
+        return sorted(name for name in found if name and not name.startswith(PROBE))
+
+    def read(self, name: str) -> bytes | None:
+        """Return a whole file; see ``StateFiles``."""
+        self._name(name)
+        data = self._reader.read(ObjectKey(name), start=0, size=_MOST_BYTES + 1)
+        if data is not None and len(data) > _MOST_BYTES:
+            raise StorageUnreachableError(f"{name!r} has over {_MOST_BYTES} bytes")
+        return data
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a whole file; see ``StateFiles``."""
+        with self._bucket.translated(f"write {name!r} in"):
+            self._bucket.put(self._name(name), data, writer=str(uuid.uuid4()), is_new=False)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Write a file unless it exists; see ``StateFiles``.
+
+        Raises:
+            SettingsError: A probe shows that the store ignores the condition.
+
+        """
+        if not self._can_create:
+            self._probe()
+        return self._create(name, data)
+
+    def remove(self, name: str) -> None:
+        """Remove one file; see ``StateFiles``."""
+        with self._bucket.translated(f"remove {name!r} in"):
+            self._bucket.remove(self._name(name))
+
+    def modified_at(self, name: str) -> datetime | None:
+        """Return the store time of a file; see ``StateFiles``."""
+        self._name(name)
+        keys = [ObjectKey(name)]
+        (found,) = self._reader.checked(keys, self._reader.heads(keys))
+        return found.modified_at if found else None
+
+    def _probe(self) -> None:
+        """Check once that the store refuses to create the same name twice."""
+        name = f"{PROBE}{uuid.uuid4()}"
+        try:
+            if not self._create(name, b"1") or self._create(name, b"2"):
+                raise cannot_lock(self.location, "the store ignores a condition")
+        finally:
+            self.remove(name)
+        self._can_create = True
+
+    def _create(self, name: str, data: bytes) -> bool:
+        """Put the object conditionally.
+
+        A client repeats a request whose answer was lost. A refusal after a repetition may be caused
+        by our own first attempt; the writer's mark on the object shows this.
+        """
+        writer = str(uuid.uuid4())
+        with self._bucket.translated(f"create {name!r} in"):
+            try:
+                self._bucket.put(self._name(name), data, writer=writer, is_new=True)
+            except RequestError as err:
+                if err.status not in _EXISTS:
+                    raise
+                return self._bucket.writer(self._name(name)) == writer
+        return True
+
+    def _name(self, name: str) -> str:
+        return self._bucket.root + "/".join(checked_parts(name))

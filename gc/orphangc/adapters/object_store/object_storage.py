@@ -1,0 +1,216 @@
+"""One storage root in a bucket of a store that deletes under a condition."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+
+import pyarrow as pa
+
+from orphangc.adapters.files.translate import one_line
+from orphangc.adapters.object_store.bucket import Bucket, RequestError, result_of
+from orphangc.adapters.object_store.bulk_head import BulkHead, HeadResult
+from orphangc.adapters.object_store.facts import UNNAMEABLE, BucketReader
+from orphangc.adapters.object_store.listing import all_pages, range_rows
+from orphangc.adapters.object_store.page_levels import levels_of
+from orphangc.core.columns.stored_objects import stored_objects
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import DeletionResult, DeletionStatus, Folder, Storage, StoreTime
+
+_LAST = "\U0010ffff"
+"""Sorts after every name."""
+_NOTHING_DONE = {DeletionStatus.FAILED, DeletionStatus.GONE}
+
+
+class ObjectStorage(Storage):
+    """One storage root in a bucket."""
+
+    is_tested = True
+    at_once = 16
+
+    def __init__(self, bucket: Bucket, *, shows_all: bool = False) -> None:
+        self.bucket = bucket
+        self._is_large = not shows_all
+        self.location = bucket.location
+        self.batch_size = bucket.batch_size
+        self._counting = threading.Lock()
+        self._reader = BucketReader(bucket)
+        bucket.on_page = self._count
+
+    @cached_property
+    def is_ordered(self) -> bool:  # type: ignore[override]
+        """Return whether the store lists in order from anywhere, as it shows itself."""
+        with self.bucket.translated("list"):
+            return self.bucket.is_ordered()
+
+    def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
+        """Yield every object, and folders where they are real; see ``Storage``."""
+        for page in all_pages(self.bucket, self._prefix(prefix)):
+            if page.rows.num_rows:
+                yield page.rows
+
+    def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield the objects of a key range in ascending order, page by page; see ``Storage``."""
+        return range_rows(self.bucket, within) if self.is_ordered else super().pages(within)
+
+    def folder(self, prefix: str = "") -> Folder:
+        """Return one level; the folder's own marker and a nameless sub-folder are left out."""
+        start = self._prefix(prefix)
+        own = self.bucket.relative(start)
+        folders: list[str] = []
+        objects: list[StoredObject] = []
+        for page in all_pages(self.bucket, start, delimiter="/"):
+            folders += [found[len(start) : -1] for found in page.folders]
+            for each in stored_objects(page.rows):
+                if each.size is None:  # a folder's own row
+                    folders.append(each.key[len(own) : -1])
+                elif each.key != own:
+                    objects.append(each)
+        named = tuple(dict.fromkeys(name for name in folders if name))
+        return Folder(named, tuple(objects), ("",) if "" in folders else ())
+
+    def all_folders(self) -> Callable[[str], Folder] | None:
+        """Return what ``folder`` does, from one page; see ``Storage``."""
+        if self._is_large:
+            return None
+        with self.bucket.translated("list"):
+            page = self.bucket.page(self.bucket.root)
+        objects = stored_objects(page.rows)
+        self._is_large = bool(page.token or page.rows["size"].null_count)
+        if self._is_large:
+            return None
+        levels = levels_of(objects)
+        return lambda prefix: levels.get(prefix, Folder((), ()))
+
+    def later_folders(self, prefix: str, after: str) -> list[str]:
+        """Return the last sub-folders of a folder, without its beginning; see ``Storage``."""
+        if not self.is_ordered:
+            return super().later_folders(prefix, after)
+        above, _, name = prefix.rpartition("/")
+        start = f"{above}/{name}" if above else name
+        within = KeyRange(f"{start}/{after}", f"{start}/{_LAST}")
+        found: set[str] = set()
+        for rows in range_rows(self.bucket, within):
+            for key in rows["key"].to_pylist():
+                folder, slash, _ = key[len(start) + 1 :].partition("/")
+                found.update([folder] if slash else [])
+        return sorted(found)
+
+    def avoid_listing(self) -> None:
+        """Look no facts up in a listing; see ``Storage``."""
+        self._bulk_head.avoid_listing()
+
+    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
+        """Return the bytes of an object; see ``Storage``."""
+        data = self._reader.read(key, start=0, size=max_bytes + 1)
+        if data is not None and len(data) > max_bytes:
+            raise StorageUnreachableError(f"{key!r} has over {max_bytes} bytes")
+        return data
+
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of an object; see ``Storage``."""
+        return b"" if size < 1 else self._reader.read(key, start=start, size=size)
+
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key; see ``Storage``."""
+        return self._bulk_head.stat(keys)
+
+    def now(self) -> StoreTime:
+        """Return the store's time; see ``Storage``."""
+        return self._reader.now()
+
+    def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
+        """Delete each object that still is the same; see ``Storage``.
+
+        The identity is a condition of each deletion; the other facts are compared before.
+        """
+        if len(objects) > self.batch_size:
+            raise ValueError(f"{len(objects)} keys are more than a batch of {self.batch_size}")
+        results: dict[ObjectKey, DeletionResult] = {}
+        same = self._still_the_same(objects, results)
+        wanted = [(self.bucket.root + each.key, each.etag or "") for each in same]
+        answers = self.bucket.delete(wanted) if wanted else []
+        self._check_access(answers)
+        for each, answer in zip(same, answers, strict=True):
+            results[each.key] = result_of(each.key, each.etag or "", answer)
+        return [results[each.key] for each in objects]
+
+    @cached_property
+    def is_versioned(self) -> bool:
+        """Return whether a deletion can be undone; see ``Storage``."""
+        with self.bucket.translated("open"):
+            return self.bucket.keeps_versions()
+
+    def undelete(
+        self, markers: Sequence[tuple[ObjectKey, str]], *, is_dry: bool = False
+    ) -> list[DeletionResult]:
+        """Restore exactly the objects that had these identities; see ``Storage``."""
+        return self.bucket.each(partial(self._undelete, is_dry=is_dry), markers)
+
+    def _undelete(self, marker: tuple[ObjectKey, str], *, is_dry: bool) -> DeletionResult:
+        key, identity = marker
+        name = self.bucket.root + key
+        try:
+            if self.bucket.head(name) is not None:
+                return DeletionResult(key=key, status=DeletionStatus.GONE)
+            restore = self.bucket.restorable(name, identity)
+            if restore is None:
+                return _failed(key, f"the store has kept no deleted version {identity}")
+            if not is_dry:
+                restore()
+                if self.bucket.head(name) is None:
+                    return _failed(key, "it was restored and is still absent")
+        except RequestError as err:
+            return _failed(key, err)
+        return DeletionResult(key=key, status=DeletionStatus.DELETED)
+
+    def _still_the_same(
+        self, objects: Sequence[StoredObject], results: dict[ObjectKey, DeletionResult]
+    ) -> list[StoredObject]:
+        """Return the objects that are unchanged; record the results of all others."""
+        for key in (each.key for each in objects):
+            if UNNAMEABLE.search(key):
+                results[key] = _failed(key, "the key cannot be named in a request")
+        asked = [each for each in objects if each.key not in results]
+        same = []
+        for each, fact in zip(asked, self._bulk_head.heads([o.key for o in asked]), strict=True):
+            if isinstance(fact, StoredObject) and fact.is_same_as(each) and each.etag:
+                same.append(each)
+            else:
+                results[each.key] = _unfit(each.key, fact)
+        return same
+
+    def _check_access(self, answers: Sequence[RequestError | None]) -> None:
+        """Raise if nothing was deleted because the bucket is absent or refuses everything."""
+        if answers and all(each and each.deletion_status in _NOTHING_DONE for each in answers):
+            self._reader.check_bucket()
+
+    def _prefix(self, folder: str) -> str:
+        return f"{self.bucket.root}{folder}/" if folder else self.bucket.root
+
+    @cached_property
+    def _bulk_head(self) -> BulkHead:
+        return BulkHead(self._reader, partial(range_rows, self.bucket) if self.is_ordered else None)
+
+    def _count(self) -> None:
+        with self._counting:
+            self.list_requests += 1
+
+
+def _unfit(key: ObjectKey, fact: HeadResult) -> DeletionResult:
+    """Return the result of an object that has changed, or could not be revalidated."""
+    if fact is None:
+        return DeletionResult(key=key, status=DeletionStatus.GONE)
+    if isinstance(fact, StoredObject):
+        return DeletionResult(key=key, status=DeletionStatus.CHANGED)
+    if isinstance(fact, RequestError) and fact.deletion_status is DeletionStatus.REFUSED:
+        status = DeletionStatus.REFUSED
+        return DeletionResult(key=key, status=status, error=one_line(fact))
+    return _failed(key, fact)
+
+
+def _failed(key: ObjectKey, error: object) -> DeletionResult:
+    return DeletionResult(key=key, status=DeletionStatus.FAILED, error=one_line(error))

@@ -1,0 +1,197 @@
+"""Storages that real Flink left, in the clouds: nothing live goes, what is orphaned does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cli.helpers import Planned, Ran, metadata, outcomes, run
+from contracts.places import AzurePlace
+from contracts.servers import azurite
+from contracts.servers.azurite import azurite_url
+from flink_fixtures.unpacked import Storage, unpack
+from support import speed
+
+__all__ = ["azurite_url"]
+
+JOB_ID = f"{1:032x}"
+NO_MARGINS = (
+    *("--grace-period", "0", "--clock-skew", "0", "--quiet-period", "0"),
+    "--allow-short-margins",
+)
+GIVEN = (
+    "1.20.5/tm-kill",
+    *(
+        pytest.param(each, marks=pytest.mark.ci)
+        for each in ("1.15.4/restore-claim", "2.0.2/merge-within", "2.3.0/restore-noclaim")
+    ),
+)
+MANY = 5_000
+
+
+@dataclass
+class Cloud:
+    """A storage root and a state location in a cloud."""
+
+    place: AzurePlace
+    folder: Path
+    plans: int = 0
+
+    def plan(self, *options: object, quarantine: str = "0") -> Planned:
+        """Plan, a second after whatever was before: some stores have whole seconds only."""
+        time.sleep(1.1)
+        self.plans += 1
+        out = self.folder / f"plan-{self.plans}"
+        ran = run(
+            *("plan", self.place.uri, "--out", out, "--state", self.place.state_uri),
+            *("--ended-job", "all", "--closed-world", *NO_MARGINS, *options),
+            *("--quarantine-period", quarantine, "--max-delete-share", "1"),
+        )
+        assert ran.code == 0, ran.err
+        return Planned(ran, out)
+
+    def sweep(self, plan: Planned, *options: object) -> Ran:
+        """Sweep a plan."""
+        return run("sweep", plan.path, *options)
+
+    def upload(self, storage: Storage) -> None:
+        """Upload a storage in the order of its times."""
+        files = [path for path in storage.tree.rglob("*") if path.is_file()]
+        files.sort(key=lambda path: path.stat().st_mtime_ns)
+        for number, path in enumerate(files):
+            if number == len(files) // 2:
+                time.sleep(1.1)  # one store time for all would be a copied tree
+            self.place.put(path.relative_to(storage.tree).as_posix(), path.read_bytes())
+
+    def story(self, orphans: int = 2) -> set[str]:
+        """Write three live files, two checkpoints and some orphans; return the orphans' keys."""
+        names = [f"{JOB_ID}/shared/{uuid.uuid4()}" for _ in range(3 + orphans)]
+        self.place.put_all(names)
+        time.sleep(1.1)
+        paths = [f"{self.place.flink_uri}/{name}" for name in names[:3]]
+        self.place.put(f"{JOB_ID}/chk-7/_metadata", metadata(7, paths[:2]))
+        self.place.put(f"{JOB_ID}/chk-8/_metadata", metadata(8, paths[1:]))
+        return set(names[3:])
+
+
+@pytest.fixture(params=[pytest.param("azurite", marks=pytest.mark.azurite)])
+def cloud(request, monkeypatch, tmp_path) -> Cloud:
+    """An empty storage root."""
+    url = request.getfixturevalue(f"{request.param}_url")
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", azurite.connection_string(url))
+    return Cloud(AzurePlace(url), tmp_path)
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_of_a_given_storage_no_live_file_goes_and_its_orphans_do(cloud, name, tmp_path) -> None:
+    """By Flink's own reading of it; tombstones first, and quarantine holds."""
+    storage = unpack(name, tmp_path / "given")
+    cloud.upload(storage)
+    before = cloud.place.keys()
+    alias = ("--alias", f"{storage.truth['run_path']}={cloud.place.uri}")
+    assert cloud.sweep(cloud.plan(*alias)).code == 0
+    waiting = cloud.plan(*alias, quarantine="1h")
+    assert "in_quarantine" in {row["reason"] for row in waiting.rows.values()}
+    assert cloud.sweep(waiting, "--delete").code == 0
+    assert cloud.place.keys() == before
+    plan = cloud.plan(*alias)
+    assert cloud.sweep(plan, "--delete").code == 0
+    gone = before - cloud.place.keys()
+    truth = storage.truth
+    assert not gone & {*truth["referenced"], *truth["pending"], *truth["unsafe"]}
+    assert gone <= storage.removable()
+    assert len(gone & {*truth["orphaned"]}) >= 0.95 * len(truth["orphaned"]) > 0
+
+
+def test_the_metadata_may_spell_the_place_in_another_way(cloud) -> None:
+    """Flink's plug-ins have schemes of their own for one bucket."""
+    orphans = cloud.story()
+    before = cloud.place.keys()
+    plan = cloud.plan()
+    assert plan.document["jobs"][0]["live_objects"] == 3
+    assert plan.document["jobs"][0]["missing"] == []
+    cloud.sweep(plan, "--delete")
+    plan = cloud.plan()
+    assert cloud.sweep(plan, "--delete").code == 0
+    assert before - cloud.place.keys() == orphans
+    assert outcomes(plan) == dict.fromkeys(orphans, "done")
+
+
+def test_what_the_store_refuses_fails_alone(cloud) -> None:
+    """Exit 3: the others are gone, and what was refused is there and named."""
+    orphans = cloud.story(4)
+    cloud.sweep(cloud.plan(), "--delete")
+    plan = cloud.plan()
+    held = min(orphans)
+    cloud.place.hold(held)
+    swept = cloud.sweep(plan, "--delete")
+    assert swept.code == 3
+    assert outcomes(plan) == {key: "failed" if key == held else "done" for key in orphans}
+    assert cloud.place.keys() & orphans == {held}
+
+
+def test_an_orphan_that_was_written_anew_stays(cloud) -> None:
+    """Between plan and sweep: another object has the key now."""
+    orphans = cloud.story()
+    cloud.sweep(cloud.plan(), "--delete")
+    plan = cloud.plan()
+    renewed = min(orphans)
+    cloud.place.put(renewed, b"bytes")
+    assert cloud.sweep(plan, "--delete").code == 0
+    assert outcomes(plan)[renewed] == "changed"
+    assert cloud.place.keys() & orphans == {renewed}
+
+
+def test_a_store_that_keeps_nothing_brings_nothing_back(cloud) -> None:
+    """Each object says so; nothing else is touched."""
+    orphans = cloud.story()
+    cloud.sweep(cloud.plan(), "--delete")
+    plan = cloud.plan()
+    cloud.sweep(plan, "--delete")
+    before = cloud.place.keys()
+    ran = run("undelete", plan.path)
+    assert ran.code == 3
+    assert {each["key"] for each in ran.json["failed"]} == orphans
+    assert all("has kept no deleted version" in each["error"] for each in ran.json["failed"])
+    assert cloud.place.keys() == before
+
+
+CRASH = """
+import os
+from orphangc.collect.delete.journal import Journal
+Journal.write_outcomes = lambda *_: os.kill(os.getpid(), 9)
+from orphangc.app.cli import main
+main()
+"""
+
+
+@pytest.mark.ci
+def test_a_run_that_is_killed_loses_nothing_and_the_next_one_goes_on(cloud) -> None:
+    """SIGKILL after the first batch, before its outcomes are written."""
+    orphans = cloud.story(6)
+    before = cloud.place.keys()
+    cloud.sweep(cloud.plan(), "--delete")
+    plan = cloud.plan()
+    command = [sys.executable, "-c", CRASH, "sweep", str(plan.path), "--delete"]
+    ended = subprocess.run(command, capture_output=True, timeout=speed.command(), check=False)
+    assert ended.returncode == -9, ended.stderr
+    again = cloud.sweep(plan, "--delete")
+    assert again.code == 0, again.err
+    assert before - cloud.place.keys() == orphans
+
+
+@pytest.mark.nightly  # Azurite takes minutes
+def test_five_thousand_orphans_go_in_batches(cloud) -> None:
+    """Every one of them, and no other."""
+    orphans = cloud.story(MANY)
+    before = cloud.place.keys()
+    cloud.sweep(cloud.plan(), "--delete")
+    plan = cloud.plan()
+    assert cloud.sweep(plan, "--delete").code == 0
+    assert before - cloud.place.keys() == orphans
