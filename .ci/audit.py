@@ -25,7 +25,7 @@ _PINNED = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^\s;#]+)")
 _OURS = "orphangc"
 _NOT_LOCKED = {_OURS, "pip", "setuptools", "wheel"}
 _SHIPPED = re.compile(
-    r"MIT( License)?|0BSD|BSD-[23]-Clause|(3-Clause )?BSD License|Apache-2\.0"
+    r"MIT( License)?|MIT-0|0BSD|BSD-[23]-Clause|(3-Clause )?BSD License|Apache-2\.0"
     r"|Apache Software License|PSF-2\.0|Python Software Foundation License|ISC( License \(ISCL\))?"
     r"|Zlib|CC0-1\.0|Unlicense|MPL-2\.0|Mozilla Public License 2\.0 \(MPL 2\.0\)"
 )

@@ -25,8 +25,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from contracts.object_stores.test_azure_answers import STAMP
+from contracts.object_stores.test_azure_answers import blob as azure_blob
+from contracts.object_stores.test_azure_answers import page as azure_page
 from contracts.storage.test_generic import a_file, opened
-from orphangc.adapters.files import local_storage, mount_clock
+from orphangc.adapters.azure import blob_pages
+from orphangc.adapters.azure.container import AzureContainer
+from orphangc.adapters.files import local_storage, mount_clock, store_time
 from orphangc.adapters.files.state_files import FsspecStateFiles, LocalStateFiles
 from orphangc.adapters.files.translate import BatchBuilder
 from orphangc.adapters.rows.outcome_files import outcome_rows
@@ -378,12 +383,29 @@ def _header(us: int) -> str:
     return f"{at:%a, %d %b %Y %H:%M:%S GMT}" if at else f"Fri, 31 Dec {year} 23:59:59 +99999999999"
 
 
-def _s3_date(us: int, _: Path) -> datetime | None:
+def _store_date(us: int, _: Path) -> datetime | None:
     """Return what the ``Date`` header shows."""
-    asked_at = s3_facts.host_now()
-    reader = s3_facts.S3Reader.__new__(s3_facts.S3Reader)
-    reader._client = SimpleNamespace(dated=s3_client.DatedAnswer(asked_at, asked_at, _header(us)))
-    return reader.now().now
+    asked_at = store_time.host_now()
+    answer = store_time.DatedAnswer(asked_at, asked_at, _header(us))
+    return store_time.store_time(answer).now
+
+
+def _azure_page(us: int, _: Path) -> datetime | None:
+    """Return what a page of blobs shows."""
+    body = azure_page(azure_blob("cp/a").replace(STAMP, _header(us)))
+    return from_microseconds(blob_pages.read_page(body.encode()).times[0])
+
+
+def _azure_facts(us: int, _: Path) -> datetime | None:
+    """Return what the client makes of the ``Last-Modified`` header."""
+    container = AzureContainer.__new__(AzureContainer)
+    container.root = ""
+    at = from_microseconds(us)
+    facts = SimpleNamespace(
+        metadata={}, size=1, etag="e", last_modified=at and at.replace(microsecond=0)
+    )
+    container._properties = lambda _: facts
+    return container.head("a").modified_at
 
 
 def _s3_head(us: int, _: Path) -> datetime | None:
@@ -568,7 +590,13 @@ READERS = {
     "S3 answer": Reader(module="adapters.s3.requests.s3_client", read=_s3_answer, step_us=SECOND),
     "S3 facts": Reader(module="adapters.s3.head", read=_s3_answer, step_us=SECOND),
     "S3 HEAD": Reader(module="adapters.s3.head_requests", read=_s3_head, step_us=SECOND),
-    "S3 clock": Reader(module="adapters.s3.head", read=_s3_date, step_us=SECOND),
+    "clock of a store": Reader(
+        module="adapters.files.store_time", read=_store_date, step_us=SECOND
+    ),
+    "Azure page": Reader(
+        module="adapters.azure.blob_pages", read=_azure_page, step_us=SECOND, names="page"
+    ),
+    "Azure facts": Reader(module="adapters.azure.container", read=_azure_facts, step_us=SECOND),
     "S3 version": Reader(module="adapters.s3.s3_unlisted", read=_hidden),
     "fsspec, milliseconds": Reader(
         module="adapters.files.fsspec_storage",

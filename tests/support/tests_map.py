@@ -21,6 +21,7 @@ PURPOSES = {
     "bench": "Measurements: listing, planning, deleting and reading metadata, beside other tools.",
     "cli": "Whole commands, from arguments to output, exit code and what is left on disk.",
     "contracts/cluster": "What adapters make of Flink's REST API and of HA metadata.",
+    "contracts/object_stores": "Answers of clouds that no server here gives.",
     "contracts/policy": "Generated policies suffice, and allow no more, on a real server.",
     "contracts/s3": "Requests to S3 and the reading of its answers; servers misbehave.",
     "contracts/servers": "The servers of the contracts: moto, radosgw, a stub that misbehaves.",

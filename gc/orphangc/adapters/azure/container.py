@@ -24,7 +24,7 @@ from azure.storage.blob import BlobProperties, ContainerClient
 from orphangc.adapters.azure.account import open_service
 from orphangc.adapters.azure.blob_pages import read_page
 from orphangc.adapters.files.translate import host_now
-from orphangc.adapters.object_store.bucket import Bucket, Page, RequestError
+from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import StoredObject
 from orphangc.core.times.instants import known
@@ -77,7 +77,7 @@ class AzureContainer(Bucket):
         end: str = "",
         delimiter: str = "",
         most: int | None = None,
-    ) -> Page:
+    ) -> BucketPage:
         """Return one page; see ``Bucket``. ``end`` saves nothing here."""
         del end
         wanted: dict[str, Any] = {

@@ -17,10 +17,10 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from orphangc.adapters.files.store_time import DatedAnswer
 from orphangc.adapters.files.translate import host_now, one_line, unreachable
 from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
-from orphangc.core.times.instant_columns import with_known_times
 from orphangc.errors import SettingsError, StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA, DeletionResult, DeletionStatus
 
@@ -69,7 +69,7 @@ class RequestError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class BucketPage:
     """One page of a listing.
 
     Attributes:
@@ -82,15 +82,6 @@ class Page:
     rows: pa.RecordBatch
     folders: tuple[str, ...]
     token: str
-
-
-@dataclass(frozen=True, slots=True)
-class DatedAnswer:
-    """When an answer was asked for and came, by this machine, and its ``Date`` header."""
-
-    asked_at: datetime
-    answered_at: datetime
-    date: str | None
 
 
 class Bucket(ABC):
@@ -129,15 +120,15 @@ class Bucket(ABC):
         end: str = "",
         delimiter: str = "",
         most: int | None = None,
-    ) -> Page:
+    ) -> BucketPage:
         """Return one page of the names that start with ``prefix``, from ``start`` on.
 
         Args:
             prefix: Start of the names.
-            token: ``Page.token`` of the page before.
+            token: ``BucketPage.token`` of the page before.
             start: First name of the listing, where the store can begin anywhere.
             end: Names after this one need not be shown.
-            delimiter: Names with it behind the prefix are shown as ``Page.folders``.
+            delimiter: Names with it behind the prefix are shown as ``BucketPage.folders``.
             most: Maximum number of objects; ``page_size`` by default.
 
         Raises:
@@ -217,8 +208,8 @@ class Bucket(ABC):
         columns: tuple[Sequence[str], Sequence[int | None], pa.Array, Sequence[str | None]],
         folders: Iterable[str],
         token: str,
-    ) -> Page:
-        """Return a page of names, sizes, times (microseconds since 1970) and identities.
+    ) -> BucketPage:
+        """Return a page of names, sizes, known times and identities.
 
         Raises:
             RequestError: A name does not start with ``prefix``: the answer is to another request.
@@ -238,7 +229,7 @@ class Bucket(ABC):
             pa.array(etags, types[3]),
         ]
         rows = pa.RecordBatch.from_arrays(arrays, schema=LISTING_SCHEMA)
-        return Page(with_known_times(rows), folders, token)
+        return BucketPage(rows, folders, token)
 
     def each(self, work: Callable[[_T], _R], wanted: Iterable[_T]) -> list[_R]:
         """Return what ``work`` returns for each of these, in order; many run at the same time."""

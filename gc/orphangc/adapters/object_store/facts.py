@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import timedelta
 from http import HTTPStatus
 
-from orphangc.adapters.files.translate import host_now
+from orphangc.adapters.files.store_time import store_time
 from orphangc.adapters.object_store.bucket import Bucket, RequestError
 from orphangc.adapters.object_store.bulk_head import HeadResult
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.model.types import ObjectKey, StoredObject
-from orphangc.core.times.instants import from_http
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StoreTime
 
 _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
-_FRESH = timedelta(seconds=1)
 
 UNNAMEABLE = re.compile(
     "[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|(^|/)\\.\\.?(/|$)|^/|//|/$|^$", re.DOTALL
@@ -78,19 +75,10 @@ class BucketReader:
             return None
 
     def now(self) -> StoreTime:
-        """Return the time in the ``Date`` header of a page of the last second.
-
-        The header has whole seconds, so a younger answer would not be more exact.
-        """
-        answer = self._bucket.dated
-        if answer is None or not timedelta() <= host_now() - answer.asked_at <= _FRESH:
+        """Return the store's time by a page of the last second; see ``Storage``."""
+        if self._bucket.dated is None or not self._bucket.dated.is_fresh:
             self.check_bucket()
-            answer = self._bucket.dated
-        if answer is None:
-            return StoreTime(now=None, local=host_now(), source="Date header")
-        local = answer.asked_at + (answer.answered_at - answer.asked_at) / 2
-        now = from_http(answer.date) if answer.date else None
-        return StoreTime(now=now, local=local, source="Date header")
+        return store_time(self._bucket.dated)
 
     def _head(self, key: ObjectKey) -> HeadResult:
         """Return the facts; a listing shows them to those who may not read the object."""

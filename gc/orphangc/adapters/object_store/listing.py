@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from orphangc.adapters.object_store.bucket import Bucket, Page, RequestError
+from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import StorageUnreachableError
 
 
 def all_pages(
     bucket: Bucket, prefix: str, *, start: str = "", end: str = "", delimiter: str = ""
-) -> Iterator[Page]:
+) -> Iterator[BucketPage]:
     """Yield every page of the names that start with ``prefix``; a page may be empty.
 
     Raises:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 import stamina
 
-from orphangc.adapters.files.translate import host_now
+from orphangc.adapters.files.store_time import store_time
 from orphangc.adapters.s3.head_requests import ABSENT, HeadRequests
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, Answer, S3Client, error_code
 from orphangc.core.model.types import ObjectKey, StoredObject
-from orphangc.core.times.instants import from_http, known
+from orphangc.core.times.instants import known
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StoreTime
 
 _FORBIDDEN = {"403", "AccessDenied", "Forbidden"}
 _BEHIND_THE_END = "InvalidRange"
-_FRESH = timedelta(seconds=1)
 _UNNAMEABLE = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
 """Characters that XML cannot hold, and the rest: some stores repeat them unescaped."""
 
@@ -109,15 +107,9 @@ class S3Reader:
 
         The header has whole seconds, so a younger answer would not be more exact.
         """
-        answer = self._client.dated
-        if answer is None or not timedelta() <= host_now() - answer.asked_at <= _FRESH:
+        if self._client.dated is None or not self._client.dated.is_fresh:
             self.check_bucket()
-            answer = self._client.dated
-        if answer is None:
-            return StoreTime(now=None, local=host_now(), source="Date header")
-        local = answer.asked_at + (answer.answered_at - answer.asked_at) / 2
-        stamp = answer.date
-        return StoreTime(now=from_http(stamp) if stamp else None, local=local, source="Date header")
+        return store_time(self._client.dated)
 
     def _read(self, key: ObjectKey, max_bytes: int, start: int | None) -> bytes:
         """Return the bytes.

@@ -13,7 +13,6 @@ import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -29,6 +28,7 @@ from fsspec.asyn import sync
 from fsspec.config import apply_config
 from s3fs import S3FileSystem
 
+from orphangc.adapters.files.store_time import DatedAnswer
 from orphangc.adapters.files.translate import host_now, unreachable
 from orphangc.adapters.storage_options import storage_options
 from orphangc.core.model.locations import Location
@@ -146,15 +146,6 @@ def _unusable(err: Exception) -> str:
         if value and urlsplit(value).scheme not in {"http", "https"}:
             return f"{name} is no URL: write its scheme too, such as http://{value}"
     return f"the settings of S3 are not usable: {err}"
-
-
-@dataclass(frozen=True, slots=True)
-class DatedAnswer:
-    """When an answer was asked for and came, by this machine, and its ``Date`` header."""
-
-    asked_at: datetime
-    answered_at: datetime
-    date: str | None
 
 
 class S3Client:
