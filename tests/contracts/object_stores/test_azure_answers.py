@@ -12,6 +12,7 @@ import pytest
 
 from contracts.servers.azurite import ACCOUNT, connection_string
 from contracts.servers.stub import Answer, Request, stub_server
+from orphangc.adapters import storage_options as given
 from orphangc.adapters.azure import account
 from orphangc.adapters.azure.container import AzureContainer
 from orphangc.adapters.open import open_state_files, open_storage
@@ -454,6 +455,16 @@ def test_credentials_are_those_that_adlfs_finds(monkeypatch, settings, credentia
     assert credential in type(container._client._credential_policy).__name__
     assert container._client.primary_hostname == "account.blob.core.windows.net"
     assert ("sig=x" in container._client.url) == ("SAS_TOKEN" in settings)
+
+
+def test_storage_options_stand_before_the_environment(monkeypatch) -> None:
+    """For every place of their container, and for no other."""
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")
+    place = canonical("abfs://c@account.dfs.core.windows.net/x")
+    monkeypatch.setattr(given, "_stated", {place.top: {"account_host": "elsewhere.example"}})
+    assert AzureContainer(place)._client.primary_hostname == "elsewhere.example"
+    other = canonical("abfs://d@account.dfs.core.windows.net/x")
+    assert AzureContainer(other)._client.primary_hostname == "account.blob.core.windows.net"
 
 
 def test_an_account_of_another_cloud_has_its_own_host(monkeypatch) -> None:

@@ -37,7 +37,7 @@ def test_a_path_needs_no_scheme(tmp_path, form):
     assert (storage.is_tested, storage.is_versioned) == (True, False)
 
 
-@pytest.mark.parametrize("where", ["relative/path", "", "gs://b/x", "nonsense://x/y", "s3:///x"])
+@pytest.mark.parametrize("where", ["relative/path", "", "oss://b/x", "nonsense://x/y", "s3:///x"])
 def test_what_cannot_be_opened_is_a_mistake_in_the_settings(where):
     """A relative path, an unknown scheme, a package that is not installed."""
     for opening in (open_storage, open_state_files):
@@ -47,8 +47,8 @@ def test_what_cannot_be_opened_is_a_mistake_in_the_settings(where):
 
 def test_a_missing_package_is_named():
     """The operator can install it."""
-    with pytest.raises(SettingsError, match="gcsfs"):
-        open_storage("gs://bucket/x")
+    with pytest.raises(SettingsError, match="ossfs"):
+        open_storage("oss://bucket/x")
 
 
 def test_without_credentials_nothing_hangs(moto_url, monkeypatch):

@@ -12,6 +12,7 @@ from azure.storage.blob import BlobServiceClient, ContainerClient, ExponentialRe
 from requests.adapters import HTTPAdapter
 
 from orphangc.adapters.files.translate import one_line
+from orphangc.adapters.storage_options import storage_options
 from orphangc.core.model.locations import Location
 from orphangc.errors import SettingsError
 
@@ -28,9 +29,9 @@ def open_service(
 ) -> tuple[BlobServiceClient, ContainerClient]:
     """Return the clients of the account and the container that a location names.
 
-    adlfs reads ``AZURE_STORAGE_*`` and fsspec's own settings: a connection string, a key, a SAS
-    token, a service principal; without any of them, Azure's default credentials are taken (workload
-    identity, managed identity, the command line's login).
+    adlfs reads ``storage_options``, ``AZURE_STORAGE_*`` and fsspec's own settings: a connection
+    string, a key, a SAS token, a service principal; without any of them, Azure's default
+    credentials are taken (workload identity, managed identity, the command line's login).
 
     Raises:
         SettingsError: There are no credentials, or they are another account's.
@@ -38,17 +39,15 @@ def open_service(
     """
     named = _ACCOUNT.fullmatch(location.authority)
     container = named["container"] if named else location.authority
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"use_listings_cache": False, "skip_instance_cache": True}
     if named:
         options["account_name"] = named["account"]
         if named["cloud"] != _PUBLIC_CLOUD:
             options["account_host"] = f"{named['account']}.blob.{named['cloud']}"
     try:
-        file_system = AzureBlobFileSystem(
-            use_listings_cache=False, skip_instance_cache=True, **options
-        )
+        file_system = AzureBlobFileSystem(**{**options, **storage_options(location)})
         service = _service(file_system, attempts)
-    except ValueError as err:
+    except (ValueError, TypeError) as err:
         raise SettingsError(one_line(f"cannot open {location}: {err}")) from err
     if named and service.account_name != named["account"]:
         raise SettingsError(
