@@ -462,9 +462,9 @@ def test_storage_options_stand_before_the_environment(monkeypatch) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")
     place = canonical("abfs://c@account.dfs.core.windows.net/x")
     monkeypatch.setattr(
-        given, "_stated", {place.top: {"account_host": "account.blob.private.example"}}
+        given, "_stated", {place.top: {"account_host": "account.blob.core.private.example"}}
     )
-    assert AzureContainer(place)._client.primary_hostname == "account.blob.private.example"
+    assert AzureContainer(place)._client.primary_hostname == "account.blob.core.private.example"
     other = canonical("abfs://d@account.dfs.core.windows.net/x")
     assert AzureContainer(other)._client.primary_hostname == "account.blob.core.windows.net"
 

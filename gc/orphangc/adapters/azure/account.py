@@ -49,7 +49,7 @@ def open_service(
         service = _service(file_system, attempts)
     except (ValueError, TypeError) as err:
         raise SettingsError(one_line(f"cannot open {location}: {err}")) from err
-    if named and service.account_name != named["account"]:
+    if named and service.account_name not in {named["account"], None}:  # a host of their own
         raise SettingsError(
             f"{location} is in account {named['account']}, but the credentials are those of"
             f" account {service.account_name}"
