@@ -560,6 +560,11 @@ def _points_of_restores(patch: _Patch) -> None:
     patch.setattr(lineage_graph.Lineage, "_covers", covers)
 
 
+def _sizes_of_files(patch: _Patch) -> None:
+    """Ask only whether a file is there (R41)."""
+    patch.setattr(reported_lineages, "with_sizes", lambda known, *_: known)
+
+
 def _proofs_of_successors(patch: _Patch) -> None:
     """Take each job that is not over for a successor (R41)."""
     patch.setattr(checkpoint_fates, "_is_proven", lambda job, *_: not job.is_over)
@@ -673,6 +678,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _edges_of_lineages,
         _points_of_restores,
         _proofs_of_successors,
+        _sizes_of_files,
         _policies_of_owners,
         _origins_that_are_stated,
         _what_fails_with_its_job,

@@ -171,6 +171,25 @@ def test_r41_a_successor_that_does_not_last_takes_no_place(jobs, status, began) 
     must_be_there(newest, older)
 
 
+@pytest.mark.answered_by("sizes_of_files")
+@pytest.mark.parametrize("is_newest", [False, True])
+def test_r41_what_lost_the_bytes_of_a_file_stands_for_nothing(jobs, is_newest) -> None:
+    """A disk was full: the files of one that was to stay are there, and empty."""
+    older = jobs.checkpoint(jobs.old, 90, 61 * DAY)
+    jobs.checkpoint(jobs.old, 100, 60 * DAY)
+    for number in (101, 102):
+        jobs.checkpoint(jobs.new, number, HOUR * (103 - number))
+    jobs.runs(102, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    short = 102 if is_newest else 101
+    (file,) = (jobs.new.folder / "shared").glob(f"{short:08x}-*")
+    write(file, b"1234", HOUR)
+    gone = went(jobs.expire("--keep-last", "1" if is_newest else "3"))
+    must_be_there(older)
+    write(file, b"12345", HOUR)
+    assert not gone
+    assert went(jobs.expire("--keep-last", "1" if is_newest else "3")) == {"chk-90"}
+
+
 def test_what_a_proven_successor_continued_goes(jobs) -> None:
     """A control: the same two jobs, and the younger one has run for long enough."""
     jobs.checkpoint(jobs.old, 90, 61 * DAY)

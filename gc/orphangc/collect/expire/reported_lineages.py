@@ -13,6 +13,7 @@ from orphangc.collect.expire.savepoint_folders import (
     SavepointFolders,
     savepoint_folders,
 )
+from orphangc.collect.expire.stored_sizes import with_sizes
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import (
@@ -75,7 +76,9 @@ def lineage_report(
             of_others=[e for e in others if not e.contains(searched[0])],
         )
     known = cycle_lineages(cycle, settings, policy=policy, savepoints=savepoints)
-    fates = fates_of(known.lineages, retention_facts(cycle, settings, policy))
+    facts = retention_facts(cycle, settings, policy)
+    known = with_sizes(known, fates_of(known.lineages, facts), environment, settings.aliases)
+    fates = fates_of(known.lineages, facts)
     weighed = _weighed(known, fates, environment.engine, environment.progress)
     beside = [_beside(fate, cycle.mark.owners.base, savepoints) for fate in fates]
     expire = [fate.action is RetentionAction.EXPIRE for fate in fates]

@@ -15,12 +15,13 @@ import numpy.typing as npt
 
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_bytes import NamedFiles
+from orphangc.collect.expire.stored_sizes import least_sizes
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.locations import Location, canonical
-from orphangc.core.model.naming import is_savepoint_folder
-from orphangc.core.model.types import StoredObject
+from orphangc.core.model.naming import METADATA_NAME, is_savepoint_folder
+from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
 
@@ -38,7 +39,7 @@ class SavepointFolders:
             without one are not among them.
         sizes: Bytes of the files that each savepoint names, by its folder, where they were looked
             at.
-        whole: Folders of the savepoints of which every file is stored.
+        whole: Folders of the savepoints of which every file is stored, as long as it says.
 
     """
 
@@ -88,15 +89,30 @@ def savepoint_folders(
         try:
             storage = open_storage(each.folder)
             stored = own_files(each, storage, "")
+            is_whole = len(stored) == each.references and _are_whole(each, storage, stored)
         except OrphanGcError:
             obstacles.setdefault(each.folder, "its folder cannot be listed")
             continue
         if not storage.is_tested:
             obstacles.setdefault(each.folder, "this kind of storage is not in the tested list")
         sizes[each.folder] = sum(one.size for one in stored)
-        if len(stored) == each.references:
+        if is_whole:
             whole.add(each.folder)
     return SavepointFolders(obstacles, sizes, frozenset(whole))
+
+
+def _are_whole(savepoint: Checkpoint, storage: Storage, stored: Sequence[StoredObject]) -> bool:
+    """Return whether the files of a savepoint are as long as it says.
+
+    Raises:
+        OrphanGcError: Its ``_metadata`` cannot be read.
+
+    """
+    least = least_sizes(savepoint, storage, ObjectKey(METADATA_NAME))
+    found = {each.key.rpartition("/")[2]: each.size for each in stored}
+    return least is not None and all(
+        found.get(path.rpartition("/")[2], -1) >= size for path, size in least
+    )
 
 
 def _obstacle(

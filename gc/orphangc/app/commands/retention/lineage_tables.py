@@ -69,7 +69,9 @@ def _checkpoints(lineage: LineagePart, names: JobNames) -> Table:
 def verdict(checkpoint: LineageCheckpointPart) -> str:
     """Return action, reason and explanation of one checkpoint, as one phrase."""
     why = f": {checkpoint.why}" if checkpoint.why else ""
-    lost = "" if checkpoint.is_restorable else " (not all of its files were found)"
+    lost = (
+        "" if checkpoint.is_restorable else " (not all of its files are there, as long as it says)"
+    )
     return f"{checkpoint.action} {checkpoint.reason}{why}{lost}"
 
 

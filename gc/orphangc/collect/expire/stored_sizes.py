@@ -1,0 +1,178 @@
+"""Which checkpoints have every file that they name, as long as their ``_metadata`` states."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from orphangc.collect.observe.observation import Environment
+from orphangc.core.columns.marked_listing import MarkedRows
+from orphangc.core.columns.sorted_uuids import SortedUuids, distinct
+from orphangc.core.columns.uuid_words import words_of
+from orphangc.core.decision.evidence import Checkpoint
+from orphangc.core.lineage.checkpoint_fates import CheckpointFate, RetentionAction
+from orphangc.core.model.locations import Alias, Location, place_of
+from orphangc.core.model.naming import MAX_METADATA_BYTES, METADATA_NAME, uuid_of
+from orphangc.core.model.types import ObjectKey
+from orphangc.errors import UnreadableMetadataError
+from orphangc.flink.metadata.reader import read_metadata
+from orphangc.flink.state.expected_sizes import expected_files
+from orphangc.ports import Storage
+
+if TYPE_CHECKING:
+    from orphangc.collect.expire.lineage_facts import CycleLineages
+
+_NOT_THERE = -1
+_MOST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizesPass:
+    """The size of some files, by UUID: of several of one, the shortest counts; picklable."""
+
+    uuids: SortedUuids
+    phase: str = field(default="sizes")
+
+    def begin(self) -> npt.NDArray[np.int64]:
+        """See ``ListingPass``."""
+        return np.full(len(self.uuids), _MOST, np.int64)
+
+    def add(self, found: npt.NDArray[np.int64], rows: MarkedRows) -> None:
+        """See ``ListingPass``."""
+        columns = rows.columns
+        sizes = np.asarray(columns.batch.column("size").fill_null(_NOT_THERE))[columns.has_uuid]
+        at, is_there = self.uuids.find(columns.hi[columns.has_uuid], columns.lo[columns.has_uuid])
+        np.minimum.at(found, at[is_there], sizes[is_there])
+
+    def end(self, found: npt.NDArray[np.int64]) -> None:
+        """See ``ListingPass``: nothing was opened."""
+
+    def together(self, found: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+        """See ``ListingPass``."""
+        total = self.begin()
+        for part in found:
+            total = np.minimum(total, part)
+        return np.where(total == _MOST, _NOT_THERE, total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """UUIDs of the files that a checkpoint needs, and the least size of each in bytes."""
+
+    hi: npt.NDArray[np.uint64]
+    lo: npt.NDArray[np.uint64]
+    least: npt.NDArray[np.int64]
+
+
+def with_sizes(
+    known: CycleLineages,
+    fates: Sequence[CheckpointFate],
+    environment: Environment,
+    aliases: Sequence[Alias],
+) -> CycleLineages:
+    """Return the lineages, where what lacks a part of a file counts as not restorable.
+
+    Only lineages of which something would expire are looked at: all others keep what they have.
+
+    Args:
+        known: Lineages by the names of files alone.
+        fates: Fates by them.
+        environment: Ports of the cycle, whose engine still holds its listing.
+        aliases: Applied to the paths in ``_metadata``.
+
+    """
+    going = {id(each.lineage) for each in fates if each.action is RetentionAction.EXPIRE}
+    base = environment.storage.location
+    asked = [
+        known.by_folder[each.checkpoint.uri]
+        for each in fates
+        if id(each.lineage) in going and each.checkpoint.is_restorable
+    ]
+    asked = [each for each in asked if base.contains(each.folder)]
+    if not asked:
+        return known
+    with ThreadPoolExecutor(max(1, environment.storage.at_once)) as pool:
+        needed = [*pool.map(lambda each: _needed(each, environment.storage, aliases), asked)]
+    parts = [each for each in needed if each is not None]
+    hi = np.concatenate([np.empty(0, np.uint64), *(each.hi for each in parts)])
+    lo = np.concatenate([np.empty(0, np.uint64), *(each.lo for each in parts)])
+    uuids = SortedUuids(*distinct(hi, lo))
+    sizes = environment.engine.run(SizesPass(uuids=uuids), environment.progress)
+    short = {
+        str(checkpoint.folder)
+        for checkpoint, files in zip(asked, needed, strict=True)
+        if files is None or (sizes[uuids.find(files.hi, files.lo)[0]] < files.least).any()
+    }
+    lineages = (
+        replace(
+            lineage,
+            checkpoints=tuple(
+                replace(each, is_restorable=each.is_restorable and each.uri not in short)
+                for each in lineage.checkpoints
+            ),
+        )
+        for lineage in known.lineages
+    )
+    return replace(known, lineages=tuple(lineages))
+
+
+def _needed(checkpoint: Checkpoint, storage: Storage, aliases: Sequence[Alias]) -> _Needed | None:
+    """Return which files a checkpoint needs, ``None`` if it is another one by now."""
+    key = ObjectKey(f"{storage.location.key_of(checkpoint.folder)}/{METADATA_NAME}")
+    sizes = least_sizes(checkpoint, storage, key)
+    if sizes is None:
+        return None
+    words, least = bytearray(), []
+    for name, size in _inside(sizes, storage.location, aliases):
+        uuid = uuid_of(name)
+        if uuid is not None:
+            words += uuid
+            least.append(size)
+    return _Needed(*words_of(bytes(words)), np.array(least, np.int64))
+
+
+def _inside(
+    sizes: Iterable[tuple[str, int]], base: Location, aliases: Sequence[Alias]
+) -> Iterator[tuple[str, int]]:
+    """Yield the names of the files below a place, with their sizes; a listing shows no others."""
+    folders: dict[str, bool] = {}
+    for path, size in sizes:
+        folder, _, name = path.rpartition("/")
+        if folder not in folders:
+            place = place_of(folder, aliases)
+            folders[folder] = place is not None and base.contains(place)
+        if folders[folder]:
+            yield name, size
+
+
+def least_sizes(
+    checkpoint: Checkpoint, storage: Storage, key: ObjectKey
+) -> list[tuple[str, int]] | None:
+    """Return the path of each file that a checkpoint needs, and the bytes that it must have.
+
+    Args:
+        checkpoint: The checkpoint.
+        storage: Storage that holds its ``_metadata``.
+        key: Key of that there.
+
+    Returns:
+        ``None`` if other bytes are stored there by now.
+
+    Raises:
+        StorageUnreachableError: It cannot be read.
+
+    """
+    data = storage.read(key, max_bytes=MAX_METADATA_BYTES)
+    if data is None or hashlib.sha256(data).hexdigest() != checkpoint.sha256:
+        return None
+    try:
+        expected = expected_files(read_metadata(data), directory=str(checkpoint.folder))
+    except UnreadableMetadataError:
+        return None
+    return [(each.path, max(each.size or 0, each.least)) for each in expected]
