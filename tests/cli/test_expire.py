@@ -14,11 +14,24 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.helpers import AT_ONCE, Job, Planned, Ran, as_json, contents, flink, now, outcomes, run
+from cli.helpers import (
+    AT_ONCE,
+    Job,
+    Planned,
+    Ran,
+    as_json,
+    contents,
+    flink,
+    now,
+    outcomes,
+    run,
+)
 from cli.redeploys import Redeploys
 from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story, on_s3, s3_server
 from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.adapters.open import open_state_files
+from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.run_root import _ScheduledRun
 from orphangc.collect.expire import expired_copies
 from orphangc.collect.expire.quarantine import Quarantine
@@ -26,6 +39,7 @@ from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.model.locations import canonical
+from orphangc.core.model.naming import EXPIRY_MARKER
 from orphangc.errors import StorageUnreachableError
 from unit.core.lineage.lineage_builders import NOW
 
@@ -270,6 +284,73 @@ def give_up(command: str) -> None:
     """Acknowledge what blocks."""
     ran = run(*shlex.split(command)[1:])
     assert ran.code == 0, ran.err
+
+
+def markers(chain: Redeploys) -> list[str]:
+    """Return the checkpoints with the marker of an expiry."""
+    found = chain.bed.root.glob(f"*/chk-*/{EXPIRY_MARKER}*")
+    return sorted(f"{int(each.parent.parent.name[:8])}/{each.parent.name[-1]}" for each in found)
+
+
+def test_a_marker_stands_beside_what_is_in_quarantine_and_for_as_long(chain) -> None:
+    out = expire(chain)
+    assert markers(chain) == sorted(GO)
+    assert all(each.stat().st_size == 0 for each in chain.bed.root.rglob(f"{EXPIRY_MARKER}*"))
+    assert not unmet(run("plan", *chain.options))
+    back = run("undelete", out, "--checkpoint", chain.folder_of("1/5"))
+    assert (back.code, markers(chain)) == (0, ["0/5", "0/6"])
+    expire(chain, *SHORT)
+    assert markers(chain) == []
+    assert not unmet(run("plan", *chain.options))
+
+
+def test_another_state_location_blocks_while_a_quarantine_of_the_first_one_lasts(chain) -> None:
+    """Until it is given, or a person gives it up; then the markers go with the next expiry."""
+    out, first = expire(chain), chain.bed.state
+    chain.bed.state = chain.bed.folder / "another"
+    plan = run("plan", *chain.options)
+    (said,) = {
+        each["message"]
+        for job in plan.json["jobs"]
+        for each in job["blocked"]
+        if each["condition"] == "state_lost"
+    }
+    assert "has the marker of an expiry by state" in said
+    assert str(chain.bed.state) in said
+    give_up(said.partition("run: ")[2])
+    assert "state_lost" not in unmet(run("plan", *chain.options))
+    chain.bed.state = first
+    assert not unmet(run("plan", *chain.options))
+    assert run("undelete", out).code == 0
+    assert markers(chain) == []
+
+
+def test_a_marker_that_an_interrupted_run_left_goes_with_the_next_expiry(
+    chain, monkeypatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(CheckpointFolders, "unmark", lambda *_: None)
+        run("undelete", expire(chain))
+    assert markers(chain) == sorted(GO)
+    assert chain.names() == ALL
+    expire(chain)
+    assert markers(chain) == []
+
+
+def test_where_no_marker_can_be_written_nothing_expires(chain, monkeypatch) -> None:
+    create = LocalStateFiles.create
+
+    def denied(self, name, data):
+        if EXPIRY_MARKER in name:
+            raise StorageUnreachableError("no right to write there")
+        return create(self, name, data)
+
+    out = chain.bed.folder / "denied"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    monkeypatch.setattr(LocalStateFiles, "create", denied)
+    ran = run("sweep", out, "--delete")
+    assert (ran.code, chain.names()) == (4, ALL)
+    assert "so nothing expires; orphangc policy has that right" in ran.err
 
 
 def test_a_running_job_that_fails_between_plan_and_sweep_keeps_all(chain) -> None:

@@ -21,7 +21,7 @@ from orphangc.collect.mark.survey_listing import SurveyQuestions, survey_listing
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, Observation, observe
 from orphangc.collect.world.outside_names import namings_of
-from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled
+from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled, with_expiries
 from orphangc.collect.world.recounting import with_memory
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
@@ -54,6 +54,7 @@ class Cycle:
         remembered: Memory of this cycle for the next one.
         tombstones: Tombstones that the verdicts rest on.
         savepoints: Folders of savepoints whose files may go.
+        expiries: Folder and state location of each marker of an expiry.
 
     """
 
@@ -70,6 +71,7 @@ class Cycle:
     remembered: WorldMemory
     tombstones: Tombstones
     savepoints: frozenset[str] = frozenset()
+    expiries: tuple[tuple[Location, str], ...] = ()
 
 
 def run_cycle(
@@ -110,6 +112,15 @@ def run_cycle(
     survey = survey_listing(environment, marked, tombstones, questions)
     shown = survey.surveyed if questions.since is None else Surveyed()
     _check_is_storage_root(bases[0], marked, shown, seen)
+    markers = [(bases[0].child(key), state) for key, state in survey.surveyed.expiries]
+    earlier = before
+    before = with_expiries(
+        before,
+        bases[0],
+        markers,
+        seen.time.now or seen.time.local,
+        quarantined=seen.quarantined,
+    )
     known = judged_cycle(
         seen,
         environment,
@@ -162,7 +173,15 @@ def run_cycle(
         judged=known.judged,
         sinks=decided.sinks,
         foreign_usages=foreign_usages,
-        remembered=known.comparison.memory,
+        remembered=known.comparison.memory.model_copy(
+            update={
+                "standing": (
+                    *known.comparison.memory.standing,
+                    *(each for each in before.standing if each not in earlier.standing),
+                )
+            }
+        ),
+        expiries=tuple(markers),
         tombstones=tombstones,
         savepoints=frozenset()
         if savepoints is None or decided.savepoints_problem is not None

@@ -565,6 +565,11 @@ def _sizes_of_files(patch: _Patch) -> None:
     patch.setattr(reported_lineages, "with_sizes", lambda known, *_: known)
 
 
+def _markers_of_expiries(patch: _Patch) -> None:
+    """Forget that a marker shows an expiry which the state location does not know (R44)."""
+    patch.setattr(cycle, "with_expiries", lambda before, *_, **__: before)
+
+
 def _proofs_of_successors(patch: _Patch) -> None:
     """Take each job that is not over for a successor (R41)."""
     patch.setattr(checkpoint_fates, "_is_proven", lambda job, *_: not job.is_over)
@@ -677,6 +682,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _rules_of_a_lineage,
         _edges_of_lineages,
         _points_of_restores,
+        _markers_of_expiries,
         _proofs_of_successors,
         _sizes_of_files,
         _policies_of_owners,

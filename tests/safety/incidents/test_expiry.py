@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import timedelta
@@ -38,6 +39,16 @@ def test_r44_what_is_in_quarantine_can_be_put_back_whole(chain) -> None:
     must_be_there(chain.folder_of("0/5") / "_metadata")
 
 
+@pytest.mark.answered_by("markers_of_expiries")
+def test_r44_a_state_location_that_is_lost_in_a_quarantine_blocks(chain) -> None:
+    """Nothing but the marker beside it shows that the checkpoint may still come back."""
+    files = list((chain.jobs[0].folder / "shared").iterdir())
+    chain.expired(*POLICY)
+    shutil.rmtree(chain.bed.state)
+    chain.collected()
+    must_be_there(*files)
+
+
 @pytest.mark.answered_by("metadata_alone")
 def test_r44_what_a_claimer_names_stays_when_its_maker_expires(tmp_path) -> None:
     """The newest checkpoint of the job after it, which stays, names a file in its directory."""
@@ -50,7 +61,8 @@ def test_r44_what_a_claimer_names_stays_when_its_maker_expires(tmp_path) -> None
 
 
 @pytest.mark.answered_by(
-    "quarantine_of_other_roots + condition:checkpoint_not_found + condition:job_directory_emptied"
+    "quarantine_of_other_roots + markers_of_expiries + condition:checkpoint_not_found"
+    " + condition:job_directory_emptied"
 )
 @pytest.mark.parametrize("is_inner", [False, True])
 def test_r44_what_another_storage_root_has_in_quarantine_stays(chain, is_inner) -> None:

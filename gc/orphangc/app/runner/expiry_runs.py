@@ -13,13 +13,14 @@ from typing import Any
 
 import structlog
 
-from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.paths import check_outside
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
+from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.lineage_cycle import (
     LineageCycle,
     check_report,
@@ -278,12 +279,13 @@ class HeldExpiry:
                 self.holding.settings,
                 ha=(*seen.ha_before, *seen.ha_after),
             ),
-            put_back=partial(put_back, self.holding.settings),
+            beside=CheckpointFolders(self.holding.settings),
             record_outcomes=record,
             max_deletes=most,
             delete_rate=self.holding.settings.delete_rate,
         )
         self.result.stopped_by = quarantine.carry_out(wanted)
+        quarantine.remove_old_markers()
         self.result.exit_code = _exit_code(self.result)
         self._forget_copies(cycle.evidence.now)
         self.holding.state.finish_run(self.holding.run_id, self._outcome())
@@ -362,27 +364,6 @@ def _exit_code(result: SweepResult) -> ExitCode:
     return ExitCode.SOME_DELETES_FAILED if is_failed else ExitCode.DONE
 
 
-def put_back(settings: StorageRootSettings, record: ExpiredCheckpoint, data: bytes) -> None:
-    """Store a ``_metadata`` again, unless exactly these bytes are stored there.
-
-    Nothing else may be written beside checkpoints. So whether a store creates a file only once is
-    not tried out: it is read first, and once more afterwards.
-
-    Raises:
-        RefusedError: Other bytes are stored there by now.
-        StorageUnreachableError: The storage root does not answer, or cannot be written.
-
-    """
-    place = record.base or settings.root
-    files = open_state_files(place, is_probed=False)
-    known = files.read(record.key)
-    if known is None:
-        files.create(record.key, data)
-        known = files.read(record.key)
-    if known != data:
-        raise RefusedError(f"{place}/{record.key} is another one by now; left as it is")
-
-
 def undo_expiry(plan: Plan, places: Collection[str] = ()) -> dict[str, Any]:
     """Put back every ``_metadata`` that sweeps of a plan of ``expire`` put into quarantine.
 
@@ -455,7 +436,7 @@ def _undo(
     if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
         raise RefusedError(f"{state.files.location}/{name} is gone or damaged")
     keys = _stored_files(settings, record, data)
-    put_back(settings, record, data)
+    CheckpointFolders(settings).put_back(record, data)
     remember_expired(state, [record.model_copy(update={"restored_at": now()})])
     return keys
 

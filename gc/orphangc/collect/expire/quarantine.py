@@ -1,8 +1,10 @@
 """Carry out a plan of ``expire``: ``_metadata`` alone into quarantine, and out of it (R44).
 
 In this order: the journal; a copy of the ``_metadata`` in the state location, read back; the record
-in the memory that every cycle reads; the evidence once more (R18); and only then its deletion. A
-crash at any point leaves a checkpoint that is stored, or one whose references still count.
+in the memory that every cycle reads; a marker beside the ``_metadata``, by which a cycle notices
+that its state location is not the one which knows of the quarantine; the evidence once more (R18);
+and only then its deletion. A crash at any point leaves a checkpoint that is stored, or one whose
+references still count.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import structlog
@@ -49,8 +51,26 @@ _OUTCOMES = {
     DeletionStatus.CHANGED: Outcome.CHANGED,
 }
 
-PutBack = Callable[[ExpiredCheckpoint, bytes], None]
-"""Stores a ``_metadata`` again, unless something is stored there."""
+
+class BesideCheckpoints(Protocol):
+    """What an expiry writes into the folders of checkpoints; nothing else ever does."""
+
+    def put_back(self, record: ExpiredCheckpoint, data: bytes) -> None:
+        """Store a ``_metadata`` again, unless something is stored there; remove the marker."""
+        ...
+
+    def mark(self, record: ExpiredCheckpoint, state: str) -> None:
+        """Write the marker of a state location.
+
+        Raises:
+            RefusedError: That right is not given.
+
+        """
+        ...
+
+    def unmark(self, folder: Location) -> None:
+        """Remove every marker of a folder, as far as that right is given."""
+        ...
 
 
 def agreed(planned: LineageReport, now: LineageReport) -> list[LineageCheckpointPart]:
@@ -82,7 +102,7 @@ class Quarantine:
         cycle: Cycle of the run.
         report: Its lineages, whose fates are carried out.
         named: Checkpoints that Flink or a resource named in that cycle, and what named each.
-        put_back: Stores a ``_metadata`` again.
+        beside: Writes into the folders of checkpoints.
         record_outcomes: Receives what became of each checkpoint, ``OUTCOME_SCHEMA``.
         delete_rate: Files of savepoints that may be deleted a second.
         max_deletes: Files of savepoints that one run may delete; ``None``: any number.
@@ -97,7 +117,7 @@ class Quarantine:
     cycle: Cycle
     report: LineageReport
     named: frozenset[Naming]
-    put_back: PutBack
+    beside: BesideCheckpoints
     record_outcomes: Callable[[pa.RecordBatch], None]
     delete_rate: int
     max_deletes: int | None
@@ -138,6 +158,16 @@ class Quarantine:
             self.record_outcomes(done)
         return stopped
 
+    def remove_old_markers(self) -> None:
+        """Remove the markers of what is not in quarantine: a run was interrupted before it did."""
+        kept = {each.folder for each in self.revalidation.environment.quarantined} | {
+            canonical(each.uri)
+            for each in read_memory(self.state).memory.expired
+            if each.is_in_quarantine
+        }
+        for folder in sorted({folder for folder, _ in self.cycle.expiries} - kept, key=str):
+            self.beside.unmark(folder)
+
     def _release(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:
         """End a quarantine: from now on the references of the checkpoint do not count."""
         self._check(part)
@@ -148,6 +178,8 @@ class Quarantine:
         self._remember(
             known[each.uri, each.sha256].model_copy(update={"released_at": at}) for each in part
         )
+        for each in part:
+            self.beside.unmark(canonical(each.uri))
         return [(Outcome.DONE, None, None)] * len(part)
 
     def _expire(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:
@@ -155,6 +187,8 @@ class Quarantine:
         records = [self._record(each) for each in part]
         copies = [self._copied(each) for each in records]
         self._remember(records)
+        for each in records:
+            self.beside.mark(each, self.cycle.remembered.states[0])
         self._check(part)
         results = [self._taken_away(each) for each in records]
         self._put_back_what_is_named(records, copies)
@@ -257,7 +291,7 @@ class Quarantine:
             problem = err
         for record, data in zip(records, copies, strict=True):
             if record.uri in named:
-                self.put_back(record, data)
+                self.beside.put_back(record, data)
                 self._remember([record.model_copy(update={"restored_at": record.expired_at})])
                 if problem is None:
                     reason = f"{record.uri} expired while something restored it; it is put back"

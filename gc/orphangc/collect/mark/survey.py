@@ -14,8 +14,10 @@ from orphangc.core.columns.fingerprint import NOTHING, Fingerprint
 from orphangc.core.columns.listing_columns import NO_TIME, Columns
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.columns.uuid_words import bytes_of
 from orphangc.core.decision.evidence import Survey
 from orphangc.core.model.naming import (
+    EXPIRY_MARKER,
     FilePlace,
     artifact_name,
     parse_artifact_name,
@@ -68,6 +70,7 @@ class Surveyed:
         markers: Empty objects that represent folders.
         savepoints: Folders of savepoints that hold objects.
         savepoint_folders: Keys of all folders of savepoints, where a storage shows folders.
+        expiries: Folder and state location of each marker of an expiry (R44).
 
     """
 
@@ -82,6 +85,7 @@ class Surveyed:
     markers: HiddenSums = field(default_factory=HiddenSums)
     savepoints: dict[str, SavepointListed] = field(default_factory=dict)
     savepoint_folders: set[str] = field(default_factory=set)
+    expiries: set[tuple[str, str]] = field(default_factory=set)
 
     def see_savepoint(self, folder: str, listed: SavepointListed) -> None:
         """Add what is listed of the folder of a savepoint."""
@@ -145,6 +149,7 @@ class SurveyPass:
         if len(rows.columns.kind):
             self._see_objects(found, rows)
             _see_savepoints(found, rows.columns)
+            _see_expiries(found, rows.columns)
             self._see_live(found, rows)
             self._see_odd_names(found, rows)
 
@@ -166,6 +171,7 @@ class SurveyPass:
             for folder, listed in each.savepoints.items():
                 total.see_savepoint(folder, replace(listed))
             total.savepoint_folders |= each.savepoint_folders
+            total.expiries |= each.expiries
             total.seen.extend(*each.seen.columns())
             total.seen_names |= each.seen_names
             for key, uuids in each.held.items():
@@ -264,6 +270,21 @@ def _see_savepoints(found: Surveyed, columns: Columns) -> None:
         found.see_savepoint(kind.head.rpartition("/")[0], listed)
 
 
+def _see_expiries(found: Surveyed, columns: Columns) -> None:
+    """Record the markers of expiries; their names end in a UUID, so each folder's are a kind."""
+    for number, kind in enumerate(columns.kinds):
+        if _is_expiry(kind.head):
+            folder = kind.head.rpartition("/")[0]
+            rows = (columns.kind == number) & columns.has_uuid
+            states = bytes_of(columns.hi[rows], columns.lo[rows]).hex()
+            found.expiries |= {(folder, states[at : at + 32]) for at in range(0, len(states), 32)}
+
+
+def _is_expiry(head: str) -> bool:
+    """Return whether a UUID after this head makes the name of a marker of an expiry."""
+    return head.endswith(f"/{EXPIRY_MARKER}")
+
+
 def _is_named(columns: Columns, number: int) -> bool:
     """Return whether any row of a kind has a base name: a mark of a folder has none."""
     keys = columns.batch.column("key").filter(pa.array(columns.kind == number))
@@ -278,11 +299,15 @@ def _is_plain(head: str) -> bool:
 def _sums(
     columns: Columns, keys: list[str | None], is_named: _Mask
 ) -> list[dict[str, int | str | None]]:
-    """Return objects, bytes, times, live objects and flat artifacts of each job key."""
+    """Return objects, bytes, times, live objects and flat artifacts of each job key.
+
+    The times of our own markers are none of the job's.
+    """
     owner = pa.DictionaryArray.from_arrays(
         pa.array(columns.kind), pa.array(keys, pa.string())
     ).cast(pa.string())
-    times = pa.array(columns.modified_us, mask=columns.modified_us == NO_TIME)
+    is_ours = np.array([_is_expiry(kind.head) for kind in columns.kinds], np.bool_)[columns.kind]
+    times = pa.array(columns.modified_us, mask=is_ours | (columns.modified_us == NO_TIME))
     table = pa.table(
         {
             "key": owner,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -38,6 +38,7 @@ class Recalled:
         is_new: Whether the state location has nothing at all about the storage root.
         names: Names of the memory's files.
         marker: Marker that shows that there was a memory; ``None`` if there was none.
+        place: State location.
 
     """
 
@@ -50,6 +51,7 @@ class Recalled:
     is_new: bool = False
     names: tuple[str, ...] = ()
     marker: MemoryMarker | None = None
+    place: str = ""
 
 
 NOTHING_RECALLED = Recalled()
@@ -72,13 +74,19 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
     try:
         read, given = read_memory(state), read_acknowledgements(state)
     except DamagedMemoryError as err:
-        return Recalled(memory_problem=_damage_message(state, err))
+        place = str(state.files.location)
+        return Recalled(memory_problem=_damage_message(state, err), place=place)
     memory = read.memory
     if not memory.states:
         memory = memory.model_copy(update={"states": (uuid.uuid4().hex,)})
     is_new = not read.names and not given and not state.files.names(f"{state.folder}/tombstones")
     found = Recalled(
-        memory=memory, given=given, is_new=is_new, names=read.names, marker=read.marker
+        memory=memory,
+        given=given,
+        is_new=is_new,
+        names=read.names,
+        marker=read.marker,
+        place=str(state.files.location),
     )
     if read.marker is not None and read.marker.state not in memory.states:
         found = _without_memory(found, read.marker, state)
@@ -120,6 +128,51 @@ def _with_loss(
     fact = StandingFact(condition=condition, what=what, since=since)
     problem += _command(state, condition, what)
     return replace(found, state_problem=problem, standing=(fact,))
+
+
+def with_expiries(
+    before: Recalled,
+    root: Location,
+    markers: Iterable[tuple[Location, str]],
+    at: datetime,
+    *,
+    quarantined: Collection[Location] = (),
+) -> Recalled:
+    """Return what is left where a marker shows an expiry that no memory knows (R44).
+
+    Args:
+        before: Memory of earlier cycles.
+        root: Storage root.
+        markers: Folder and state location of each marker that the storage root holds.
+        at: Time of the cycle.
+        quarantined: Folders of checkpoints in quarantine, also by other storage roots.
+
+    """
+    if before.memory_problem is not None:  # which blocks, and says nothing of what it knew
+        return before
+    condition = Condition.STATE_LOST
+    known = {each.uri for each in before.memory.expired} | {str(each) for each in quarantined}
+    ours = {
+        *before.memory.states,
+        *(each.what for each in before.given if each.condition == condition),
+        *(each.what for each in before.standing),
+    }
+    lost = {
+        state: folder
+        for folder, state in sorted(markers, key=str, reverse=True)
+        if state not in ours and str(folder) not in known
+    }
+    for state, folder in lost.items():
+        command = acknowledging_command(str(root), condition, state, state=before.place)
+        problem = (
+            f"{folder} has the marker of an expiry by state {state}, and {before.place} holds"
+            " another one, which does not know what is in quarantine: give that one with --state"
+            f" or restore it, or run: {command}"
+        )
+        fact = StandingFact(condition=condition, what=state, since=at)
+        standing = (*before.standing, fact)
+        before = replace(before, state_problem=before.state_problem or problem, standing=standing)
+    return before
 
 
 def _damage_message(state: RootState, err: DamagedMemoryError) -> str:

@@ -20,6 +20,7 @@ from orphangc.core.iam.permissions import (
     StorageNeed,
 )
 from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import EXPIRY_MARKER
 
 PARTITIONS = ("aws", "aws-cn", "aws-us-gov")
 
@@ -224,8 +225,8 @@ _KEYS: Mapping[StorageArea, list[str]] = {
     StorageArea.FILES: [*(f"{_JOB}/{folder}*" for folder in FOLDERS_OF_FILES), f"*/{_JOB}/dstl/*"],
     StorageArea.OWN_FILES: [f"{folder}*" for folder in FOLDERS_OF_FILES],
     StorageArea.SAVEPOINTS: ["savepoint-*/*", "*/savepoint-*/*"],
-    StorageArea.ROOTS: [f"{_JOB}/chk-*/_metadata"],
-    StorageArea.OWN_ROOTS: ["chk-*/_metadata"],
+    StorageArea.ROOTS: [f"{_JOB}/chk-*/_metadata", f"{_JOB}/chk-*/{EXPIRY_MARKER}*"],
+    StorageArea.OWN_ROOTS: ["chk-*/_metadata", f"chk-*/{EXPIRY_MARKER}*"],
     StorageArea.NONCES: [f"{_JOB}/nonce"],
     StorageArea.PROBES: [f"{_JOB}/doctor-*"],
 }

@@ -17,6 +17,7 @@ from orphangc.core.iam.permissions import (
     StorageArea,
     StorageNeed,
 )
+from orphangc.core.model.naming import EXPIRY_MARKER
 
 AZURE_LIMITS = (
     (
@@ -165,12 +166,17 @@ def _objects(need: StorageNeed) -> str:
         case StorageArea.FILES | StorageArea.OWN_FILES:
             tests = _files(below, is_own=need.area is StorageArea.OWN_FILES)
         case StorageArea.ROOTS:
-            tests = [_likes(f"{below}{_JOB}/chk-*/_metadata"), _unlike(f"{below}*/*/*/*")]
+            tests = [_of_expiry(f"{below}{_JOB}/"), _unlike(f"{below}*/*/*/*")]
         case StorageArea.OWN_ROOTS:
-            tests = [_likes(f"{below}chk-*/_metadata"), _unlike(f"{below}*/*/*")]
+            tests = [_of_expiry(below), _unlike(f"{below}*/*/*")]
         case _:
             tests = [_likes(f"{below}{_BESIDE_NONCES.get(need.area, '*')}")]
     return _both(need, tests)
+
+
+def _of_expiry(job: str) -> str:
+    """Return the test of a ``_metadata``, and of a marker beside it."""
+    return _either(_likes(f"{job}chk-*/_metadata"), _likes(f"{job}chk-*/{EXPIRY_MARKER}*"))
 
 
 def _files(below: str, *, is_own: bool) -> list[str]:

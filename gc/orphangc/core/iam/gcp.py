@@ -13,6 +13,7 @@ from typing import Any
 
 from orphangc.core.iam.permissions import FOLDERS_OF_FILES, Right, StorageArea, StorageNeed
 from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import EXPIRY_MARKER
 
 GCS_LIMITS = (
     (
@@ -128,7 +129,10 @@ def _condition(need: StorageNeed) -> str:
             shared = _text(f"{base}shared/")
             parts = [f"resource.name.startsWith({shared})", _NOT_METADATA]
         case area if area in _IN_FOLDERS:
-            folders, is_own, tail = _IN_FOLDERS[area]
+            folders, is_own = _IN_FOLDERS[area]
+            is_expiry = area in {StorageArea.ROOTS, StorageArea.OWN_ROOTS}
+            marker = f'{_extracted(base, "folder", f"/{EXPIRY_MARKER}")} != ""'
+            tail = f"({_NOT_METADATA[1:]} || {marker})" if is_expiry else _NOT_METADATA
             parts = [below, _in_folders(base, folders, is_own=is_own), tail]
         case StorageArea.NONCES:
             parts = [below, 'resource.name.endsWith("/nonce")']
@@ -153,13 +157,13 @@ def _in_folders(base: str, folders: Iterable[str], *, is_own: bool) -> str:
 _NOT_METADATA = '!resource.name.endsWith("/_metadata")'
 
 
-_IN_FOLDERS: Mapping[StorageArea, tuple[tuple[str, ...], bool, str]] = {
-    StorageArea.FILES: (FOLDERS_OF_FILES, False, _NOT_METADATA),
-    StorageArea.OWN_FILES: (FOLDERS_OF_FILES, True, _NOT_METADATA),
-    StorageArea.ROOTS: (("chk-",), False, _NOT_METADATA[1:]),
-    StorageArea.OWN_ROOTS: (("chk-",), True, _NOT_METADATA[1:]),
+_IN_FOLDERS: Mapping[StorageArea, tuple[tuple[str, ...], bool]] = {
+    StorageArea.FILES: (FOLDERS_OF_FILES, False),
+    StorageArea.OWN_FILES: (FOLDERS_OF_FILES, True),
+    StorageArea.ROOTS: (("chk-",), False),
+    StorageArea.OWN_ROOTS: (("chk-",), True),
 }
-"""Folders of a job, whether the place is the directory of one, and how names end."""
+"""Folders of a job, and whether the place is the directory of one."""
 
 
 def _extracted(base: str, name: str, following: str) -> str:

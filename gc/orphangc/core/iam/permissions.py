@@ -49,8 +49,8 @@ class StorageArea(StrEnum):
     FILES = "files of all areas of any job"
     OWN_FILES = "files of all areas of the one job"
     SAVEPOINTS = "files of savepoints"
-    ROOTS = "_metadata files of checkpoints of any job"
-    OWN_ROOTS = "_metadata files of checkpoints of the one job"
+    ROOTS = "_metadata files of checkpoints of any job, and markers beside them"
+    OWN_ROOTS = "_metadata files of checkpoints of the one job, and markers beside them"
     NONCES = "nonces of any job"
     PROBES = "throwaway files beside nonces"
 
@@ -239,7 +239,10 @@ def _savepoints(settings: StorageRootSettings, root: Location) -> Iterator[Stora
 def _expiry(
     settings: StorageRootSettings, root: Location, *, mode: RunMode, may_undelete: bool
 ) -> Iterator[StorageNeed]:
-    """Yield what an expiry takes: its sweep deletes ``_metadata``, and puts it back (R44)."""
+    """Yield what an expiry takes: its sweep deletes ``_metadata``, and puts it back (R44).
+
+    Beside it stands a marker for as long as the quarantine lasts.
+    """
     area = StorageArea.OWN_ROOTS if _is_one_job(settings, root) else StorageArea.ROOTS
     if mode is RunMode.DELETE:
         yield StorageNeed(right=Right.DELETE, area=area, place=root, purpose=Purpose.EXPIRY)

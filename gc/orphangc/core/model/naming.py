@@ -11,6 +11,7 @@ are files of an area.
 from __future__ import annotations
 
 import re
+import uuid
 from dataclasses import dataclass
 
 from orphangc.core.model.types import DirectoryLayout, JobId, Scope, is_job_id
@@ -83,6 +84,15 @@ def artifact_name(checkpoint_id: int | None, uuid: bytes) -> str:
     digits = uuid.hex()
     text = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
     return text if checkpoint_id is None else f"{checkpoint_id}_{text}"
+
+
+EXPIRY_MARKER = "orphangc-expired-"
+"""Beginning of the name of a marker of an expiry; the UUID of the state location follows (R44)."""
+
+
+def expiry_marker(state: str) -> str:
+    """Return the name of the marker of a state location in ``chk-<n>/``, by its 32 digits."""
+    return f"{EXPIRY_MARKER}{uuid.UUID(hex=state)}"
 
 
 def uuid_of(name: str) -> bytes | None:

@@ -1,0 +1,69 @@
+"""What an expiry writes into the folders of checkpoints: ``_metadata`` again, and its markers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import structlog
+
+from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
+from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.naming import EXPIRY_MARKER, expiry_marker
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.errors import OrphanGcError, RefusedError
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFolders:
+    """Folders of the checkpoints of a storage root and its extra roots.
+
+    Nothing else may be written beside checkpoints. So whether a store creates a file only once is
+    not tried out: it is read first, and once more afterwards.
+    """
+
+    settings: StorageRootSettings
+
+    def put_back(self, record: ExpiredCheckpoint, data: bytes) -> None:
+        """Store a ``_metadata`` again, unless exactly these bytes are stored there.
+
+        Raises:
+            RefusedError: Other bytes are stored there by now.
+            StorageUnreachableError: The storage root does not answer, or cannot be written.
+
+        """
+        place = record.base or self.settings.root
+        files = open_state_files(place, is_probed=False)
+        known = files.read(record.key)
+        if known is None:
+            files.create(record.key, data)
+            known = files.read(record.key)
+        if known != data:
+            raise RefusedError(f"{place}/{record.key} is another one by now; left as it is")
+        self.unmark(canonical(record.uri))
+
+    def mark(self, record: ExpiredCheckpoint, state: str) -> None:
+        """Write the marker of a state location, an empty object; see ``BesideCheckpoints``."""
+        if record.base:  # no rule collects the files of savepoints that no state location knows
+            return
+        name = f"{record.key.rpartition('/')[0]}/{expiry_marker(state)}"
+        try:
+            open_state_files(self.settings.root, is_probed=False).create(name, b"")
+        except OrphanGcError as err:
+            raise RefusedError(
+                f"{self.settings.root}/{name} cannot be written ({err}): it shows later runs that a"
+                " checkpoint is in quarantine, so nothing expires; orphangc policy has that right"
+            ) from err
+
+    def unmark(self, folder: Location) -> None:
+        """Remove every marker of a folder; what cannot be removed is left to the next run."""
+        try:
+            found = open_storage(folder).folder("").objects
+            files = open_state_files(str(folder), is_probed=False)
+            for each in found:
+                if each.key.rpartition("/")[2].startswith(EXPIRY_MARKER):
+                    files.remove(each.key.rpartition("/")[2])
+        except OrphanGcError as err:
+            log.warning("expiry.marker_left", folder=str(folder), reason=str(err))
