@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from hashlib import sha256
 from types import SimpleNamespace
 
 import pytest
 
+from cli.helpers import metadata
 from orphangc.collect.expire.savepoint_folders import savepoint_folders
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
@@ -17,10 +19,24 @@ from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import StoredObject
 from orphangc.errors import OrphanGcError
 from support.builders import T0
+from unit.flink.metadata import by_hand
 
 PLACE = "s3://b/sp"
 FOLDER = canonical(f"{PLACE}/savepoint-aaaaaa-000000000001")
+
+
+def a_metadata(size: int) -> bytes:
+    """Return the ``_metadata`` of a savepoint of two files, by the size that it states."""
+    handles = (by_hand.file_handle(f"{FOLDER}/{name}", size) for name in (ONE, TWO))
+    shared = by_hand.listed(*(by_hand.utf("x.sst") + each for each in handles))
+    keyed = by_hand.incremental(shared, meta=by_hand.bytes_handle())
+    subtasks = by_hand.listed(by_hand.subtask(4, keyed=keyed))
+    operators = by_hand.listed(by_hand.operator(4, subtasks))
+    return by_hand.metadata(4, operators, checkpoint_id=1)
+
+
 ONE, TWO, THREE = (str(uuid.UUID(int=number << 64 | number)) for number in (1, 2, 3))
+DATA = {size: a_metadata(size) for size in (5, 6)} | {0: metadata(1, [])}
 SAVEPOINT = Checkpoint(
     folder=FOLDER,
     directory=None,
@@ -29,7 +45,7 @@ SAVEPOINT = Checkpoint(
     format_version=4,
     is_savepoint=True,
     modified_at=None,
-    sha256="",
+    sha256=sha256(DATA[5]).hexdigest(),
     files={FOLDER: FileNames([ONE, TWO])},
 )
 
@@ -42,6 +58,7 @@ def folders(
     unlisted=(),
     others=(),
     is_tested=True,
+    states=5,
 ):
     """Return the folders of a cycle whose every storage shows the same objects of 5 bytes."""
 
@@ -50,7 +67,8 @@ def folders(
             raise OrphanGcError("refused")
         objects = [StoredObject(key=f"{each}", size=5, modified_at=T0) for each in stored]
         folder = {"": SimpleNamespace(objects=objects)}.__getitem__
-        return SimpleNamespace(folder=folder, is_tested=is_tested)
+        read = {"_metadata": DATA[states]}.get
+        return SimpleNamespace(folder=folder, is_tested=is_tested, read=lambda key, **_: read(key))
 
     cycle = SimpleNamespace(mark=SimpleNamespace(checkpoints=checkpoints))
     policy = RetentionPolicy(savepoints=places)
@@ -112,9 +130,18 @@ def test_a_savepoint_that_lacks_a_file_is_not_whole() -> None:
     assert (found.sizes, found.whole, found.collectable) == ({FOLDER: 5}, frozenset(), {FOLDER})
 
 
+def test_a_savepoint_is_whole_where_its_files_are_as_long_as_it_says() -> None:
+    """Else it is no other one's stand-in; its own end does not depend on that."""
+    longer = replace(SAVEPOINT, sha256=sha256(DATA[6]).hexdigest())
+    found = folders(longer, states=6)
+    assert (found.whole, found.collectable) == (frozenset(), {FOLDER})
+    assert folders(longer).whole == frozenset(), "another one stands there by now"
+
+
 def test_a_savepoint_without_files_of_its_own_is_whole() -> None:
     """All its state is in its metadata."""
-    found = folders(replace(SAVEPOINT, files={}))
+    alone = replace(SAVEPOINT, files={}, sha256=sha256(DATA[0]).hexdigest())
+    found = folders(alone, states=0)
     assert (found.sizes, found.whole, found.collectable) == ({FOLDER: 0}, {FOLDER}, {FOLDER})
 
 
