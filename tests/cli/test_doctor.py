@@ -35,7 +35,7 @@ def test_everything_in_place_is_good(story) -> None:
     health = {check: each["health"] for check, each in findings(ran).items()}
     assert ran.code == 0
     assert health == {
-        **dict.fromkeys(("list", "read", "clock", "state", "world", "registry"), "good"),
+        **dict.fromkeys(("list", "read", "clock", "kind", "state", "world", "registry"), "good"),
         **dict.fromkeys(("lock", "plans", "all 1 jobs"), "good"),
         "undo": "warning",
     }

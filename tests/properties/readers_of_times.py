@@ -50,6 +50,7 @@ from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.collect.mark.unlisted import HiddenSums
 from orphangc.collect.state import upload_marks
 from orphangc.collect.state.history import newest_records
+from orphangc.collect.state.kept_proof import read_proof
 from orphangc.collect.state.store import RootState
 from orphangc.collect.state.upload_marks import UploadMark
 from orphangc.collect.world.memory_files import read_acknowledgements, read_memory
@@ -59,6 +60,7 @@ from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import JobRecord
 from orphangc.core.documents.s3_inventory import read_manifest, report_time
+from orphangc.core.documents.storage_proof import proof_name
 from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.locations import canonical
@@ -207,6 +209,15 @@ def _acknowledged(us: int, _: Path) -> datetime | None:
     data = json.dumps(word | {"by": "me@here"}).encode()
     state.files.write(f"{state.folder}/acknowledged/1.json", data)
     return read_acknowledgements(state)[0].since
+
+
+def _proof(us: int, _: Path) -> datetime | None:
+    files = SteppedFiles()
+    words = {"storage": "s3://b/", "tool_version": "1", "client": "c 1", "checks": ["names"]}
+    data = json.dumps(words | {"proven_at": spelled(us)}).encode()
+    files.write(proof_name(BASE), data)
+    found = read_proof(files, BASE)
+    return None if found is None else found.proven_at
 
 
 def _known_state(us: int, folder: Path) -> datetime | None:
@@ -535,6 +546,7 @@ READERS = {
     "acknowledgement": Reader(
         module="core.memory.acknowledgement", read=_acknowledged, names="acknowledged/"
     ),
+    "proof of a storage": Reader(module="core.documents.storage_proof", read=_proof),
     "kept plan": Reader(module="app.runner.plan_store", read=_known_state),
     "verdict": Reader(module="adapters.rows.plan_directory", read=_verdict, names="part-1.parquet"),
     "verdict of a page": Reader(

@@ -26,7 +26,7 @@ def open_storage(
 
     Args:
         where: URI of the storage root.
-        state: State location, in which a mounted file system shows its clock.
+        state: State location; on the same file system, a new file in it shows the clock.
         shows_all: Whether a page of all keys may stand for the lists of single folders; see
             ``Storage.all_folders``. Where ``shared/`` is not to be listed, it may not.
 
@@ -55,8 +55,11 @@ def open_storage(
                 return ObjectStorage(AzureContainer(location), shows_all=shows_all)
             case _:
                 from orphangc.adapters.files.fsspec_storage import FsspecStorage
+                from orphangc.adapters.files.state_files import FsspecStateFiles
 
-                return FsspecStorage(location)
+                is_near = state is not None and state.top == location.top
+                clock = FsspecStateFiles(state).time_of_new_file if state and is_near else None
+                return FsspecStorage(location, clock=clock)
 
 
 def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateFiles:

@@ -34,6 +34,8 @@ class Storage(ABC):
         is_tested: Whether this kind of storage is tested, or this very one proven (R27): its
             listing is complete and shows at once what was written. If not, plans are made but
             nothing is deleted.
+        proof: What was proven of this very storage, for people; "" for a tested kind.
+        client: Package that speaks to the storage, and its version; "" for a tested kind.
         is_ordered: Whether ``pages`` yields keys in the order of their UTF-8 bytes and can start
             anywhere. If not (local folders, HDFS, S3 directory buckets), one cursor lists all.
         is_versioned: Whether a deletion can be undone (``undelete``). To ask may raise
@@ -48,6 +50,8 @@ class Storage(ABC):
 
     location: Location
     is_tested: bool = False
+    proof: str = ""
+    client: str = ""
     is_ordered: bool = False
     has_folders: bool = False
     has_hidden: bool = False

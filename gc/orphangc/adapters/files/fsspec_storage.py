@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import fsspec
@@ -68,11 +70,29 @@ class FsspecStorage(Storage):
 
     batch_size = 1000
 
-    def __init__(self, location: Location, *, file_system: tuple[Any, str] | None = None) -> None:
+    def __init__(
+        self,
+        location: Location,
+        *,
+        file_system: tuple[Any, str] | None = None,
+        clock: Callable[[], datetime | None] | None = None,
+    ) -> None:
+        """Open the folder.
+
+        Args:
+            location: The storage root.
+            file_system: File system, and the root's path in it, if it is open already.
+            clock: Returns the time of a new file on the same file system; ``None`` if no such file
+                may be written.
+
+        """
         self.location = location
+        self._clock = clock
         self.is_tested = location.scheme in _TESTED
         self._fs, root = file_system or open_file_system(location)
         self._root = root.rstrip("/")
+        package = type(self._fs).__module__.partition(".")[0]
+        self.client = f"{package} {getattr(sys.modules[package], '__version__', 'unknown')}"
         self._check_root()
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
@@ -159,7 +179,11 @@ class FsspecStorage(Storage):
         now = host_now()
         if self.location.scheme in _TESTED:
             return StoreTime(now=now, local=now, source="clock of this host")
-        return StoreTime(now=None, local=now, source=f"{self.location.scheme} tells no time")
+        if self._clock is None:
+            source = f"{self.location.scheme} tells no time, and the state location is elsewhere"
+            return StoreTime(now=None, local=now, source=source)
+        shown = self._clock()
+        return StoreTime(now=shown, local=host_now(), source="a new file in the state location")
 
     def _delete(self, wanted: StoredObject) -> DeletionResult:
         try:

@@ -216,6 +216,15 @@ class FsspecStateFiles:
                 return None
         return from_microseconds(found)
 
+    def time_of_new_file(self) -> datetime | None:
+        """Return the store time of a new file, which is removed; ``None`` if it has none."""
+        name = f"{PROBE}{uuid.uuid4()}"
+        try:
+            self.write(name, b"\n")
+            return self.modified_at(name)
+        finally:
+            self.remove(name)
+
     def _probe(self) -> None:
         """Check once that the file system refuses to create the same name twice."""
         name = f"{PROBE}{uuid.uuid4()}"

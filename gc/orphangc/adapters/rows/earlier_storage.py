@@ -39,7 +39,7 @@ class EarlierStorage(Storage):
         if is_inventoried:
             storage.avoid_listing()
         self.location = storage.location
-        self.is_tested = storage.is_tested
+        self.is_tested, self.proof = storage.is_tested, storage.proof
         self.batch_size = storage.batch_size
         self.at_once = storage.at_once
         self._storage = storage

@@ -68,16 +68,28 @@ def init(  # noqa: PLR0913 - one parameter an option
     end(exit_code(findings))
 
 
-@app.command(epilog="Example: orphangc doctor --config orphangc.yaml")
+@app.command(
+    epilog="Examples: orphangc doctor --config orphangc.yaml;"
+    " orphangc doctor --prove s3://bucket/somewhere --state s3://bucket/orphangc-state"
+)
 def doctor(
     *,
-    config: o.ConfigFile,
+    config: o.DoctorConfig = None,
+    prove: o.Prove = None,
+    state: o.ProofState = None,
     output: o.OutputOption = None,
 ) -> None:
     """Check settings, permissions, clocks and Flink's REST API before anything runs."""
+    from orphangc.app.commands.examine.prove_storage import prove as proven
     from orphangc.app.commands.operate.doctor import diagnose, exit_code, finding_tables
+    from orphangc.errors import SettingsError
 
-    findings = diagnose(config)
+    if prove is not None and config is None:
+        findings = proven(prove, state)
+    elif config is not None and prove is None and state is None:
+        findings = diagnose(config)
+    else:
+        raise SettingsError("doctor needs --config, or --prove with or without --state")
     show(output, findings, lambda: finding_tables(findings))
     end(exit_code(findings))
 

@@ -369,6 +369,19 @@ def is_json(output: Output | None, *, is_terminal: Callable[[], bool]) -> bool:
 
 
 PlanFolder = Annotated[Path, typer.Argument(help="Folder of a saved plan.", metavar="DIR")]
+DoctorConfig = Annotated[Path | None, typer.Option("--config", help="The configuration file.")]
+Prove = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URI",
+        help="Try in a new folder in URI, which is removed again, what a deletion relies on: order"
+        " and names of a listing, conditional delete, clock, lock, undelete.",
+    ),
+]
+ProofState = Annotated[
+    str | None,
+    typer.Option("--state", help="State location that keeps a proof: it allows deletion there."),
+]
 ConfigFile = Annotated[Path, typer.Option(help="The configuration file.")]
 
 

@@ -135,7 +135,8 @@ CONDITION_ADVICE: Mapping[str, str] = {
         " the original's, name the exact version with --accept-flink-version."
     ),
     Condition.UNTESTED_STORAGE: (
-        "Read the plan as a report only: deletion has not been tested on this kind of storage."
+        "Deletion has not been tested on this kind of storage: read the plan as a report, or prove"
+        " the storage with orphangc doctor --prove."
     ),
     Condition.STORE_CLOCK_UNKNOWN: (
         "Reach the storage by an endpoint that reports its time (a Date header), or put the state"

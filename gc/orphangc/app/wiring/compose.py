@@ -29,6 +29,7 @@ from orphangc.adapters.storage_options import storage_options
 from orphangc.app.config.paths import overlap, resolved
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.app.wiring.proofs import with_proof
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import (
@@ -221,7 +222,8 @@ def opened(
     """
     root = canonical(settings.root)
     shows_all = is_planning and settings.inventory is None
-    storage = open_storage(root, state=state_place(settings), shows_all=shows_all)
+    state = state_place(settings)
+    storage = with_proof(open_storage(root, state=state, shows_all=shows_all), state)
     if is_planning and settings.inventory is not None:
         if engine.is_spark:
             raise SettingsError("an inventory is read by engine local: leave out one of both")

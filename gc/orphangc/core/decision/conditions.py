@@ -186,7 +186,10 @@ def _untested_storage(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R27: deletion was not tested on that kind of storage."""
     if cycle.is_tested_storage:
         return None
-    return "this kind of storage is not in the tested list"
+    return (
+        "this kind of storage is not in the tested list; orphangc doctor --prove URI --state STATE"
+        " proves one of them"
+    )
 
 
 def _store_clock_unknown(_: JobEvidence, cycle: CycleEvidence) -> str | None:

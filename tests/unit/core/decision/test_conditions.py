@@ -159,7 +159,10 @@ SENTENCES = {
         "the ended job's directory changed at 2026-11-15T14:00:00+00:00: not quiet for long enough"
     ),
     Condition.UNTESTED_FLINK_VERSION: "Flink 2.9.0 is not in the tested list",
-    Condition.UNTESTED_STORAGE: "this kind of storage is not in the tested list",
+    Condition.UNTESTED_STORAGE: (
+        "this kind of storage is not in the tested list; orphangc doctor --prove URI --state STATE"
+        " proves one of them"
+    ),
     Condition.STORE_CLOCK_UNKNOWN: "the storage does not tell its time; a mounted file system tells"
     " it where the state location (--state) is on it too, beside the storage root",
     Condition.REGISTRY_ORDER_UNPROVEN: (

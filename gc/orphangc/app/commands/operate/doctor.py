@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from orphangc.app.commands.examine.source_probes import (
     probe_zookeeper,
 )
 from orphangc.app.commands.operate.exporter_checks import exporter_checks
-from orphangc.app.commands.operate.health import Check, CheckStatus
+from orphangc.app.commands.operate.health import Check, CheckStatus, Finding, bad, checked
 from orphangc.app.commands.operate.run_checks import checks_of_all, checks_of_root
 from orphangc.app.commands.world.obstacles import Obstacle, obstacles_of
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
@@ -37,6 +37,7 @@ from orphangc.app.wiring.compose import (
     state_place,
 )
 from orphangc.app.wiring.discovering import load_and_discover
+from orphangc.app.wiring.proofs import with_proof
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.observe.checkpoints import scan_checkpoints
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
@@ -51,17 +52,6 @@ from orphangc.ports import Storage
 ALL_ROOTS = "all storage roots"
 
 _SHOWN = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Finding of one check of one storage root."""
-
-    root: str
-    check: str
-    health: CheckStatus
-    message: str
-    exit_code: int = 0
 
 
 def diagnose(config: Path) -> list[dict[str, Any]]:
@@ -79,8 +69,8 @@ def diagnose(config: Path) -> list[dict[str, Any]]:
         for finding in _findings(settings, shared, _kept_plans(configuration, settings))
     ]
     if configuration.discovery.is_on:
-        findings += _checked(ALL_ROOTS, {"discovery": lambda: discovery_health(found)})
-    findings += _checked(ALL_ROOTS, checks_of_all(configuration))
+        findings += checked(ALL_ROOTS, {"discovery": lambda: discovery_health(found)})
+    findings += checked(ALL_ROOTS, checks_of_all(configuration))
     return [asdict(finding) for finding in findings]
 
 
@@ -92,15 +82,17 @@ def _findings(
     settings: ScheduledRoot, shared: SharedCheckpoints, plans: KeptPlans
 ) -> Iterator[Finding]:
     try:
-        storage = open_storage(settings.root, state=state_place(settings))
+        state = state_place(settings)
+        storage = with_proof(open_storage(settings.root, state=state), state)
     except OrphanGcError as err:
-        yield _bad(settings.root, "open", err)
+        yield bad(settings.root, "open", err)
         return
     checks: dict[str, Check] = {
         "list": lambda: _listing(storage),
         "read": lambda: _reading(storage),
         "clock": lambda: _clock(storage, settings),
         "undo": lambda: _undo(storage),
+        "kind": lambda: _kind(storage, settings),
         "state": lambda: probe_state(settings),
         "registry": lambda: _registry(settings),
     }
@@ -112,10 +104,10 @@ def _findings(
     try:
         checks |= exporter_checks(settings)
     except OrphanGcError as err:
-        yield _bad(settings.root, "exporters", err)
+        yield bad(settings.root, "exporters", err)
     checks |= checks_of_root(settings)
     checks |= bucket_checks(settings)
-    yield from _checked(settings.root, checks)
+    yield from checked(settings.root, checks)
     yield from _collectable(settings, storage, shared, plans)
 
 
@@ -126,7 +118,7 @@ def _collectable(
     try:
         known = judged_jobs(settings.bare, storage, shared, plans.known_state())
     except OrphanGcError as err:
-        yield _bad(settings.root, "world", err)
+        yield bad(settings.root, "world", err)
         return
     health, said = _world(known.world)
     yield Finding(settings.root, "world", health, said)
@@ -162,20 +154,6 @@ def _world(world: World) -> tuple[CheckStatus, str]:
     return CheckStatus.GOOD if is_fine else CheckStatus.WARNING, "; ".join(parts)
 
 
-def _checked(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
-    for name, check in checks.items():
-        try:
-            health, message = check()
-        except OrphanGcError as err:
-            yield _bad(root, name, err)
-        else:
-            yield Finding(root, name, health, message)
-
-
-def _bad(root: str, name: str, err: OrphanGcError) -> Finding:
-    return Finding(root, name, CheckStatus.BAD, redacted(str(err)), int(err.exit_code))
-
-
 def _listing(storage: Storage) -> tuple[CheckStatus, str]:
     scan = scan_checkpoints(storage)
     message = f"{len(scan.directories)} job directories, {len(scan.metadata)} roots"
@@ -202,6 +180,13 @@ def _undo(storage: Storage) -> tuple[CheckStatus, str]:
     if storage.is_versioned:
         return CheckStatus.GOOD, "the bucket is versioned: undelete works"
     return CheckStatus.WARNING, "no versions are kept: a deletion is final"
+
+
+def _kind(storage: Storage, settings: StorageRootSettings) -> tuple[CheckStatus, str]:
+    if storage.is_tested:
+        return CheckStatus.GOOD, storage.proof or "this kind of storage is tested"
+    how = f"orphangc doctor --prove {settings.root} --state {state_place(settings)}"
+    return CheckStatus.WARNING, f"deletion is not tested on this kind of storage: {how}"
 
 
 def _registry(settings: StorageRootSettings) -> tuple[CheckStatus, str]:

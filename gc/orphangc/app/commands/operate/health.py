@@ -1,9 +1,13 @@
-"""Status of a check of ``doctor``."""
+"""Checks of ``doctor``, their status and their findings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+
+from orphangc.core.model.redaction import redacted
+from orphangc.errors import OrphanGcError
 
 
 class CheckStatus(StrEnum):
@@ -17,3 +21,30 @@ class CheckStatus(StrEnum):
 
 
 Check = Callable[[], tuple[CheckStatus, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Finding of one check of one storage root."""
+
+    root: str
+    check: str
+    health: CheckStatus
+    message: str
+    exit_code: int = 0
+
+
+def checked(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
+    """Yield the finding of each check in turn."""
+    for name, check in checks.items():
+        try:
+            health, message = check()
+        except OrphanGcError as err:
+            yield bad(root, name, err)
+        else:
+            yield Finding(root, name, health, message)
+
+
+def bad(root: str, name: str, err: OrphanGcError) -> Finding:
+    """Return the finding of a check that failed."""
+    return Finding(root, name, CheckStatus.BAD, redacted(str(err)), int(err.exit_code))

@@ -1,0 +1,50 @@
+"""What a person proved of one storage, kept in the state location (R27)."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from orphangc.core.model.locations import Location
+from orphangc.core.times.instants import Instant
+
+
+def proof_name(storage: Location) -> str:
+    """Return the name of the proof of a storage in a state location."""
+    return f"proofs/{hashlib.sha256(str(storage.top).encode()).hexdigest()[:32]}.json"
+
+
+class StorageProof(BaseModel):
+    """A proof that ``doctor --prove`` made in a storage, and all of whose checks passed.
+
+    Attributes:
+        storage: URI of the top of the storage: scheme and bucket, host or container.
+        proven_at: Time of this machine.
+        tool_version: Version of orphangc that made it.
+        client: Package that speaks to the storage, and its version.
+        checks: Names of the checks.
+
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal[1] = 1
+    storage: str
+    proven_at: Instant
+    tool_version: str
+    client: str
+    checks: tuple[str, ...]
+
+    def is_of(self, storage: Location, tool_version: str, client: str) -> bool:
+        """Return whether this storage was proven, by this program and this client of it."""
+        asked = (str(storage.top), tool_version, client)
+        return (self.storage, self.tool_version, self.client) == asked
+
+    def words(self, now: datetime) -> str:
+        """Return its age and its versions for people."""
+        days = (now - self.proven_at).days
+        at = self.proven_at.date().isoformat()
+        return f"proven {days} days ago ({at}) by orphangc {self.tool_version} with {self.client}"

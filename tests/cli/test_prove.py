@@ -1,0 +1,288 @@
+"""``doctor --prove``: what a deletion relies on is tried in a storage, and nothing of it stays."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import fsspec
+import pyarrow as pa
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from cli.helpers import Ran, run
+from cli.stories import Story, bed, story
+from cli.stories_on_s3 import S3Story, on_s3, s3_server
+from orphangc.adapters.files.fsspec_storage import FsspecStorage
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.adapters.files.state_files import LocalStateFiles
+from orphangc.adapters.s3.s3_storage import S3Storage
+from orphangc.app.commands.examine import prove_storage
+from orphangc.core.documents.storage_proof import StorageProof
+from orphangc.ports import DeletionStatus
+
+__all__ = ["bed", "on_s3", "s3_server", "story"]
+
+CHECKS = ["names", "order", "clock", "lock", "conditional delete", "failures by key", "undelete"]
+
+
+class TriedFileSystem(MemoryFileSystem):
+    """A file system of a kind that is not tested."""
+
+    protocol = "tried"
+    store: ClassVar[dict[str, Any]] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+    _one_at_a_time = threading.RLock()
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return "/" + path.removeprefix("tried://").strip("/")
+
+    def _open(self, path: str, mode: str = "rb", **more: Any) -> Any:
+        with self._one_at_a_time:
+            return super()._open(path, mode, **more)
+
+
+@pytest.fixture
+def tried() -> Iterator[type[TriedFileSystem]]:
+    """Give an empty one."""
+    fsspec.register_implementation("tried", TriedFileSystem, clobber=True)
+    TriedFileSystem.store.clear()
+    TriedFileSystem.pseudo_dirs[:] = [""]
+    TriedFileSystem().makedirs("/host/cp")
+    yield TriedFileSystem
+    TriedFileSystem.store.clear()
+
+
+@pytest.fixture(autouse=True)
+def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write fewer objects, unless a test is about a listing of several pages."""
+    if request.node.get_closest_marker("ci") is None:
+        monkeypatch.setattr(prove_storage, "_MANY", prove_storage._MANY[::20])
+
+
+def prove(place: object, *options: object) -> tuple[Ran, dict[str, tuple[str, str]]]:
+    ran = run("doctor", "--prove", place, *options, "--output", "json")
+    return ran, {each["check"]: (each["health"], each["message"]) for each in ran.json}
+
+
+def test_a_local_folder_is_proven_and_nothing_is_left_in_it(tmp_path: Path) -> None:
+    """Not even a folder."""
+    ran, found = prove(tmp_path)
+    assert (ran.code, list(found)) == (0, [*CHECKS, "removal"])
+    assert {health for health, _ in found.values()} == {"good", "note"}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.ci
+def test_a_versioned_bucket_is_proven_and_only_its_own_objects_are_there(on_s3: S3Story) -> None:
+    """Order, ranges, and back from a delete marker."""
+    before = on_s3.contents()
+    ran, found = prove(f"s3://{on_s3.bucket}/checkpoints")
+    assert ran.code == 0, ran.err
+    assert {name for name, (health, _) in found.items() if health != "good"} == set()
+    assert on_s3.contents() == before
+
+
+# --- what must be found
+
+
+def _forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+    listing = LocalStorage.objects
+
+    def objects(self: LocalStorage, prefix: str = "") -> Iterator[pa.RecordBatch]:
+        for batch in listing(self, prefix):
+            yield batch.slice(0, batch.num_rows - 1)
+
+    monkeypatch.setattr(LocalStorage, "objects", objects)
+
+
+def _folding(monkeypatch: pytest.MonkeyPatch) -> None:
+    write = LocalStateFiles.write
+    monkeypatch.setattr(
+        LocalStateFiles, "write", lambda self, name, data: write(self, name.lower(), data)
+    )
+
+
+def _careless(monkeypatch: pytest.MonkeyPatch) -> None:
+    delete = LocalStorage.delete
+
+    def anything(self: LocalStorage, objects: Any) -> Any:
+        return delete(
+            self,
+            [f or w for f, w in zip(self.stat([o.key for o in objects]), objects, strict=True)],
+        )
+
+    monkeypatch.setattr(LocalStorage, "delete", anything)
+
+
+def _vague(monkeypatch: pytest.MonkeyPatch) -> None:
+    delete = LocalStorage.delete
+    monkeypatch.setattr(
+        LocalStorage,
+        "delete",
+        lambda self, objects: [
+            replace(e, status=DeletionStatus.DELETED) if e.status is DeletionStatus.GONE else e
+            for e in delete(self, objects)
+        ],
+    )
+
+
+def _unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def create(self: LocalStateFiles, name: str, data: bytes) -> bool:
+        self.write(name, data)
+        return True
+
+    monkeypatch.setattr(LocalStateFiles, "create", create)
+
+
+def _timeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = LocalStorage.now
+    monkeypatch.setattr(LocalStorage, "now", lambda self: replace(now(self), now=None))
+
+
+@pytest.mark.parametrize(
+    ("broken", "check"),
+    [
+        (_forgetful, "names"),
+        (_folding, "names"),
+        (_careless, "conditional delete"),
+        (_vague, "failures by key"),
+        (_unlocked, "lock"),
+        (_timeless, "clock"),
+    ],
+)
+def test_what_a_storage_lacks_is_found_and_it_is_not_proven(
+    tmp_path: Path, monkeypatch, broken, check
+) -> None:
+    """The proof is not kept, and what was written is removed all the same."""
+    (tmp_path / "place").mkdir()
+    broken(monkeypatch)
+    ran, found = prove(tmp_path / "place", "--state", tmp_path / "state")
+    assert ran.code != 0
+    assert found[check][0] == "bad"
+    assert "proof" not in found
+    assert not (tmp_path / "state" / "proofs").exists()
+    files = [each for each in (tmp_path / "place").rglob("*") if each.is_file()]
+    assert files == []
+
+
+@pytest.mark.parametrize("broken", ["order", "parts", "undelete"])
+def test_what_a_bucket_lacks_is_found(on_s3: S3Story, monkeypatch, broken: str) -> None:
+    """Descending pages, a range that is not one, and a marker that stays."""
+    pages = S3Storage.pages
+
+    def reordered(self: S3Storage, *within: Any) -> Any:
+        return [b.take(pa.array(range(b.num_rows - 1, -1, -1))) for b in pages(self, *within)]
+
+    def shorter(self: S3Storage, *within: Any) -> Any:
+        return [b.slice(0, b.num_rows - 1) if within[0].after else b for b in pages(self, *within)]
+
+    faults = {
+        "order": ("pages", reordered),
+        "parts": ("pages", shorter),
+        "undelete": ("undelete", lambda *_: []),
+    }
+    monkeypatch.setattr(S3Storage, *faults[broken])
+    ran, found = prove(f"s3://{on_s3.bucket}/elsewhere")
+    assert ran.code != 0
+    assert [name for name, (health, _) in found.items() if health == "bad"] == [
+        "undelete" if broken == "undelete" else "order"
+    ]
+
+
+# --- a kind that is not tested
+
+
+def swept(story: Story, out: Path) -> Ran:
+    """Plan and sweep twice, as the quarantine of nothing asks for."""
+    margins = ("--grace-period", "0", "--clock-skew", "0", "--quiet-period", "0")
+    more = (*margins, "--quarantine-period", "0", "--allow-short-margins", "--ended-job", "all")
+    place = ("tried://host/cp", "--state", "tried://host/state", "--closed-world")
+    alias = ("--alias", f"{story.bed.root}=tried://host/cp")
+    for number in range(2):
+        run("plan", *place, *alias, *more, "--out", out / f"{number}")
+        ran = run("sweep", out / f"{number}", "--delete")
+    return ran
+
+
+def test_orphans_on_an_untested_kind_go_only_after_a_proof_of_that_storage(
+    story: Story, tried, tmp_path: Path
+) -> None:
+    """R27: a plan is a report before, and says afterwards what it rests on."""
+    fs = tried()
+    for path in (each for each in story.bed.root.rglob("*") if each.is_file()):
+        fs.pipe_file(f"/host/cp/{path.relative_to(story.bed.root)}", path.read_bytes())
+    before = {each for each in tried.store if each.startswith("/host/cp/")}
+    orphans = {f"/host/cp/{each.relative_to(story.bed.root)}" for each in story.orphans}
+    swept(story, tmp_path / "unproven")
+    assert before <= tried.store.keys()
+    assert prove("tried://other/cp", "--state", "tried://host/state")[0].code == 0
+    swept(story, tmp_path / "another")
+    assert before <= tried.store.keys()
+    assert prove("tried://host", "--state", "tried://host/state")[0].code == 0
+    swept(story, tmp_path / "proven")
+    assert before - tried.store.keys() == orphans
+    (warning,) = json.loads((tmp_path / "proven/1/plan.json").read_text())["warnings"]
+    assert "not tested; proven 0 days ago" in warning
+
+
+def test_nothing_is_deleted_on_an_untested_kind_without_a_proof(tried, tmp_path: Path) -> None:
+    """Doctor says how to prove it, and the proof says by whom and when."""
+    config = tmp_path / "orphangc.yaml"
+    config.write_text("storage_roots:\n- {root: 'tried://host/cp', state: 'tried://host/state'}\n")
+
+    def kind() -> tuple[str, str]:
+        found = run("doctor", "--config", config, "--output", "json").json
+        (shown,) = ((e["health"], e["message"]) for e in found if e["check"] == "kind")
+        return shown
+
+    assert kind() == (
+        "warning",
+        (
+            "deletion is not tested on this kind of storage: orphangc doctor --prove"
+            " tried://host/cp --state tried://host/state"
+        ),
+    )
+    ran, found = prove("tried://host/cp", "--state", "tried://host/state")
+    assert ran.code == 0, (ran.err, found)
+    assert found["proof"][0] == "good"
+    health, said = kind()
+    assert health == "good"
+    assert said.startswith("proven 0 days ago (")
+    (name,) = (each for each in tried.store if "/proofs/" in each)
+    proof = StorageProof.model_validate_json(tried.store[name].getvalue())
+    for other in ({"tool_version": "0.0.1"}, {"client": "tried 1"}, {"storage": "tried://b/"}):
+        changed = proof.model_copy(update=other).model_dump_json().encode()
+        tried().pipe_file(name, changed)
+        assert kind()[0] == "warning", other
+    tried().pipe_file(name, b"{")
+    assert kind()[0] == "warning"
+
+
+def test_the_clock_of_an_untested_kind_is_seen_in_its_state_location_only(tried) -> None:
+    """Elsewhere no new file may be written."""
+    from orphangc.adapters.open import open_storage  # noqa: PLC0415 - after the kind is there
+    from orphangc.core.model.locations import canonical  # noqa: PLC0415
+
+    storage = open_storage("tried://host/cp", state=canonical("tried://host/state"))
+    assert isinstance(storage, FsspecStorage)
+    assert storage.now().now is not None
+    assert not any("probe" in each for each in tried.store)
+    for state in (None, canonical("/tmp"), canonical("tried://other/state")):
+        assert open_storage("tried://host/cp", state=state).now().now is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("--config", "x", "--prove", "/x"), ("--config", "x", "--state", "/x"), ("--state", "/x")],
+)
+def test_doctor_looks_at_a_configuration_or_proves_a_storage(arguments) -> None:
+    """One of both."""
+    ran = run("doctor", *arguments)
+    assert ran.code == 2
+    assert "--prove" in ran.err
