@@ -52,6 +52,11 @@ class S3Story:
         """Return the storage root."""
         return f"s3://{self.bucket}/checkpoints"
 
+    def checkpoint(self, number: int, *more: str) -> bytes:
+        """Return a ``_metadata`` that names the live files, and what else is given."""
+        live = [key for key in self.contents() if "/shared/" in key and key not in self.orphans]
+        return metadata(number, [*(f"s3a://{self.bucket}/checkpoints/{k}" for k in live), *more])
+
     def put(self, key: str, data: bytes) -> None:
         """Write an object below the storage root."""
         self.client.put_object(Bucket=self.bucket, Key=f"checkpoints/{key}", Body=data)

@@ -582,7 +582,7 @@ def test_a_job_that_claims_a_checkpoint_after_the_cycle_protects(story, monkeypa
     claimed = other.checkpoint(3, story.orphans[0]).parent
     calm = flink(other, completed=3) | {"/jobs": (200, b'{"jobs":[]}')}
     with RestServer(calm) as server:
-        settings = settings_of(story, flink_rest=[server.url])
+        settings = settings_of(story, flink_rest=[server.url], search="places")
         config = Configured.of(story, settings)
         assert [config.run().code for _ in range(2)] == [0, 0]
         due = Due(story, config, monkeypatch)

@@ -13,7 +13,7 @@ from support.rest_server import RestServer, as_json
 
 __all__ = ["bed", "story", "undeclared"]
 
-KEYS = {"places", "outside", "clusters", "changed", "closed_world"}
+KEYS = {"storages", "places", "outside", "clusters", "changed", "closed_world"}
 
 
 def world(story: Story, *options: object) -> dict:
@@ -41,7 +41,7 @@ def test_every_place_is_shown_with_what_was_found_in_it(story) -> None:
     own = places[str(story.bed.root)]
     assert (own["kind"], own["job_directories"], own["checkpoints"]) == ("storage_root", 1, 2)
     assert (places[str(empty)]["kind"], places[str(empty)]["checkpoints"]) == ("extra_root", 0)
-    assert shown["closed_world"] == {"stated": True, "covers": [str(story.bed.root)]}
+    assert shown["closed_world"] == {"stated": True, "covers": [str(story.bed.folder)]}
 
 
 def test_a_cluster_is_shown_with_its_jobs(undeclared) -> None:
@@ -66,8 +66,9 @@ def test_where_a_cluster_is_configured_to_store_is_shown(story) -> None:
         f"/jobs/{job.id}/checkpoints": as_json(statistics),
     }
     with RestServer(routes) as server:
-        (path,) = world(story, "--flink-rest", server.url)["outside"]
-        plan = story.bed.plan("--flink-rest", server.url)
+        options = ("--flink-rest", server.url, "--search", "places")
+        (path,) = world(story, *options)["outside"]
+        plan = story.bed.plan(*options)
     assert path["uri"] == str(job.folder)
     assert path["named_by"] == [f"the configuration of {server.url}"]
     assert path["jobs"] == [job.id]
@@ -103,20 +104,21 @@ def test_what_disappeared_is_shown_and_can_be_acknowledged(story) -> None:
 def test_what_one_call_leaves_out_is_neither_silent_nor_lost(undeclared) -> None:
     """A person asks with less than the scheduled run; a plan with as little is blocked."""
     bed, extra = undeclared.bed, undeclared.bed.folder / "elsewhere"
+    places = ("--search", "places")
     bed.job(7, below=extra).checkpoint(3)
     with RestServer(dict(flink(undeclared.job, completed=8))) as server:
-        options = ("--flink-rest", server.url, "--extra-roots", extra)
+        options = (*places, "--flink-rest", server.url, "--extra-roots", extra)
         bed.plan(*options)
         assert world(undeclared, *options)["unasked"] == []
-        bare = world(undeclared)
+        bare = world(undeclared, *places)
         found = {(each["condition"], each["what"]) for each in bare["unasked"]}
         assert found == {("cluster_silent", server.url), ("place_lost", str(extra))}
         assert bare["changed"] == []
-        said = run("world", bed.root, "--state", bed.state, "--output", "table").out
+        said = run("world", bed.root, "--state", bed.state, *places, "--output", "table").out
         assert "not given in this call" in " ".join(said.split())
     silent = world(undeclared, *options)
     assert [each["condition"] for each in silent["changed"]] == ["cluster_silent"]
-    assert {"cluster_silent", "place_lost"} <= set(bed.plan().blocks(undeclared.job))
+    assert {"cluster_silent", "place_lost"} <= set(bed.plan(*places).blocks(undeclared.job))
 
 
 def test_a_place_that_no_cycle_remembers_is_known_since_no_day(story) -> None:
@@ -163,7 +165,7 @@ def test_the_table_says_what_a_closed_world_covers(story) -> None:
     options = ("--state", story.bed.state, "--extra-roots", empty, "--output", "table")
     said = " ".join(run("world", story.bed.root, *options).out.split())
     assert "closed world not stated" in said
-    assert "(1 jobs, 2 checkpoints)" in said
+    assert f"all of {story.bed.folder} (2 checkpoints)" in said
     assert "0 CHECKPOINTS" in said
 
 

@@ -97,7 +97,7 @@ def run_cycle(
     siblings = [base.location for base in environment.siblings]
     pinned = pinned_uuids(environment, pinned_places(seen, settings))
     marked = mark(seen, settings, bases, siblings, pinned=pinned)
-    namings = namings_of(marked, seen, settings, bases)
+    namings = namings_of(marked, seen, settings, seen.searched(environment))
     questions = SurveyQuestions(
         wanted=wanted_of(each.files for each in namings),
         is_resumed=seen.listed.is_resumed,

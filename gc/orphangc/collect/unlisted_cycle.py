@@ -88,7 +88,8 @@ def unlisted_cycle(
         StorageUnreachableError: The storage root or an extra root cannot be searched.
 
     """
-    unlisted = replace(environment, engine=UnlistedEngine())
+    search = None if environment.search is None else replace(environment.search, own=None)
+    unlisted = replace(environment, engine=UnlistedEngine(), search=search)
     seen = observe(unlisted, settings, reader)
     bases = [base.location for base in environment.bases]
     marked = mark(seen, settings, bases, [base.location for base in environment.siblings])
@@ -98,7 +99,7 @@ def unlisted_cycle(
         settings,
         marked=marked,
         survey=None,
-        namings=namings_of(marked, seen, settings, bases),
+        namings=namings_of(marked, seen, settings, seen.searched(environment)),
         halted=halted,
         before=before,
     )

@@ -24,7 +24,8 @@ def during_the_listing(monkeypatch, action: Callable[[], Any]) -> None:
     listing = LocalStorage.objects
 
     def objects(self, prefix=""):
-        action()
+        if not prefix:  # a search of the storage lists what is beside the storage root
+            action()
         yield from listing(self, prefix)
 
     monkeypatch.setattr(LocalStorage, "objects", objects)
@@ -36,7 +37,8 @@ def after_the_listing(monkeypatch, action: Callable[[], Any]) -> None:
 
     def objects(self, prefix=""):
         yield from listing(self, prefix)
-        action()
+        if not prefix:
+            action()
 
     monkeypatch.setattr(LocalStorage, "objects", objects)
 

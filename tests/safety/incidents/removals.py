@@ -132,6 +132,11 @@ def _pins_and_snapshots(patch: _Patch) -> None:
     patch.setattr(mark, "_live_set", lambda observation, *_: live_set(observation, (), UuidSet()))
 
 
+def _whole_storages(patch: _Patch) -> None:
+    """Search the named places alone, whatever else is in their storages."""
+    patch.setattr(compose, "storage_search", lambda *_: None)
+
+
 def _siblings(patch: _Patch) -> None:
     """Search no other storage root (R4)."""
     patch.setattr(compose, "_siblings_of", lambda *_: [])
@@ -628,6 +633,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _every_root,
         _pins_and_snapshots,
         _siblings,
+        _whole_storages,
         _reported_roots,
         _areas_elsewhere,
         _reading_anew,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
-from orphangc.core.model.locations import Location
+from orphangc.core.model.locations import Location, canonical
 
 _MOUNTS = Path("/proc/self/mountinfo")
+_IN_MEMORY = frozenset({"tmpfs", "ramfs"})
 _MOUNT_POINT = 4
 """Position of the mount point in a line of the mount table."""
 
@@ -28,13 +30,43 @@ def device_of(place: Location) -> str | None:
     return device_in(table, path)
 
 
+def mount_of(place: Location) -> Location | None:
+    """Return where the file system of a local place is mounted, with its links resolved.
+
+    ``None`` for the machine's own file system, for one in memory, which keeps nothing and which all
+    programs share, and where there is no mount table.
+    """
+    if place.scheme != "file":
+        return None
+    try:
+        table = _MOUNTS.read_text(encoding="utf-8", errors="backslashreplace")
+        found = _mount_in(table, Path(place.path).resolve())
+    except OSError:
+        return None
+    if found is None or found.at == "/" or found.kind in _IN_MEMORY:
+        return None
+    return canonical(found.at)
+
+
 def device_in(table: str, path: Path) -> str | None:
-    """Return the device of a path by a mount table; the last mount at the deepest folder wins.
+    """Return the device of a path by a mount table."""
+    found = _mount_in(table, path)
+    return None if found is None else _named(found.kind, found.source, found.at)
+
+
+class _Mount(NamedTuple):
+    kind: str
+    source: str
+    at: str
+
+
+def _mount_in(table: str, path: Path) -> _Mount | None:
+    """Return the mount of a path by a mount table; the last mount at the deepest folder wins.
 
     Source: proc_pid_mountinfo(5): field 5 is the mount point; after a lone "-" follow the type of
     the file system and its source.
     """
-    inside, deepest, device = f"{path}/", 0, None
+    inside, deepest, mount = f"{path}/", 0, None
     for line in table.splitlines():
         before, dash, after = line.partition(" - ")
         fields, source = before.split(" "), after.split(" ")
@@ -43,8 +75,8 @@ def device_in(table: str, path: Path) -> str | None:
         mounted_at = _unescaped(fields[_MOUNT_POINT])
         if len(mounted_at) >= deepest and inside.startswith(mounted_at.rstrip("/") + "/"):
             deepest = len(mounted_at)
-            device = _named(source[0], _unescaped(source[1]), mounted_at)
-    return device
+            mount = _Mount(source[0], _unescaped(source[1]), mounted_at)
+    return mount
 
 
 def _named(kind: str, source: str, mounted_at: str) -> str:

@@ -43,6 +43,8 @@ def plan(  # noqa: PLR0913 - one parameter an option
     job_archives: o.JobArchives = None,
     extra_roots: o.ExtraRoots = None,
     empty_roots: o.EmptyRoots = None,
+    search: o.Search = o.default_of("search"),
+    search_except: o.SearchExcept = None,
     closed_world: o.ClosedWorld = False,
     ended_job: o.EndedJob = None,
     merged_within: o.MergedWithin = None,

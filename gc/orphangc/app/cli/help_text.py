@@ -25,7 +25,7 @@ SELDOM = frozenset(
         *("inventory", "inventory_max_age", "noncurrent_versions", "abort_uploads", "work"),
         *("max_deletes", "max_delete_share", "delete_rate", "report", "summary", "relist"),
         *("unsafe_clear_halt", "spark_threshold", "continued", "price", "registry"),
-        *("keep_daily", "keep_weekly", "keep_monthly"),
+        *("keep_daily", "keep_weekly", "keep_monthly", "search", "search_except"),
     }
 )
 """Options that ``--help`` leaves out where a command has more than fit a screen."""

@@ -109,6 +109,7 @@ def policy(  # noqa: PLR0913 - one parameter an option
     scope: o.ScopeOption = None,
     state: o.State = None,
     extra_roots: o.ExtraRoots = None,
+    search: o.SearchOrNone = None,
     registry: o.Registry = None,
     owner: o.Owner = None,
     inventory: o.Inventory = None,

@@ -31,6 +31,8 @@ def world_show(  # noqa: PLR0913 - one parameter an option
     ] = None,
     extra_roots: o.ExtraRoots = None,
     empty_roots: o.EmptyRoots = None,
+    search: o.Search = o.default_of("search"),
+    search_except: o.SearchExcept = None,
     closed_world: o.ClosedWorld = False,
     registry: o.Registry = None,
     flink_rest: o.FlinkRestOption = None,

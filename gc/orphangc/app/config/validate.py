@@ -19,7 +19,7 @@ _Settings = TypeVar("_Settings", bound=StorageRootSettings)
 
 _PLACES = (
     *("root", "state", "registry", "job_archives", "extra_roots", "empty_roots", "pin"),
-    *("inventory", "work"),
+    *("search_except", "inventory", "work"),
 )
 
 

@@ -11,6 +11,7 @@ import typer
 
 from orphangc.app.config.paths import located
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.core.model.codes import SearchScope
 from orphangc.errors import SettingsError
 
 _SAFETY, _EVIDENCE, _LIMITS = "Safety margins", "Evidence", "Limits"
@@ -25,6 +26,7 @@ DEFAULTS: Mapping[str, Any] = {
     "registry_wait": "5m",
     "inventory_max_age": "72h",
     "max_delete_share": 0.5,
+    "search": SearchScope.STORAGE,
     "delete_rate": 3200,
     "spark_threshold": 10_000_000,
 }
@@ -175,11 +177,33 @@ EmptyRoots = Annotated[
         rich_help_panel=_EVIDENCE,
     ),
 ]
+Search = Annotated[
+    SearchScope,
+    typer.Option(
+        help="Search the whole storage around each named place, or the named places alone.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+SearchOrNone = Annotated[
+    SearchScope | None,
+    typer.Option(
+        help="What is searched: storage (default) needs all of each bucket, places less.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
+SearchExcept = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="URI",
+        help="State that this prefix holds no checkpoint: it is not searched. Repeatable.",
+        rich_help_panel=_EVIDENCE,
+    ),
+]
 ClosedWorld = Annotated[
     bool,
     typer.Option(
         "--closed-world",
-        help="State that the searched places hold every checkpoint there is.",
+        help="State that no checkpoint outside the searched storages refers to files in this one.",
         rich_help_panel=_EVIDENCE,
     ),
 ]

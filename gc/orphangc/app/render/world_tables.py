@@ -11,7 +11,16 @@ from rich.text import Text
 
 from orphangc.app.console.text import visible
 from orphangc.app.render.shown_names import PLACE_NAMES, JobNames
-from orphangc.core.world import KnownCluster, PlaceKind, SearchedPlace, World, WorldChange
+from orphangc.core.decision.conditions import CLOSED_WORLD
+from orphangc.core.model.locations import is_within
+from orphangc.core.world import (
+    KnownCluster,
+    PlaceKind,
+    SearchedPlace,
+    SearchedStorage,
+    World,
+    WorldChange,
+)
 
 _JOBS = 5
 """Maximum number of jobs of one cluster; ``--output json`` has all."""
@@ -31,6 +40,7 @@ def world_tables(
     names = names or JobNames()
     yield _places(world)
     for table in (
+        _storages(world),
         _outside(world, names),
         _clusters(world, names),
         _changed(world),
@@ -85,18 +95,32 @@ def _minute(at: datetime | None) -> str:
 
 
 def statement(world: World) -> str:
-    """Return what a closed world covers, in one line: each place with its contents."""
-    parts = [
-        _counted(each, is_covered=each.uri in world.closed_world.covers) for each in _asked(world)
+    """Return what a closed world states, in one line: what was searched, with its contents."""
+    whole = [each.uri for each in world.storages]
+    parts = [_whole(each) for each in world.storages]
+    parts += [
+        _counted(each, is_covered=each.uri in world.closed_world.covers)
+        for each in _asked(world)
+        if not (is_within(each.uri, whole) and each.checkpoints)
     ]
     covered = "; ".join(parts)
     if world.closed_world.stated:
-        return f"closed world: {covered}"
-    return f"closed world not stated (closed_world, --closed-world). It would cover: {covered}"
+        return f"closed world: {covered}; {CLOSED_WORLD}"
+    return (
+        f"closed world not stated (closed_world, --closed-world). It would cover: {covered}; and"
+        f" state that {CLOSED_WORLD}"
+    )
 
 
 def _asked(world: World) -> list[SearchedPlace]:
     return [each for each in world.places if each.kind is not PlaceKind.REPORTED]
+
+
+def _whole(storage: SearchedStorage) -> str:
+    if storage.problem is not None:
+        return f"{visible(storage.uri)} (NOT SEARCHED TO ITS END)"
+    left_out = "".join(f", without {visible(each)}" for each in storage.left_out)
+    return f"all of {visible(storage.uri)} ({storage.checkpoints} checkpoints{left_out})"
 
 
 def _counted(place: SearchedPlace, *, is_covered: bool) -> str:
@@ -105,7 +129,25 @@ def _counted(place: SearchedPlace, *, is_covered: bool) -> str:
     what = f"{place.job_directories} jobs, {place.checkpoints} checkpoints"
     if is_covered:
         return f"{visible(place.uri)} ({what})"
-    return f"{visible(place.uri)} (0 CHECKPOINTS: not covered, see --empty-root)"
+    return f"{visible(place.uri)} (0 CHECKPOINTS: is it mounted and spelled right?)"
+
+
+def _storages(world: World) -> Table:
+    """Return what was searched whole; of one that was not, why."""
+    table = Table("storage", "keys", "checkpoints", "newest", "left out", "named by")
+    for each in world.storages:
+        newest = _minute(each.newest_checkpoint_at)
+        counts = ("?", "?") if each.keys is None else (f"{each.keys:,}", f"{each.checkpoints:,}")
+        table.add_row(
+            *_cells(
+                each.uri,
+                *counts,
+                each.problem or newest,
+                ", ".join(each.left_out),
+                ", ".join(each.named_by),
+            )
+        )
+    return table
 
 
 def _places(world: World) -> Table:

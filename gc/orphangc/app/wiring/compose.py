@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from platformdirs import user_state_path
 
 from orphangc import __version__
-from orphangc.adapters.files.mount_table import device_of
+from orphangc.adapters.files.mount_table import device_of, mount_of
 from orphangc.adapters.files.unopened_storage import UnopenedStorage
 from orphangc.adapters.flink.exporter_folder import ExporterFolder, is_job_folder
 from orphangc.adapters.flink.job_archives import archived_ends
@@ -39,6 +39,7 @@ from orphangc.collect.observe.expired_checkpoints import (
 )
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
+from orphangc.collect.observe.storage_search import StorageSearch
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.bound_roots import bound_roots
 from orphangc.collect.world.memory_files import read_memory
@@ -48,13 +49,15 @@ from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
+from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import WorldMemory
-from orphangc.core.model.codes import Guard
+from orphangc.core.model.codes import Guard, SearchScope
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import checkpoint_id_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, ObjectKey, Scope
 from orphangc.core.times.instants import shifted
+from orphangc.core.world.storages import storage_of
 from orphangc.errors import (
     OrphanGcError,
     RefusedError,
@@ -240,6 +243,7 @@ def opened(
         listing = None  # a listing never resumes an inventory, nor an inventory a listing
     seen = recalled(state_of(settings)).memory if memory is None else memory
     siblings, remembered = _searched_beside(settings, storage, seen)
+    search = storage_search(settings, siblings, seen)
     folders = storage if storage.has_folders else None
     hides = storage.has_hidden and (is_planning or settings.abort_uploads)
     extras = storage if hides else None
@@ -272,8 +276,48 @@ def opened(
             extras=extras,
             folders=folders,
             ha=ha_metadata(settings),
+            search=search,
         )
         yield WiredRoot(settings, environment, pool)
+
+
+def storage_search(
+    settings: StorageRootSettings, siblings: Iterable[Storage], memory: WorldMemory
+) -> StorageSearch | None:
+    """Return what searches the storages of all named places; ``None`` if places are searched."""
+    if settings.search is SearchScope.PLACES:
+        return None
+    places = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
+    named = [(each, "the settings") for each in places if not settings.is_empty(each)]
+    named += [(each.location, "another storage root") for each in siblings]
+    return StorageSearch(
+        named=named,
+        storage_of=_storage_here,
+        open_storage=open_storage,
+        own=resolved(canonical(settings.root)),
+        known=_storages_in(memory),
+        left_out=tuple(resolved(canonical(uri)) for uri in settings.search_except),
+        target_of=_linked_folder,
+    )
+
+
+def _storages_in(memory: WorldMemory) -> list[Location]:
+    """Return the storages that earlier cycles searched, or had to."""
+    return [canonical(each.uri) for each in memory.places if each.kind == STORAGE]
+
+
+def _storage_here(place: Location) -> Location | None:
+    """Return the storage of a place; ``None`` for a local folder that is not there."""
+    here = resolved(place)
+    if here.scheme == "file" and not Path(here.path).is_dir():
+        return None
+    return storage_of(here, mount_of(here))
+
+
+def _linked_folder(link: Location) -> Location | None:
+    """Return the folder that a local link leads to, ``None`` if it is none."""
+    path = Path(link.path)
+    return resolved(link) if path.is_symlink() and path.is_dir() else None
 
 
 def quarantined_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadata]:
@@ -390,6 +434,8 @@ def _searched_beside(
     siblings = _siblings_of(settings, storage)
     known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
     known += [storage.location for storage in siblings]
+    if settings.search is SearchScope.STORAGE:
+        known += _storages_in(memory)
     remembered: list[Storage] = []
     for place in outside_directories(memory):
         _add_sibling(place, known, remembered)

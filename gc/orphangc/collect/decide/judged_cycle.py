@@ -11,7 +11,12 @@ from orphangc.collect.mark.missing import is_listed
 from orphangc.collect.mark.since_listing import listed_at
 from orphangc.collect.mark.survey_listing import ListingSurvey
 from orphangc.collect.observe.observation import Environment, Observation
-from orphangc.collect.world.gathered import empty_places, unreached_places, world_of
+from orphangc.collect.world.gathered import (
+    empty_places,
+    unreached_places,
+    unsearched_storages,
+    world_of,
+)
 from orphangc.collect.world.outside_names import named_outside, with_outside_paths
 from orphangc.collect.world.recalling import Recalled
 from orphangc.collect.world.sighted import sighting_of
@@ -74,7 +79,7 @@ def judged_cycle(
         marked,
         seen,
         settings,
-        searched=[base.location for base in environment.bases],
+        searched=seen.searched(environment),
         is_listed=lambda names: survey is None or is_listed(names, survey.surveyed),
     )
     jobs = gather_evidence(marked, settings, survey)
@@ -99,6 +104,7 @@ def judged_cycle(
         ),
         empty_places=empty_places(seen, environment, settings),
         unreached_places=unreached_places(seen, environment, settings),
+        unsearched_storages=unsearched_storages(seen, paths),
         lost=comparison.facts,
         memory_problem=before.memory_problem,
         state_problem=before.state_problem,

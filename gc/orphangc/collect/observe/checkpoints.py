@@ -13,11 +13,11 @@ from threading import Lock
 
 import numpy as np
 
-from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
+from orphangc.collect.observe.shared_checkpoints import Contents, SharedCheckpoints
 from orphangc.core.columns.file_names import FileNames, NameColumns, PathColumns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
-from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
+from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
 from orphangc.core.model.locations import Alias, Location, canonical
 from orphangc.core.model.naming import (
     MAX_METADATA_BYTES,
@@ -60,6 +60,12 @@ _WRITE_AHEAD_SINK = b"pending-checkpoints"
 
 Source: Flink 1.13-2.3, ``GenericWriteAheadSink.initializeState``: ``_metadata`` spells the names of
 operator states in modified UTF-8, which is ASCII here.
+"""
+_LEAST_PARQUET = 12
+_PARQUET = b"PAR1"
+"""What a file of Parquet begins and ends with: a summary of a table is called ``_metadata`` too.
+
+Source: the Parquet file format; Flink's ``_metadata`` begins with 0x4960672d.
 """
 _NOT_ENTERED = frozenset({Scope.SHARED, Scope.TASKOWNED, Scope.CHANGELOG})
 
@@ -218,9 +224,7 @@ class CheckpointReader:
     acknowledged: Mapping[str, str] = field(default_factory=dict)
     shared: SharedCheckpoints | None = None
     listed: Location | None = None
-    _known: dict[Location, dict[StoredObject, Checkpoint | UnreadableCheckpoint]] = field(
-        default_factory=dict
-    )
+    _known: dict[Location, dict[StoredObject, Contents]] = field(default_factory=dict)
     _one_at_a_time: Lock = field(default_factory=Lock)
 
     @classmethod
@@ -264,18 +268,19 @@ class CheckpointReader:
         if self.shared is not None:
             self.shared.keep_only(base, listed)
 
-    def _read_all(
-        self, storage: Storage, scan: CheckpointScan
-    ) -> list[Checkpoint | UnreadableCheckpoint | None]:
+    def _read_all(self, storage: Storage, scan: CheckpointScan) -> list[Contents | None]:
         with ThreadPoolExecutor(_THREADS) as pool:
-            return list(
-                pool.map(lambda item: self.read(storage, item[0], item[1]), scan.metadata.items())
-            )
+            return list(pool.map(lambda item: self.contents(storage, *item), scan.metadata.items()))
 
     def read(
         self, storage: Storage, folder: str, listed: StoredObject
     ) -> Checkpoint | UnreadableCheckpoint | None:
-        """Return one checkpoint, ``None`` if it no longer exists."""
+        """Return one checkpoint, ``None`` if it is none or no longer exists."""
+        found = self.contents(storage, folder, listed)
+        return None if isinstance(found, ParquetSummary) else found
+
+    def contents(self, storage: Storage, folder: str, listed: StoredObject) -> Contents | None:
+        """Return what a ``_metadata`` is, ``None`` if it no longer exists."""
         known = self._known.setdefault(storage.location, {})
         if listed in known:
             return known[listed]
@@ -283,22 +288,28 @@ class CheckpointReader:
         checkpoint = (
             read() if self.shared is None else self.shared.get(self.aliases, base, listed, read)
         )
-        if checkpoint is not None and checkpoint.sha256:
+        if isinstance(checkpoint, Checkpoint | UnreadableCheckpoint) and checkpoint.sha256:
             known[listed] = checkpoint
         return checkpoint
 
-    def _read_anew(
-        self, storage: Storage, folder: str, listed: StoredObject
-    ) -> Checkpoint | UnreadableCheckpoint | None:
+    def _read_anew(self, storage: Storage, folder: str, listed: StoredObject) -> Contents | None:
         """Return one checkpoint, ``None`` if it is gone; unreadable ones may lack a checksum."""
         base = storage.location
         with self._one_at_a_time if listed.size > _LARGE else nullcontext():
             try:
+                if listed.size > _LARGE and _is_parquet_at(storage, listed):
+                    # not read whole, which takes long and needs memory
+                    return ParquetSummary(f"{base.child(folder)}/{METADATA_NAME}")
                 data = storage.read(listed.key, max_bytes=MAX_METADATA_BYTES)
             except StorageUnreachableError as err:
                 uri = f"{base.child(folder)}/{METADATA_NAME}"
                 return UnreadableCheckpoint(uri=uri, reason=str(err), sha256="")
-            return None if data is None else self.decoded(data, base, folder, listed)
+            if data is None:
+                return None
+            is_table = _is_parquet(len(data), data[:4], data[-4:])
+            if is_table and not _is_of_checkpoint(folder, base.name):
+                return ParquetSummary(f"{base.child(folder)}/{METADATA_NAME}")
+            return self.decoded(data, base, folder, listed)
 
     def decoded(
         self, data: bytes, base: Location, folder: str, listed: StoredObject
@@ -343,6 +354,17 @@ class CheckpointReader:
         )
 
 
+def _is_parquet(size: int, beginning: bytes, end: bytes) -> bool:
+    """Return whether an object of some bytes begins and ends as a file of Parquet does."""
+    return size >= _LEAST_PARQUET and beginning == end == _PARQUET
+
+
+def _is_parquet_at(storage: Storage, listed: StoredObject) -> bool:
+    """Return whether a large object begins and ends as Parquet's, without reading all of it."""
+    ends = (storage.part(listed.key, start=at, size=4) for at in (0, listed.size - 4))
+    return _is_parquet(listed.size, *(each or b"" for each in ends))
+
+
 def _directory(base: Location, place: FilePlace) -> Location | None:
     """Return the job directory of a place as a location."""
     if place.job_directory is None:
@@ -350,9 +372,7 @@ def _directory(base: Location, place: FilePlace) -> Location | None:
     return base.child(place.job_directory)
 
 
-def _sorted(
-    scan: CheckpointScan, found: Iterable[Checkpoint | UnreadableCheckpoint | None]
-) -> CheckpointsRead:
+def _sorted(scan: CheckpointScan, found: Iterable[Contents | None]) -> CheckpointsRead:
     each = list(found)
     return CheckpointsRead(
         scan,
@@ -361,7 +381,7 @@ def _sorted(
     )
 
 
-def _closed(base: Location, scan: CheckpointScan) -> list[Checkpoint | UnreadableCheckpoint | None]:
+def _closed(base: Location, scan: CheckpointScan) -> list[Contents | None]:
     """Return the places that cannot be listed, as unreadable checkpoints."""
     return [
         UnreadableCheckpoint(uri=f"{base}/{key}", reason=_why_closed(key, base), sha256="")

@@ -1,15 +1,16 @@
 """Gather the facts of one cycle, in the only order that is safe (R11, R14).
 
-First registry snapshots (E1), REST and latest completed id (L0), then checkpoint names (S0), then
-checkpoints (S1), then the listing, then a nonce and the snapshots that repeat it (E2), then
-checkpoints again (S2), then REST once more, later than Flink's cache. What S1 and S2 show together
-is protected; a checkpoint that existed all the time proves that nothing hid from both. For an
-exported registry, E2 proves it.
+First registry snapshots (E1), REST and latest completed id (L0), then the listings of whole
+storages (``storage_search``), then checkpoint names (S0), then checkpoints (S1), then the listing,
+then a nonce and the snapshots that repeat it (E2), then checkpoints again (S2), then REST once
+more, later than Flink's cache, then checkpoints in those storages. What S1 and S2 show together is
+protected; a checkpoint that existed all the time proves that nothing hid from both. For an exported
+registry, E2 proves it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -26,8 +27,10 @@ from orphangc.collect.observe.expired_checkpoints import (
     quarantined_checkpoints,
 )
 from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
+from orphangc.collect.observe.named_places import Named, places_in_answers, places_of_files
 from orphangc.collect.observe.reported import reported_places
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
+from orphangc.collect.observe.storage_search import FoundInStorage, ListedStorage, StorageSearch
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
@@ -38,10 +41,8 @@ from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, ObjectKey
-from orphangc.errors import (
-    OrphanGcError,
-    RegistryUnavailableError,
-)
+from orphangc.core.world.outside_naming import Searched
+from orphangc.errors import OrphanGcError, RegistryUnavailableError
 from orphangc.ports import (
     ClusterClient,
     ExporterChannel,
@@ -97,6 +98,7 @@ class Environment:
         extras: Storage root that shows what its listing does not; ``None`` if that is not wanted.
         folders: Storage root that removes its empty folders; ``None`` if it has no real ones.
         ha: Sources of HA metadata, which show jobs that are not over.
+        search: Searches storages whole; ``None`` if the named places alone are searched.
 
     """
 
@@ -118,6 +120,7 @@ class Environment:
     device_of: Callable[[Location], str | None] = _no_device
     quarantined: Sequence[ExpiredMetadata] = ()
     released: Sequence[ExpiredMetadata] = ()
+    search: StorageSearch | None = None
 
     @property
     def bases(self) -> tuple[Storage, ...]:
@@ -146,6 +149,7 @@ class Observation:
         exported: Answer of each exporter.
         ends: Records of jobs that ended, read after the listing.
         quarantined: Folders of the checkpoints whose ``_metadata`` is in quarantine.
+        storages: What the search of each storage found beside all of these.
         exports: Jobs that have registry snapshots, by registry folder.
         listed: Result of the listing between S1 and S2.
         unreached: Reason by location of the siblings that could not be searched.
@@ -171,6 +175,7 @@ class Observation:
     exports: tuple[SeenExports, ...] = ()
     ends: tuple[EndRecord, ...] = ()
     quarantined: frozenset[Location] = frozenset()
+    storages: tuple[FoundInStorage, ...] = ()
 
     @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
@@ -180,14 +185,24 @@ class Observation:
         ]
         unique = {
             (checkpoint.folder, checkpoint.sha256): checkpoint
-            for checkpoint in (*read, *self.elsewhere)
+            for checkpoint in (*read, *self.elsewhere, *self._found_in_storages)
         }
         return tuple(unique.values())
+
+    def searched(self, environment: Environment) -> tuple[Searched, ...]:
+        """Return every place and storage that was searched."""
+        storages = (each for each in self.storages if each.problem is None)
+        return (*(base.location for base in environment.bases), *storages)
+
+    @property
+    def _found_in_storages(self) -> Iterator[Checkpoint]:
+        return (each for found in self.storages for each in found.checkpoints)
 
     @property
     def unreadable(self) -> tuple[UnreadableCheckpoint, ...]:
         """Return every unreadable checkpoint, each place once."""
         parts = [each for part in (*self.first, *self.second) for each in part.unreadable]
+        parts += [each for found in self.storages for each in found.unreadable]
         by_uri = {each.uri: each for each in (*parts, *self.elsewhere_unreadable)}
         return tuple(by_uri.values())
 
@@ -212,6 +227,8 @@ def observe(
     )
     before, errors_before = _ask(environment.clusters)
     ha_before, ha_errors_before = _ask(environment.ha)
+    named = places_in_answers(before, snapshots, settings, ha_before)
+    searching = _Searching.begun(environment, settings, reader, named)
     search = search_of(environment)
     at_start = search.ask(scan_checkpoints, NO_SCAN)
     environment.progress("roots", 0)
@@ -259,7 +276,70 @@ def observe(
         listed=listed,
         unreached=search.unreached,
         quarantined=frozenset(each.folder for each in environment.quarantined),
+        storages=searching.contents(
+            places_in_answers((*before, *after), snapshots, settings, (*ha_before, *ha_after)),
+            (*first, *second),
+            listed,
+            [each for each in elsewhere if isinstance(each, Checkpoint)],
+        ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Searching:
+    """A search of whole storages that was begun: they are listed, and nothing of them is read."""
+
+    environment: Environment
+    settings: StorageRootSettings
+    reader: CheckpointReader
+    listings: Mapping[Location, ListedStorage]
+
+    @classmethod
+    def begun(
+        cls,
+        environment: Environment,
+        settings: StorageRootSettings,
+        reader: CheckpointReader,
+        named: Iterable[Named],
+    ) -> _Searching:
+        """List the storages that are known so far."""
+        search = environment.search
+        listings = {} if search is None else search.listings(named, reader, environment.progress)
+        return cls(environment, settings, reader, listings)
+
+    def contents(
+        self,
+        named: Iterable[Named],
+        read: Sequence[CheckpointsRead],
+        listed: Listed,
+        elsewhere: Sequence[Checkpoint],
+    ) -> tuple[FoundInStorage, ...]:
+        """Return what the storages hold, and those that something names by now."""
+        environment, search = self.environment, self.environment.search
+        if search is None:
+            return ()
+        self._share(search.own, listed)
+        bases = (*environment.bases, *environment.bases)
+        return search.contents(
+            self.listings,
+            named,
+            lambda found: places_of_files(found, self.settings),
+            read=[*(each for part in read for each in part.checkpoints), *elsewhere],
+            seen={
+                base.location.child(folder): stored
+                for base, part in zip(bases, read, strict=True)
+                for folder, stored in part.scan.metadata.items()
+            },
+            reader=self.reader,
+            progress=environment.progress,
+        )
+
+    def _share(self, root: Location | None, listed: Listed) -> None:
+        """Let other storage roots of the run know what the whole listing of this one shows."""
+        is_whole = self.environment.storage.earlier is None and not listed.is_resumed
+        if self.reader.shared is not None and root is not None and is_whole:
+            metadata = self.environment.engine.objects_named(METADATA_NAME)
+            self.reader.shared.listings.note_own(root, listed.objects, metadata)
 
 
 def _running_in(answers: Iterable[ClusterFacts]) -> frozenset[JobId]:

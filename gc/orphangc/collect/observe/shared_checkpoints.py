@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Lock
 
-from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
+from orphangc.collect.listing.shared_listings import SharedListings
+from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
 from orphangc.core.model.locations import Alias, Location
 from orphangc.core.model.types import StoredObject
 
@@ -26,7 +27,8 @@ and above the distance of a file server's clock from this machine's."""
 _ROOT_BYTES = 2048
 """What a decoded checkpoint takes besides its names."""
 
-Reading = Callable[[], Checkpoint | UnreadableCheckpoint | None]
+Contents = Checkpoint | UnreadableCheckpoint | ParquetSummary
+Reading = Callable[[], Contents | None]
 _Identity = tuple[tuple[Alias, ...], StoredObject]
 
 
@@ -43,18 +45,20 @@ class SharedCheckpoints:
         clock: Returns this machine's time.
         most_bytes: Memory that decoded checkpoints may take; what finds no room is not shared.
         held_bytes: Memory that they take now, roughly.
+        listings: Listings of whole storages.
 
     """
 
     clock: Callable[[], datetime]
     most_bytes: int = _MOST_BYTES
     held_bytes: int = 0
+    listings: SharedListings = field(default_factory=SharedListings)
     _known: dict[Location, dict[_Identity, Checkpoint]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def get(
         self, aliases: Sequence[Alias], base: Location, listed: StoredObject, read: Reading
-    ) -> Checkpoint | UnreadableCheckpoint | None:
+    ) -> Contents | None:
         """Return the checkpoint of an unchanged object, or else what a reading finds.
 
         Args:

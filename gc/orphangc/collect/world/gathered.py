@@ -7,10 +7,12 @@ from datetime import datetime
 
 from orphangc.collect.observe.checkpoints import CheckpointScan
 from orphangc.collect.observe.observation import Environment, Observation
-from orphangc.core.model.locations import Location, canonical
+from orphangc.core.model.locations import Location, canonical, place_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import KnownCluster, OutsidePath, PlaceKind, SearchedPlace, World
 from orphangc.core.world.coverage import closed_world_of, lacks_checkpoints
+from orphangc.core.world.outside_naming import Searched
+from orphangc.core.world.storages import SearchedStorage
 
 
 def world_of(
@@ -20,13 +22,15 @@ def world_of(
     paths: Sequence[OutsidePath] = (),
 ) -> World:
     """Return everything that was searched, named and asked in one cycle."""
-    places = searched_places(seen, environment)
+    places, storages = searched_places(seen, environment), tuple(searched_storages(seen))
     return World(
         places=places,
+        storages=storages,
         outside=tuple(paths),
         clusters=_clusters(seen, environment),
         closed_world=closed_world_of(
             places,
+            storages,
             is_stated=settings.closed_world,
             is_empty=lambda uri: settings.is_confirmed_empty(canonical(uri)),
         ),
@@ -62,6 +66,42 @@ def unreached_places(
         for place, reason in seen.unreached.items()
         if place in filled or not settings.is_empty(place)
     }
+
+
+def unsearched_storages(seen: Observation, paths: Sequence[OutsidePath]) -> Mapping[str, str]:
+    """Return the reason for each named storage that could not be searched to its end.
+
+    Paths in checkpoints may spell a place that was searched: what they alone name counts if one of
+    these paths is in no searched place.
+    """
+    outside = [canonical(each.uri) for each in paths]
+    return {
+        str(each.location): each.problem
+        for each in seen.storages
+        if each.problem is not None
+        and (not each.is_named_by_files_alone or any(map(each.location.contains, outside)))
+    }
+
+
+def searched_storages(seen: Observation) -> Iterable[SearchedStorage]:
+    """Yield every storage that was searched, or had to be."""
+    for each in seen.storages:
+        within = [root for root in seen.checkpoints if each.contains(root.folder)]
+        places = (place_of(broken.uri) for broken in seen.unreadable)
+        broken = [place for place in places if place is not None and each.contains(place)]
+        is_searched = each.problem is None
+        yield SearchedStorage(
+            uri=str(each.location),
+            named_by=each.named_by,
+            keys=each.keys,
+            checkpoints=len({root.folder for root in within}) + len(broken)
+            if is_searched
+            else None,
+            tables=each.tables,
+            newest_checkpoint_at=_newest(root.modified_at for root in within),
+            left_out=tuple(map(str, each.left_out)),
+            problem=each.problem,
+        )
 
 
 def searched_places(seen: Observation, environment: Environment) -> tuple[SearchedPlace, ...]:
@@ -103,7 +143,8 @@ def _reported(
 ) -> Iterable[SearchedPlace]:
     """Yield the checkpoints that were read at reported places outside all others."""
     for root in {each.folder: each for each in seen.elsewhere}.values():
-        if not any(base.contains(root.folder) for base in bases):
+        areas: list[Searched] = [*bases, *seen.storages]
+        if not any(each.contains(root.folder) for each in areas):
             yield SearchedPlace(
                 uri=str(root.folder),
                 kind=PlaceKind.REPORTED,

@@ -16,6 +16,7 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import OutsidePath
 from orphangc.core.world.outside_naming import (
     Naming,
+    Searched,
     home_of,
     outside_only,
     outside_paths,
@@ -29,7 +30,7 @@ def namings_of(
     marked: Mark,
     observation: Observation,
     settings: StorageRootSettings,
-    searched: Sequence[Location],
+    searched: Sequence[Searched],
 ) -> tuple[Naming, ...]:
     """Return whatever names files outside the searched places, with these files.
 
@@ -37,7 +38,7 @@ def namings_of(
         marked: Checkpoints and jobs.
         observation: Gives the registry snapshots.
         settings: The aliases.
-        searched: Every base.
+        searched: Every place and storage that was searched.
 
     """
     makers = {root.folder: key for key, job in marked.jobs.items() for root in job.own_checkpoints}
@@ -47,7 +48,7 @@ def namings_of(
 
 
 def _of_checkpoint(
-    root: Checkpoint, marked: Mark, makers: Mapping[Location, str], searched: Sequence[Location]
+    root: Checkpoint, marked: Mark, makers: Mapping[Location, str], searched: Sequence[Searched]
 ) -> Naming:
     """Return what a checkpoint names outside, its own folder aside, which was read."""
     outside = outside_only(root.files, (*searched, root.folder))
@@ -62,7 +63,7 @@ def _of_snapshot(
     snapshot: RegistrySnapshot,
     marked: Mark,
     settings: StorageRootSettings,
-    searched: Sequence[Location],
+    searched: Sequence[Searched],
 ) -> Naming:
     """Return the outside files in a registry; relative paths are in the job's own directory."""
     names: dict[str, set[str]] = {}
@@ -76,7 +77,7 @@ def _of_snapshot(
     return Naming(
         by=f"registry snapshot {snapshot.sequence} of job {snapshot.job_id}",
         jobs=frozenset(_keys_of(snapshot.job_id, marked.jobs)),
-        files=outside_only(files, (*searched, *([own] if own else []))),
+        files=outside_only(files, [*searched, *([own] if own else [])]),
     )
 
 
@@ -90,7 +91,7 @@ def named_outside(
     observation: Observation,
     settings: StorageRootSettings,
     *,
-    searched: Sequence[Location],
+    searched: Sequence[Searched],
     is_listed: Callable[[FileNames], bool],
 ) -> tuple[OutsidePath, ...]:
     """Return every outside path, and the jobs that it concerns.
@@ -102,7 +103,7 @@ def named_outside(
         marked: Checkpoints and jobs.
         observation: Facts of clusters and resources.
         settings: The aliases, and which places are stated to be empty.
-        searched: Every base.
+        searched: Every place and storage that was searched.
         is_listed: Returns whether the listing shows all of some names.
 
     """

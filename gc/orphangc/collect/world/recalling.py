@@ -17,6 +17,7 @@ from orphangc.collect.world.memory_files import (
     write_memory,
 )
 from orphangc.core.memory.acknowledgement import Acknowledgement, acknowledging_command
+from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import StandingFact, WorldMemory
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.locations import Location, place_of
@@ -210,14 +211,15 @@ def not_kept(state: RootState, before: Recalled, after: WorldMemory | None) -> s
 
 
 def outside_directories(memory: WorldMemory) -> list[Location]:
-    """Return the remembered directories in no searched place, which are places themselves.
+    """Return the remembered directories that no place was around: in none, or in a storage.
 
     One that is no place any more is left out: it is not found, and blocks.
     """
+    storages = {each.uri for each in memory.places if each.kind == STORAGE}
     found = (
         place_of(each.uri)
         for each in memory.directories
-        if each.resolved_at is None and each.place == each.uri
+        if each.resolved_at is None and each.place in {each.uri, *storages}
     )
     return [place for place in found if place is not None]
 

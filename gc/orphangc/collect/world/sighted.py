@@ -8,13 +8,14 @@ from datetime import datetime
 
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment, Observation
-from orphangc.collect.world.gathered import searched_places
+from orphangc.collect.observe.storage_search import FoundInStorage
+from orphangc.collect.world.gathered import searched_places, searched_storages
 from orphangc.collect.world.sighted_lineage import seen_lineage
 from orphangc.collect.world.sighted_registries import job_folder, registries_in
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import CheckpointFacts, ClusterFacts, JobFacts
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
-from orphangc.core.memory.lost_facts import REPORTED
+from orphangc.core.memory.lost_facts import REPORTED, STORAGE
 from orphangc.core.memory.remembered import RememberedCheckpoint, RememberedDirectory, WorldMemory
 from orphangc.core.memory.sighting import (
     SeenJob,
@@ -24,11 +25,12 @@ from orphangc.core.memory.sighting import (
     StoppingSavepoint,
 )
 from orphangc.core.memory.unlocated_jobs import UNREAD
-from orphangc.core.model.locations import Alias, Location, is_within, place_of
+from orphangc.core.model.locations import Alias, Location, canonical, is_within, place_of
 from orphangc.core.model.naming import METADATA_NAME, is_savepoint_folder
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobState
 from orphangc.core.world import SearchedPlace
+from orphangc.core.world.outside_naming import Searched
 
 _CHECKPOINT_FOLDER = "chk-"
 
@@ -59,7 +61,8 @@ def sighting_of(
     at = seen.time.now or seen.time.local
     bases = [base.location for base in environment.bases]
     places = [_seen(each) for each in searched_places(seen, environment) if each.kind != REPORTED]
-    directories = _directories(marked, jobs, bases, at)
+    storages = tuple(_storages(seen, environment, settings))
+    directories = _directories(marked, jobs, bases, storages=seen.storages, at=at)
     recorded = {each.uri for directory in directories for each in directory.checkpoints}
     present = {str(root.folder) for root in marked.checkpoints}
     present |= {each.uri.removesuffix(f"/{METADATA_NAME}") for each in seen.unreadable}
@@ -69,7 +72,8 @@ def sighting_of(
         state=settings.state,
         places=(
             *_with_others(places, marked.checkpoints, recorded),
-            *_reported_places(directories, before, places),
+            *storages,
+            *_reported_places(directories, before, (*places, *storages)),
         ),
         directories=directories,
         present=frozenset(present),
@@ -104,6 +108,7 @@ def sighting_of(
         savepoint_folders=None
         if savepoint_folders is None
         else frozenset(str(bases[0].child(each)) for each in savepoint_folders),
+        is_world_closed=settings.closed_world,
     )
 
 
@@ -116,11 +121,20 @@ def _savepoints_in(base: Location, folders: Iterable[str]) -> Iterator[str]:
 
 
 def _directories(
-    marked: Mark, jobs: Mapping[str, JobEvidence], bases: Sequence[Location], at: datetime
+    marked: Mark,
+    jobs: Mapping[str, JobEvidence],
+    bases: Sequence[Location],
+    *,
+    storages: Sequence[FoundInStorage],
+    at: datetime,
 ) -> tuple[RememberedDirectory, ...]:
     """Return the folders of checkpoints whose loss could cost files of other folders."""
     by_folder: dict[Location, list[Checkpoint]] = {}
+    foreign = {each.folder for found in storages for each in found.checkpoints}
+    areas: list[Searched] = [*bases[1:], *storages]
     for root in marked.checkpoints:
+        if root.folder in foreign and not _concerns(root, bases[0], areas):
+            continue
         if root.directory is not None or _depends_on(root, marked.owners.keys):
             by_folder.setdefault(root.directory or root.folder.parent, []).append(root)
     owners = marked.owners.keys
@@ -130,7 +144,8 @@ def _directories(
         names = {each for root in roots for each in _depends_on(root, owners)}
         fed = () if job is None else [jobs[key] for key in job.depends_on if key in jobs]
         depends_on = names | {each for other in fed for each in other.directories}
-        place = next((each for each in bases if each.contains(folder)), folder)
+        around = (*bases, *(each.location for each in storages if each.contains(folder)))
+        place = next((each for each in around if each.contains(folder)), folder)
         found.append(
             RememberedDirectory(
                 uri=str(folder),
@@ -143,6 +158,17 @@ def _directories(
             )
         )
     return tuple(found)
+
+
+def _concerns(root: Checkpoint, base: Location, others: Sequence[Searched]) -> bool:
+    """Return whether a checkpoint names files here, or where no cycle searches.
+
+    A folder in no searched place may be one that is searched, spelled otherwise.
+    """
+    return any(
+        base.contains(folder) or not any(each.contains(folder) for each in others)
+        for folder in root.files
+    )
 
 
 def _checkpoints(roots: Iterable[Checkpoint], at: datetime) -> tuple[RememberedCheckpoint, ...]:
@@ -184,6 +210,24 @@ def _seen(place: SearchedPlace) -> SeenPlace:
         checkpoints=place.checkpoints,
         job_directories=place.job_directories or 0,
     )
+
+
+def _storages(
+    seen: Observation, environment: Environment, settings: StorageRootSettings
+) -> Iterator[SeenPlace]:
+    """Yield the storages that were searched whole, or had to be."""
+    named = (settings.root, *settings.extra_roots, *settings.siblings)
+    given = [canonical(uri) for uri in named if uri not in settings.named_by_flink]
+    for each in searched_storages(seen):
+        place = canonical(each.uri)
+        yield SeenPlace(
+            uri=each.uri,
+            kind=STORAGE,
+            device=environment.device_of(place),
+            checkpoints=each.checkpoints,
+            keys=each.keys,
+            is_stated=any(place.contains(one) for one in given),
+        )
 
 
 def _with_others(

@@ -19,11 +19,16 @@ NEWEST_TESTED_FORMAT = 6
 """Version 7 is read, from Flink's sources only: no release has written one yet (R27)."""
 
 
+CLOSED_WORLD = "no checkpoint outside the searched storages refers to files in this one"
+"""What ``closed_world`` states, wherever it is given."""
+
+
 def _closed_world(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R3a: a job with an unlisted base is invisible, and its state would be destroyed."""
     if cycle.is_closed_world:
-        return None
-    return "nobody stated that the given roots are all there is (--closed-world)"
+        facts = (each for each in cycle.lost if each.condition is Condition.CLOSED_WORLD)
+        return next((each.message for each in facts if not each.is_acknowledged), None)
+    return f"it is not stated that {CLOSED_WORLD} (closed_world, --closed-world)"
 
 
 def _discovery_unclear(job: JobEvidence, cycle: CycleEvidence) -> str | None:
@@ -40,7 +45,13 @@ def _discovery_unclear(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 
 def _place_unreachable(_: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R4: a job of another storage root may need files here, and its checkpoints are unknown."""
+    """R4: a job in another place may need files here, and its checkpoints are unknown."""
+    for storage, reason in cycle.unsearched_storages.items():
+        return (
+            f"{storage} could not be searched to its end: {reason}; let this account list all of"
+            " it, leave out with --search-except what holds no checkpoint, or search the named"
+            " places alone with --search places"
+        )
     for place, reason in cycle.unreached_places.items():
         return (
             f"{place} is another storage root, whose jobs may need files here, and it cannot be"

@@ -85,6 +85,18 @@ class Checkpoint:
         return sum(len(names) for names in self.files.values())
 
 
+@dataclass(frozen=True, slots=True)
+class ParquetSummary:
+    """A file called ``_metadata`` that is Parquet's summary of a table, and no checkpoint.
+
+    Attributes:
+        uri: URI of the file.
+
+    """
+
+    uri: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadableCheckpoint:
     """A ``_metadata`` that could not be read to its last byte.
@@ -396,6 +408,7 @@ class CycleEvidence:
         empty_places: Extra roots and other storage roots that were searched and have no
             checkpoint, though the operator does not say that they are empty.
         unreached_places: Reason for each other storage root that could not be searched.
+        unsearched_storages: Reason for each named storage that could not be searched to its end.
         lost: Facts that earlier cycles saw, this one does not, and nothing explains.
         memory_problem: Reason for which the memory of earlier cycles cannot be read, or ``None``.
         state_problem: Reason for which this may not be the state location of earlier plans, or
@@ -424,6 +437,7 @@ class CycleEvidence:
     is_registry_mode: bool = False
     empty_places: tuple[str, ...] = ()
     unreached_places: Mapping[str, str] = field(default_factory=dict)
+    unsearched_storages: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[LostFact, ...] = ()
     memory_problem: str | None = None
     state_problem: str | None = None

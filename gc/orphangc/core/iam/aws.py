@@ -47,7 +47,7 @@ CEPH_LIMITS = (
         " each key is judged by itself all the same"
     ),
     (
-        "a _metadata may lie four folders below its place and no deeper: older releases end a"
+        "a _metadata may lie eight folders below its place and no deeper: older releases end a"
         " wildcard too early to say more"
     ),
 )
@@ -57,7 +57,7 @@ _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]", re.ASCII)
 _OTHER_KINDS = ("--x-s3", "--xa-s3", "-s3alias", "--ol-s3")
 _JOB = "?" * JOB_ID_LENGTH
 _SPECIAL = re.compile(r"[*?$]")
-_CEPH_DEPTHS = range(5)
+_CEPH_DEPTHS = range(9)
 
 _OBJECT_ACTIONS: Mapping[Right, str] = {
     Right.READ: "s3:GetObject",

@@ -12,9 +12,11 @@ from enum import StrEnum
 
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.documents.s3_inventory import report_time
+from orphangc.core.model.codes import SearchScope
 from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName, is_job_id
+from orphangc.core.world.storages import storage_of
 
 JOB_ID_LENGTH = 32
 FOLDERS_OF_FILES = ("shared/", "chk-", "taskowned/", "dstl/")
@@ -101,10 +103,11 @@ def needs_of(
 
     """
     root = canonical(settings.root)
-    beside = dict.fromkeys((*map(canonical, settings.extra_roots), *settings.other_roots))
+    searched = (root, *map(canonical, settings.extra_roots), *settings.other_roots)
+    if settings.search is SearchScope.STORAGE:
+        searched = tuple(storage_of(each, None) for each in searched)
     return (
-        *_reads(root),
-        *(need for place in beside for need in _reads(place)),
+        *(need for place in dict.fromkeys(searched) for need in _reads(place)),
         *(need for uri in settings.registry for need in _registry(canonical(uri))),
         *(need for uri in settings.job_archives for need in _archives(canonical(uri))),
         *_inventory(settings),

@@ -8,8 +8,10 @@ from datetime import datetime
 
 from orphangc.core.lineage.continuation import remembered_lineage
 from orphangc.core.memory.acknowledgement import Acknowledgement
+from orphangc.core.memory.closed_world import is_covered, uncovered
 from orphangc.core.memory.job_lives import jobs_after
 from orphangc.core.memory.lost_facts import (
+    STORAGE,
     Lost,
     LostFact,
     is_place_unreachable,
@@ -62,7 +64,7 @@ def compared(
     """
     known = tuple(given)
     jobs = jobs_after(memory, sighting)
-    lost = lost_of(memory, sighting, jobs, known)
+    lost = lost_of(memory, sighting, jobs, known, uncovered=uncovered(memory, sighting))
     registries = registries_lost(memory, sighting, jobs, known)
     facts = (*lost.facts, *registries)
     standing = {(e.condition, e.what) for e in lost.facts if not e.is_acknowledged}
@@ -177,14 +179,14 @@ class _After:
             )
             if is_kept or (now is not None and now.checkpoints is None):
                 yield known
-            elif now is not None and now.checkpoints:
+            elif now is not None and (now.checkpoints or now.kind == STORAGE):
                 yield self._place(now, known)
             elif known.resolved_at is None:
                 yield known.model_copy(update={"resolved_at": self.sighting.at})
             elif now is not None or self.is_young(known.resolved_at):
                 yield known
         for each in seen.values():
-            if each.checkpoints is not None:
+            if each.checkpoints is not None or each.kind == STORAGE:
                 yield self._place(each, None)
 
     def _place(self, now: SeenPlace, known: RememberedPlace | None) -> RememberedPlace:
@@ -199,6 +201,12 @@ class _After:
             checkpoints=now.checkpoints or 0,
             others=tuple(others[:MOST_OTHERS]),
             has_more_others=len(others) > MOST_OTHERS,
+            keys=now.keys,
+            is_stated=now.kind == STORAGE
+            and (
+                is_covered(now, self.memory, self.sighting)
+                or (Condition.CLOSED_WORLD, now.uri) in self.acknowledged
+            ),
         )
 
     def reports(self, jobs: tuple[RememberedJob, ...]) -> Iterator[RememberedReport]:

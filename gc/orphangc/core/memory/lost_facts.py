@@ -38,6 +38,8 @@ from orphangc.core.model.locations import is_within
 
 REPORTED = "reported"
 """Kind of a place that is searched because something named a checkpoint in it."""
+STORAGE = "storage"
+"""Kind of a storage that is searched whole: checkpoints that concern no file here come and go."""
 
 
 _FEW = 3
@@ -92,6 +94,8 @@ def lost_of(
     sighting: Sighting,
     jobs: Sequence[RememberedJob],
     given: Iterable[Acknowledgement] = (),
+    *,
+    uncovered: Iterable[LostFact] = (),
 ) -> Lost:
     """Return what earlier cycles saw, this one does not, and nothing explains.
 
@@ -100,6 +104,7 @@ def lost_of(
         sighting: Facts of this cycle.
         jobs: Records of all jobs after this cycle.
         given: Acknowledgements of persons.
+        uncovered: Storages that no statement of a closed world covers.
 
     """
     known = tuple(given)
@@ -115,6 +120,7 @@ def lost_of(
         if (lost := tuple(one for one, reason in each if reason is None))
     }
     facts = [
+        *uncovered,
         *_places_lost(memory, sighting, checkpoints),
         *_places_replaced(memory, sighting),
         *_clusters_silent(memory, sighting, jobs),
@@ -180,7 +186,9 @@ def _places_lost(
 ) -> Iterator[LostFact]:
     searched = {each.uri for each in sighting.places}
     for place in memory.places:
-        if place.resolved_at is not None or not place.checkpoints or place.kind == REPORTED:
+        if place.resolved_at is not None or not place.checkpoints:
+            continue
+        if place.kind in {REPORTED, STORAGE}:
             continue
         seen = _place_of(place.uri, sighting)
         if seen is not None and (seen.checkpoints is None or seen.checkpoints):

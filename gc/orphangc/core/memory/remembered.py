@@ -116,6 +116,8 @@ class RememberedPlace(FrozenPart):
         others: Some checkpoints in no remembered directory, savepoints mostly.
         has_more_others: Whether there were more of those.
         resolved_at: Time at which all of them were explained away; ``None`` while they are there.
+        keys: Number of listed keys of a storage.
+        is_stated: Whether a person's statement of a closed world covers a storage.
 
     """
 
@@ -129,6 +131,8 @@ class RememberedPlace(FrozenPart):
     others: tuple[str, ...] = ()
     has_more_others: bool = False
     resolved_at: Instant | None = None
+    keys: int | None = Field(default=None, ge=0)
+    is_stated: bool = False
 
 
 class RememberedReport(FrozenPart):
@@ -377,6 +381,7 @@ def _merged_places(left: RememberedPlace, right: RememberedPlace) -> RememberedP
     update = {
         "first_seen_at": min(left.first_seen_at, right.first_seen_at),
         "resolved_at": _resolved(left, right, later.seen_at),
+        "is_stated": left.is_stated or right.is_stated,
     }
     return later.model_copy(update=update)
 

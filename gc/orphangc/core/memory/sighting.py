@@ -21,6 +21,8 @@ class SeenPlace:
         checkpoints: Number of checkpoints in it; ``None`` if it could not be searched.
         job_directories: Number of job directories in it.
         others: Folders of its checkpoints in no remembered directory.
+        keys: Number of listed keys of a storage.
+        is_stated: Whether a person named a storage in the settings that state a closed world.
 
     """
 
@@ -30,6 +32,8 @@ class SeenPlace:
     checkpoints: int | None = 0
     job_directories: int = 0
     others: tuple[str, ...] = ()
+    keys: int | None = None
+    is_stated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +134,7 @@ class Sighting:
         savepoints: Folders of savepoints below the storage root that hold a ``_metadata``.
         savepoint_folders: All folders of savepoints that are listed now; ``None`` if only an older
             listing is known.
+        is_world_closed: Whether the operator states a closed world.
 
     """
 
@@ -152,3 +157,4 @@ class Sighting:
     lineage: LineageMemory = field(default_factory=LineageMemory)
     savepoints: frozenset[str] = frozenset()
     savepoint_folders: frozenset[str] | None = None
+    is_world_closed: bool = False

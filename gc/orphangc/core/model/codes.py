@@ -84,3 +84,12 @@ WORLD_CONDITIONS = MEMORY_CONDITIONS | {
 An orphan of such a cycle may be in use elsewhere. A tombstone for it would halt all collection as
 soon as the missing place is searched, and its quarantine would have begun too early.
 """
+
+
+class SearchScope(StrEnum):
+    """What is searched for checkpoints that may refer here."""
+
+    STORAGE = "storage"
+    """Whole storages."""
+    PLACES = "places"
+    """Named places."""

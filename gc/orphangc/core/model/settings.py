@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from orphangc.core.model.bounds import SafetyMargins
+from orphangc.core.model.codes import SearchScope
 from orphangc.core.model.flink_versions import is_build_of_tested_line
 from orphangc.core.model.locations import Alias, Location, canonical, parse_alias
 from orphangc.core.model.redaction import redacted
@@ -384,8 +385,14 @@ class StorageRootSettings(BaseModel):
     not misspelled."""
     unclear: SkipJsonSchema[tuple[UnclearPart, ...]] = ()
     """Parts of the discovered world that are not understood."""
+    search: SearchScope = SearchScope.STORAGE
+    """``storage``: every checkpoint of the whole bucket, container or mount around each place that
+    anything names; ``places``: those places alone."""
+    search_except: tuple[Place, ...] = ()
+    """Prefixes that hold no checkpoint, which are not searched."""
     closed_world: bool = False
-    """The operator's statement that the searched places are all there is (R3a)."""
+    """The operator's statement: no checkpoint outside the searched storages refers to files in this
+    one (R3a)."""
     ended_job: tuple[Annotated[str, AfterValidator(_ended_job)], ...] = ()
     """Jobs that are over, or ``all``."""
     merged_within: tuple[Annotated[str, AfterValidator(_ended_job)], ...] = ()
@@ -450,6 +457,14 @@ class StorageRootSettings(BaseModel):
         for uri in self.empty_roots:
             if canonical(uri).contains(canonical(self.root)):
                 raise ValueError(f"empty_roots: {uri} holds the storage root, so it is not empty")
+        return self
+
+    @model_validator(mode="after")
+    def _check_search_except(self) -> StorageRootSettings:
+        for uri in self.search_except:
+            searched = map(canonical, (self.root, *self.extra_roots, *self.siblings))
+            if any(canonical(uri).contains(each) for each in searched):
+                raise ValueError(f"search_except: {uri} holds a place that is searched")
         return self
 
     @model_validator(mode="after")

@@ -14,6 +14,7 @@ from orphangc.core.world.known_world import (
     World,
     WorldChange,
 )
+from orphangc.core.world.storages import SearchedStorage
 
 __all__ = [
     "ClosedWorld",
@@ -21,6 +22,7 @@ __all__ = [
     "OutsidePath",
     "PlaceKind",
     "SearchedPlace",
+    "SearchedStorage",
     "World",
     "WorldChange",
 ]

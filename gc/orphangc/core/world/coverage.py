@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from orphangc.core.model.locations import is_within
 from orphangc.core.world.known_world import ClosedWorld, PlaceKind, SearchedPlace
+from orphangc.core.world.storages import SearchedStorage
 
 _ASKED = frozenset({PlaceKind.EXTRA_ROOT, PlaceKind.SIBLING})
 
@@ -18,20 +20,27 @@ def lacks_checkpoints(place: SearchedPlace, *, is_stated_empty: bool) -> bool:
 
 
 def closed_world_of(
-    places: Iterable[SearchedPlace], *, is_stated: bool, is_empty: Callable[[str], bool]
+    places: Iterable[SearchedPlace],
+    storages: Iterable[SearchedStorage] = (),
+    *,
+    is_stated: bool,
+    is_empty: Callable[[str], bool],
 ) -> ClosedWorld:
-    """Return the statement, bound to the places that count as searched.
+    """Return the statement, bound to the storages and places that count as searched.
 
     Args:
         places: Every searched place.
+        storages: Every searched storage; a place in one is covered with it.
         is_stated: Whether the operator made the statement.
         is_empty: Returns whether the operator stated that a place has no checkpoint.
 
     """
+    whole = [each.uri for each in storages if each.problem is None]
     covered = (
         each.uri
         for each in places
         if each.checkpoints is not None
         and not lacks_checkpoints(each, is_stated_empty=is_empty(each.uri))
+        and not is_within(each.uri, whole)
     )
-    return ClosedWorld(stated=is_stated, covers=tuple(covered))
+    return ClosedWorld(stated=is_stated, covers=(*whole, *covered))

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.times.instants import Instant
+from orphangc.core.world.storages import SearchedStorage
 
 
 class PlaceKind(StrEnum):
@@ -93,11 +94,12 @@ class WorldChange(FrozenPart):
 
 
 class ClosedWorld(FrozenPart):
-    """The statement that everything was searched, and what it covers.
+    """The statement that no checkpoint outside what is searched refers to files in this one.
 
     Attributes:
         stated: Whether the operator made it.
-        covers: Places that count as searched: with checkpoints, or stated to be empty.
+        covers: Searched storages, and places that count as searched: with checkpoints, or stated to
+            be empty.
 
     """
 
@@ -109,7 +111,8 @@ class World(FrozenPart):
     """Places that were searched or named, clusters, and changes around one storage root.
 
     Attributes:
-        places: Places that are searched.
+        places: Places that are searched several times in a cycle.
+        storages: Storages that are searched whole.
         outside: Named paths in none of them.
         clusters: Clusters, namespaces and ZooKeepers that are asked.
         changed: Facts of earlier cycles that no longer hold.
@@ -118,6 +121,7 @@ class World(FrozenPart):
     """
 
     places: tuple[SearchedPlace, ...]
+    storages: tuple[SearchedStorage, ...] = ()
     outside: tuple[OutsidePath, ...] = ()
     clusters: tuple[KnownCluster, ...] = ()
     changed: tuple[WorldChange, ...] = ()

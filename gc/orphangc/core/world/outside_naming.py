@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.model.locations import Location
@@ -31,8 +32,16 @@ class Naming:
     files: Mapping[Location, FileNames]
 
 
+class Searched(Protocol):
+    """A place, or what is searched of a storage."""
+
+    def contains(self, other: Location, /) -> bool:
+        """Return whether a place is in it."""
+        ...
+
+
 def outside_only(
-    files: Mapping[Location, FileNames], searched: Iterable[Location]
+    files: Mapping[Location, FileNames], searched: Iterable[Searched]
 ) -> dict[Location, FileNames]:
     """Return the files in none of the searched places."""
     places = tuple(searched)

@@ -13,6 +13,7 @@ from orphangc.core.world.known_world import (
     World,
     WorldChange,
 )
+from orphangc.core.world.storages import SearchedStorage
 
 _BEST_FIRST = tuple(PlaceKind)
 
@@ -25,6 +26,7 @@ def united_world(worlds: Sequence[World]) -> World:
     """
     return World(
         places=_places(each for world in worlds for each in world.places),
+        storages=_storages(each for world in worlds for each in world.storages),
         outside=_outside(each for world in worlds for each in world.outside),
         clusters=_clusters(each for world in worlds for each in world.clusters),
         changed=_changed(each for world in worlds for each in world.changed),
@@ -41,6 +43,15 @@ def _places(found: Iterable[SearchedPlace]) -> tuple[SearchedPlace, ...]:
         known = by_uri.setdefault(place.uri, place)
         if _BEST_FIRST.index(place.kind) < _BEST_FIRST.index(known.kind):
             by_uri[place.uri] = place
+    return tuple(by_uri.values())
+
+
+def _storages(found: Iterable[SearchedStorage]) -> tuple[SearchedStorage, ...]:
+    """Return each storage once; one that a single storage root could not search counts so."""
+    by_uri: dict[str, SearchedStorage] = {}
+    for each in found:
+        if by_uri.setdefault(each.uri, each).problem is None:
+            by_uri[each.uri] = each
     return tuple(by_uri.values())
 
 

@@ -129,7 +129,8 @@ def test_without_its_condition_each_case_would_be_let_through(condition: Conditi
 
 SENTENCES = {
     Condition.CLOSED_WORLD: (
-        "nobody stated that the given roots are all there is (--closed-world)"
+        "it is not stated that no checkpoint outside the searched storages refers to files in this"
+        " one (closed_world, --closed-world)"
     ),
     Condition.DISCOVERY_UNCLEAR: (
         "not understood: orders: ${DIR}; orphangc discover shows all of it"

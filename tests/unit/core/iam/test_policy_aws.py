@@ -27,7 +27,9 @@ def policy(
     expire: bool = False,
     **more,
 ):
-    settings = StorageRootSettings.model_validate({"root": root, "scope": ["shared"], **more})
+    settings = StorageRootSettings.model_validate(
+        {"root": root, "scope": ["shared"], "search": "places", **more}
+    )
     needs = needs_of(settings, mode=RunMode(mode), may_undelete=undelete, may_expire=expire)
     return aws_policy(needs)
 
@@ -303,3 +305,13 @@ def test_an_expiry_is_allowed_only_where_runs_delete_or_something_comes_back() -
             "savepoint-1/_metadata",
         ):
             assert not may(one, action, f"cp/{JOB}/{other}")
+
+
+def test_a_search_of_whole_storages_lists_each_bucket_and_reads_metadata_alone() -> None:
+    """Of each place's bucket, whatever else lies in it; nothing more may be deleted."""
+    whole = policy(search="storage", extra_roots=("s3://bucket/other",))
+    assert all(may_list(whole, prefix) for prefix in (None, "", "lake/", BELOW))
+    assert may(whole, "GetObject", "lake/table/_metadata")
+    assert not may(whole, "GetObject", f"lake/{JOB}/shared/{UUID}")
+    assert not may(whole, "DeleteObject", f"lake/{JOB}/shared/{UUID}")
+    assert not may_list(policy(), None)

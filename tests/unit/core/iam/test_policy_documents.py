@@ -20,7 +20,9 @@ DIR = "Orders"
 
 
 def needs(root: str, work: str | None = None, *, undelete: bool = False, **more: Any):
-    settings = StorageRootSettings.model_validate({"root": root, "scope": ["shared"], **more})
+    settings = StorageRootSettings.model_validate(
+        {"root": root, "scope": ["shared"], "search": "places", **more}
+    )
     return needs_of(settings, mode=RunMode.DELETE, may_undelete=undelete, work=work)
 
 
@@ -183,13 +185,7 @@ def test_a_whole_policy_for_ceph() -> None:
             allowed(
                 "ReadMetadata",
                 ["GetObject"],
-                [
-                    f"{bucket}/*/*/*/*/_metadata",
-                    f"{bucket}/*/*/*/_metadata",
-                    f"{bucket}/*/*/_metadata",
-                    f"{bucket}/*/_metadata",
-                    f"{bucket}/_metadata",
-                ],
+                [f"{bucket}/{'*/' * depth}_metadata" for depth in range(8, -1, -1)],
             ),
             allowed("KeepState", ["DeleteObject", "GetObject", "PutObject"], [f"{own}/s/*"]),
             allowed("ReadRegistry", ["GetObject"], [f"{bucket}/reg", f"{bucket}/reg/*"]),

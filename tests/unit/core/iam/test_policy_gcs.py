@@ -24,7 +24,9 @@ HOSTILE = [
 
 
 def needs(root: str, mode: str = "delete", **more) -> tuple[StorageNeed, ...]:
-    settings = StorageRootSettings.model_validate({"root": root, "scope": ["shared"], **more})
+    settings = StorageRootSettings.model_validate(
+        {"root": root, "scope": ["shared"], "search": "places", **more}
+    )
     return needs_of(settings, mode=RunMode(mode))
 
 

@@ -11,6 +11,7 @@ from orphangc.core.world import (
     OutsidePath,
     PlaceKind,
     SearchedPlace,
+    SearchedStorage,
     World,
     WorldChange,
 )
@@ -28,6 +29,7 @@ def test_the_json_form_is_the_contracts() -> None:
     """Exactly these keys, so that others can read it."""
     world = World(
         places=(PLACE,),
+        storages=(SearchedStorage(uri="s3://bucket/", keys=9, left_out=("s3://bucket/logs",)),),
         outside=(OutsidePath(uri="s3://old/a", named_by=("s3://b/chk-1",), jobs=("a",)),),
         clusters=(KnownCluster(uri="http://jm:8081", jobs=("a",), answers=True),),
         changed=(WorldChange(condition="place_lost", what="s3://old", since=None),),
@@ -43,6 +45,18 @@ def test_the_json_form_is_the_contracts() -> None:
                 "checkpoints": 3,
                 "newest_checkpoint_at": None,
                 "since": None,
+            }
+        ],
+        "storages": [
+            {
+                "uri": "s3://bucket/",
+                "named_by": [],
+                "keys": 9,
+                "checkpoints": None,
+                "tables": 0,
+                "newest_checkpoint_at": None,
+                "left_out": ["s3://bucket/logs"],
+                "problem": None,
             }
         ],
         "outside": [{"uri": "s3://old/a", "named_by": ["s3://b/chk-1"], "jobs": ["a"]}],

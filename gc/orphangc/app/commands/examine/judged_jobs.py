@@ -11,6 +11,7 @@ from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import Judgement
+from orphangc.core.model.codes import SearchScope
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import World
 from orphangc.core.world.known_states import KnownState
@@ -47,7 +48,7 @@ def judged_jobs(
     shared: SharedCheckpoints,
     known: Sequence[KnownState],
 ) -> JudgedJobs:
-    """Return what a run would find now; change and remember nothing.
+    """Return what a run would find in the named places now; change and remember nothing.
 
     Args:
         settings: Settings of the storage root.
@@ -59,6 +60,7 @@ def judged_jobs(
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
 
     """
+    settings = settings.model_copy(update={"search": SearchScope.PLACES})
     if estimated_objects(storage, _SHORT).objects < _SHORT:
         try:
             return _with_listing(settings, shared, known)

@@ -1,0 +1,181 @@
+"""Lists a whole storage for the objects of one base name; memory grows with these alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from orphangc.collect.listing.list_storage import STREAMS, list_all
+from orphangc.collect.listing.noted_names import NotingSpool
+from orphangc.core.model.locations import is_within
+from orphangc.core.model.naming import METADATA_NAME
+from orphangc.core.model.types import StoredObject
+from orphangc.core.ranges.key_ranges import KeyRange
+from orphangc.ports import LISTING_SCHEMA, Progress, SpoolPart, Storage
+from orphangc.ports.engine import ListingHints
+
+_PHASE = "search"
+_IN_JOB_DIRECTORY = "(^|/)(chk-[0-9]+|shared|taskowned)/$"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedMetadata:
+    """What the listing of a storage shows.
+
+    Attributes:
+        keys: Number of listed objects.
+        objects: Every object called ``_metadata``.
+        links: Keys of what is neither a file nor a folder: links, which no listing follows.
+        directories: Keys of folders that look like a job's, and in which no ``_metadata`` was seen,
+            where folders are read one after the other: a checkpoint may have replaced another one
+            meanwhile.
+
+    """
+
+    keys: int = 0
+    objects: tuple[StoredObject, ...] = ()
+    links: tuple[str, ...] = ()
+    directories: tuple[str, ...] = ()
+
+
+def metadata_in(
+    storage: Storage, left_out: Collection[str], progress: Progress, *, streams: int = STREAMS
+) -> ListedMetadata:
+    """Return every ``_metadata`` of a storage, listed to its end.
+
+    Args:
+        storage: The storage.
+        left_out: Keys of folders that are not listed, without a slash at the end.
+        progress: Receives the number of listed objects.
+        streams: Maximum number of requests at a time.
+
+    Raises:
+        StorageUnreachableError: It could not be listed to its end.
+
+    """
+    folders = frozenset(each for each in left_out if not is_within(each, {*left_out} - {each}))
+    if "" in folders:
+        return ListedMetadata()
+    spool = _CountingSpool(folders if storage.is_ordered else ())
+    noted = NotingSpool(spool, METADATA_NAME)
+    if storage.is_ordered:
+        list_all(
+            storage,
+            noted,
+            hints=ListingHints(),
+            streams=streams,
+            progress=lambda _, *counts: progress(_PHASE, *counts),
+        )
+    else:
+        part = noted.part()
+        for batch in _batches_beside(storage, "", folders):
+            part.append(batch)
+            progress(_PHASE, part.rows)
+        part.finish(KeyRange())
+    objects = sorted(noted.objects, key=lambda each: each.key)
+    with_metadata = {each.key.rpartition("/")[0].rpartition("/")[0] for each in objects}
+    return ListedMetadata(
+        keys=spool.objects,
+        objects=tuple(objects),
+        links=tuple(spool.links),
+        directories=tuple(sorted(spool.directories - with_metadata)),
+    )
+
+
+def _batches_beside(
+    storage: Storage, folder: str, left_out: frozenset[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the objects below a folder, those of the folders aside that are left out."""
+    if folder in left_out:
+        return
+    below = f"{folder}/" if folder else ""
+    if not any(each.startswith(below) for each in left_out):
+        yield from storage.objects(folder)
+        return
+    level = storage.folder(folder)
+    yield pa.RecordBatch.from_pylist(
+        [
+            {
+                "key": each.key,
+                "size": each.size,
+                "modified_at": each.modified_at,
+                "etag": each.etag,
+            }
+            for each in level.objects
+        ],
+        schema=LISTING_SCHEMA,
+    )
+    for name in level.folders:
+        yield from _batches_beside(storage, f"{below}{name}", left_out)
+
+
+@dataclass(slots=True)
+class _CountingSpool:
+    """A spool that keeps no row: it counts objects, and notes what is no object of its own."""
+
+    left_out: Collection[str]
+    objects: int = 0
+    links: list[str] = field(default_factory=list)
+    directories: set[str] = field(default_factory=set)
+    _finished: list[KeyRange] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._finished += [KeyRange(f"{each}/", f"{each}0") for each in self.left_out]
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows; see ``Spool``."""
+        return self.objects
+
+    def part(self) -> SpoolPart:
+        """Return a new part; see ``Spool``."""
+        return _CountingPart(self)
+
+    def finished(self) -> list[KeyRange]:
+        """Return the listed ranges, and those that are left out; see ``Spool``."""
+        return list(self._finished)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield nothing; see ``Spool``."""
+        yield from ()
+
+    def add(self, within: KeyRange, part: _CountingPart) -> None:
+        """Take what one part found."""
+        with self._lock:
+            self._finished.append(within)
+            self.objects += part.objects
+            self.links += part.links
+            self.directories |= part.directories
+
+
+class _CountingPart:
+    """The rows of one range, counted."""
+
+    def __init__(self, spool: _CountingSpool) -> None:
+        self.rows = 0
+        self.objects = 0
+        self.links: list[str] = []
+        self.directories: set[str] = set()
+        self._spool = spool
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Count a batch."""
+        self.rows += batch.num_rows
+        keys, is_object = batch.column("key"), batch.column("size").is_valid()
+        self.objects += pc.sum(is_object).as_py() or 0
+        if batch.column("modified_at").null_count == 0:
+            return
+        is_link = pc.and_(is_object, batch.column("modified_at").is_null())
+        self.links += keys.filter(is_link).to_pylist()
+        is_folder = pc.and_(pc.invert(is_object), pc.match_substring_regex(keys, _IN_JOB_DIRECTORY))
+        folders = keys.filter(is_folder).to_pylist()
+        self.directories.update(key[:-1].rpartition("/")[0] for key in folders)
+
+    def finish(self, within: KeyRange) -> None:
+        """Record the end of a range; see ``SpoolPart``."""
+        self._spool.add(within, self)

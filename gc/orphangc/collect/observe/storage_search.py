@@ -1,0 +1,322 @@
+"""Search storages whole: every ``_metadata`` in them counts, whatever names its folder (R3a, R4).
+
+A storage is listed before the cycle looks at the storage root's own checkpoints, for it may take
+minutes, in which these come and go; what was found is read after them. A job elsewhere that claims
+a checkpoint after its folder was passed is seen by the next run. No file that it needs is deleted
+before: what is deleted was an orphan in an earlier run too, and no checkpoint comes to need an
+orphan. For the same reason the storage roots of one run share a listing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from orphangc.collect.listing.shared_listings import SharedListings
+from orphangc.collect.listing.storage_metadata import ListedMetadata, metadata_in
+from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.observe.shared_checkpoints import Contents
+from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
+from orphangc.core.model.locations import Location, is_within
+from orphangc.core.model.naming import METADATA_NAME
+from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.errors import OrphanGcError
+from orphangc.ports import Progress, Storage
+
+_THREADS = 16
+_ATTEMPTS = 5
+_MOST_NAMES = 3
+
+Named = tuple[Location, str]
+"""A place, and what names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundInStorage:
+    """What the search of one storage found.
+
+    Attributes:
+        location: The storage.
+        named_by: A few of what names it.
+        is_named_by_files_alone: Whether nothing but paths in checkpoints names it: they may spell
+            another place.
+        left_out: Prefixes that are stated to hold no checkpoint.
+        keys: Number of listed keys; ``None`` if it could not be searched to its end.
+        checkpoints: Checkpoints that no other search of the cycle read.
+        unreadable: Those that cannot be read.
+        tables: Number of Parquet's summary files.
+        problem: Reason for which it could not be searched; ``None`` if it was.
+
+    """
+
+    location: Location
+    named_by: tuple[str, ...] = ()
+    is_named_by_files_alone: bool = False
+    left_out: tuple[Location, ...] = ()
+    keys: int | None = None
+    checkpoints: tuple[Checkpoint, ...] = ()
+    unreadable: tuple[UnreadableCheckpoint, ...] = ()
+    tables: int = 0
+    problem: str | None = None
+
+    def contains(self, place: Location) -> bool:
+        """Return whether a place was searched with it."""
+        return (
+            self.problem is None
+            and self.location.contains(place)
+            and not any(each.contains(place) for each in self.left_out)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StorageNames:
+    """What names a storage.
+
+    Attributes:
+        by: Checkpoints, clusters, resources, settings; each once and in order.
+        are_files_alone: Whether they are nothing but paths of files in checkpoints.
+
+    """
+
+    by: Mapping[str, None] = field(default_factory=dict)
+    are_files_alone: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ListedStorage:
+    """A storage with its listing; nothing of it is read yet.
+
+    Attributes:
+        found: What is known of it.
+        storage: The storage; ``None`` if it could not be listed.
+        metadata: What the listing shows.
+
+    """
+
+    found: FoundInStorage
+    storage: Storage | None
+    metadata: ListedMetadata
+
+
+@dataclass(slots=True, kw_only=True)
+class StorageSearch:
+    """Searches the storages of all places that anything names.
+
+    Attributes:
+        named: Places of the settings, and what names each.
+        known: Storages that an earlier cycle searched, or had to.
+        storage_of: Returns the storage of a place; ``None`` if there is no such place here.
+        open_storage: Opens a storage.
+        target_of: Returns the folder that a link of a storage leads to; ``None`` if none.
+        left_out: Prefixes that are stated to hold no checkpoint.
+        own: The storage root that the cycle lists itself; ``None`` if it lists none.
+
+    """
+
+    named: Sequence[Named]
+    storage_of: Callable[[Location], Location | None]
+    open_storage: Callable[[Location], Storage]
+    own: Location | None
+    known: Sequence[Location] = ()
+    left_out: Sequence[Location] = ()
+    target_of: Callable[[Location], Location | None] = lambda _: None
+
+    def listings(
+        self, named: Iterable[Named], reader: CheckpointReader, progress: Progress
+    ) -> dict[Location, ListedStorage]:
+        """Return the listing of each storage that is known before anything else is read.
+
+        Args:
+            named: Places that clusters, snapshots and HA stores name.
+            reader: Has the listings that other storage roots of the run made.
+            progress: Receives the number of listed objects.
+
+        """
+        wanted = _by_storage(
+            (
+                *self._storages([*self.named, *named], (), ()),
+                *((each, "an earlier cycle", False) for each in self.known),
+            )
+        )
+        return {
+            place: self._listed_storage(place, names, reader, progress)
+            for place, names in wanted.items()
+        }
+
+    def contents(
+        self,
+        listings: Mapping[Location, ListedStorage],
+        named: Iterable[Named],
+        by_files: Callable[[Iterable[Checkpoint]], Iterable[Named]],
+        *,
+        read: Sequence[Checkpoint],
+        seen: Mapping[Location, StoredObject],
+        reader: CheckpointReader,
+        progress: Progress,
+    ) -> tuple[FoundInStorage, ...]:
+        """Return what every storage holds; one that names another one leads to it.
+
+        Args:
+            listings: Listings of the storages that were known at first.
+            named: Places that clusters, snapshots and HA stores name by now.
+            by_files: Returns the places of the files that checkpoints name.
+            read: Checkpoints that were read.
+            seen: Each ``_metadata`` that was read, by its folder.
+            reader: Reads checkpoints.
+            progress: Receives the number of listed objects.
+
+        """
+        found: dict[Location, FoundInStorage] = {}
+        strong, weak, waiting = [*named], [*by_files(read)], dict(listings)
+        while True:
+            for place, listed in waiting.items():
+                found[place] = _read_all(listed, seen, reader)
+                strong += self._linked(place, listed.metadata.links)
+                weak += by_files(found[place].checkpoints)
+            wanted = _by_storage(self._storages(strong, weak, found.values()))
+            if not wanted:
+                return tuple(found.values())
+            strong, weak = [], []
+            waiting = {
+                place: self._listed_storage(place, names, reader, progress)
+                for place, names in wanted.items()
+            }
+
+    def _storages(
+        self, strong: Iterable[Named], weak: Iterable[Named], found: Iterable[FoundInStorage]
+    ) -> Iterator[tuple[Location, str, bool]]:
+        """Yield the storages that are still to be searched, with what names each."""
+        known = [each.location for each in found]
+        for is_weak, names in ((False, strong), (True, weak)):
+            for place, by in names:
+                if any(each.contains(place) for each in known):
+                    continue
+                storage = self.storage_of(place)
+                if storage is not None and not any(each.contains(storage) for each in known):
+                    yield storage, by, is_weak
+
+    def _listed_storage(
+        self, place: Location, names: StorageNames, reader: CheckpointReader, progress: Progress
+    ) -> ListedStorage:
+        left_out = tuple(each for each in self.left_out if place.contains(each))
+        found = FoundInStorage(
+            location=place,
+            named_by=tuple(list(names.by)[:_MOST_NAMES]),
+            is_named_by_files_alone=names.are_files_alone,
+            left_out=left_out,
+        )
+        try:
+            storage = self.open_storage(place)
+            shared = SharedListings() if reader.shared is None else reader.shared.listings
+            metadata = self._listed(storage, left_out, shared, progress)
+        except OrphanGcError as err:
+            return ListedStorage(replace(found, problem=str(err)), None, ListedMetadata())
+        return ListedStorage(found, storage, metadata)
+
+    def _linked(self, place: Location, links: Iterable[str]) -> Iterator[Named]:
+        for key in links:
+            target = self.target_of(place.child(key))
+            if target is not None and not place.contains(target):
+                yield target.child("link"), f"the link {place.child(key)}"
+
+    def _listed(
+        self,
+        storage: Storage,
+        left_out: tuple[Location, ...],
+        shared: SharedListings,
+        progress: Progress,
+    ) -> ListedMetadata:
+        """Return every ``_metadata`` of a storage, without those of the storage root itself.
+
+        What another storage root of the same run listed is not listed again.
+        """
+        place, own = storage.location, self.own
+        first, others = shared.others.get((place, left_out), (None, ListedMetadata()))
+        if first is None or (first != own and first not in shared.own):
+            keys = (place.key_of(each) for each in (*left_out, *([own] if own else [])))
+            others = metadata_in(storage, [each for each in keys if each is not None], progress)
+            shared.others[place, left_out] = (own or place, others)
+            first = own
+        parts = (others, shared.own_in(place, first))
+        own_key = None if own is None else place.key_of(own)
+        return ListedMetadata(
+            keys=sum(each.keys for each in parts),
+            objects=tuple(
+                each
+                for part in parts
+                for each in part.objects
+                if own_key is None or not is_within(each.key, [own_key])
+            ),
+            links=others.links,
+            directories=others.directories,
+        )
+
+
+def _by_storage(found: Iterable[tuple[Location, str, bool]]) -> dict[Location, StorageNames]:
+    """Return each storage once, the widest of those that hold each other, with what names it."""
+    wanted: dict[Location, StorageNames] = {}
+    for storage, by, is_by_file in found:
+        around = next((each for each in wanted if each.contains(storage)), storage)
+        inner = [each for each in wanted if storage.contains(each) and each != around]
+        names = [wanted.pop(each) for each in inner] + [wanted.get(around, StorageNames())]
+        wanted[around] = StorageNames(
+            by={**{name: None for each in names for name in each.by}, by: None},
+            are_files_alone=is_by_file and all(each.are_files_alone for each in names),
+        )
+    return wanted
+
+
+def _read_all(
+    listed: ListedStorage, seen: Mapping[Location, StoredObject], reader: CheckpointReader
+) -> FoundInStorage:
+    """Return what a storage holds that the cycle has not read yet."""
+    found, storage, metadata = listed.found, listed.storage, listed.metadata
+    if storage is None:
+        return found
+    new = [each for each in metadata.objects if not _is_seen(found.location, each, seen)]
+    gone = [ObjectKey(f"{each}/chk-/{METADATA_NAME}") for each in metadata.directories]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        read = [*pool.map(lambda each: _read(storage, each, reader), new)]
+        read += pool.map(lambda each: _read_beside(storage, each, reader), gone)
+    contents = [each for some in read for each in some]
+    return replace(
+        found,
+        keys=metadata.keys,
+        checkpoints=tuple(each for each in contents if isinstance(each, Checkpoint)),
+        unreadable=tuple(each for each in contents if isinstance(each, UnreadableCheckpoint)),
+        tables=sum(isinstance(each, ParquetSummary) for each in contents),
+    )
+
+
+def _folder(key: str) -> str:
+    return key.rpartition("/")[0]
+
+
+def _read(storage: Storage, listed: StoredObject, reader: CheckpointReader) -> list[Contents]:
+    """Return what one ``_metadata`` is; if it is gone, what is beside its folder now."""
+    found = reader.contents(storage, _folder(listed.key), listed)
+    return _read_beside(storage, listed.key, reader) if found is None else [found]
+
+
+def _read_beside(storage: Storage, key: ObjectKey, reader: CheckpointReader) -> list[Contents]:
+    """Return the checkpoints beside the folder of a ``_metadata`` that is gone.
+
+    A newer one of the same job has replaced it, mostly, in a folder that was listed before.
+    """
+    directory = _folder(_folder(key))
+    for _ in range(_ATTEMPTS):
+        names = storage.folder(directory).folders
+        keys = [ObjectKey("/".join(filter(None, (directory, n, METADATA_NAME)))) for n in names]
+        there = [each for each in storage.stat(keys) if each is not None]
+        found = [reader.contents(storage, _folder(each.key), each) for each in there]
+        if all(each is not None for each in found):
+            return [each for each in found if each is not None]
+    uri = str(storage.location.child(key))
+    return [UnreadableCheckpoint(uri=uri, reason="listed, but not there", sha256="")]
+
+
+def _is_seen(place: Location, listed: StoredObject, seen: Mapping[Location, StoredObject]) -> bool:
+    """Return whether the cycle has read exactly this object already."""
+    known = seen.get(place.child(_folder(listed.key)))
+    return known is not None and known.is_same_as(listed)

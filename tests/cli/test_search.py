@@ -1,0 +1,187 @@
+"""A search covers a storage: every ``_metadata`` of it counts, whatever names its folder."""
+
+from __future__ import annotations
+
+import shlex
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.helpers import DAY, Planned, metadata, run, write
+from cli.stories import Story, bed, story
+from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, s3_server
+
+__all__ = ["bed", "on_s3", "s3_server", "story"]
+
+B = f"{0xB:032x}"
+OTHER = f"{0xC:032x}"
+
+FOLDERS = (
+    f"flink-red/{B}/chk-3",
+    f"a/b/c/d/{B}/chk-3",
+    "kept by hand",
+    f"checkpoints-copy/{B}/shared/chk-3",
+    f"{B}/taskowned/backup",
+)
+"""Folders beside the storage root that nothing names."""
+
+
+def retained(story: Story, folder: str) -> Path:
+    """Write a retained checkpoint of job B that claimed the first orphan of the storage root."""
+    data = metadata(3, [*story.live, story.orphans[0]])
+    return write(story.bed.folder / folder / "_metadata", data, 20 * DAY)
+
+
+def key_of(story: Story, file: Path) -> str:
+    """Return the key of a file of the storage root."""
+    return str(file.relative_to(story.bed.root))
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_checkpoint_beside_the_storage_root_keeps_what_it_names(story, folder) -> None:
+    """Nothing names its folder; what no checkpoint names goes."""
+    retained(story, folder)
+    plan = story.bed.plan()
+    assert plan.ran.code == 0, plan.ran.err
+    assert plan.removals() == {key_of(story, story.orphans[1])}
+    assert plan.verdict(story.orphans[0]) == ("keep", "referenced")
+
+
+def test_the_search_of_places_sees_what_is_named_alone(story) -> None:
+    """Which is what its statement says."""
+    retained(story, FOLDERS[0])
+    plan = story.bed.plan("--search", "places")
+    assert plan.removals() == {key_of(story, each) for each in story.orphans}
+
+
+def red(on_s3: S3Story, key: str, **more: Any) -> None:
+    """Write a retained checkpoint of job B in the bucket, which claimed an orphan."""
+    named = min(on_s3.orphans)
+    data = metadata(3, [f"s3://{on_s3.bucket}/checkpoints/{named}"])
+    on_s3.client.put_object(Bucket=on_s3.bucket, Key=key, Body=data, **more)
+
+
+@pytest.mark.parametrize("folder", [FOLDERS[0], "z z/é/_metadata", "checkpoints0"])
+def test_a_checkpoint_in_the_bucket_keeps_what_it_names(on_s3, folder) -> None:
+    """At any depth and under any name."""
+    red(on_s3, f"{folder}/_metadata")
+    assert on_s3.plan().removals() == {max(on_s3.orphans)}
+
+
+def test_a_checkpoint_at_the_top_of_the_bucket_keeps_what_it_names(on_s3) -> None:
+    """It has no folder."""
+    red(on_s3, "_metadata")
+    assert on_s3.plan().removals() == {max(on_s3.orphans)}
+
+
+# --------------------------------------------------------------------------- what is no checkpoint
+
+
+PARQUET = b"PAR1" + bytes(64) + b"PAR1"
+
+
+def test_summaries_of_a_lake_are_counted_and_are_no_checkpoints(story) -> None:
+    """Spark writes one beside each table."""
+    lake = story.bed.folder / "lake"
+    for number in range(3):
+        write(lake / f"table-{number}" / "_metadata", PARQUET, 20 * DAY)
+    plan = story.bed.plan()
+    assert plan.removals() == {key_of(story, each) for each in story.orphans}
+    (storage,) = plan.document["world"]["storages"]
+    assert (storage["uri"], storage["tables"]) == (str(story.bed.folder), 3)
+    assert storage["checkpoints"] == 2
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", PARQUET[:-1], b"PAR2" + PARQUET[4:], b"no"])
+def test_what_cannot_be_read_to_its_end_may_be_a_checkpoint(story, data) -> None:
+    """So it refuses all."""
+    write(story.bed.folder / "lake" / "table" / "_metadata", data, 20 * DAY)
+    assert story.bed.plan().refusal(story.job) == "unreadable_root"
+
+
+def test_a_prefix_without_checkpoints_is_not_searched(story) -> None:
+    """By a statement, which the world shows; it never covers a place that is searched."""
+    write(story.bed.folder / "lake" / "table" / "_metadata", b"no", 20 * DAY)
+    lake = str(story.bed.folder / "lake")
+    plan = story.bed.plan("--search-except", lake)
+    assert plan.removals() == {key_of(story, each) for each in story.orphans}
+    assert plan.document["world"]["storages"][0]["left_out"] == [lake]
+    assert story.bed.plan("--search-except", story.bed.folder).ran.code == 2
+
+
+# --------------------------------------------------------------------------- other storages
+
+
+@pytest.fixture
+def second(on_s3) -> str:
+    """Return another bucket, in which job B retains a checkpoint that claimed an orphan."""
+    bucket = f"{on_s3.bucket}-2"
+    on_s3.client.create_bucket(Bucket=bucket)
+    data = metadata(3, [f"s3://{on_s3.bucket}/checkpoints/{min(on_s3.orphans)}"])
+    on_s3.client.put_object(Bucket=bucket, Key=f"deep/down/{B}/chk-3/_metadata", Body=data)
+    return bucket
+
+
+def name_it(on_s3: S3Story, bucket: str) -> None:
+    """Let a checkpoint of the storage root name a file in a bucket, and be there no more."""
+    path = f"s3://{bucket}/origin/{OTHER}/shared/{uuid.uuid4()}"
+    on_s3.put(f"{JOB_ID}/chk-9/_metadata", on_s3.checkpoint(9, path))
+
+
+def test_a_bucket_that_a_path_names_is_searched(on_s3, second) -> None:
+    """The path is in another folder than what is found."""
+    name_it(on_s3, second)
+    plan = on_s3.plan()
+    assert plan.removals() == {max(on_s3.orphans)}
+    storages = {each["uri"]: each for each in plan.document["world"]["storages"]}
+    assert storages[f"s3://{second}/"]["checkpoints"] == 1
+    assert plan.document["world"]["closed_world"]["covers"] == list(storages)
+
+
+def test_a_bucket_that_nothing_names_is_the_limit_of_the_statement(on_s3, second) -> None:
+    """No storage shows what is in another one: what its checkpoint needs is lost (SAFETY)."""
+    assert second
+    assert on_s3.plan().removals() == on_s3.orphans
+
+
+def test_a_storage_that_appears_later_is_not_covered_until_it_is_stated(on_s3, second) -> None:
+    """It is searched all the same; the message has the command."""
+    assert blocks(on_s3.plan()) == {}
+    name_it(on_s3, second)
+    for _ in range(2):
+        plan = on_s3.plan()
+        said = blocks(plan)
+        assert set(said) == {"closed_world"}
+        assert f"s3://{second}/ is searched since" in said["closed_world"]
+    assert plan.removals() == {max(on_s3.orphans)}
+    command = shlex.split(said["closed_world"].partition("Run: ")[2])
+    assert run(*command[1:]).code == 0
+    for _ in range(2):
+        assert blocks(on_s3.plan()) == {}
+
+
+def test_a_storage_that_cannot_be_searched_blocks_though_nothing_names_it_now(
+    on_s3, second
+) -> None:
+    """An earlier cycle searched it; a person may leave it out."""
+    name_it(on_s3, second)
+    assert blocks(on_s3.plan()) == {}
+    on_s3.put(f"{JOB_ID}/chk-10/_metadata", on_s3.checkpoint(10))
+    key = f"checkpoints/{JOB_ID}/chk-9/_metadata"
+    on_s3.client.delete_object(Bucket=on_s3.bucket, Key=key)
+    on_s3.client.delete_object(Bucket=second, Key=f"deep/down/{B}/chk-3/_metadata")
+    on_s3.client.delete_bucket(Bucket=second)
+    said = blocks(on_s3.plan())
+    assert f"s3://{second}/ could not be searched to its end" in said["place_unreachable"]
+    assert "place_unreachable" not in blocks(on_s3.plan("--search-except", f"s3://{second}/"))
+
+
+def blocks(plan: Planned) -> dict[str, str]:
+    """Return the messages of the unmet conditions of all jobs."""
+    return {
+        each["condition"]: each["message"]
+        for job in plan.document["jobs"]
+        for each in job["blocked"]
+    }

@@ -1,0 +1,64 @@
+"""Retained checkpoints of another job in directories that nothing names (issue 29).
+
+Each was found by an attack from outside: twenty-eight fleets whose resources, images, scripts and
+arguments hid where a job stores. All of them are the same to a search of whole storages.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.helpers import DAY, Job
+from cli.scheduled import Configured, settings_of
+from cli.stories import Story, bed, story
+from safety.incidents.essential import must_be_there
+
+__all__ = ["bed", "story"]
+
+SEARCHES_STORAGES = True
+
+HIDDEN_BY = {
+    "an entrypoint of a person's own": "entrypoint",
+    "a script mounted over Flink's": "scripts/jobmanager",
+    "a text that changed after it was explained": "changed/later",
+    "a CronJob whose Job is gone": "cron/nightly",
+    "a Deployment with an image of its own": "flink-jobmanager-red",
+    "java -cp /app/* RedJob --checkpoints": "red",
+    "start-cluster.sh beside a TaskManager": "standalone/a/b/c",
+    "a ConfigMap's binary data": "binary",
+    "a sidecar with another image": "sidecar",
+    "a variable in FLINK_PROPERTIES": "${X}",
+    "another operator's resources": "spotify/operator",
+}
+"""Directories of job B, by what kept each from being read out of a resource."""
+
+
+def retaining(story: Story, directory: str) -> Job:
+    """Return job B, whose retained checkpoint needs files of the storage root."""
+    job = story.bed.job(2, below=story.bed.folder / directory)
+    job.checkpoint(9, *story.live, story.orphans[0], age=10 * DAY)
+    return job
+
+
+@pytest.mark.parametrize("hidden_by", HIDDEN_BY)
+@pytest.mark.answered_by("whole_storages")
+def test_a_retained_checkpoint_that_no_resource_names_keeps_its_files(story, hidden_by) -> None:
+    """Three scheduled runs, exit codes 0, 0, 0; what no checkpoint needs goes."""
+    other = retaining(story, HIDDEN_BY[hidden_by])
+    settings = settings_of(story, ended_job=[story.job.id, other.id], mode="delete")
+    configured = Configured.of(story, settings)
+    assert [configured.run().code for _ in range(3)] == [0, 0, 0]
+    must_be_there(*story.live, story.orphans[0])
+    assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("whole_storages")
+def test_a_copied_checkpoint_of_any_folder_keeps_its_files(story) -> None:
+    """Also of a savepoint folder, a backup, and below shared/ of another place."""
+    for number, folder in enumerate(("a b", "x/savepoint-1", "x/shared/y")):
+        job = story.bed.job(5 + number, below=story.bed.folder / folder)
+        job.checkpoint(1, story.orphans[0], age=10 * DAY)
+    for _ in range(2):
+        story.bed.cycle("--ended-job", "all")
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()
