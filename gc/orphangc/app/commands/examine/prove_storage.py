@@ -132,10 +132,13 @@ class _Proof:
 
     def lock(self) -> tuple[CheckStatus, str]:
         """Check that of many that create one file, one does."""
-        self._written.add("lock")
-        created = self._each(lambda who: self._files.create("lock", who.encode()), "abcdefgh")
-        if sum(created) != 1 or self._files.create("lock", b"late"):
-            raise OrphanGcError(f"{sum(created)} of 8 created the same file")
+        try:
+            created = self._each(lambda who: self._files.create("lock", who.encode()), "abcdefgh")
+            created.append(self._files.create("lock", b"late"))
+        finally:
+            self._files.remove("lock")
+        if sum(created) != 1:
+            raise OrphanGcError(f"{sum(created)} of {len(created)} created the same file")
         return CheckStatus.GOOD, "one of 8 creates a file"
 
     def condition(self) -> tuple[CheckStatus, str]:
