@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from threading import Lock
 from typing import TypeVar
@@ -21,6 +22,7 @@ from orphangc.declarations.descriptors import (
 from orphangc.declarations.fields import declared_fields
 from orphangc.flink.compatibility.declarations import Declarations, OperatorDeclaration
 
+_HASH = re.compile("[0-9a-f]{32}")
 _D = TypeVar("_D", KeyedStateDescriptor, OperatorStateDescriptor)
 
 
@@ -35,22 +37,30 @@ class StateRegistry:
     def __init__(self) -> None:
         self._lock = Lock()
         self._operators: dict[str, OperatorStates] = {}
+        self._uids: dict[str, str] = {}
         self._manifest: Declarations | None = None
 
     def operator(
-        self, uid: str, *, name: str | None = None, has_coordinator: bool = False
+        self,
+        uid: str,
+        *,
+        uid_hash: str | None = None,
+        name: str | None = None,
+        has_coordinator: bool = False,
     ) -> OperatorStates:
         """Announce an operator; return the object that declares its state.
 
         Args:
             uid: Uid that the job sets.
+            uid_hash: Uid hash that the job sets, from which Flink restores the operator first.
             name: Name for people.
             has_coordinator: Whether its coordinator on the JobManager keeps state.
 
         Raises:
             RegistryFrozenError: The job is submitted.
-            StateConflictError: The uid is another operator's.
-            DeclarationError: The uid is empty, or it or the name is no text.
+            StateConflictError: The uid or the uid hash is another operator's.
+            DeclarationError: The uid is empty, it or the name is no text, or the uid hash is not of
+                32 hex digits.
 
         """
         check_text("an operator's uid", uid, operator=repr(uid))
@@ -58,6 +68,11 @@ class StateRegistry:
             check_text(f"the name of operator {uid!r}", name, operator=uid)
         if not uid:
             raise DeclarationError("an operator needs a uid to find its state by", operator=uid)
+        if uid_hash is not None and not _HASH.fullmatch(uid_hash):
+            raise DeclarationError(
+                f"the uid hash of operator {uid!r} is not of 32 hex digits 0-9 a-f: {uid_hash!r}",
+                operator=uid,
+            )
         with self._lock:
             if self._manifest is not None:
                 raise RegistryFrozenError(
@@ -67,7 +82,15 @@ class StateRegistry:
                 )
             if uid in self._operators:
                 raise StateConflictError(f"operator {uid!r} is announced twice", operator=uid)
-            states = OperatorStates(self, uid, name=name, has_coordinator=has_coordinator)
+            states = OperatorStates(
+                self, uid, uid_hash=uid_hash, name=name, has_coordinator=has_coordinator
+            )
+            for each in states.declared().ids:
+                if self._uids.setdefault(each, uid) != uid:
+                    raise StateConflictError(
+                        f"operators {self._uids[each]!r} and {uid!r} have one id, {each}",
+                        operator=uid,
+                    )
             self._operators[uid] = states
             return states
 
@@ -121,9 +144,16 @@ class OperatorStates:
     """
 
     def __init__(
-        self, registry: StateRegistry, uid: str, *, name: str | None, has_coordinator: bool
+        self,
+        registry: StateRegistry,
+        uid: str,
+        *,
+        uid_hash: str | None,
+        name: str | None,
+        has_coordinator: bool,
     ) -> None:
         self.uid = uid
+        self._uid_hash = uid_hash
         self._registry = registry
         self._name = name
         self._has_coordinator = has_coordinator
@@ -179,6 +209,7 @@ class OperatorStates:
         """Return the operator's part of the manifest, states in the order of declaration."""
         return OperatorDeclaration(
             uid=self.uid,
+            uid_hash=self._uid_hash,
             name=self._name,
             coordinator=self._has_coordinator,
             keyed_states=tuple(each.declared() for each in self._keyed.values()),

@@ -337,6 +337,32 @@ def test_what_is_declared_is_neither_refused_nor_dropped(bench: Bench, tmp_path:
         assert restored["operator_states_not_declared"] == []
 
 
+def test_fail_refuses_declarations_that_leave_out_an_operator(bench: Bench, tmp_path: Path) -> None:
+    """Before the job runs, on the JobManager, which says how many of them they name."""
+    declared = tmp_path / "declared.yaml"
+    assert run("declare", bench.left["rocksdb"], "--out", declared).code == 0
+    content = yaml.safe_load(declared.read_text())
+    operators = [each for each in content["operators"] if each["id"] != CHEST]
+    declared.write_text(yaml.safe_dump(content | {"operators": operators}))
+
+    def written() -> set[Path]:
+        return set((bench.work / "registry-fail").glob("*/restored.json"))
+
+    before = written()
+    with bench.cluster("fail", {"orphangc.declarations": str(declared)}) as cluster:
+        with pytest.raises(FlinkbedError, match=f"no declaration names operator .*id {CHEST}"):
+            run_until_it_fails(
+                cluster, tmp_path, bench.left["rocksdb"], backend="rocksdb", version="3"
+            )
+        (path,) = wait_until("what was restored", lambda: written() - before)
+        restored = json.loads(path.read_text())
+    assert restored["matched_operators"] == 2
+    (left,) = restored["restored_not_declared"]
+    assert left["operator_id"] == CHEST
+    assert left["uid"] == ("chest" if as_numbers(bench.version) >= (2,) else None)
+    assert "chest" in left["name"]
+
+
 def test_what_a_running_job_registers_is_learnt_as_its_declarations(
     bench: Bench, tmp_path: Path
 ) -> None:

@@ -253,6 +253,24 @@ def test_an_operator_is_announced_once() -> None:
         registry.operator("")
 
 
+def test_an_operator_is_declared_by_its_uid_hash_too() -> None:
+    """Flink restores from it first; it is no other operator's id."""
+    registry = StateRegistry()
+    hashed = "f" * 32
+    operator_id = OperatorDeclaration(uid="orders").operator_id
+    registry.operator("orders", uid_hash=hashed)
+    with pytest.raises(StateConflictError, match="'orders' and 'bills' have one id"):
+        registry.operator("bills", uid_hash=hashed)
+    with pytest.raises(StateConflictError, match="'orders' and 'paid' have one id"):
+        registry.operator("paid", uid_hash=operator_id)
+    with pytest.raises(api.DeclarationError, match="uid hash of operator 'x' is not of 32 hex"):
+        registry.operator("x", uid_hash="F" * 32)
+    (declared,) = registry.submit().operators
+    assert declared.ids == (hashed, operator_id)
+    assert declared.stored_in({operator_id}) == operator_id
+    assert declared.stored_in({operator_id, hashed}) == hashed
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
