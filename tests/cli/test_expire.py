@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -39,8 +42,9 @@ from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.model.locations import canonical
-from orphangc.core.model.naming import EXPIRY_MARKER
+from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY
 from orphangc.errors import StorageUnreachableError
+from support import speed
 from unit.core.lineage.lineage_builders import NOW
 
 __all__ = ["on_s3", "s3_server"]
@@ -333,6 +337,46 @@ def test_a_marker_that_an_interrupted_run_left_goes_with_the_next_expiry(
     assert chain.names() == ALL
     expire(chain)
     assert markers(chain) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+where = sys.argv.pop(1)
+link, replace = os.link, Path.replace
+def killed(real):
+    def call(source, target, *more):
+        if where in str(target):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(source, target, *more)
+    return call
+os.link, Path.replace = killed(link), killed(replace)
+from orphangc.app.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("where", ["_metadata", "/expired/", "/world/"])
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_what_a_killed_undelete_left_goes_with_the_next_command(chain, where, goes_on) -> None:
+    """It is finished by the next one, or the next expiry removes what it began."""
+    out = expire(chain)
+    command = [sys.executable, "-c", KILLED, where, "undelete", str(out)]
+    done = subprocess.run(command, capture_output=True, timeout=speed.command(), check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert leftovers(chain)
+    if goes_on:
+        assert run("undelete", out).code == 0
+        assert chain.names() == ALL
+    else:
+        expire(chain)
+    assert leftovers(chain) == []
+
+
+def leftovers(chain: Redeploys) -> list[Path]:
+    """Return the files that were being written."""
+    places = (chain.bed.root, chain.bed.state)
+    return [each for place in places for each in place.rglob(f"{TEMPORARY}*")]
 
 
 def test_where_no_marker_can_be_written_nothing_expires(chain, monkeypatch) -> None:

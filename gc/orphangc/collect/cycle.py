@@ -54,7 +54,7 @@ class Cycle:
         remembered: Memory of this cycle for the next one.
         tombstones: Tombstones that the verdicts rest on.
         savepoints: Folders of savepoints whose files may go.
-        expiries: Folder and state location of each marker of an expiry.
+        expiries: Folder and state location of each marker of an expiry, "" for a leftover.
 
     """
 
@@ -117,7 +117,7 @@ def run_cycle(
     before = with_expiries(
         before,
         bases[0],
-        markers,
+        [each for each in markers if each[1]],
         seen.time.now or seen.time.local,
         quarantined=seen.quarantined,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import threading
 import uuid
@@ -14,11 +15,9 @@ from typing import Any
 
 from orphangc.adapters.files.translate import checked_parts, to_microseconds, unreachable
 from orphangc.core.model.locations import Location
+from orphangc.core.model.naming import TEMPORARY
 from orphangc.core.times.instants import from_microseconds
 from orphangc.errors import SettingsError
-
-TEMPORARY = ".orphangc-tmp-"
-"""Prefix of the name of a file that is being written; no listing shows it."""
 
 PROBE = ".orphangc-probe-"
 """Prefix of the name of a temporary file that shows whether a location can lock."""
@@ -48,6 +47,8 @@ class LocalStateFiles:
                 found = [entry.name for entry in path.iterdir()]
             except FileNotFoundError:
                 return []
+        if any(name.startswith(TEMPORARY) for name in found):
+            _remove_leftovers(path)
         return sorted(name for name in found if not name.startswith((TEMPORARY, PROBE)))
 
     def read(self, name: str) -> bytes | None:
@@ -101,17 +102,23 @@ class LocalStateFiles:
 
     @contextmanager
     def _finished(self, path: Path, data: bytes) -> Iterator[Path]:
-        """Yield a synced file of another name that holds the data; remove it afterwards."""
+        """Yield a synced file of another name that holds the data; remove it afterwards.
+
+        It is locked for as long as its process lives.
+        """
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(path.parent)
         temporary = path.with_name(f"{TEMPORARY}{uuid.uuid4()}")
-        try:
-            with temporary.open("xb") as file:
+        with temporary.open("xb") as file:
+            try:
+                with suppress(OSError):  # a file system without locks
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            yield temporary
-        finally:
-            temporary.unlink(missing_ok=True)
+                yield temporary
+            finally:
+                temporary.unlink(missing_ok=True)
 
     @contextmanager
     def _translated(self, action: str, path: Path) -> Iterator[None]:
@@ -119,6 +126,15 @@ class LocalStateFiles:
             yield
         except OSError as err:
             raise unreachable(f"{action} {path}", err.strerror or err) from err
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of killed processes: they have data, and no lock."""
+    for each in folder.glob(f"{TEMPORARY}*"):
+        with suppress(OSError), each.open("rb") as file:  # one that is gone, or is locked
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(file.fileno()).st_size:
+                each.unlink(missing_ok=True)
 
 
 def _create_in_place(path: Path, data: bytes) -> bool:

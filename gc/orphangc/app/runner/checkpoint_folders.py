@@ -9,7 +9,7 @@ import structlog
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.locations import Location, canonical
-from orphangc.core.model.naming import EXPIRY_MARKER, expiry_marker
+from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, expiry_marker
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError, RefusedError
 
@@ -57,13 +57,17 @@ class CheckpointFolders:
                 " checkpoint is in quarantine, so nothing expires; orphangc policy has that right"
             ) from err
 
-    def unmark(self, folder: Location) -> None:
-        """Remove every marker of a folder; what cannot be removed is left to the next run."""
+    def unmark(self, folder: Location, *, is_over: bool = True) -> None:
+        """Remove what an interrupted run left in a folder, and its markers if a quarantine is over.
+
+        What cannot be removed is left to the next run.
+        """
+        names = (EXPIRY_MARKER, TEMPORARY) if is_over else TEMPORARY
         try:
             found = open_storage(folder).folder("").objects
             files = open_state_files(str(folder), is_probed=False)
             for each in found:
-                if each.key.rpartition("/")[2].startswith(EXPIRY_MARKER):
+                if each.key.rpartition("/")[2].startswith(names):
                     files.remove(each.key.rpartition("/")[2])
         except OrphanGcError as err:
             log.warning("expiry.marker_left", folder=str(folder), reason=str(err))

@@ -285,7 +285,7 @@ class HeldExpiry:
             delete_rate=self.holding.settings.delete_rate,
         )
         self.result.stopped_by = quarantine.carry_out(wanted)
-        quarantine.remove_old_markers()
+        quarantine.remove_leftovers()
         self.result.exit_code = _exit_code(self.result)
         self._forget_copies(cycle.evidence.now)
         self.holding.state.finish_run(self.holding.run_id, self._outcome())

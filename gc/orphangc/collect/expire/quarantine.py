@@ -68,8 +68,8 @@ class BesideCheckpoints(Protocol):
         """
         ...
 
-    def unmark(self, folder: Location) -> None:
-        """Remove every marker of a folder, as far as that right is given."""
+    def unmark(self, folder: Location, *, is_over: bool = True) -> None:
+        """Remove what a run left in a folder, also its markers if a quarantine is over."""
         ...
 
 
@@ -158,15 +158,13 @@ class Quarantine:
             self.record_outcomes(done)
         return stopped
 
-    def remove_old_markers(self) -> None:
-        """Remove the markers of what is not in quarantine: a run was interrupted before it did."""
-        kept = {each.folder for each in self.revalidation.environment.quarantined} | {
-            canonical(each.uri)
-            for each in read_memory(self.state).memory.expired
-            if each.is_in_quarantine
-        }
-        for folder in sorted({folder for folder, _ in self.cycle.expiries} - kept, key=str):
-            self.beside.unmark(folder)
+    def remove_leftovers(self) -> None:
+        """Remove what interrupted runs left, and the markers of what is not in quarantine."""
+        known = read_memory(self.state).memory.expired
+        kept = {each.folder for each in self.revalidation.environment.quarantined}
+        kept |= {canonical(each.uri) for each in known if each.is_in_quarantine}
+        for folder in {folder for folder, _ in self.cycle.expiries}:
+            self.beside.unmark(folder, is_over=folder not in kept)
 
     def _release(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:
         """End a quarantine: from now on the references of the checkpoint do not count."""

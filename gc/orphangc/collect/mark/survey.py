@@ -18,6 +18,7 @@ from orphangc.core.columns.uuid_words import bytes_of
 from orphangc.core.decision.evidence import Survey
 from orphangc.core.model.naming import (
     EXPIRY_MARKER,
+    TEMPORARY,
     FilePlace,
     artifact_name,
     parse_artifact_name,
@@ -70,7 +71,8 @@ class Surveyed:
         markers: Empty objects that represent folders.
         savepoints: Folders of savepoints that hold objects.
         savepoint_folders: Keys of all folders of savepoints, where a storage shows folders.
-        expiries: Folder and state location of each marker of an expiry (R44).
+        expiries: Folder and state location of each marker of an expiry (R44); "" for a file that
+            an interrupted undelete left.
 
     """
 
@@ -271,18 +273,20 @@ def _see_savepoints(found: Surveyed, columns: Columns) -> None:
 
 
 def _see_expiries(found: Surveyed, columns: Columns) -> None:
-    """Record the markers of expiries; their names end in a UUID, so each folder's are a kind."""
+    """Record the files of expiries; their names end in a UUID, so each folder's are a kind."""
     for number, kind in enumerate(columns.kinds):
-        if _is_expiry(kind.head):
-            folder = kind.head.rpartition("/")[0]
+        folder, _, name = kind.head.rpartition("/")
+        if name == TEMPORARY:
+            found.expiries.add((folder, ""))
+        elif name == EXPIRY_MARKER:
             rows = (columns.kind == number) & columns.has_uuid
             states = bytes_of(columns.hi[rows], columns.lo[rows]).hex()
             found.expiries |= {(folder, states[at : at + 32]) for at in range(0, len(states), 32)}
 
 
 def _is_expiry(head: str) -> bool:
-    """Return whether a UUID after this head makes the name of a marker of an expiry."""
-    return head.endswith(f"/{EXPIRY_MARKER}")
+    """Return whether a UUID after this head makes the name of a file of an expiry."""
+    return head.rpartition("/")[2] in {EXPIRY_MARKER, TEMPORARY}
 
 
 def _is_named(columns: Columns, number: int) -> bool:
@@ -301,7 +305,7 @@ def _sums(
 ) -> list[dict[str, int | str | None]]:
     """Return objects, bytes, times, live objects and flat artifacts of each job key.
 
-    The times of our own markers are none of the job's.
+    The times of our own files are none of the job's.
     """
     owner = pa.DictionaryArray.from_arrays(
         pa.array(columns.kind), pa.array(keys, pa.string())

@@ -90,6 +90,10 @@ EXPIRY_MARKER = "orphangc-expired-"
 """Beginning of the name of a marker of an expiry; the UUID of the state location follows (R44)."""
 
 
+TEMPORARY = ".orphangc-tmp-"
+"""Prefix of the name of a file that is being written; a UUID follows."""
+
+
 def expiry_marker(state: str) -> str:
     """Return the name of the marker of a state location in ``chk-<n>/``, by its 32 digits."""
     return f"{EXPIRY_MARKER}{uuid.UUID(hex=state)}"
