@@ -339,6 +339,48 @@ def test_a_marker_that_an_interrupted_run_left_goes_with_the_next_expiry(
     assert markers(chain) == []
 
 
+def table(*args: object) -> str:
+    """Return what a command prints on a terminal, in one line."""
+    ran = run(*args, "--output", "table")
+    assert ran.code == 0, ran.err
+    return " ".join(ran.out.split())
+
+
+def test_a_person_sees_what_would_go_why_and_what_comes_next(chain) -> None:
+    place, out = ("expire", *chain.options), chain.bed.folder / "seen"
+    policy = ("--ended-for", "0", "--keep-last", "3")
+    shown = table(*place, *policy)
+    size = next((chain.jobs[0].folder / "shared").iterdir()).stat().st_size
+    assert f"{chain.jobs[1].id} 15 (checkpoint) 90d ago {size} bytes superseded: chk-26" in shown
+    assert "held 2 what holds it gives it up" in shown
+    assert "what would change that" in shown
+    assert "saves a plan, which a sweep carries out" in shown
+    shown = table(*place, *policy, "--out", out)
+    assert f"Next: put 3 checkpoints into quarantine, now or later orphangc sweep {out}" in shown
+    swept = table("sweep", out, "--delete")
+    assert "What went is in quarantine until" in swept
+    assert f"orphangc undelete {out}" in swept
+    waiting = table(*place, *policy)
+    assert "in_quarantine: until 20" in waiting
+    assert "Next: expire again from" in waiting
+    over = table(*place, *policy, *SHORT, "--out", chain.bed.folder / "over")
+    assert "Next: end the quarantine of 3 checkpoints, now or later" in over
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--dead", ""), "dead: a name is empty"),
+        (("--savepoints", "/elsewhere"), "savepoints: /elsewhere is in no extra root"),
+    ],
+)
+def test_a_policy_that_cannot_be_meant_is_an_error(chain, options, said) -> None:
+    out = chain.bed.folder / "none"
+    ran = chain.expire(*options, "--out", out)
+    assert (ran.code, out.exists()) == (2, False)
+    assert said in ran.err
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path

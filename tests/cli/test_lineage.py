@@ -65,7 +65,7 @@ def test_without_a_policy_it_reports_what_nothing_living_needs(chain) -> None:
     assert contents(chain.bed.root) == before
     text = chain.expire("--output", "table", "--price", 1e9).out
     assert "Checkpoints that nothing living needs hold 210 bytes in 5 files" in text
-    assert "No retention policy: nothing expires." in text
+    assert "No retention policy: nothing expires, not even what Flink was to delete." in text
 
 
 def test_a_report_shows_the_picture_of_each_lineage(chain) -> None:
@@ -93,7 +93,7 @@ def test_a_plan_says_what_expire_could_free(chain) -> None:
     assert report["unneeded"] is None
     oldest = report["expiry"]["lineages"][0]["jobs"][0]
     assert oldest["last_life_at"] == ran.json["unneeded"]["last_life_at"]
-    sentence = "Checkpoints that nothing living needs hold 210 bytes in 5 files, 0.00 a month."
+    sentence = "Checkpoints that nothing living needs hold 210 bytes in 5 files, 0.00 USD a month."
     shown = " ".join(run("plan", *chain.options, "--output", "table").out.split())
     for text in (shown, page.read_text(), summary.read_text()):
         assert sentence in text

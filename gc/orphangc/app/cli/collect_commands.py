@@ -143,10 +143,12 @@ def sweep(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Read all evidence afresh, lay tombstones where the plan holds, and delete with --delete."""
     from orphangc.app.render.plan_tables import outcome_tables
-    from orphangc.app.render.sentences.next_steps import after_sweep
+    from orphangc.app.render.sentences.next_steps import after_expiry, after_sweep
     from orphangc.app.render.shown_names import JobNames
     from orphangc.app.runner.sweep_plan import sweep_plan
+    from orphangc.app.wiring.clock import now
     from orphangc.app.wiring.compose import due_at, is_versioned
+    from orphangc.core.times.instants import shifted
 
     asked.audit_log = audit_log
     before = _outcome_stamp(path)
@@ -176,6 +178,9 @@ def sweep(  # noqa: PLR0913 - one parameter an option
     if not is_json(output):
         due, is_undoable = due_at(made.settings), delete and is_versioned(made.settings)
         print_steps(after_sweep(made, outcome, path, due, is_undoable=is_undoable))
+        if made.expiry is not None:
+            until = shifted(now(), made.settings.margins.quarantine_period)
+            print_steps(after_expiry(outcome, path, until))
     if result.exit_code is not ExitCode.DONE:
         raise typer.Exit(result.exit_code)
 

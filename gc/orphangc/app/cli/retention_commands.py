@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from orphangc.app.cli.application import app
-from orphangc.app.cli.output import show
+from orphangc.app.cli.output import is_json, print_steps, show
 from orphangc.app.console import options as o
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.errors import ExitCode
@@ -18,7 +18,7 @@ _Report = Annotated[
     Path | None,
     typer.Option(help="Write an HTML report, with a picture of each lineage, to this file."),
 ]
-_Price = Annotated[float, typer.Option(help="Price of a GiB a month.", min=0)]
+_Price = Annotated[float, typer.Option(help="Price of a GiB a month in USD.", min=0)]
 _POLICY = (
     "keep_last",
     "keep_within",
@@ -102,16 +102,18 @@ def expire(  # noqa: PLR0913 - one parameter an option
         typer.Option(
             "--dead",
             help="Lineage that is given up, by a resource or a job id of it: even its last"
-            " checkpoint may go; repeatable.",
+            " checkpoint may go. Of one that goes on: what that job wrote and no living one may"
+            " have continued; repeatable.",
         ),
     ] = None,
     continued: Annotated[
         list[str] | None,
         typer.Option(
             "--continued",
-            metavar="NEWER=OLDER",
-            help="Job ids: the newer job continued the older one, and no source shows it;"
-            " repeatable.",
+            metavar="NEWER=OLDER@ID",
+            help="The newer job (its id) was restored from that checkpoint of the older one, or"
+            " from the one at a URI (NEWER=URI), and no source shows it. NEWER=OLDER is the oldest"
+            " one that is retained; repeatable.",
         ),
     ] = None,
     savepoints: Annotated[
@@ -153,10 +155,13 @@ def expire(  # noqa: PLR0913 - one parameter an option
 
     ``sweep`` carries out the plan in ``--out``: ``_metadata`` alone goes into quarantine. A later
     plan, when that is over, ends it; then ``plan`` finds the files that nothing names any more.
+    Under a policy also those go that Flink itself was to delete when their job ended, whatever it
+    keeps. Without one nothing goes: any option from --keep-last to --savepoints makes one.
     """
     values = dict(locals())
     from orphangc.app.commands.retention.lineage_tables import expiry_tables
     from orphangc.app.config.validate import policy_from, settings_from
+    from orphangc.app.render.sentences.next_steps import after_expire
     from orphangc.app.runner.expiry_runs import make_expiry
 
     policy = policy_from({name: values.pop(name) for name in _POLICY})
@@ -164,5 +169,7 @@ def expire(  # noqa: PLR0913 - one parameter an option
         del values[name]
     plan = make_expiry(settings_from(values), policy, out, report=report, price=price)
     show(output, plan.model_dump(mode="json"), lambda: [*expiry_tables(plan, price)])
+    if not is_json(output):
+        print_steps(after_expire(plan, out))
     if plan.are_all_refused:
         raise typer.Exit(ExitCode.REFUSED)

@@ -60,6 +60,7 @@ from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionRea
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.codes import Condition
+from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey, Outcome, StoredObject
 from orphangc.errors import ExitCode, OrphanGcError, RefusedError, SettingsError
@@ -94,6 +95,7 @@ def make_expiry(
 
     """
     check_outside(settings.root, [] if out is None else [out])
+    _check_savepoints(settings, policy)
     check_report(settings, report)
     directory = None if out is None else PlanDirectory(out)
     if directory is not None:
@@ -119,6 +121,19 @@ def make_expiry(
         warnings.append(problem)
     plan = plan.model_copy(update={"warnings": (*plan.warnings, *warnings)})
     return _written(replace(found, cycle=replace(found.cycle, plan=plan)), directory)
+
+
+def _check_savepoints(settings: StorageRootSettings, policy: RetentionPolicy | None) -> None:
+    """Make sure that the places of savepoints are searched.
+
+    Raises:
+        SettingsError: One is not: it would let none go, and say so of each.
+
+    """
+    searched = [canonical(each) for each in (settings.root, *settings.extra_roots)]
+    for uri in () if policy is None else policy.savepoints:
+        if not any(place.contains(canonical(uri)) for place in searched):
+            raise SettingsError(f"savepoints: {uri} is in no extra root: name one around it, too")
 
 
 def _written(found: LineageCycle, directory: PlanDirectory | None) -> Plan:

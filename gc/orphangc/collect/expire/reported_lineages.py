@@ -40,13 +40,14 @@ _NO_GROUP = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Weighed:
-    """Bytes by lineage, by job, and of what nothing needs or what expires."""
+    """Bytes by lineage, by job, by checkpoint, and of what nothing needs or what expires."""
 
     lineages: HeldBytes
     jobs: HeldBytes
     unneeded_of: HeldBytes
     unneeded: HeldBytes
     expiring: HeldBytes
+    checkpoints: Mapping[str, int]
 
 
 def lineage_report(
@@ -80,21 +81,25 @@ def lineage_report(
     known = with_sizes(known, fates_of(known.lineages, facts), environment, settings.aliases)
     fates = fates_of(known.lineages, facts)
     weighed = _weighed(known, fates, environment.engine, environment.progress)
-    beside = [_beside(fate, cycle.mark.owners.base, savepoints) for fate in fates]
-    expire = [fate.action is RetentionAction.EXPIRE for fate in fates]
+    base = cycle.mark.owners.base
+    beside = {each.checkpoint.uri: _beside(each, base, savepoints) for each in fates}
+    expiring = [each for each in fates if each.action is RetentionAction.EXPIRE]
+    unneeded = [each for each in fates if not each.is_needed]
     by_uri = {each.checkpoint.uri: each for each in fates}
     numbers = _job_numbers(known.lineages)
-    parts = (_part(each, at, weighed, by_uri, numbers) for at, each in enumerate(known.lineages))
+    parts = (
+        _part(each, at, weighed, by_uri, numbers, beside) for at, each in enumerate(known.lineages)
+    )
     return LineageReport(
         root=cycle.plan.root,
         created_at=cycle.evidence.now,
         policy=policy,
         lineages=tuple(parts),
         unneeded_bytes=int(weighed.unneeded.size[0])
-        + sum(size for fate, size in zip(fates, beside, strict=True) if not fate.is_needed),
+        + sum(beside[each.checkpoint.uri] for each in unneeded),
         unneeded_objects=int(weighed.unneeded.objects[0]),
         expiring_bytes=int(weighed.expiring.size[0])
-        + sum(size for size, is_going in zip(beside, expire, strict=True) if is_going),
+        + sum(beside[each.checkpoint.uri] for each in expiring),
         expiring_objects=int(weighed.expiring.objects[0]),
         impossible=known.impossible,
     )
@@ -121,6 +126,7 @@ def _weighed(
     """Return what one pass over the listing weighs."""
     number = {id(lineage): at for at, lineage in enumerate(known.lineages)}
     jobs = _job_numbers(known.lineages)
+    places = {each.checkpoint.uri: at for at, each in enumerate(fates)}
 
     def job_number(fate: CheckpointFate) -> int:
         job = fate.lineage.job_at(fate.checkpoint.place)
@@ -143,17 +149,19 @@ def _weighed(
                 ),
                 divided(lambda each: _NO_GROUP if each.is_needed else 0, 1),
                 divided(lambda e: 0 if e.action is RetentionAction.EXPIRE else _NO_GROUP, 1),
+                divided(lambda each: places[each.checkpoint.uri], len(places)),
             )
         ),
         progress,
     )
-    own, of_jobs, unneeded_of, unneeded, expiring = found
+    own, of_jobs, unneeded_of, unneeded, expiring, single = found
     return _Weighed(
         lineages=own,
         jobs=of_jobs,
         unneeded_of=unneeded_of,
         unneeded=unneeded,
         expiring=expiring,
+        checkpoints={uri: int(single.size[at]) for uri, at in places.items()},
     )
 
 
@@ -163,6 +171,7 @@ def _part(  # noqa: PLR0917 - a lineage, and what was found of it
     weighed: _Weighed,
     fates: Mapping[str, CheckpointFate],
     numbers: Mapping[str, int],
+    beside: Mapping[str, int],
 ) -> LineagePart:
     lives = [job.last_life_at for job in lineage.jobs if job.last_life_at is not None]
     return LineagePart(
@@ -173,7 +182,10 @@ def _part(  # noqa: PLR0917 - a lineage, and what was found of it
         unneeded_bytes=int(weighed.unneeded_of.size[at]),
         unneeded_objects=int(weighed.unneeded_of.objects[at]),
         jobs=tuple(_job_part(e, int(weighed.jobs.size[numbers[e.key]])) for e in lineage.jobs),
-        checkpoints=tuple(_checkpoint_part(fates[e.uri]) for e in lineage.checkpoints),
+        checkpoints=tuple(
+            _checkpoint_part(fates[e.uri], weighed.checkpoints[e.uri] + beside.get(e.uri, 0))
+            for e in lineage.checkpoints
+        ),
         continuations=tuple(
             ContinuationPart(
                 older=each.older, newer=each.newer, source=each.source, checkpoint=each.checkpoint
@@ -197,7 +209,7 @@ def _job_part(job: LineageJob, size: int) -> LineageJobPart:
     )
 
 
-def _checkpoint_part(fate: CheckpointFate) -> LineageCheckpointPart:
+def _checkpoint_part(fate: CheckpointFate, size: int) -> LineageCheckpointPart:
     checkpoint, lineage = fate.checkpoint, fate.lineage
     maker = lineage.job_at(checkpoint.place)
     restored = {
@@ -219,4 +231,5 @@ def _checkpoint_part(fate: CheckpointFate) -> LineageCheckpointPart:
         why=fate.why,
         restored_by=tuple(sorted(restored)),
         expired_at=checkpoint.expired_at,
+        bytes_only=size,
     )

@@ -65,6 +65,7 @@ class LineageCheckpointPart(FrozenPart):
         why: Words for people beside the reason.
         restored_by: Ids of the jobs that are known to have been restored from it.
         expired_at: Time at which its ``_metadata`` was put into quarantine; ``null`` if it was not.
+        bytes_only: Bytes of the files that only it names.
 
     """
 
@@ -80,6 +81,7 @@ class LineageCheckpointPart(FrozenPart):
     why: str
     restored_by: tuple[str, ...] = ()
     expired_at: Instant | None = None
+    bytes_only: int = 0
 
 
 class LineagePart(FrozenPart):

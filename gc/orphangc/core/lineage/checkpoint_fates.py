@@ -473,7 +473,8 @@ def _quarantined(case: _Case) -> _Said | None:
         return None
     if since < shifted(case.facts.now, -case.facts.quarantine):
         return RetentionReason.QUARANTINE_OVER, ""
-    return RetentionReason.IN_QUARANTINE, f"since {since:%Y-%m-%dT%H:%M:%SZ}"
+    until = shifted(since, case.facts.quarantine)
+    return RetentionReason.IN_QUARANTINE, f"until {until:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def is_meant_to_be_deleted(checkpoint: LineageCheckpoint, job: LineageJob) -> bool:

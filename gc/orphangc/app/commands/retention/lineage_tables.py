@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -12,13 +12,16 @@ from rich.text import Text
 
 from orphangc.app.console.text import duration, human_bytes, visible
 from orphangc.app.render.retention.unneeded_text import money, unneeded_sentence
+from orphangc.app.render.retention.what_changes import CHANGES
 from orphangc.app.render.shown_names import JobNames, name_of
+from orphangc.collect.expire.expiry_rows import kind_of
 from orphangc.core.documents.lineage_report import (
     LineageCheckpointPart,
     LineagePart,
     LineageReport,
 )
 from orphangc.core.documents.plan import Plan
+from orphangc.core.lineage.checkpoint_fates import RetentionAction
 from orphangc.core.model.types import JobState
 
 
@@ -86,13 +89,16 @@ def expiry_tables(plan: Plan, price: float) -> Iterator[RenderableType]:
     report = plan.expiry
     if report is None:
         return
-    table = _unneeded(report, price)
-    if table.row_count:
-        yield table
+    names = JobNames.of(job for lineage in report.lineages for job in lineage.jobs)
+    for table in (_unneeded(report, price), _going(report, names), _kept(report)):
+        if table.row_count:
+            yield table
     yield Text(unneeded_sentence(report.unneeded, price))
-    yield _reasons(report)
     if report.policy is None:
-        yield Text("No retention policy: nothing expires. Try --keep-last 1.")
+        yield Text(
+            "No retention policy: nothing expires, not even what Flink was to delete. Try"
+            " --keep-last 1."
+        )
     else:
         size = human_bytes(report.expiring_bytes)
         yield Text(f"{len(report.expiring)} checkpoints would expire; only they hold {size}.")
@@ -128,11 +134,34 @@ def _stops(plan: Plan) -> Iterator[str]:
             yield f"job {name_of(job)}: {each.condition}: {names.in_text(each.message)}"
 
 
-def _reasons(report: LineageReport) -> Table:
-    table = Table("verdict", "reason", "checkpoints")
-    counts = Counter((each.action, each.reason) for each in report.checkpoints)
-    for (action, reason), count in sorted(counts.items()):
-        table.add_row(action, reason, str(count))
+def _going(report: LineageReport, names: JobNames) -> Table:
+    """Return each checkpoint that would go, those of a job together."""
+    table = Table("would go", "id", "stored", "only it holds", "why")
+    for each in report.expiring:
+        table.add_row(
+            Text(visible(names(each.job_id))),
+            f"{each.checkpoint_id} ({kind_of(each)})",
+            _ago(each.stored_at, report.created_at),
+            human_bytes(each.bytes_only),
+            Text(visible(names.in_text(_why(each)))),
+        )
+    return table
+
+
+def _why(checkpoint: LineageCheckpointPart) -> str:
+    """Return reason and explanation of what would go, of a place its last folder alone."""
+    return f"{checkpoint.reason}: {checkpoint.why.rpartition('/')[2]}".rstrip(": ")
+
+
+def _kept(report: LineageReport) -> Table:
+    """Return the numbers of the others by reason, with the one thing that would change each."""
+    table = Table("kept because", "checkpoints", "what would change that")
+    kept = [each for each in report.checkpoints if each.action is RetentionAction.KEEP]
+    counts = Counter(each.reason for each in kept)
+    for reason, count in sorted(counts.items()):
+        whys = {each.why for each in kept if each.reason is reason and each.why}
+        why = f"{reason}: {next(iter(whys))}" if len(whys) == 1 else reason
+        table.add_row(Text(visible(why)), str(count), CHANGES[reason])
     return table
 
 
@@ -141,4 +170,7 @@ def _day(at: datetime | None) -> str:
 
 
 def _ago(at: datetime | None, now: datetime) -> str:
-    return "" if at is None else f"{duration(now - at)} ago"
+    if at is None:
+        return ""
+    age = now - at
+    return f"{duration(age if age.days < 1 else timedelta(days=age.days))} ago"

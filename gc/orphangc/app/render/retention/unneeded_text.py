@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # --version loads no document
     from orphangc.core.documents.plan import Plan
 
 LIST_PRICE = 0.023
-"""List price of a GiB a month in S3 Standard."""
+"""List price of a GiB a month in S3 Standard, in USD."""
 _GIB = 2**30
 
 
@@ -20,7 +20,7 @@ def unneeded_sentence(part: UnneededPart, price: float) -> str:
 
     Args:
         part: The checkpoints, in numbers.
-        price: Price of a GiB a month.
+        price: Price of a GiB a month in USD.
 
     """
     return (
@@ -42,4 +42,4 @@ def expiry_hint(plan: Plan) -> str | None:
 
 def money(size: int, price: float) -> str:
     """Return the price of some bytes for a month."""
-    return f"{size / _GIB * price:,.2f}"
+    return f"{size / _GIB * price:,.2f} USD"

@@ -12,6 +12,7 @@ from orphangc.app.console.text import duration, instant
 from orphangc.app.render.summary import counted, stops
 from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import RunMode, RunRecord
+from orphangc.core.lineage.checkpoint_fates import RetentionAction
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action, Outcome
 from orphangc.core.times.instants import shifted
@@ -88,6 +89,51 @@ def after_plan(plan: Plan, folder: Path | None, due_at: datetime | None) -> Iter
         yield _shown("orphangc", "sweep", str(folder))
     elif due_at is not None:
         yield f"Next: plan again from {instant(due_at)} on, when the first quarantine is over"
+
+
+def after_expire(plan: Plan, folder: Path | None) -> Iterator[str]:
+    """Yield what comes after a plan of ``expire``, with the earliest time for it.
+
+    Args:
+        plan: The plan.
+        folder: Its folder; ``None`` if it was not saved.
+
+    """
+    report = plan.expiry
+    if report is None or report.policy is None:
+        return
+    new = [each for each in report.expiring if each.expired_at is None]
+    over = len(report.expiring) - len(new)
+    waiting = [e.expired_at for e in report.checkpoints if e.reason == "in_quarantine"]
+    if report.expiring and folder is None:
+        yield "Next: the same command with --out DIR saves a plan, which a sweep carries out"
+    elif new:
+        yield f"Next: put {counted(len(new), 'checkpoint')} into quarantine, now or later"
+        yield _shown("orphangc", "sweep", str(folder), "--delete")
+    elif over:
+        yield f"Next: end the quarantine of {counted(over, 'checkpoint')}, now or later"
+        yield _shown("orphangc", "sweep", str(folder), "--delete")
+    if due := [at for at in waiting if at is not None]:
+        until = shifted(min(due), plan.settings.margins.quarantine_period)
+        yield f"Next: expire again from {instant(until)} on, when the first quarantine is over"
+
+
+def after_expiry(outcome: Mapping[str, Any], folder: Path, until: datetime) -> Iterator[str]:
+    """Yield what comes after the sweep of a plan of ``expire``.
+
+    Args:
+        outcome: Outcome of the sweep.
+        folder: Folder of the plan.
+        until: Time at which a quarantine that begins now is over.
+
+    """
+    done = outcome["counts"].get(f"{RetentionAction.EXPIRE}/{Outcome.DONE}")
+    if done is not None:
+        yield (
+            f"What went is in quarantine until {instant(until)}; until then, and as long as all of"
+            " its files are stored, this brings it back"
+        )
+        yield _shown("orphangc", "undelete", str(folder))
 
 
 def _stopped(plan: Plan) -> str | None:
