@@ -101,9 +101,8 @@ def expire(  # noqa: PLR0913 - one parameter an option
         list[str] | None,
         typer.Option(
             "--dead",
-            help="Lineage that is given up, by a resource or a job id of it: even its last"
-            " checkpoint may go. Of one that goes on: what that job wrote and no living one may"
-            " have continued; repeatable.",
+            help="Lineage that is given up, by a resource or a job id of it; of one that goes on,"
+            " the branch of that job: even the last checkpoint may go; repeatable.",
         ),
     ] = None,
     continued: Annotated[
@@ -111,9 +110,8 @@ def expire(  # noqa: PLR0913 - one parameter an option
         typer.Option(
             "--continued",
             metavar="NEWER=OLDER@ID",
-            help="The newer job (its id) was restored from that checkpoint of the older one, or"
-            " from the one at a URI (NEWER=URI), and no source shows it. NEWER=OLDER is the oldest"
-            " one that is retained; repeatable.",
+            help="The newer job was restored from this checkpoint of the older one, or NEWER=URI;"
+            " NEWER=OLDER: from the oldest retained one; repeatable.",
         ),
     ] = None,
     savepoints: Annotated[
@@ -154,9 +152,8 @@ def expire(  # noqa: PLR0913 - one parameter an option
     """Report what no living job needs, and which checkpoints a retention policy would let go.
 
     ``sweep`` carries out the plan in ``--out``: ``_metadata`` alone goes into quarantine. A later
-    plan, when that is over, ends it; then ``plan`` finds the files that nothing names any more.
-    Under a policy also those go that Flink itself was to delete when their job ended, whatever it
-    keeps. Without one nothing goes: any option from --keep-last to --savepoints makes one.
+    plan ends that; then ``plan`` finds the files. Without a policy nothing goes; under one, also
+    what Flink itself was to delete.
     """
     values = dict(locals())
     from orphangc.app.commands.retention.lineage_tables import expiry_tables
