@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, metadata, run, write
+from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, run
 from cli.scheduled import started, until
 from cli.stories import Story, make_story
 from support.flink_resources import (
@@ -23,7 +22,6 @@ from support.flink_resources import (
     a_session_job,
     a_snapshot_resource,
     a_status,
-    mounted,
 )
 from support.kubernetes_server import KubernetesServer, a_config_map
 from support.rest_server import RestServer, as_json
@@ -115,9 +113,9 @@ def test_every_entry_says_where_it_comes_from(kubernetes) -> None:
     (root,) = document["storage_roots"]
     assert root["from"]["field"] == "spec.flinkConfiguration.execution.checkpointing.dir"
     (unclear,) = document["not_understood"]
-    assert unclear["blocks"] == ["s3://prod/"]
+    assert unclear["blocks"] == ["everything"]
     table = run("discover", "--namespace", "flink", "--output", "table").out
-    assert unclear["statement"].partition("#")[2] in table.replace("\n", "")
+    assert unclear["what"].partition("#")[2] in table.replace("\n", "")
     assert "s3://prod/checkpoints" in table
     assert "storage_roots:\n- root: s3://prod/checkpoints" in table
 
@@ -151,8 +149,9 @@ def test_a_namespace_of_each_release_is_read(kubernetes, release) -> None:
     kubernetes.add(a_plain_deployment("plain"))
     document = run("discover", "--namespace", "flink").json
     named = {each["from"]["name"] for key in KEYS for each in document[key]}
-    assert len(named) == stored + 1
-    assert [each["from"]["name"] for each in document["not_understood"]] == ["plain"]
+    assert len(named) == stored
+    assert document["not_understood"] == []
+    assert [each["name"] for each in document["unnamed"]] == ["Deployment/flink/plain"]
 
 
 def test_a_job_that_only_a_resource_names_is_collected(kubernetes, running, tmp_path) -> None:
@@ -222,15 +221,12 @@ def test_what_may_not_be_listed_blocks_everything(kubernetes, running, tmp_path,
 def test_a_namespace_that_never_showed_anything_blocks_everything(
     kubernetes, running, tmp_path
 ) -> None:
-    """Until it is stated to be empty, or has shown something once; then it may be empty."""
+    """Until it is named no more, or has shown something once; then it may be empty."""
     with RestServer(flink(running.job, completed=8)) as server:
         by_hand = {**at_once(tmp_path, running), "flink_rest": [server.url]}
         config = configured(tmp_path, by_hand)
-        for stated, expected in ((), {"discovery_unclear"}), (("Namespace/flink",), set()):
-            configured(tmp_path, by_hand, discovery={"without_state": stated})
-            assert run("run", "--config", config).code == 0
-            assert blocks(tmp_path) == expected
-        configured(tmp_path, by_hand)
+        assert run("run", "--config", config).code == 0
+        assert blocks(tmp_path) == {"discovery_unclear"}
         kubernetes.operate(a_snapshot_resource(path=f"file://{running.bed.root}/sp"))
         run("run", "--config", config)
         kubernetes.objects["flinkstatesnapshots"].clear()
@@ -256,19 +252,6 @@ def test_namespaces_are_selected_or_nothing_is_understood(
     assert (len(done.json["storage_roots"]), done.code) == (roots, 0 if roots else 10)
     blocked = [each["from"]["kind"] for each in done.json["not_understood"]]
     assert blocked == ([] if roots else ["Namespaces"])
-
-
-def test_a_configuration_in_bytes_is_read(kubernetes) -> None:
-    """A ConfigMap may hold a text as ``binaryData``."""
-    text = b"state.checkpoints.dir: s3://prod/checkpoints"
-    conf = a_config_map("conf")
-    del conf["data"]
-    conf["binaryData"] = {"flink-conf.yaml": base64.b64encode(text).decode(), "other": "/w=="}
-    kubernetes.add(conf)
-    kubernetes.add(a_plain_deployment(**mounted({"configMap": {"name": "conf"}})))
-    document = run("discover", "--namespace", "flink").json
-    assert [each["uri"] for each in document["storage_roots"]] == ["s3://prod/checkpoints"]
-    assert document["not_understood"] == []
 
 
 def test_the_configuration_that_the_operator_made_is_read_by_its_name(kubernetes) -> None:
@@ -300,8 +283,8 @@ def test_a_deleted_deployment_leaves_its_job_blocked(kubernetes, running, tmp_pa
     (record,) = run("run", "--config", config).json
     assert record["root"] == str(running.bed.root)
     assert "job_state_unknown" in blocks(tmp_path)
-    lost = run("discover", "--config", config).json["lost"]
-    assert f"checkpoints {running.bed.root}" in {each["what"] for each in lost}
+    (root,) = run("discover", "--config", config).json["storage_roots"]
+    assert (root["uri"], root["present"]) == (str(running.bed.root), False)
     (found,) = (e for e in run("doctor", "--config", config).json if e["check"].startswith("job "))
     assert found["check"] == f"job {running.job.id} (flink/orders)"
     (job,) = plans(tmp_path)[-1]["jobs"]
@@ -349,36 +332,6 @@ def test_a_successor_that_rest_does_not_show_running_ends_nothing(
     assert (jobs[first.id]["present"], jobs[first.id]["followed_by"]) == (False, None)
 
 
-@pytest.mark.ci
-def test_whatever_resource_is_removed_its_job_keeps_its_files(
-    kubernetes, running, tmp_path
-) -> None:
-    """A claiming job elsewhere and a savepoint that only a snapshot names, both hidden at once."""
-    elsewhere, copy = tmp_path / "second", tmp_path / "copies" / "savepoint-1"
-    claimer = running.bed.job(2, below=elsewhere)
-    claimer.checkpoint(9, running.orphans[0], claimer.shared(), age=10 * DAY)
-    write(copy / "_metadata", metadata(3, [running.orphans[1]]), 20 * DAY)
-    spare = running.job.shared()
-    with RestServer(flink(running.job, completed=8)) as server:
-        kubernetes.operate(resource(running, port_of(server)))
-        options = {"execution.checkpointing.dir": f"file://{elsewhere}"}
-        gone = a_status(claimer.id, "FINISHED", jobManagerDeploymentStatus="MISSING")
-        kubernetes.operate(a_deployment("billing", options))
-        kubernetes.operate(a_deployment("billing", options, status=gone))
-        kubernetes.operate(a_snapshot_resource(path=f"file://{copy}"))
-        by_hand = {**at_once(tmp_path, running), "ended_job": [claimer.id]}
-        config = configured(tmp_path, by_hand, mode="delete")
-        run("run", "--config", config)
-        del kubernetes.objects["flinkdeployments"]["billing"]
-        kubernetes.objects["flinkstatesnapshots"].clear()
-        for number in (9, 10):
-            running.job.checkpoint(number, *running.live, age=0 * DAY)
-            server.routes |= flink(running.job, completed=number)
-            run("run", "--config", config)
-    assert all(each.exists() for each in (*running.orphans, *running.live))
-    assert not spare.exists()
-
-
 def test_a_directory_that_no_resource_explains_stays_blocked(kubernetes, running, tmp_path) -> None:
     """It is shown with its condition; the explained one beside it is clear."""
     stranger = make_story(Bed(tmp_path, AT_ONCE), 7)
@@ -413,56 +366,94 @@ def test_outside_of_kubernetes_files_and_addresses_say_the_same(running, tmp_pat
     assert [each["uri"] for each in document["clusters"]] == [server.url]
 
 
-def test_a_storage_in_memory_is_believed_as_long_as_rest_confirms_it(
+def test_what_a_cluster_shows_of_its_configuration_is_searched(
     kubernetes, running, tmp_path
 ) -> None:
-    """A job's code may choose a directory that no resource names."""
-    memory = "JobManagerCheckpointStorage"
-    with RestServer(flink(running.job, completed=8, checkpoint_storage=memory)) as server:
-        options = {"state.checkpoint-storage": "jobmanager", "rest.port": str(port_of(server))}
-        kubernetes.operate(a_deployment("orders", options))
-        config = configured(tmp_path, at_once(tmp_path, running))
-        assert run("discover", "--config", config).json["not_understood"] == []
-        server.routes |= flink(running.job, completed=8)
-        (part,) = run("discover", "--config", config).json["not_understood"]
-    assert part["blocks"] == ["everything"]
-
-
-def test_a_configuration_in_an_image_is_read_as_its_cluster_shows_it(
-    kubernetes, running, tmp_path
-) -> None:
-    """No resource names its savepoint directory."""
+    """No resource names its savepoint directory; once shown, it is remembered."""
     with RestServer(flink(running.job, completed=8)) as server:
-        named = {
-            "state.checkpoints.dir": f"file://{running.bed.root}",
-            "rest.port": port_of(server),
-        }
-        words = ["jobmanager", *(f"-D{name}={value}" for name, value in named.items())]
-        container = {"image": "registry.example/orders:7", "args": words}
-        kubernetes.add(a_plain_deployment(container=container))
+        kubernetes.operate(resource(running, port_of(server)))
         config = configured(tmp_path, at_once(tmp_path, running))
-        options = {**named, "state.savepoints.dir": f"file://{tmp_path}/saved"}
-        shown = [{"key": name, "value": str(value)} for name, value in options.items()]
+        shown = [{"key": "state.savepoints.dir", "value": f"file://{tmp_path}/saved"}]
         server.routes["/jobmanager/config"] = as_json(shown)
-        document = run("discover", "--config", config).json
-        server.routes = {}
-        (part,) = run("discover", "--config", config).json["not_understood"]
+        run("run", "--config", config)
+    document = run("discover", "--config", config).json
     assert document["not_understood"] == []
-    assert f"{tmp_path}/saved" in {each["uri"] for each in document["extra_roots"]}
-    assert part["blocks"] == ["everything"]
+    (saved,) = (e for e in document["extra_roots"] if e["uri"] == f"{tmp_path}/saved")
+    assert (saved["present"], saved["from"]["kind"]) == (False, "Cluster")
 
 
-def test_what_is_written_by_hand_wins_and_is_compared(kubernetes, running, tmp_path) -> None:
-    """The union is searched; what only one side names is said."""
-    (tmp_path / "savepoints").mkdir()
-    by_hand = {**at_once(tmp_path, running), "extra_roots": [str(tmp_path / "savepoints")]}
+@pytest.mark.ci
+def test_a_job_manager_without_an_operator_is_asked_where_it_answers(
+    kubernetes, running, tmp_path
+) -> None:
+    """What it runs is evidence of nothing; where it does not answer, that is said."""
     kubernetes.operate(resource(running, 1))
-    config = configured(tmp_path, by_hand)
-    different = run("discover", "--config", config).json["differences"]
-    assert {(e["setting"], e["only_in"]) for e in different} >= {
-        ("extra_roots", "configuration"),
-        ("flink_rest", "discovery"),
-    }
+    kubernetes.add(a_plain_deployment("plain", container={"args": ["/start.sh"]}))
+    with RestServer(flink(running.job, completed=8)) as server:
+        rest = {"rest": server.url}
+        config = configured(tmp_path, at_once(tmp_path, running), discovery=rest)
+        document = run("discover", "--config", config).json
+        asked = {(e["uri"], e["from"]["name"]) for e in document["clusters"]}
+        assert (server.url, "plain") in asked
+        assert document["unnamed"] == []
+    document = run("discover", "--config", config).json
+    assert [each["name"] for each in document["unnamed"]] == ["Deployment/flink/plain"]
+    assert document["not_understood"] == []
+    (found,) = (e for e in run("doctor", "--config", config).json if e["check"] == "discovery")
+    assert "looks like Flink, and no configuration names it" in found["message"]
+    assert "Deployment/flink/plain" in run("world", "--config", config).err
+
+
+def test_a_person_acknowledges_what_can_be_corrected_no_more(kubernetes, running, tmp_path) -> None:
+    """By the name that the message says; another part, or a source, has no such name."""
+    with RestServer(flink(running.job, completed=8)) as server:
+        kubernetes.operate(resource(running, port_of(server)))
+        services = {"high-availability": "com.ours.Ha"}
+        kubernetes.operate(resource(running, port_of(server), "team", "b" * 32, **services))
+        config = configured(tmp_path, at_once(tmp_path, running))
+        run("run", "--config", config)
+        del kubernetes.objects["flinkdeployments"]["team"]
+        run("run", "--config", config)
+        assert blocks(tmp_path) == {"discovery_unclear"}
+        (part,) = run("discover", "--config", config).json["not_understood"]
+        words = ("world", "acknowledge", "--config", config, "discovery_unclear")
+        other = run(*words, "FlinkDeployment/flink/other#0")
+        assert (other.code, part["what"] in other.err) == (2, True)
+        assert run(*words, part["what"]).code == 0
+        run("run", "--config", config)
+        assert blocks(tmp_path) == set()
+        run("run", "--config", config)
+        assert blocks(tmp_path) == set()
+
+
+def test_only_a_person_says_that_a_lost_memory_matters_no_more(
+    kubernetes, running, tmp_path
+) -> None:
+    """Removing files by hand makes the world smaller unseen; an acknowledgement is logged."""
+    with RestServer(flink(running.job, completed=8)) as server:
+        kubernetes.operate(resource(running, port_of(server)))
+        config = configured(tmp_path, at_once(tmp_path, running))
+        run("run", "--config", config)
+        for each in (tmp_path / "state" / "discovery").iterdir():
+            each.unlink()
+        run("run", "--config", config)
+        assert blocks(tmp_path) == {"discovery_unclear"}
+        (part,) = run("discover", "--config", config).json["not_understood"]
+        assert part["from"]["kind"] == "State"
+        done = run("world", "acknowledge", "--config", config, "discovery_unclear", part["what"])
+        assert (done.code, "world.acknowledged" in done.err) == (0, True)
+        run("run", "--config", config)
+    assert blocks(tmp_path) == set()
+
+
+def test_statements_of_older_files_are_read_no_more(kubernetes, running, tmp_path) -> None:
+    """They only lifted blocks: without them nothing more is deleted, and a warning says so."""
+    kubernetes.operate(a_deployment("team", {"state.checkpoints.dir": "s3://${B}/x"}))
+    old = {"without_state": ["x"], "explained": ["y"], "forgotten": ["z"]}
+    config = configured(tmp_path, at_once(tmp_path, running), discovery=old)
+    done = run("run", "--config", config)
+    assert "discovery_unclear" in blocks(tmp_path)
+    assert "discovery.explained" in done.err
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from orphangc.adapters.kubernetes.namespace_listing import selected_namespaces
 from orphangc.app.commands.discover.show_discovery import discovery_of_call
 from orphangc.core.cluster.kubernetes_json import KINDS
 from support import speed
-from support.flink_resources import a_deployment, a_plain_deployment, mounted
+from support.flink_resources import a_deployment, a_plain_deployment
 from support.kubernetes_server import KubernetesServer
 
 pytestmark = pytest.mark.ci
@@ -97,7 +97,7 @@ def recording(tmp_path, monkeypatch):
         monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
         server.operate(a_deployment())
-        server.add(a_plain_deployment(**mounted({"configMap": {"name": "of-a-person"}})))
+        server.add(a_plain_deployment())
         yield server
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from orphangc.core.discovery.discovered_facts import Discovery
-from orphangc.core.discovery.discovered_world import DiscoveredWorld
+from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_discovery
 from orphangc.core.discovery.sources.read_resources import (
     FileText,
     NamespaceDocuments,
@@ -17,7 +17,6 @@ from support.flink_resources import made_maps
 
 ALL = "everything"
 ROOT, SAVEPOINTS = "s3://prod/checkpoints", "s3://prod/savepoints"
-NATIVE = "flink-native-kubernetes"
 
 
 def namespace(
@@ -50,7 +49,11 @@ def found(
     return discovery_of([namespace(shown, {**made, **(maps or {})})], files, reading or Reading())
 
 
-def blocks_of(world: DiscoveredWorld) -> tuple[tuple[str, ...] | str, ...]:
-    """Return what the parts block that are not understood, each once."""
-    found = (ALL if each.is_everywhere else each.reach for each in world.unclear)
-    return tuple(dict.fromkeys(found))
+def blocks_of(world: DiscoveredWorld) -> tuple[str, ...]:
+    """Return that everything is blocked, if anything cannot be read."""
+    return (ALL,) if world.unclear else ()
+
+
+def acknowledged(discovery: Discovery) -> list[str]:
+    """Return the names of all parts that block, as a person gives them."""
+    return [each.what for each in world_of_discovery(discovery).unclear]

@@ -341,19 +341,6 @@ def a_plain_deployment(
     }
 
 
-def mounted(
-    source: dict[str, Any], path: str = "/opt/flink/conf", *args: str, **mount: str
-) -> dict[str, Any]:
-    """Return a JobManager's pod with one volume, and further arguments behind its command."""
-    return {
-        "volumes": [{"name": "conf", **source}],
-        "container": {
-            "args": ["standalone-job", *args],
-            "volumeMounts": [{"name": "conf", "mountPath": path, **mount}],
-        },
-    }
-
-
 def reconciled(config: dict[str, Any], **job: Any) -> str:
     """Return the JSON text of a spec inside a status, as operators since 1.3 write it."""
     return json.dumps(

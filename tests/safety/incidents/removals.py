@@ -11,7 +11,7 @@ import glob
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -54,10 +54,9 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job, guards, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
-from orphangc.core.discovery.discovered_facts import Discovery, ResourceFacts, UnclearFact
+from orphangc.core.discovery import discovered_world
+from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
-from orphangc.core.discovery.sources import operator_resources, plain_deployments
-from orphangc.core.discovery.texts.flink_options import Options
 from orphangc.core.lineage import checkpoint_fates, lineage_graph
 from orphangc.core.lineage.lineage_graph import lineages_of
 from orphangc.core.lineage.retention_policy import kept_by
@@ -396,48 +395,27 @@ def _marker_of_discovery(patch: _Patch) -> None:
 
 def _every_memory_of_discovery(patch: _Patch) -> None:
     """Remember discoveries in the first state location only (R4)."""
-    places = discovering._memory_files
-    patch.setattr(discovering, "_memory_files", lambda found: places(found)[:1])
+    places = discovering.memory_files
+    patch.setattr(discovering, "memory_files", lambda found: places(found)[:1])
 
 
 def _lasting_blocks(patch: _Patch) -> None:
-    """Take what a resource corrected for explained (R4)."""
+    """Take what a resource corrected for read (R4)."""
 
-    def corrected(now: Discovery, before: DiscoveryMemory, *forgotten: Sequence[str]) -> Discovery:
+    def corrected(now: Discovery, before: DiscoveryMemory) -> Discovery:
         seen = {each.origin for each in now.resources}
         kept = [
             each.model_copy(update={"unclear": ()}) if each.origin in seen else each
             for each in before.resources
         ]
-        return united(now, DiscoveryMemory(resources=tuple(kept)), *forgotten)
+        return united(now, DiscoveryMemory(resources=tuple(kept)))
 
     patch.setattr(discovering, "united", corrected)
 
 
 def _operators_defaults(patch: _Patch) -> None:
     """Take the spec of a deployment for the whole configuration of its cluster (R3a)."""
-    patch.setattr(operator_resources, "_unseen_parts", lambda *_: iter(()))
-
-
-def _places_in_arguments(patch: _Patch) -> None:
-    """Read no place in a job's arguments (R3a)."""
-    patch.setattr(operator_resources, "argument_facts", lambda *_: iter(()))
-
-
-def _signs_of_flink(patch: _Patch) -> None:
-    """Know a workload of Flink's by its image, its command and its variables only (R3a)."""
-    patch.setattr(plain_deployments, "_is_given_flinks", lambda *_: False)
-
-
-def _code_over_options(patch: _Patch) -> None:
-    """Take the option of a storage in memory for the last word (R3a)."""
-    missing = operator_resources.missing_directory
-
-    def believed(found: ResourceFacts, options: Options) -> UnclearFact | None:
-        part = missing(found, options)
-        return None if part is None or part.is_until_asked else part
-
-    patch.setattr(operator_resources, "missing_directory", believed)
+    patch.setattr(discovered_world, "_unread_defaults", lambda _: iter(()))
 
 
 def _roots_of_the_state(patch: _Patch) -> None:
@@ -667,9 +645,6 @@ REMOVALS: Mapping[str, _Removal] = {
         _every_memory_of_discovery,
         _lasting_blocks,
         _operators_defaults,
-        _places_in_arguments,
-        _signs_of_flink,
-        _code_over_options,
         _roots_of_the_state,
         _rule_of_chk_n,
         _pending_savepoints,

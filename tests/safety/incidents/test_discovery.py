@@ -12,7 +12,7 @@ from cli.scheduled import Configured, settings_of
 from cli.stories import Story, bed, story
 from safety.incidents.essential import must_be_there
 from safety.incidents.test_world import claimer, ended, run_three_times
-from support.flink_resources import a_deployment, a_plain_deployment, a_status
+from support.flink_resources import a_deployment, a_status
 from support.kubernetes_server import KubernetesServer
 
 __all__ = ["bed", "story"]
@@ -132,20 +132,6 @@ def test_storage_roots_in_another_order_forget_nothing(story) -> None:
     must_be_there(story.orphans[0])
 
 
-@pytest.mark.answered_by("places_in_arguments")
-def test_a_checkpoint_directory_in_a_jobs_arguments_is_searched(story, kubernetes) -> None:
-    """Only its code reads it; the job that wrote there refers to files here."""
-    elsewhere = story.bed.folder / "red" / "checkpoints"
-    other = claimer(story, elsewhere)
-    arguments = ["--checkpoint-dir", f"file://{elsewhere}"]
-    job = {"state": "running", "args": arguments}
-    kubernetes.operate(a_deployment())  # the operator makes its configuration
-    kubernetes.operate(finished(story, job=job))
-    run_three_times(with_discovery(story, namespaces=("flink",), **ended(story.job, other)))
-    must_be_there(story.orphans[0])
-    assert not story.orphans[1].exists()
-
-
 @pytest.mark.answered_by("marker_of_discovery")
 def test_a_memory_of_discovery_that_expired_in_its_store_is_lost(story) -> None:
     """A rule of the bucket removed it; the deployment that blocked is gone, its state is not."""
@@ -156,32 +142,6 @@ def test_a_memory_of_discovery_that_expired_in_its_store_is_lost(story) -> None:
     with_discovery(story, file, gone, **ended(story.job, other)).run()
     shutil.rmtree(story.bed.state / "discovery")
     run_three_times(with_discovery(story, file, **ended(story.job, other)))
-    must_be_there(story.orphans[0])
-
-
-@pytest.mark.answered_by("signs_of_flink")
-def test_a_workload_that_only_a_mount_shows_to_be_flinks_blocks(story, kubernetes) -> None:
-    """A script of its image starts it; its job claimed a checkpoint here, and writes elsewhere."""
-    other = claimer(story, story.bed.folder / "red" / "checkpoints")
-    kubernetes.operate(a_deployment())  # the operator makes its configuration
-    kubernetes.operate(finished(story))
-    mounts = [{"name": "conf", "mountPath": "/opt/flink/conf"}]
-    main = {"name": "main", "image": "ours/red:7", "args": ["/run.sh"], "volumeMounts": mounts}
-    document = a_plain_deployment("red", labels={"app": "red"})
-    document["spec"]["template"]["spec"]["containers"] = [main]
-    kubernetes.add(document)
-    run_three_times(with_discovery(story, namespaces=("flink",), **ended(story.job, other)))
-    must_be_there(story.orphans[0])
-
-
-@pytest.mark.answered_by("code_over_options")
-def test_a_storage_in_memory_may_be_another_one_by_a_jobs_code(story, kubernetes) -> None:
-    """No resource says so, and no cluster is there that could."""
-    other = claimer(story, story.bed.folder / "red" / "checkpoints")
-    options = {"execution.checkpointing.storage": "jobmanager"}
-    kubernetes.operate(a_deployment())  # the operator makes its configuration
-    kubernetes.operate(finished(story, config=options))
-    run_three_times(with_discovery(story, namespaces=("flink",), **ended(story.job, other)))
     must_be_there(story.orphans[0])
 
 

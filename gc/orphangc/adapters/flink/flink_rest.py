@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from http import HTTPStatus
 from time import monotonic
+from typing import TypeVar
 
 import httpx
 import stamina
@@ -34,6 +35,8 @@ from orphangc.core.cluster.rest_json import (
 )
 from orphangc.core.model.types import JobId
 from orphangc.errors import RegistryUnavailableError, SettingsError
+
+_Answer = TypeVar("_Answer")
 
 _ATTEMPTS = 4
 _MAX_ANSWER_BYTES = 64 << 20
@@ -103,6 +106,26 @@ class FlinkRest:
             RegistryUnavailableError: After bounded retries; one line, without credentials.
 
         """
+        return self._asked(self._observe)
+
+    def options(self) -> Mapping[str, str]:
+        """Return the configuration of the cluster as it shows it, asked once.
+
+        Raises:
+            RegistryUnavailableError: There is no such answer; one line, without credentials.
+
+        """
+        return self._asked(self._options)
+
+    def _options(self, client: httpx.Client) -> Mapping[str, str]:
+        try:
+            answers = [self._attempt(client, each) for each in (CONFIG_PATH, OPTIONS_PATH)]
+        except _PassingError as err:
+            raise RegistryUnavailableError(str(err)) from err
+        config, options = map(_usable_body, answers, (CONFIG_PATH, OPTIONS_PATH))
+        return cluster_settings(config, options).options
+
+    def _asked(self, question: Callable[[httpx.Client], _Answer]) -> _Answer:
         try:
             with httpx.Client(
                 auth=self._auth,
@@ -111,7 +134,7 @@ class FlinkRest:
                 headers=_HEADERS,
                 follow_redirects=False,
             ) as client:
-                return self._observe(client)
+                return question(client)
         except RegistryUnavailableError as err:
             raise RegistryUnavailableError(
                 f"Flink at {self.uri}: {err}; nothing is known of its jobs"

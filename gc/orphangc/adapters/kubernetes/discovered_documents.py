@@ -1,18 +1,12 @@
-"""Reads what one namespace says of Flink: resources, workloads, and the ConfigMaps they name."""
+"""Reads what one namespace says of Flink: resources, workloads, and the operator's ConfigMaps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Any
 
 from orphangc.adapters.kubernetes.namespace_listing import NamespaceListing
 from orphangc.core.cluster.kubernetes_json import KINDS
-from orphangc.core.discovery.sources.operator_specs import named_config_maps
-from orphangc.core.discovery.sources.plain_deployments import (
-    is_job_manager,
-    made_config_maps,
-)
+from orphangc.core.discovery.sources.operator_resources import Resource
 from orphangc.core.discovery.sources.read_resources import NamespaceDocuments
 from orphangc.errors import RegistryUnavailableError
 
@@ -29,21 +23,7 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
     """
     listing = NamespaceListing(namespace, timeout=timeout)
     try:
-        operated = listing.operated(KINDS)
-        defined = listing.defined_kinds()
-        unknown = {each for each in defined if "/" not in each} - set(KINDS)
-        workloads = listing.workloads()
-        maps = _made_by_flink(listing)
-        started = [each for found in workloads.values() for each in found if is_job_manager(each)]
-        templates = [each for found in operated.values() for each in found]
-        made = [
-            name
-            for kind, documents in _by_kind(operated).items()
-            for name in made_config_maps(kind, documents)
-        ]
-        for name in (*made, *named_config_maps([*started, *templates])):
-            if name not in maps:
-                maps |= listing.config_map_texts(field_selector=f"metadata.name={name}")
+        return _read(listing, namespace)
     except RegistryUnavailableError as err:
         return NamespaceDocuments(namespace=namespace, problems=(str(err),))
     except RecursionError:
@@ -51,21 +31,23 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
         return NamespaceDocuments(namespace=namespace, problems=(why,))
     finally:
         listing.close()
+
+
+def _read(listing: NamespaceListing, namespace: str) -> NamespaceDocuments:
+    operated = {KINDS[plural]: found for plural, found in listing.operated(KINDS).items()}
+    unknown = {each for each in listing.defined_kinds() if "/" not in each} - set(KINDS)
+    workloads = listing.workloads()
+    maps: dict[str, dict[str, str | None]] = {}
+    for each in _TYPES:
+        maps |= listing.config_map_texts(label_selector=f"type={each}")
+    for kind, documents in operated.items():
+        for document in documents:
+            made = Resource(kind=kind, namespace=namespace, document=document).made
+            for name in (each for each in made if each not in maps):
+                maps |= listing.config_map_texts(field_selector=f"metadata.name={name}")
     return NamespaceDocuments(
         namespace=namespace,
-        resources={**_by_kind(operated), **workloads},
+        resources={**operated, **workloads},
         config_maps=maps,
         unknown_kinds=sorted(unknown),
-        is_operated=bool(defined),
     )
-
-
-def _by_kind(operated: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:
-    return {KINDS[plural]: list(documents) for plural, documents in operated.items()}
-
-
-def _made_by_flink(listing: NamespaceListing) -> dict[str, dict[str, str | None]]:
-    found: dict[str, dict[str, str | None]] = {}
-    for each in _TYPES:
-        found |= listing.config_map_texts(label_selector=f"type={each}")
-    return found

@@ -34,7 +34,7 @@ def discover(
     output: o.OutputOption = None,
 ) -> None:
     """Show storages, clusters, HA, jobs and savepoints that Kubernetes resources and configuration
-    files name, each with its field. Exit code 10: a namespace cannot be read, or shows nothing.
+    files name, each with its field. Exit code 10: a source cannot be read, or shows nothing.
     Exit code 2 with --as-config: nothing names a storage root.
     """
     from orphangc.app.commands.discover.discovery_tables import discovery_tables

@@ -177,14 +177,6 @@ class DiscoverySettings(_ConfigSection):
     """Discovered places that hold no checkpoint."""
     s3_endpoints: tuple[str, ...] = ()
     """S3 endpoints in Flink's configurations that are the store that this process reaches."""
-    without_state: tuple[str, ...] = ()
-    """``KIND/NAMESPACE/NAME`` of resources that name no place and keep no state, and
-    ``Namespace/NAME`` of namespaces that are empty."""
-    explained: tuple[str, ...] = ()
-    """``KIND/NAMESPACE/NAME#CODE`` of parts that are not understood, of which everything that they
-    could touch is searched. ``orphangc discover`` shows the code of each part."""
-    forgotten: tuple[str, ...] = ()
-    """``KIND/NAMESPACE/NAME`` of resources that are gone, and their storages with them."""
 
     @property
     def is_on(self) -> bool:

@@ -48,6 +48,8 @@ SINGULAR: Mapping[str, str] = {
 }
 """Keys of a storage root as files spell them, by field; the field's own name is the old spelling.
 """
+_REMOVED = frozenset({"without_state", "explained", "forgotten"})
+"""Settings of discovery that older files have."""
 _VARIABLE = re.compile(r"\$(\$|\{([^{}]*)\})")
 
 
@@ -64,7 +66,7 @@ def load_configuration(path: Path) -> Configuration:
     """
     content = _read(path)
     _check_keys(content, Configuration, path, "")
-    content = _completed(content, path, "")
+    content = _without_removed(_completed(content, path, ""), path)
     for name, section in _SECTIONS.items():
         if isinstance(content.get(name), dict):
             _check_keys(content[name], section, path, f"{name}.")
@@ -82,6 +84,25 @@ def load_configuration(path: Path) -> Configuration:
     if not configuration.storage_roots and not configuration.discovery.is_on:
         raise SettingsError(f"{path}: discovery: name namespaces, files or flink_rest to read")
     return _with_defaults(configuration, path)
+
+
+def _without_removed(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return a file without statements that lifted blocks of discovery, which are no more.
+
+    Whatever one of them said, without it nothing more is deleted.
+    """
+    section = content.get("discovery")
+    if not isinstance(section, dict) or not _REMOVED & set(section):
+        return content
+    names = sorted(_REMOVED & set(section))
+    log.warning(
+        "setting.removed",
+        settings=[f"discovery.{each}" for each in names],
+        file=str(path),
+        instead="what they lifted blocks no more, or: orphangc world acknowledge",
+    )
+    kept = {name: value for name, value in section.items() if name not in _REMOVED}
+    return {**content, "discovery": kept}
 
 
 def _check_defaults(defaults: dict[str, Any], path: Path) -> None:

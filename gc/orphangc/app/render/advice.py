@@ -101,9 +101,8 @@ CONDITION_ADVICE: Mapping[str, str] = {
         " that with --empty-root."
     ),
     Condition.DISCOVERY_UNCLEAR: (
-        "Correct the resource or file that is named, or state in discovery what its message"
-        " names (alias, without_state, explained, s3_endpoints, forgotten); orphangc discover shows"
-        " it."
+        "Correct the resource or file that is named, or say with discovery.alias what its path"
+        " means; where nothing can be corrected any more, acknowledge it as the message says."
     ),
     Condition.PLACE_WITHOUT_CHECKPOINTS: (
         "Mount the place or correct its name; if it holds no checkpoint for good reason, state"

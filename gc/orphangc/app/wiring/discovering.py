@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,45 +25,69 @@ from orphangc.app.config.validate import validated
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT
 from orphangc.collect.state.discovery_memory import (
+    FOLDER,
     DiscoveryRead,
+    LostDiscoveryError,
     read_discovery_memory,
     write_discovery_memory,
 )
 from orphangc.core.cluster.job_facts import ClusterFacts
-from orphangc.core.discovery.compared_settings import SettingDifference, differences
 from orphangc.core.discovery.discovered_facts import (
+    ClusterFact,
     Discovery,
     Origin,
     ResourceFacts,
     UnclearFact,
 )
-from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_discovery
+from orphangc.core.discovery.discovered_world import (
+    DiscoveredWorld,
+    silent_sources,
+    world_of_discovery,
+)
 from orphangc.core.discovery.one_spelling import spelled_once, spellings
 from orphangc.core.discovery.remembered_facts import (
     DiscoveryMemory,
-    LostStatement,
     Succession,
-    lost_statements,
     memory_of,
     merged_memories,
     successions,
     united,
 )
-from orphangc.core.discovery.silent_sources import silent_sources
-from orphangc.core.discovery.sources.asked_clusters import cluster_resource, confirmed_in_memory
+from orphangc.core.discovery.sources.cluster_services import cluster_resource
+from orphangc.core.discovery.sources.plain_workloads import PlainWorkload
 from orphangc.core.discovery.sources.read_resources import (
     FileText,
     NamespaceDocuments,
     discovery_of,
+    plain_workloads,
 )
 from orphangc.core.discovery.texts.flink_options import Reading, host_of
+from orphangc.core.memory.acknowledgement import Acknowledgement
+from orphangc.core.model.codes import Condition
 from orphangc.core.model.locations import Alias, canonical, parse_alias
-from orphangc.core.model.settings import UnclearPart, without_credentials
+from orphangc.core.model.settings import without_credentials
 from orphangc.errors import OrphanGcError, RegistryUnavailableError, SettingsError
 from orphangc.ports import StateFiles
 
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _LISTED = 1 << 20
+_PATIENCE = timedelta(seconds=10)
+"""Time limit of the one question to each cluster; cycles ask it again, with more patience."""
+_AT_ONCE = 16
+"""Number of clusters that are asked at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memories:
+    """What the state locations remember, and why some of them cannot be read."""
+
+    reads: tuple[DiscoveryRead, ...] = ()
+    problems: tuple[UnclearFact, ...] = ()
+
+    @property
+    def before(self) -> DiscoveryMemory:
+        """Return what all of them remember together."""
+        return merged_memories(each.memory for each in self.reads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,31 +98,16 @@ class Discovered:
         configuration: Configuration with discovered storage roots.
         discovery: Facts of this cycle and earlier ones.
         world: World that they describe.
-        lost: What earlier cycles read and nothing states now.
         over: Jobs that are over by their successors.
-        different: What only the configuration or only discovery names.
+        memories: What earlier cycles discovered.
 
     """
 
     configuration: Configuration
     discovery: Discovery = field(default_factory=Discovery)
     world: DiscoveredWorld = field(default_factory=DiscoveredWorld)
-    lost: tuple[LostStatement, ...] = ()
     over: tuple[Succession, ...] = ()
-    different: tuple[SettingDifference, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Memories:
-    """What the state locations remember, and why some of them cannot be read."""
-
-    reads: tuple[DiscoveryRead, ...]
-    problems: tuple[UnclearFact, ...]
-
-    @property
-    def before(self) -> DiscoveryMemory:
-        """Return what all of them remember together."""
-        return merged_memories(each.memory for each in self.reads)
+    memories: Memories = field(default_factory=Memories)
 
 
 def load_and_discover(path: Path, *, is_remembered: bool = False) -> Discovered:
@@ -142,20 +153,37 @@ def discovered(configuration: Configuration, *, is_remembered: bool = False) -> 
     if aliases:
         shown, before = _spelled_once(shown, aliases), _spelled_once(before, aliases)
         configuration = _with_aliases(configuration, aliases)
-    known = united(shown, before, configuration.discovery.forgotten)
-    world = _world(configuration, known, documents)
+    known = united(shown, before)
+    found = world_of_discovery(
+        known,
+        configured=[each.root for each in configuration.storage_roots],
+        acknowledged={each.what for each in before.acknowledged},
+        namespaces=[each.namespace for each in documents],
+    )
+    clusters = _with_credentials(found.clusters, configuration.discovery)
+    world = found.model_copy(update={"clusters": clusters})
     over = _confirmed(successions(known), world.clusters)
     if is_remembered and not memories.problems:
-        for read in memories.reads:
-            write_discovery_memory(memory_of(known), read)
+        remember(known, memories, before.acknowledged)
     return Discovered(
         configuration=_completed(configuration, world, over),
         discovery=known,
         world=world,
-        lost=lost_statements(shown, before),
         over=over,
-        different=differences(configuration.storage_roots, world),
+        memories=memories,
     )
+
+
+def remember(known: Discovery, memories: Memories, acknowledged: Sequence[Acknowledgement]) -> None:
+    """Write what later cycles must know to every state location.
+
+    Raises:
+        OrphanGcError: A state location cannot be written.
+
+    """
+    memory = memory_of(known).model_copy(update={"acknowledged": tuple(acknowledged)})
+    for read in memories.reads:
+        write_discovery_memory(memory, read)
 
 
 _Facts = TypeVar("_Facts", Discovery, DiscoveryMemory)
@@ -183,43 +211,79 @@ def _with_aliases(configuration: Configuration, aliases: Sequence[Alias]) -> Con
 
 
 def _shown(
-    configuration: Configuration, documents: Sequence[NamespaceDocuments], memories: _Memories
+    configuration: Configuration, documents: Sequence[NamespaceDocuments], memories: Memories
 ) -> Discovery:
-    """Return what all sources show now, and which of them are not understood."""
+    """Return what all sources show now, and which of them cannot be read."""
     settings, reading = configuration.discovery, _reading(configuration)
     found = discovery_of(documents, [_file(each) for each in settings.files], reading)
-    asked = [_asked(url, reading) for url in settings.flink_rest]
-    resources = [
-        answered
-        for each in found.resources
-        for answered in _with_configuration(_with_confirmations(each, settings), settings, reading)
-    ]
-    seen = {each.origin.namespace for each in memories.before.resources} - {""}
+    plain = [each for one in documents for each in plain_workloads(one, reading)]
+    by_hand = [without_credentials(each) for each in settings.flink_rest]
+    asked = (e.uri for one in found.resources for e in one.clusters if e.is_asked)
+    possible = (address for each in plain for address in each.addresses)
+    answers = _answers((*by_hand, *asked, *possible), settings)
     silent = [
-        each
-        for each in silent_sources(documents, _selection(settings), seen)
-        if each.origin.resource not in settings.without_state
+        UnclearFact(why=problem, origin=Origin(kind="Cluster", namespace="", name=each))
+        for each in by_hand
+        if isinstance(problem := answers[each], str)
     ]
     return Discovery(
-        resources=(*resources, *asked),
-        unclear=(*found.unclear, *memories.problems, *silent),
+        resources=(*found.resources, *_clusters(answers, by_hand, plain, reading)),
+        unclear=(
+            *found.unclear,
+            *memories.problems,
+            *silent,
+            *_silent_namespaces(settings, documents, plain, memories),
+        ),
+        unnamed=tuple(
+            each.origin
+            for each in plain
+            if all(isinstance(answers[address], str) for address in each.addresses)
+        ),
     )
 
 
-def _world(
-    configuration: Configuration, known: Discovery, documents: Iterable[NamespaceDocuments]
-) -> DiscoveredWorld:
-    settings = configuration.discovery
-    world = world_of_discovery(
-        known,
-        configured=[each.root for each in configuration.storage_roots],
-        without_state=settings.without_state,
-        explained=settings.explained,
-        namespaces=[each.namespace for each in documents],
-        by_hand=[uri for each in configuration.storage_roots for uri in each.extra_roots],
-    )
-    clusters = _with_credentials(world.clusters, settings)
-    return world.model_copy(update={"clusters": clusters})
+_Answers = Mapping[str, Mapping[str, str] | str]
+"""Configuration by address of a cluster, or the reason why it shows none."""
+
+
+def _answers(addresses: Iterable[str], settings: DiscoverySettings) -> _Answers:
+    def asked(url: str) -> Mapping[str, str] | str:
+        try:
+            return FlinkRest(url, timeout=_PATIENCE, now=now).options()
+        except OrphanGcError as err:
+            return str(err)
+
+    unique = tuple(dict.fromkeys(addresses))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        answers = pool.map(asked, _with_credentials(unique, settings))
+        return dict(zip(unique, answers, strict=True))
+
+
+def _clusters(
+    answers: _Answers, by_hand: Iterable[str], plain: Iterable[PlainWorkload], reading: Reading
+) -> Iterator[ResourceFacts]:
+    """Yield what each cluster says that answers; a new one is to be asked, one by hand always."""
+    answering = {uri: options for uri, options in answers.items() if not isinstance(options, str)}
+    named = {uri: each.origin for each in plain for uri in each.addresses if uri in answering}
+    named |= {each: Origin(kind="Cluster", namespace="", name=each) for each in by_hand}
+    for uri in dict.fromkeys((*answering, *named)):
+        found = cluster_resource(uri, answering.get(uri, {}), reading)
+        new = (ClusterFact(uri=uri, origin=named[uri]),) if uri in named else ()
+        yield found.model_copy(update={"clusters": new})
+
+
+def _silent_namespaces(
+    settings: DiscoverySettings,
+    documents: Iterable[NamespaceDocuments],
+    plain: Iterable[PlainWorkload],
+    memories: Memories,
+) -> Iterator[UnclearFact]:
+    speaking = {each.namespace for each in documents if each.problems or each.has_resources}
+    speaking |= {each.origin.namespace for each in plain}
+    seen = {each.origin.namespace for each in memories.before.resources} - {""}
+    named = [each.namespace for each in documents if not each.is_selected]
+    every = "every namespace" if settings.all_namespaces else ""
+    yield from silent_sources(speaking, named, settings.namespace_selector or every, seen)
 
 
 def _documents(settings: DiscoverySettings) -> list[NamespaceDocuments]:
@@ -248,57 +312,12 @@ def _documents(settings: DiscoverySettings) -> list[NamespaceDocuments]:
     ]
 
 
-def _selection(settings: DiscoverySettings) -> str:
-    """Return how namespaces are selected, for people; "" if they are only named."""
-    if settings.namespace_selector:
-        return settings.namespace_selector
-    return "every namespace" if settings.all_namespaces else ""
-
-
 def _file(path: Path) -> FileText:
     try:
         with path.open(encoding="utf-8") as file:
             return FileText(path=str(path.absolute()), text=file.read(_LISTED + 1))
     except (OSError, UnicodeDecodeError) as err:
         return FileText(path=str(path.absolute()), text=None, problem=f"cannot be read: {err}")
-
-
-def _asked(url: str, reading: Reading) -> ResourceFacts:
-    """Return the facts of a cluster that no resource stands for."""
-    try:
-        shown: ClusterFacts | str = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe()
-    except OrphanGcError as err:
-        shown = str(err)
-    return cluster_resource(without_credentials(url), shown, reading)
-
-
-def _with_confirmations(resource: ResourceFacts, settings: DiscoverySettings) -> ResourceFacts:
-    """Return a resource without the parts that REST explains: all its jobs keep none in storage."""
-    is_open = any(each.is_until_asked for each in resource.unclear)
-    is_confirmed = is_open and _keeps_all_in_memory(resource, settings)
-    return resource.confirmed_by_rest() if is_confirmed else resource
-
-
-def _with_configuration(
-    resource: ResourceFacts, settings: DiscoverySettings, reading: Reading
-) -> Iterator[ResourceFacts]:
-    """Yield a resource, and its clusters where only they show a configuration."""
-    shown: list[ResourceFacts] = []
-    if any(each.is_until_shown for each in resource.unclear):
-        urls = (each.uri for each in resource.clusters if each.is_asked)
-        shown = [_asked(each, reading) for each in _with_credentials(urls, settings)]
-    is_shown = bool(shown) and not any(p.is_until_read for one in shown for p in one.unclear)
-    yield resource.shown_by_rest() if is_shown else resource
-    yield from shown if is_shown else ()
-
-
-def _keeps_all_in_memory(resource: ResourceFacts, settings: DiscoverySettings) -> bool:
-    urls = _with_credentials((e.uri for e in resource.clusters if e.is_asked), settings)
-    try:
-        shown = [FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe() for url in urls]
-    except OrphanGcError:
-        return False
-    return bool(shown) and all(map(confirmed_in_memory, shown))
 
 
 def _with_credentials(clusters: Iterable[str], settings: DiscoverySettings) -> tuple[str, ...]:
@@ -320,7 +339,7 @@ def _reading(configuration: Configuration) -> Reading:
     )
 
 
-def _memory_files(configuration: Configuration) -> list[StateFiles]:
+def memory_files(configuration: Configuration) -> list[StateFiles]:
     """Return every state location: each remembers all, so that none of them may be the first."""
     states = (configuration.discovery.state, *(r.state for r in configuration.storage_roots))
     places = dict.fromkeys(str(canonical(each)) for each in states if each)
@@ -328,19 +347,18 @@ def _memory_files(configuration: Configuration) -> list[StateFiles]:
     return [open_state_files(each) for each in places or (own,)]
 
 
-def _memories(configuration: Configuration) -> _Memories:
+def _memories(configuration: Configuration) -> Memories:
     """Return what every state location remembers; one that cannot be read is not understood."""
     reads: list[DiscoveryRead] = []
     problems: list[UnclearFact] = []
-    for files in _memory_files(configuration):
+    for files in memory_files(configuration):
         try:
             reads.append(read_discovery_memory(files))
         except OrphanGcError as err:
-            origin = Origin(kind="State", namespace="", name=str(files.location), field="discovery")
-            problems.append(
-                UnclearFact(why=str(err), is_everywhere=True, is_until_read=True, origin=origin)
-            )
-    return _Memories(tuple(reads), tuple(problems))
+            field = FOLDER if isinstance(err, LostDiscoveryError) else ""
+            origin = Origin(kind="State", namespace="", name=str(files.location), field=field)
+            problems.append(UnclearFact(why=str(err), origin=origin))
+    return Memories(tuple(reads), tuple(problems))
 
 
 def _confirmed(candidates: Sequence[Succession], clusters: Iterable[str]) -> tuple[Succession, ...]:
@@ -427,10 +445,22 @@ def _with_places(root: ScheduledRoot, world: DiscoveredWorld) -> ScheduledRoot:
         update={
             "siblings": siblings,
             "named_by_flink": (*world.extra_roots, *world.known_roots),
-            "unclear": tuple(each for each in world.unclear if _touches(each, root)),
+            "unclear": tuple(map(block_of, world.unclear)),
         }
     )
 
 
-def _touches(part: UnclearPart, root: ScheduledRoot) -> bool:
-    return part.concerns((root.root,))
+def is_source(part: UnclearFact) -> bool:
+    """Return whether a whole source could not be read: no word of a person stands for it."""
+    kinds = {"Namespace", "Namespaces", "File", "Cluster", "State"}
+    return part.origin.kind in kinds and not part.origin.field
+
+
+def block_of(part: UnclearFact) -> str:
+    """Return why a part blocks, and the one thing that lifts it."""
+    if is_source(part):
+        return f"{part.origin}: {part.why}"
+    command = f"orphangc world acknowledge --config FILE {Condition.DISCOVERY_UNCLEAR} {part.what}"
+    if part.is_present:
+        return f"{part.origin}: {part.why}; once its files cannot be elsewhere: {command}"
+    return f"{part.origin}: an earlier cycle read: {part.why}; if its files are gone: {command}"

@@ -23,6 +23,10 @@ MARKER = "discovered.json"
 _ATTEMPTS = 5
 
 
+class LostDiscoveryError(OrphanGcError):
+    """What earlier cycles discovered is lost; only a person may say that it matters no more."""
+
+
 @dataclass(frozen=True, slots=True)
 class DiscoveryRead:
     """What earlier cycles discovered, the files that say so, and where they are."""
@@ -36,8 +40,9 @@ def read_discovery_memory(files: StateFiles) -> DiscoveryRead:
     """Return what all writers remember.
 
     Raises:
-        OrphanGcError: A file is not, byte for byte, what was written, or all of them are gone: it
-            never means that nothing is remembered. Or the state location cannot be read.
+        LostDiscoveryError: A file is not, byte for byte, what was written, or all of them are gone:
+            it never means that nothing is remembered.
+        OrphanGcError: The state location cannot be read.
 
     """
     is_known = files.read(MARKER) is not None  # first: it is written after the memory
@@ -49,25 +54,32 @@ def read_discovery_memory(files: StateFiles) -> DiscoveryRead:
     else:
         raise OrphanGcError(f"{files.location}/{FOLDER} changes all the time")
     if is_known and not names:
-        raise OrphanGcError(
-            f"{files.location}/{FOLDER} is gone: restore it, or remove {MARKER}, too, to forget"
-            " discoveries"
-        )
+        raise LostDiscoveryError(f"{files.location}/{FOLDER} is gone: restore it")
     pairs = zip(names, found, strict=True)
     memory = merged_memories(_parsed(files, name, data or b"") for name, data in pairs)
     return DiscoveryRead(files, memory, names)
 
 
+def forget_discovery(files: StateFiles) -> None:
+    """Remove a memory that is lost, as a person acknowledged: the next run writes a new one.
+
+    Raises:
+        OrphanGcError: The state location cannot be written.
+
+    """
+    for name in tuple(files.names(FOLDER)):
+        files.remove(f"{FOLDER}/{name}")
+    files.remove(MARKER)
+
+
 def _parsed(files: StateFiles, name: str, data: bytes) -> DiscoveryMemory:
     where = f"{files.location}/{FOLDER}/{name}"
     if name != _name_of(data):
-        raise OrphanGcError(
-            f"{where} is damaged: restore it, or remove it and {MARKER} to forget discoveries"
-        )
+        raise LostDiscoveryError(f"{where} is damaged: restore it")
     try:
         return DiscoveryMemory.model_validate_json(data)
     except ValidationError as err:
-        raise OrphanGcError(f"{where} is of another version of orphangc") from err
+        raise LostDiscoveryError(f"{where} is of another version of orphangc") from err
 
 
 def write_discovery_memory(memory: DiscoveryMemory, read: DiscoveryRead) -> None:

@@ -31,17 +31,13 @@ def _closed_world(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     return f"it is not stated that {CLOSED_WORLD} (closed_world, --closed-world)"
 
 
-def _discovery_unclear(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """R3a: a deployment that is not understood may keep state in any place that it could touch.
-
-    A job of which only the listing shows files has no known directory: all concerns it.
-    """
-    directories = {str(each) for each in (*job.directories, *job.survey.shared_directories)}
-    found = [each for each in cycle.unclear if each.concerns(directories)]
-    if not found:
+def _discovery_unclear(_: JobEvidence, cycle: CycleEvidence) -> str | None:
+    """R3a: a configuration that cannot be read may keep state in any place."""
+    if not cycle.unclear:
         return None
-    more = f" (and {len(found) - 1} more such parts)" if len(found) > 1 else ""
-    return f"not understood: {found[0].why}{more}; orphangc discover shows all of it"
+    rest = len(cycle.unclear) - 1
+    more = f" (and {rest} more such parts)" if rest else ""
+    return f"cannot be read: {cycle.unclear[0]}{more}; orphangc discover shows all of it"
 
 
 def _place_unreachable(_: JobEvidence, cycle: CycleEvidence) -> str | None:

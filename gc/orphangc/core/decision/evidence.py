@@ -18,7 +18,6 @@ from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.memory.lost_facts import LostFact
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.locations import Location
-from orphangc.core.model.settings import UnclearPart
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobId, JobState, Mode, may_recur
 from orphangc.core.world import OutsidePath
 
@@ -413,7 +412,7 @@ class CycleEvidence:
         memory_problem: Reason for which the memory of earlier cycles cannot be read, or ``None``.
         state_problem: Reason for which this may not be the state location of earlier plans, or
             ``None``.
-        unclear: Parts of the discovered world that are not understood.
+        unclear: Parts of what discovery reads that cannot be read, each a sentence.
         is_file_system: Whether a file of the storage can be seen before it is closed.
         has_write_ahead_sink: Whether any checkpoint, also one that could not be read, may hold
             handles in state bytes (R37).
@@ -441,7 +440,7 @@ class CycleEvidence:
     lost: tuple[LostFact, ...] = ()
     memory_problem: str | None = None
     state_problem: str | None = None
-    unclear: tuple[UnclearPart, ...] = ()
+    unclear: tuple[str, ...] = ()
     listed_at: datetime | None = None
     written_at: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
     has_write_ahead_sink: bool = False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any
 
 from orphangc.core.model.frozen_part import FrozenPart
 
@@ -18,15 +19,11 @@ class DirectoryUse(StrEnum):
     HA = "ha"
     CHANGELOG = "changelog"
     FORST = "forst"
-    ARGUMENTS = "arguments"
-    """Whatever the job's code keeps there: its name speaks of state."""
-    MENTIONED = "mentioned"
-    """Whatever the job's code keeps there: nothing says what."""
+    UNKNOWN = "unknown"
+    """Flink is not known to have the option of state that names it."""
 
 
-SEARCHED_USES = frozenset(
-    {DirectoryUse.CHECKPOINTS, DirectoryUse.SAVEPOINTS, DirectoryUse.ARGUMENTS}
-)
+SEARCHED_USES = frozenset({DirectoryUse.CHECKPOINTS, DirectoryUse.SAVEPOINTS, DirectoryUse.UNKNOWN})
 """Uses of a directory that may hold ``_metadata`` of checkpoints."""
 
 
@@ -65,11 +62,13 @@ class Origin(FrozenPart):
 
 
 class DirectoryFact(FrozenPart):
-    """A directory that Flink's configuration names."""
+    """A directory that Flink's configuration names; ``digest`` is that of the text that does."""
 
     uri: str
     use: DirectoryUse
     origin: Origin
+    digest: str = ""
+    is_present: bool = True
 
 
 class ClusterFact(FrozenPart):
@@ -88,6 +87,7 @@ class HaFact(FrozenPart):
         where: Namespace, or ``host:port,host:port/path``.
         cluster_id: Cluster id in it.
         origin: Place of the fact.
+        is_present: Whether this cycle read it; otherwise an earlier one did.
 
     """
 
@@ -95,13 +95,16 @@ class HaFact(FrozenPart):
     where: str
     cluster_id: str
     origin: Origin
+    is_present: bool = True
 
 
 class PinFact(FrozenPart):
-    """A checkpoint or savepoint that a resource names, so it may be restored again."""
+    """A checkpoint or savepoint that a resource names; ``digest`` is that of the text that does."""
 
     uri: str
     origin: Origin
+    digest: str = ""
+    is_present: bool = True
 
 
 class JobFact(FrozenPart):
@@ -128,57 +131,25 @@ class JobFact(FrozenPart):
 
 
 class UnclearFact(FrozenPart):
-    """A part that cannot be understood, and what it could touch.
+    """A part that cannot be read: it may name any place, so it blocks every storage root.
 
     Attributes:
-        why: Sentence that says what is not understood, and what would lift it.
-        reach: Places that it could touch.
-        is_everywhere: Whether it could touch any place.
-        is_until_remembered: Whether the configuration of its cluster that an earlier cycle read
-            is enough: nothing runs that could write elsewhere.
-        is_until_read: Whether its source could only not be read: once it can be, that explains it.
-            Any other part blocks on after its correction, which does not say where files were.
-        source: What must be read for that; "" for the resource itself.
-        is_until_asked: Whether its clusters explain it in each cycle in which all their jobs keep
-            their checkpoints in memory.
-        is_until_shown: Whether the configuration that its cluster shows explains it.
-        is_absence: Whether only the absence of a place is not understood, so that the statement
-            ``without_state`` explains it.
+        why: Sentence that says what cannot be read, and what would lift it.
         is_present: Whether this cycle saw it; otherwise an earlier one did.
-        use: What Flink keeps in the directory that is not understood, ``None`` for any other part.
-        digest: Digest of the value that is not understood, "" if ``why`` shows all of it.
+        digest: Digest of the value that cannot be read, "" if ``why`` shows all of it.
         origin: Place of the part.
 
     """
 
     why: str
-    reach: tuple[str, ...] = ()
-    is_everywhere: bool = False
-    is_until_remembered: bool = False
-    is_until_read: bool = False
-    source: str = ""
-    is_until_asked: bool = False
-    is_until_shown: bool = False
-    is_absence: bool = False
     is_present: bool = True
-    use: DirectoryUse | None = None
     digest: str = ""
     origin: Origin
 
     @property
-    def code(self) -> str:
-        """Return what distinguishes it from other parts, and from another value in its place."""
-        return digest_of([str(self.origin), self.why, self.digest])
-
-    @property
-    def statement(self) -> str:
-        """Return the statement of ``explained`` that explains this part and no other one.
-
-        Return "" if none can: what a source says that was not read may change, as long as a
-        resource names it.
-        """
-        is_unread = self.is_until_read and self.is_present and not self.digest
-        return "" if is_unread else f"{self.origin.resource}#{self.code}"
+    def what(self) -> str:
+        """Return the name by which a person acknowledges it: another value has another name."""
+        return f"{self.origin.resource}#{digest_of([str(self.origin), self.why, self.digest])}"
 
 
 def digest_of(value: object) -> str:
@@ -188,9 +159,6 @@ def digest_of(value: object) -> str:
     text = json.dumps(value, sort_keys=True, default=str)
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
 
-
-REST_SOURCE = "REST"
-"""The service of a cluster, as a source that explains a part."""
 
 Fact = DirectoryFact | ClusterFact | HaFact | PinFact | JobFact | UnclearFact
 
@@ -206,10 +174,12 @@ class ResourceFacts(FrozenPart):
         ha: HA services.
         pins: Checkpoints and savepoints that it names.
         jobs: Job ids that it names.
-        unclear: Parts that cannot be understood.
-        is_effective: Whether a configuration of its cluster was read, with the operator's defaults.
-        shown: Codes of the parts that its cluster explained, in this cycle or an earlier one.
-        read: Sources that this cycle read.
+        unclear: Parts that cannot be read.
+        made: ConfigMaps that the operator makes for its clusters, those that it must have.
+        is_made_read: Whether this cycle read one of them.
+        is_effective: Whether any cycle did: it has the operator's defaults.
+        is_running: Whether a JobManager of it may run.
+        session: Deployment whose cluster it runs in, "" for its own.
         is_present: Whether it was seen in this cycle; otherwise an earlier one saw it.
 
     """
@@ -222,62 +192,36 @@ class ResourceFacts(FrozenPart):
     pins: tuple[PinFact, ...] = ()
     jobs: tuple[JobFact, ...] = ()
     unclear: tuple[UnclearFact, ...] = ()
+    made: tuple[str, ...] = ()
+    is_made_read: bool = False
     is_effective: bool = False
-    shown: tuple[str, ...] = ()
-    read: tuple[str, ...] = ()
+    is_running: bool = False
+    session: str = ""
     is_present: bool = True
-
-    def confirmed_by_rest(self) -> ResourceFacts:
-        """Return it without the parts that its cluster explained in this cycle."""
-        left = tuple(each for each in self.unclear if not each.is_until_asked)
-        return self.model_copy(update={"unclear": left, "read": (*self.read, REST_SOURCE)})
-
-    def shown_by_rest(self) -> ResourceFacts:
-        """Return it without the parts that the configuration of its cluster explained."""
-        left = tuple(each for each in self.unclear if not each.is_until_shown)
-        shown = tuple(each for each in self.unclear if each.is_until_shown)
-        update = {
-            "unclear": left,
-            "shown": tuple(each.code for each in shown),
-            "read": (*self.read, *(each.source for each in shown)),
-        }
-        return self.model_copy(update=update)
 
     def uses(self, use: DirectoryUse) -> tuple[DirectoryFact, ...]:
         """Return its directories of one use."""
         return tuple(each for each in self.directories if each.use is use)
 
-    @property
-    def names_checkpoints(self) -> bool:
-        """Return whether it names a checkpoint directory, understood or not."""
-        unclear = (each.use for each in self.unclear)
-        return DirectoryUse.CHECKPOINTS in {*(each.use for each in self.directories), *unclear}
+
+_FIELDS = {
+    "directories": DirectoryFact,
+    "clusters": ClusterFact,
+    "ha": HaFact,
+    "pins": PinFact,
+    "jobs": JobFact,
+    "unclear": UnclearFact,
+}
 
 
-def gathered_facts(
-    origin: Origin,
-    facts: Iterator[Fact],
-    *,
-    uid: str = "",
-    is_effective: bool = False,
-    read: Iterable[str] = (),
-) -> ResourceFacts:
-    """Return the facts of one resource, each once, in their order."""
-    kinds: dict[type, list[Fact]] = {}
-    for fact in dict.fromkeys(facts):
-        kinds.setdefault(type(fact), []).append(fact)
-    return ResourceFacts(
-        origin=origin,
-        uid=uid,
-        directories=tuple(kinds.get(DirectoryFact, ())),  # type: ignore[arg-type]
-        clusters=tuple(kinds.get(ClusterFact, ())),  # type: ignore[arg-type]
-        ha=tuple(kinds.get(HaFact, ())),  # type: ignore[arg-type]
-        pins=tuple(kinds.get(PinFact, ())),  # type: ignore[arg-type]
-        jobs=tuple(kinds.get(JobFact, ())),  # type: ignore[arg-type]
-        unclear=tuple(kinds.get(UnclearFact, ())),  # type: ignore[arg-type]
-        is_effective=is_effective,
-        read=tuple(read),
-    )
+def gathered_facts(origin: Origin, facts: Iterable[Fact], **more: Any) -> ResourceFacts:
+    """Return the facts of one resource, each once, in their order, and what else it says."""
+    found = tuple(dict.fromkeys(facts))
+    kinds: dict[str, Any] = {
+        name: tuple(each for each in found if isinstance(each, kind))
+        for name, kind in _FIELDS.items()
+    }
+    return ResourceFacts(origin=origin, **kinds, **more)
 
 
 class Discovery(FrozenPart):
@@ -286,11 +230,13 @@ class Discovery(FrozenPart):
     Attributes:
         resources: What each resource and file says.
         unclear: Sources that could not be read at all.
+        unnamed: Workloads that look like Flink, and that no configuration names.
 
     """
 
     resources: tuple[ResourceFacts, ...] = ()
     unclear: tuple[UnclearFact, ...] = ()
+    unnamed: tuple[Origin, ...] = ()
 
     @property
     def present(self) -> tuple[ResourceFacts, ...]:

@@ -1,4 +1,4 @@
-"""From facts to one closed world: places, clusters and pins of everything that was discovered."""
+"""From facts to one world: places, clusters and pins of everything that was discovered."""
 
 from __future__ import annotations
 
@@ -8,18 +8,14 @@ from orphangc.core.discovery.discovered_facts import (
     SEARCHED_USES,
     DirectoryUse,
     Discovery,
+    Origin,
     ResourceFacts,
     UnclearFact,
+    digest_of,
 )
 from orphangc.core.model.frozen_part import FrozenPart
-from orphangc.core.model.locations import Location, canonical
-from orphangc.core.model.owners import job_directory_of
-from orphangc.core.model.settings import UnclearPart
+from orphangc.core.model.locations import canonical
 
-_MENTIONED = (
-    "names {}, in the bucket of a searched place: its code may keep checkpoints there; configure it"
-    " as extra_roots of a storage root, or explain it"
-)
 _STATELESS_USES = frozenset({DirectoryUse.CHANGELOG, DirectoryUse.FORST})
 
 
@@ -35,7 +31,7 @@ class DiscoveredWorld(FrozenPart):
         kubernetes_ha: Namespaces with HA metadata or resources.
         zookeeper_ha: ZooKeepers with HA metadata.
         pins: Checkpoints and savepoints that resources name.
-        unclear: Parts that are not understood, each with the places that it blocks.
+        unclear: Parts that cannot be read, and that no person acknowledged: each blocks everything.
 
     """
 
@@ -47,17 +43,15 @@ class DiscoveredWorld(FrozenPart):
     kubernetes_ha: tuple[str, ...] = ()
     zookeeper_ha: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
-    unclear: tuple[UnclearPart, ...] = ()
+    unclear: tuple[UnclearFact, ...] = ()
 
 
 def world_of_discovery(
     discovery: Discovery,
     *,
     configured: Sequence[str] = (),
-    without_state: Collection[str] = (),
-    explained: Collection[str] = (),
+    acknowledged: Collection[str] = (),
     namespaces: Iterable[str] = (),
-    by_hand: Collection[str] = (),
 ) -> DiscoveredWorld:
     """Return the world of a discovery.
 
@@ -67,20 +61,28 @@ def world_of_discovery(
     Args:
         discovery: Facts of this cycle and of earlier ones.
         configured: Storage roots that are configured by hand: they win.
-        without_state: Resources and namespaces that name no place and are stated to keep no state.
-        explained: Statements that all that one part could touch is searched.
+        acknowledged: Parts that a person acknowledged.
         namespaces: Namespaces that were asked.
-        by_hand: Further places that are configured to be searched.
 
     """
-    roots = _storage_roots(discovery)
-    chosen, nested = _outermost(roots, configured)
-    extra = _searched_places(discovery, configured)
+    roots = _unique(_named(discovery, {DirectoryUse.CHECKPOINTS}))
+    chosen, nested = _outermost(discovery, configured)
+    extra = _named(discovery, SEARCHED_USES | _STATELESS_USES)
+    searched = {*_named(discovery, SEARCHED_USES)}
+    parts = (
+        *(each for one in discovery.resources for each in one.unclear),
+        *_unread_defaults(discovery),
+        *_unseen_sessions(discovery),
+        *_shared_addresses(discovery),
+        *nested,
+    )
     return DiscoveredWorld(
         storage_roots=tuple(chosen),
         known_roots=roots,
-        extra_roots=tuple(each for each in extra if each not in {*chosen, *configured}),
-        without_checkpoints=_without_checkpoints(discovery),
+        extra_roots=_unique(each for each in extra if each not in {*chosen, *configured}),
+        without_checkpoints=_unique(
+            each for each in _named(discovery, _STATELESS_USES) if each not in searched
+        ),
         clusters=_unique(
             each.uri for one in discovery.present for each in one.clusters if each.is_asked
         ),
@@ -88,51 +90,35 @@ def world_of_discovery(
         zookeeper_ha=_unique(_where(discovery, "zookeeper")),
         pins=_unique(each.uri for one in discovery.resources for each in one.pins),
         unclear=(
-            *_unclear_parts(discovery, {*without_state, *explained} - {""}),
-            *_mentioned_parts(discovery, {*extra, *configured, *by_hand}, explained),
-            *_shared_addresses(discovery, explained),
-            *nested,
+            *discovery.unclear,
+            *(each for each in dict.fromkeys(parts) if each.what not in acknowledged),
         ),
     )
 
 
-def _searched_places(discovery: Discovery, configured: Sequence[str]) -> tuple[str, ...]:
-    """Return every place to search; one in arguments only where no other place contains it."""
-    found = [each for one in discovery.resources for each in one.directories]
-    stated = [e.uri for e in found if e.use in SEARCHED_USES - {DirectoryUse.ARGUMENTS}]
-    around = [canonical(uri) for uri in (*configured, *stated)]
-    return _unique(
-        each.uri
-        for each in found
-        if each.use in SEARCHED_USES | _STATELESS_USES
-        and not (
-            each.use is DirectoryUse.ARGUMENTS
-            and any(place.contains(canonical(each.uri)) for place in around)
-        )
-    )
+def _named(discovery: Discovery, uses: Collection[DirectoryUse]) -> list[str]:
+    found = (each for one in discovery.resources for each in one.directories)
+    return [each.uri for each in found if each.use in uses]
 
 
-def _storage_roots(discovery: Discovery) -> tuple[str, ...]:
-    return _unique(
-        each.uri for one in discovery.resources for each in one.uses(DirectoryUse.CHECKPOINTS)
-    )
+def _where(discovery: Discovery, kind: str) -> Iterator[str]:
+    return (each.where for one in discovery.resources for each in one.ha if each.type == kind)
 
 
 def _outermost(
-    roots: Sequence[str], configured: Sequence[str]
-) -> tuple[list[str], list[UnclearPart]]:
-    """Return the storage roots to collect, and what the nested ones block."""
+    discovery: Discovery, configured: Sequence[str]
+) -> tuple[list[str], list[UnclearFact]]:
+    """Return the storage roots to collect, and that nested ones cannot be collected."""
     chosen: list[str] = []
-    nested: list[UnclearPart] = []
+    nested: list[UnclearFact] = []
+    origins = {e.uri: e.origin for o in discovery.resources for e in o.directories[::-1]}
+    roots = _unique(_named(discovery, {DirectoryUse.CHECKPOINTS}))
     known = [*configured, *sorted(roots, key=len)]
     for uri in roots:
         around = [each for each in known if each != uri and _overlap(each, uri)]
         if around and (len(uri) > len(around[0]) or around[0] in configured):
-            why = (
-                f"the storage roots {uri} and {around[0]} contain each other: configure one of them"
-                " by hand"
-            )
-            nested.append(UnclearPart(why=why, reach=(uri, around[0])))
+            why = f"the storage roots {uri} and {around[0]} contain each other: separate them"
+            nested.append(UnclearFact(why=why, origin=origins[uri]))
         elif uri not in configured:
             chosen.append(uri)
     return chosen, nested
@@ -143,49 +129,34 @@ def _overlap(one: str, other: str) -> bool:
     return first.contains(second) or second.contains(first)
 
 
-def _without_checkpoints(discovery: Discovery) -> tuple[str, ...]:
-    """Return the directories of changelogs and ForSt that no resource uses for checkpoints too."""
-    found = [each for one in discovery.resources for each in one.directories]
-    searched = {each.uri for each in found if each.use in SEARCHED_USES}
-    return _unique(
-        each.uri for each in found if each.use in _STATELESS_USES and each.uri not in searched
-    )
+def _unread_defaults(discovery: Discovery) -> Iterator[UnclearFact]:
+    """Yield the deployments whose clusters showed no cycle the operator's defaults.
 
-
-def _where(discovery: Discovery, kind: str) -> Iterator[str]:
-    return (each.where for one in discovery.resources for each in one.ha if each.type == kind)
-
-
-def _unclear_parts(discovery: Discovery, stated: Collection[str]) -> Iterator[UnclearPart]:
-    sources = ((each, ResourceFacts(origin=each.origin)) for each in discovery.unclear)
-    parts = ((each, one) for one in discovery.resources for each in one.unclear)
-    for unclear, resource in (*sources, *parts):
-        if not _is_explained(unclear, stated):
-            yield _part(unclear, resource)
-
-
-def _mentioned_parts(
-    discovery: Discovery, searched: Collection[str], explained: Collection[str]
-) -> Iterator[UnclearPart]:
-    """Yield the places in the bucket of a searched one that arguments name, and nothing searches.
-
-    Each may be a storage root. In another bucket it is taken for the job's own data.
+    Those of one that runs are read in each cycle: its operator may have changed them.
     """
-    places = [canonical(each) for each in searched]
-    buckets = {(each.scheme, each.authority) for each in places}
-    for resource in discovery.resources:
-        for each in resource.uses(DirectoryUse.MENTIONED):
-            place = canonical(each.uri)
-            is_searched = any(known.contains(place) for known in places)
-            if (place.scheme, place.authority) in buckets and not is_searched:
-                unclear = UnclearFact(
-                    why=_MENTIONED.format(each.uri), reach=(each.uri,), origin=each.origin
-                )
-                if unclear.statement not in explained:
-                    yield _part(unclear, resource)
+    for one in discovery.resources:
+        is_missing = not one.is_made_read and one.is_running and one.is_present
+        if one.made and (is_missing or not one.is_effective):
+            yield UnclearFact(
+                why=f"the operator's defaults are not known: no ConfigMap {' or '.join(one.made)}"
+                " was read; it is once its cluster runs",
+                is_present=one.is_present,
+                digest=digest_of(one.uid or one.origin.name),
+                origin=one.origin,
+            )
 
 
-def _shared_addresses(discovery: Discovery, explained: Collection[str]) -> Iterator[UnclearPart]:
+def _unseen_sessions(discovery: Discovery) -> Iterator[UnclearFact]:
+    """Yield the session jobs whose cluster is not seen: its defaults and HA are not known."""
+    seen = {each.origin.resource for each in discovery.present}
+    for one in discovery.present:
+        cluster = f"FlinkDeployment/{one.origin.namespace}/{one.session}"
+        if one.session and cluster not in seen:
+            why = f"runs in the session cluster {one.session}, which is not seen: restore it"
+            yield UnclearFact(why=why, origin=one.origin.of("spec.deploymentName"))
+
+
+def _shared_addresses(discovery: Discovery) -> Iterator[UnclearFact]:
     """Yield the addresses of REST at which several resources have their clusters.
 
     Only one of them answers there, and nothing asks the others. An address that is also configured
@@ -193,51 +164,41 @@ def _shared_addresses(discovery: Discovery, explained: Collection[str]) -> Itera
     """
     first: dict[str, ResourceFacts] = {}
     for resource in discovery.present:
-        if not resource.origin.namespace:
-            continue
-        for each in resource.clusters:
+        for each in resource.clusters if resource.origin.namespace else ():
             known = first.setdefault(each.uri, resource) if each.is_asked else resource
             if known.origin.resource != resource.origin.resource:
-                unclear = UnclearFact(
+                yield UnclearFact(
                     why=f"its REST service {each.uri} is that of {known.origin.resource}, too: only"
                     " one of them answers there; give each its own address (discovery.rest)",
-                    is_everywhere=True,
                     origin=each.origin,
                 )
-                if unclear.statement not in explained:
-                    yield _part(unclear, resource)
 
 
-def _is_explained(unclear: UnclearFact, stated: Collection[str]) -> bool:
-    by_absence = unclear.is_absence and unclear.origin.resource in stated
-    return by_absence or unclear.statement in stated
+def silent_sources(
+    speaking: Collection[str], namespaces: Iterable[str], selection: str, seen: Collection[str]
+) -> Iterator[UnclearFact]:
+    """Yield the namespaces, and the selection of namespaces, that show nothing of Flink.
 
+    The API server answers with an empty list for a namespace that does not exist. One that showed
+    something in an earlier cycle is spelled as it was then, and its resources are remembered.
 
-def _part(unclear: UnclearFact, resource: ResourceFacts) -> UnclearPart:
-    """Return what a part that is not understood blocks.
+    Args:
+        speaking: Namespaces that show something, or that could not be read.
+        namespaces: Namespaces that a setting names.
+        selection: Label selector of namespaces, or a word for all of them; "" without one.
+        seen: Namespaces of which earlier cycles saw a resource.
 
-    Its job may have been restored from any place that the resource names, and refer to files there.
     """
-    reach = () if unclear.is_everywhere else _unique((*unclear.reach, *places_of(resource)))
-    earlier = "" if unclear.is_present else "an earlier cycle read: "
-    statement = f" ({unclear.statement})" if unclear.statement else ""
-    return UnclearPart(
-        why=f"{unclear.origin}: {earlier}{unclear.why}{statement}",
-        reach=reach,
-        is_everywhere=unclear.is_everywhere,
+    named = tuple(namespaces)
+    silent = [Origin(kind="Namespace", namespace="", name=name) for name in named]
+    silent = [each for each in silent if each.name not in {*speaking, *seen}]
+    if selection and not ({*speaking, *seen} - {*named}):
+        silent.append(Origin(kind="Namespaces", namespace="", name=selection))
+    why = (
+        "shows nothing of Flink: correct its name (that of the deployments' namespace, not of the"
+        " operator's), or take it out of the configuration"
     )
-
-
-def places_of(resource: ResourceFacts) -> tuple[str, ...]:
-    """Return every place that a resource names: its directories, and where its pins lie."""
-    named = [each.uri for each in resource.directories if each.use in SEARCHED_USES]
-    return _unique((*named, *(str(_home(canonical(each.uri))) for each in resource.pins)))
-
-
-def _home(pin: Location) -> Location:
-    """Return the storage root of a checkpoint by its path, the folder around any other one."""
-    directory = job_directory_of(pin)
-    return pin.parent if directory is None else directory.parent
+    yield from (UnclearFact(why=why, origin=each) for each in silent)
 
 
 def _unique(values: Iterable[str]) -> tuple[str, ...]:

@@ -2,109 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from orphangc.core.discovery.discovered_facts import (
     SEARCHED_USES,
     DirectoryUse,
     Discovery,
-    Origin,
-    ResourceFacts,
+    Fact,
+    UnclearFact,
 )
-from orphangc.core.discovery.remembered_facts import LostStatement, Succession, lineages
+from orphangc.core.discovery.remembered_facts import Succession
 from orphangc.core.model.redaction import redacted
 
 
 def discovery_document(
-    discovery: Discovery, *, lost: Iterable[LostStatement] = (), over: Iterable[Succession] = ()
+    discovery: Discovery,
+    *,
+    unclear: Iterable[UnclearFact] = (),
+    over: Iterable[Succession] = (),
 ) -> dict[str, Any]:
     """Return every fact with its source, in ``from``: kind, namespace, name, field.
 
     Args:
         discovery: Facts of this cycle and earlier ones; ``present`` is false for earlier ones.
-        lost: What earlier cycles read and nothing states now.
+        unclear: What cannot be read, and what no person acknowledged.
         over: Jobs that are over by their successors.
 
     """
     resources = discovery.resources
     successors = {each.job_id: each.successor for each in over}
-    unclear = [each for one in resources for each in one.unclear]
+    directories = [each for one in resources for each in one.directories]
     return {
-        "storage_roots": _directories(resources, {DirectoryUse.CHECKPOINTS}),
-        "extra_roots": _directories(resources, set(DirectoryUse) - {DirectoryUse.CHECKPOINTS}),
+        "storage_roots": [
+            _entry(each, use=each.use.value, searched=True)
+            for each in directories
+            if each.use is DirectoryUse.CHECKPOINTS
+        ],
+        "extra_roots": [
+            _entry(each, use=each.use.value, searched=each.use in SEARCHED_USES)
+            for each in directories
+            if each.use is not DirectoryUse.CHECKPOINTS
+        ],
         "clusters": [
             {
                 "uri": redacted(each.uri),
                 "asked": each.is_asked and one.is_present,
-                "from": _from(each.origin),
+                "from": each.origin.model_dump(),
             }
             for one in resources
             for each in one.clusters
         ],
-        "ha": [
-            {
-                "type": each.type,
-                "where": each.where,
-                "cluster_id": each.cluster_id,
-                "from": _from(each.origin),
-            }
-            for one in resources
-            for each in one.ha
-        ],
-        "pins": [
-            {"uri": each.uri, "present": one.is_present, "from": _from(each.origin)}
-            for one in resources
-            for each in one.pins
-        ],
+        "ha": [_entry(each) for one in resources for each in one.ha],
+        "pins": [_entry(each) for one in resources for each in one.pins],
         "jobs": [
-            {
-                "job_id": each.job_id,
-                "name": each.name,
-                "state": each.state,
-                "present": each.is_present and one.is_present,
-                "followed_by": successors.get(each.job_id),
-                "from": _from(each.origin),
-            }
+            _entry(each, followed_by=successors.get(each.job_id))
             for one in resources
             for each in one.jobs
         ],
-        "not_understood": [
-            {
-                "why": each.why,
-                "blocks": ["everything"]
-                if each.is_everywhere
-                else [redacted(place) for place in each.reach],
-                "present": each.is_present,
-                "statement": each.statement,
-                "from": _from(each.origin),
-            }
-            for each in (*discovery.unclear, *unclear)
+        "not_understood": [_entry(each, blocks=["everything"], what=each.what) for each in unclear],
+        "unnamed": [
+            {"name": each.resource, "from": each.model_dump()} for each in discovery.unnamed
         ],
-        "lineage": [
-            {"job_id": each.successor, "continues": each.job_id, "from": _from(each.origin)}
-            for each in lineages(discovery)
-        ],
-        "lost": [{"what": each.what, "from": _from(each.origin)} for each in lost],
     }
 
 
-def _directories(
-    resources: Sequence[ResourceFacts], uses: set[DirectoryUse]
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "uri": each.uri,
-            "use": each.use.value,
-            "searched": each.use in SEARCHED_USES,
-            "present": one.is_present,
-            "from": _from(each.origin),
-        }
-        for one in resources
-        for each in one.directories
-        if each.use in uses
-    ]
+_INSIDE = {"origin", "digest", "is_present", "is_fixed", "uid"}
 
 
-def _from(origin: Origin) -> dict[str, str]:
-    return origin.model_dump()
+def _entry(fact: Fact, **more: Any) -> dict[str, Any]:
+    """Return a fact, whether this cycle read it, and its source."""
+    shown = fact.model_dump(mode="json", exclude=_INSIDE)
+    present = getattr(fact, "is_present", True)
+    return {**shown, **more, "present": present, "from": fact.origin.model_dump()}

@@ -9,7 +9,6 @@ from orphangc.core.discovery.discovered_facts import (
     DirectoryFact,
     PinFact,
     ResourceFacts,
-    UnclearFact,
 )
 from orphangc.core.model.locations import Alias, Location, canonical
 
@@ -57,14 +56,9 @@ def spelled_once(found: ResourceFacts, aliases: Sequence[Alias]) -> ResourceFact
     def named(fact: _Named) -> _Named:
         return fact.model_copy(update={"uri": str(canonical(fact.uri, aliases))})
 
-    def reached(fact: UnclearFact) -> UnclearFact:
-        reach = tuple(str(canonical(each, aliases)) for each in fact.reach)
-        return fact.model_copy(update={"reach": reach})
-
     return found.model_copy(
         update={
             "directories": tuple(map(named, found.directories)),
             "pins": tuple(map(named, found.pins)),
-            "unclear": tuple(map(reached, found.unclear)),
         }
     )

@@ -1,28 +1,27 @@
 """What earlier cycles discovered: a resource that is gone takes nothing out of the world.
 
-Its storages stay searched, its parts that were not understood go on blocking, and its jobs are over
-only with evidence: the same resource runs another job now (R34, E5).
+Its storages stay searched, its parts that could not be read go on blocking until a person
+acknowledges them, and its jobs are over only with evidence: the same resource runs another job now
+(R34, E5).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from orphangc.core.discovery.discovered_facts import (
     SEARCHED_USES,
-    DirectoryUse,
     Discovery,
     JobFact,
     Origin,
     PinFact,
     ResourceFacts,
-    UnclearFact,
 )
+from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.locations import canonical
-from orphangc.core.model.owners import job_directory_of
-from orphangc.core.model.types import is_job_id, may_recur
+from orphangc.core.model.types import may_recur
 
 MOST_JOBS = 200
 """Job ids that are kept of one resource; an older one is only blocked again."""
@@ -31,17 +30,18 @@ _WITH_ONE_JOB = frozenset({"FlinkDeployment", "FlinkSessionJob"})
 
 
 class DiscoveryMemory(FrozenPart):
-    """Every resource and file that any cycle discovered, with all that it ever named."""
+    """Every resource and file that any cycle discovered, with all that it ever named.
 
-    version: int = 1
+    Attributes:
+        version: Version of the format.
+        resources: The resources and files.
+        acknowledged: Parts that could not be read, and that a person acknowledged.
+
+    """
+
+    version: Literal[2] = 2
     resources: tuple[ResourceFacts, ...] = ()
-
-
-class LostStatement(FrozenPart):
-    """A fact that an earlier cycle read, and that nothing states now; it still counts."""
-
-    what: str
-    origin: Origin
+    acknowledged: tuple[Acknowledgement, ...] = ()
 
 
 class Succession(FrozenPart):
@@ -62,31 +62,28 @@ class Succession(FrozenPart):
 def merged_memories(memories: Iterable[DiscoveryMemory]) -> DiscoveryMemory:
     """Return what several writers remember, none of whom knows all."""
     found: dict[tuple[str, str], ResourceFacts] = {}
+    words: dict[str, Acknowledgement] = {}
     for memory in memories:
+        words |= {each.what: each for each in memory.acknowledged}
         for each in memory.resources:
             known = found.get(_identity(each))
             found[_identity(each)] = each if known is None else _merged(each, known)
-    return DiscoveryMemory(resources=tuple(found[name] for name in sorted(found)))
+    return DiscoveryMemory(
+        resources=tuple(found[name] for name in sorted(found)),
+        acknowledged=tuple(words[what] for what in sorted(words)),
+    )
 
 
-def united(now: Discovery, before: DiscoveryMemory, forgotten: Collection[str] = ()) -> Discovery:
-    """Return what is discovered now and what earlier cycles discovered.
-
-    Args:
-        now: Discovery of this cycle.
-        before: Memory of earlier ones.
-        forgotten: Resources of which a person stated that they are gone, and all that they named:
-            one that is there is not forgotten.
-
-    """
+def united(now: Discovery, before: DiscoveryMemory) -> Discovery:
+    """Return what is discovered now and what earlier cycles discovered."""
     known = {_identity(each): each for each in before.resources}
     present = [_united(each, known.pop(_identity(each), None)) for each in now.resources]
+    nothing = dict.fromkeys(("directories", "ha", "pins", "jobs", "unclear"), ())
     gone = [
-        each.model_copy(update={"is_present": False})
+        _merged(each.model_copy(update={"is_present": False, **nothing}), each)
         for each in known.values()
-        if each.origin.resource not in forgotten
     ]
-    return Discovery(resources=(*present, *gone), unclear=now.unclear)
+    return now.model_copy(update={"resources": (*present, *gone)})
 
 
 def _identity(resource: ResourceFacts) -> tuple[str, str]:
@@ -95,68 +92,42 @@ def _identity(resource: ResourceFacts) -> tuple[str, str]:
 
 
 def _united(now: ResourceFacts, before: ResourceFacts | None) -> ResourceFacts:
-    """Return one resource with what it named earlier; what it corrected blocks on.
+    """Return one resource with what it named earlier.
 
-    Only what could not be read is explained by reading it, and what was not named while nothing ran
-    by the configuration that is known now.
+    A part that could not be read blocks on, unless the same text at its place is read now: a
+    correction does not say where the files were before.
     """
     if before is None:
         return now
-    lasting = tuple(each for each in before.unclear if not _is_read(each, now))
-    found = _merged(now, before.model_copy(update={"unclear": lasting}))
-    unclear = tuple(each for each in found.unclear if not _is_remembered(each, found))
-    return found.model_copy(update={"unclear": unclear})
-
-
-def _is_read(part: UnclearFact, now: ResourceFacts) -> bool:
-    """Return whether this cycle read what an earlier one could not.
-
-    A source that the resource names no more was never read.
-    """
-    return part.is_until_read and (not part.source or part.source in now.read)
-
-
-def _is_remembered(part: UnclearFact, resource: ResourceFacts) -> bool:
-    """Return whether the configuration that an earlier cycle read explains a part."""
-    if part.is_until_shown:
-        return part.is_until_remembered and part.code in resource.shown
-    is_known = bool(resource.uses(DirectoryUse.CHECKPOINTS)) or not part.is_absence
-    return part.is_until_remembered and resource.is_effective and is_known
+    read = {(each.origin, each.digest) for each in now.directories}
+    read |= {(each.origin, each.digest) for each in now.pins}
+    lasting = tuple(each for each in before.unclear if (each.origin, each.digest) not in read)
+    return _merged(now, before.model_copy(update={"unclear": lasting}))
 
 
 def _merged(now: ResourceFacts, before: ResourceFacts) -> ResourceFacts:
     """Return everything that one resource says or said."""
-    named = {job.job_id for job in now.jobs}
     fixed = {job.job_id for job in before.jobs if job.is_fixed}
-    shown = tuple(
+    jobs = [
         job.model_copy(update={"is_fixed": job.is_fixed or job.job_id in fixed}) for job in now.jobs
-    )
-    earlier = [
-        job.model_copy(update={"is_present": False})
-        for job in before.jobs
-        if job.job_id not in named
     ]
-    unclear = _both(now.unclear, before.unclear, lambda e: e.code)
     return now.model_copy(
         update={
-            "unclear": tuple(_seen(each, each in now.unclear) for each in unclear),
+            "unclear": _both(now.unclear, before.unclear, lambda e: e.what),
             "directories": _both(now.directories, before.directories, lambda e: (e.uri, e.use)),
             "ha": _both(now.ha, before.ha, lambda e: (e.type, e.where, e.cluster_id)),
             "pins": _both(now.pins, before.pins, lambda e: e.uri),
-            "jobs": (*shown, *earlier[:MOST_JOBS]),
+            "jobs": _both(jobs, before.jobs, lambda e: e.job_id)[: len(jobs) + MOST_JOBS],
             "is_effective": now.is_effective or before.is_effective,
-            "shown": tuple(dict.fromkeys((*now.shown, *before.shown))),
         }
     )
 
 
-def _seen(part: UnclearFact, is_present: bool) -> UnclearFact:  # noqa: FBT001
-    return part.model_copy(update={"is_present": part.is_present and is_present})
-
-
 def _both(now: Sequence[Any], before: Sequence[Any], key: Any) -> tuple[Any, ...]:
+    """Return facts of both, those that only earlier cycles read as such."""
     known = {key(each) for each in now}
-    return (*now, *(each for each in before if key(each) not in known))
+    earlier = (each for each in before if key(each) not in known)
+    return (*now, *(each.model_copy(update={"is_present": False}) for each in earlier))
 
 
 def memory_of(discovery: Discovery) -> DiscoveryMemory:
@@ -168,42 +139,19 @@ def memory_of(discovery: Discovery) -> DiscoveryMemory:
         if each.use in SEARCHED_USES
     }
     kept = [_remembered(each, searched) for each in discovery.resources]
-    return merged_memories([DiscoveryMemory(resources=(each,)) for each in kept if each])
+    return DiscoveryMemory(resources=tuple(each for each in kept if each))
 
 
 def _remembered(resource: ResourceFacts, searched: Collection[str]) -> ResourceFacts | None:
     pins = tuple(each for each in resource.pins if not _is_searched(each, searched))
-    found = resource.model_copy(update={"pins": pins, "clusters": (), "read": ()})
-    has_content = found.directories or found.ha or found.pins or found.jobs or found.unclear
-    return found if has_content else None
+    only_now = {"clusters": (), "session": "", "is_made_read": False, "is_running": False}
+    found = resource.model_copy(update={"pins": pins, **only_now})
+    parts = (found.directories, found.ha, found.pins, found.jobs, found.unclear, found.made)
+    return found if any(parts) else None
 
 
 def _is_searched(pin: PinFact, searched: Collection[str]) -> bool:
     return str(canonical(pin.uri).parent) in searched
-
-
-def lost_statements(now: Discovery, before: DiscoveryMemory) -> tuple[LostStatement, ...]:
-    """Return what earlier cycles read and nothing states now."""
-    known = {each.origin.resource: each for each in now.resources}
-    return tuple(
-        LostStatement(what=what, origin=origin)
-        for each in before.resources
-        for what, origin in _statements(each)
-        if what not in {w for w, _ in _statements(known.get(each.origin.resource))}
-    )
-
-
-def _statements(resource: ResourceFacts | None) -> Iterator[tuple[str, Origin]]:
-    if resource is None:
-        return
-    for directory in resource.directories:
-        yield f"{directory.use} {directory.uri}", directory.origin
-    for ha in resource.ha:
-        yield f"{ha.type} {ha.where} {ha.cluster_id}", ha.origin
-    for pin in resource.pins:
-        yield f"pin {pin.uri}", pin.origin
-    for job in resource.jobs:
-        yield f"job {job.job_id}", job.origin
 
 
 def successions(discovery: Discovery) -> tuple[Succession, ...]:
@@ -222,25 +170,6 @@ def successions(discovery: Discovery) -> tuple[Succession, ...]:
         if one.origin.kind in _WITH_ONE_JOB and one.uid
         for each in _of_resource(one, names)
     )
-
-
-def lineages(discovery: Discovery) -> tuple[Succession, ...]:
-    """Return which jobs go on from a checkpoint in another job's directory, as resources say.
-
-    So a job stays known by its deployment after a rename, a move to another namespace, and a
-    restore by another deployment. It proves no end of the earlier job.
-    """
-    found = (
-        Succession(job_id=directory.name, successor=job.job_id, origin=pin.origin)
-        for one in discovery.resources
-        for pin in one.pins
-        for job in one.jobs
-        if job.is_present
-        and (directory := job_directory_of(canonical(pin.uri))) is not None
-        and directory.name != job.job_id
-        and is_job_id(directory.name)
-    )
-    return tuple(dict.fromkeys(found))
 
 
 def _of_resource(resource: ResourceFacts, names: Mapping[str, set[str]]) -> Iterator[Succession]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Annotated
@@ -285,31 +285,6 @@ NamespaceName = Annotated[str, AfterValidator(_namespace)]
 AliasText = Annotated[str, AfterValidator(_alias)]
 
 
-class UnclearPart(BaseModel):
-    """A part of the discovered world that is not understood, and the places that it could touch.
-
-    Attributes:
-        why: Sentence that names the part, and what would lift the block.
-        reach: Places that it could touch.
-        is_everywhere: Whether it could touch any place.
-
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    why: str
-    reach: tuple[str, ...] = ()
-    is_everywhere: bool = False
-
-    def concerns(self, directories: Iterable[str]) -> bool:
-        """Return whether it could touch one of these directories; without any, it could."""
-        known = tuple(map(canonical, directories))
-        if self.is_everywhere or not known:
-            return True
-        reached = tuple(map(canonical, self.reach))
-        return any(a.contains(b) or b.contains(a) for a in reached for b in known)
-
-
 class SiblingStatements(BaseModel):
     """What the operator states about the jobs of another storage root of the same file.
 
@@ -383,8 +358,8 @@ class StorageRootSettings(BaseModel):
     named_by_flink: SkipJsonSchema[tuple[Place, ...]] = ()
     """Extra roots and siblings that Flink's own configuration names: one without a checkpoint is
     not misspelled."""
-    unclear: SkipJsonSchema[tuple[UnclearPart, ...]] = ()
-    """Parts of the discovered world that are not understood."""
+    unclear: SkipJsonSchema[tuple[str, ...]] = ()
+    """Parts of what discovery reads that cannot be read, each a sentence."""
     search: SearchScope = SearchScope.STORAGE
     """``storage``: every checkpoint of the whole bucket, container or mount around each place that
     anything names; ``places``: those places alone."""

@@ -8,12 +8,13 @@ from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.collect.state.discovery_memory import (
     FOLDER,
     MARKER,
+    LostDiscoveryError,
+    forget_discovery,
     read_discovery_memory,
     write_discovery_memory,
 )
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, memory_of
 from orphangc.core.model.locations import canonical
-from orphangc.errors import OrphanGcError
 from support.discovered import found
 from support.flink_resources import a_deployment
 
@@ -39,12 +40,12 @@ def test_nothing_was_discovered_where_nothing_was_ever_written(files) -> None:
 
 
 def test_a_memory_that_is_gone_is_not_an_empty_one(files) -> None:
-    """Until a person removes the marker, too."""
+    """Until a person acknowledges that it is lost."""
     for name in written(files):
         files.remove(f"{FOLDER}/{name}")
-    with pytest.raises(OrphanGcError, match=MARKER):
+    with pytest.raises(LostDiscoveryError, match="is gone"):
         read_discovery_memory(files)
-    files.remove(MARKER)
+    forget_discovery(files)
     assert read_discovery_memory(files).memory == DiscoveryMemory()
 
 

@@ -9,7 +9,6 @@ from orphangc.core.decision.evidence import Survey
 from orphangc.core.decision.judge import Judgement, judge, judge_all
 from orphangc.core.memory.lost_facts import LostFact
 from orphangc.core.model.codes import Condition
-from orphangc.core.model.settings import UnclearPart
 from orphangc.core.model.types import JobState, Mode
 from orphangc.core.world import OutsidePath
 from support.builders import (
@@ -62,7 +61,7 @@ CASES = {
     Condition.CLOSED_WORLD: (a_job(), a_cycle(is_closed_world=False)),
     Condition.DISCOVERY_UNCLEAR: (
         a_job(),
-        a_cycle(unclear=(UnclearPart(why="orders: ${DIR}", is_everywhere=True),)),
+        a_cycle(unclear=("orders: ${DIR}",)),
     ),
     Condition.JOB_STATE_UNKNOWN: (a_job(before=(), after=()), a_cycle()),
     Condition.PLACE_UNREACHABLE: (
@@ -133,7 +132,7 @@ SENTENCES = {
         " one (closed_world, --closed-world)"
     ),
     Condition.DISCOVERY_UNCLEAR: (
-        "not understood: orders: ${DIR}; orphangc discover shows all of it"
+        "cannot be read: orders: ${DIR}; orphangc discover shows all of it"
     ),
     Condition.PLACE_UNREACHABLE: (
         "s3://second is another storage root, whose jobs may need files here, and it cannot be"

@@ -5,27 +5,18 @@ import pytest
 from orphangc.core.discovery.discovered_world import world_of_discovery
 from support.discovered import ALL, SAVEPOINTS, blocks_of, found
 from support.flink_resources import (
+    JOB,
     a_deployment,
     a_snapshot_resource,
     a_status,
     changed,
+    configuration,
 )
 
-LINE = f"state.savepoints.dir: {SAVEPOINTS}"
 KEPT = "s3://kept/sp/savepoint-1"
-POD = {
-    "spec": {
-        "containers": [
-            {
-                "name": "flink-main-container",
-                "env": [{"name": "FLINK_PROPERTIES", "value": LINE}],
-            }
-        ]
-    }
-}
 WHOLE = a_deployment(
     job={"state": "running", "initialSavepointPath": KEPT},
-    podTemplate=POD,
+    config=configuration(state__savepoints__dir=SAVEPOINTS),
     status=a_status(
         job={
             "upgradeSavepointPath": "s3://kept/sp/savepoint-2",
@@ -46,16 +37,13 @@ SAVED = {f"s3://kept/sp/savepoint-{number}" for number in range(1, 6)}
 @pytest.mark.parametrize(
     ("path", "lost"),
     [
-        (("spec", "flinkConfiguration"), set()),
-        (("spec", "jobManager"), set()),
+        (("status", "reconciliationStatus"), set()),
         (("spec", "job"), {KEPT}),
         (("spec", "job", "initialSavepointPath"), {KEPT}),
         (INFO, {f"s3://kept/sp/savepoint-{n}" for n in (3, 4, 5)}),
         ((*INFO, "lastSavepoint"), {"s3://kept/sp/savepoint-3"}),
         ((*INFO, "savepointHistory"), {f"s3://kept/sp/savepoint-{n}" for n in (4, 5)}),
         ((*INFO, "savepointHistory", 0), {"s3://kept/sp/savepoint-4"}),
-        (("status", "jobStatus", "state"), set()),
-        (("status", "jobManagerDeploymentStatus"), set()),
     ],
 )
 def test_a_mistyped_field_takes_out_nothing_but_itself(path, lost) -> None:
@@ -68,21 +56,13 @@ def test_a_mistyped_field_takes_out_nothing_but_itself(path, lost) -> None:
     assert world.clusters == ("http://orders-rest.flink:8081",)
 
 
-@pytest.mark.parametrize("around", ["podTemplate", "jobManager"])
-def test_a_mistyped_template_does_not_hide_the_other_one(around) -> None:
-    """Both are merged."""
-    other = {"jobManager": {"podTemplate": POD}} if around == "podTemplate" else {}
-    spec = {"podTemplate": POD, **other, around: "text"}
-    world = world_of_discovery(found([a_deployment(**spec)]))
-    assert (world.extra_roots, blocks_of(world)) == ((SAVEPOINTS,), (ALL,))
-
-
-def test_a_mistyped_state_does_not_hide_the_id_of_a_job() -> None:
-    """The id keeps its files by itself."""
-    document = changed(a_deployment(), ("status", "jobStatus", "state"), "NEW")
-    (resource,) = found([document]).resources
-    assert [job.state for job in resource.jobs] == [""]
-    assert resource.unclear
+def test_an_unknown_state_does_not_hide_the_id_of_a_job() -> None:
+    """The id keeps its files by itself, and a state names no place."""
+    for strange in ("NEW", [1]):
+        document = changed(a_deployment(), ("status", "jobStatus", "state"), strange)
+        (resource,) = found([document]).resources
+        assert [job.job_id for job in resource.jobs] == [JOB]
+        assert not resource.unclear
 
 
 def a_snapshot(path, *, state="IN_PROGRESS", **savepoint):
@@ -106,7 +86,6 @@ def test_a_snapshot_that_may_exist_already_is_both() -> None:
     """Its field is mistyped: its path may be that of the savepoint, or of the folder around."""
     world = world_of_discovery(found([a_snapshot(SAVEPOINTS, alreadyExists="yes")]))
     assert (world.extra_roots, world.pins) == ((SAVEPOINTS,), (SAVEPOINTS,))
-    assert blocks_of(world) == (ALL,)
 
 
 def test_a_checkpoint_that_has_no_place_names_none() -> None:

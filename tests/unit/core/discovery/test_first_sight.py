@@ -4,7 +4,7 @@ import pytest
 
 from orphangc.core.discovery.discovered_world import world_of_discovery
 from orphangc.core.discovery.remembered_facts import memory_of, united
-from support.discovered import ALL, ROOT, SAVEPOINTS, blocks_of, found
+from support.discovered import ALL, ROOT, SAVEPOINTS, acknowledged, blocks_of, found
 from support.flink_resources import (
     a_blue_green,
     a_deployment,
@@ -65,14 +65,12 @@ def test_a_running_cluster_without_its_configuration_blocks_everything() -> None
     assert blocks_of(world(a_deployment(), maps=hidden, memory=memory)) == (ALL,)
 
 
-def test_a_person_may_explain_the_defaults_of_one_deployment() -> None:
+def test_a_person_may_acknowledge_the_defaults_of_one_deployment() -> None:
     """And of no other one."""
     shown = found([gone(), a_deployment("other", status={})])
-    (first, second) = (e.statement for one in shown.resources for e in one.unclear)
-    assert first
-    stated = world_of_discovery(shown, explained=[first, second])
-    assert blocks_of(stated) == ()
-    assert blocks_of(world_of_discovery(shown, explained=[first])) == (ALL,)
+    both = acknowledged(shown)
+    assert blocks_of(world_of_discovery(shown, acknowledged=both)) == ()
+    assert blocks_of(world_of_discovery(shown, acknowledged=both[:1])) == (ALL,)
 
 
 @pytest.mark.parametrize("config", [{"parallelism.default": "2"}, None])
@@ -106,12 +104,10 @@ def job_manager(**more):
 
 
 def test_a_job_manager_that_is_there_is_asked_whatever_the_status_says() -> None:
-    """The status may be of before its start; without a pod nothing answers."""
+    """The status may be of before its start."""
     shown = world(gone(), job_manager(), maps=HIDDEN)
     assert shown.clusters == ("http://orders-rest.flink:8081",)
-    stopped = job_manager()
-    stopped["spec"]["replicas"] = 0
-    assert world(gone(), stopped, maps=HIDDEN).clusters == ()
+    assert world(gone(), maps=HIDDEN).clusters == ()
 
 
 def test_a_job_manager_that_is_there_may_write_where_no_cycle_has_read() -> None:

@@ -2,30 +2,21 @@
 
 import pytest
 
-from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.discovered_world import world_of_discovery
-from orphangc.core.discovery.sources.asked_clusters import cluster_resource
+from orphangc.core.discovery.sources.cluster_services import cluster_resource
 from orphangc.core.discovery.sources.read_resources import FileText
 from orphangc.core.discovery.texts.flink_options import Reading
-from support.builders import T0
 from support.discovered import ALL, ROOT, blocks_of, found
-from support.flink_resources import a_blue_green, a_deployment, a_plain_deployment, configuration
+from support.flink_resources import a_blue_green, a_deployment, configuration
 
 HA = {"state.checkpoints.dir": ROOT, "high-availability.type": "kubernetes"}
 
 
-def words(options):
-    return ["jobmanager", *(f"-D{name}={value}" for name, value in options.items())]
-
-
 def of_cluster(options):
     """Return the world that a cluster's REST service shows."""
-    uri = "http://x:8081"
-    shown = ClusterFacts(
-        uri=uri, flink_version="2.0.0", jobs={}, cache_seconds=0, taken_at=T0, options=options
-    )
-    return world_of_discovery(Discovery(resources=(cluster_resource(uri, shown, Reading()),)))
+    shown = cluster_resource("http://x:8081", options, Reading())
+    return world_of_discovery(Discovery(resources=(shown,)))
 
 
 def of_file(options):
@@ -36,11 +27,10 @@ def of_file(options):
 @pytest.mark.parametrize(
     "world",
     [
-        world_of_discovery(found([a_plain_deployment(container={"args": words(HA)})])),
         of_file(HA),
         of_cluster(HA),
     ],
-    ids=["workload", "file", "REST"],
+    ids=["file", "REST"],
 )
 def test_flinks_own_namespace_is_read_where_no_option_names_one(world) -> None:
     """It is not that of the pod: Flink's client takes ``default``."""

@@ -6,7 +6,6 @@ from orphangc.core.discovery.discovered_facts import (
     Origin,
     PinFact,
     ResourceFacts,
-    UnclearFact,
 )
 from orphangc.core.discovery.one_spelling import spelled_once, spellings
 from orphangc.core.model.locations import Location, canonical
@@ -23,7 +22,7 @@ def real(place: Location) -> Location:
     return place
 
 
-def resource(*directories: str, pins: tuple[str, ...] = (), reach: tuple[str, ...] = ()):
+def resource(*directories: str, pins: tuple[str, ...] = ()):
     return ResourceFacts(
         origin=ORIGIN,
         directories=tuple(
@@ -31,7 +30,6 @@ def resource(*directories: str, pins: tuple[str, ...] = (), reach: tuple[str, ..
             for each in directories
         ),
         pins=tuple(PinFact(uri=each, origin=ORIGIN) for each in pins),
-        unclear=(UnclearFact(why="x", reach=reach, origin=ORIGIN),),
     )
 
 
@@ -57,10 +55,9 @@ def test_a_storage_root_by_hand_keeps_its_spelling() -> None:
 
 
 def test_what_lies_below_another_spelling_is_spelled_in_the_same_way() -> None:
-    """Pins, and the reach of what is not understood."""
-    found = once(resource("/link", pins=("/link/a/chk-1",), reach=("/link/x", "s3://b/c")))
+    """Pins, too."""
+    found = once(resource("/link", pins=("/link/a/chk-1",)))
     assert [each.uri for each in found.pins] == ["/data/flink/a/chk-1"]
-    assert found.unclear[0].reach == ("/data/flink/x", "s3://b/c")
 
 
 def test_places_of_other_stores_are_left_as_they_are() -> None:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from orphangc.app.commands.discover.equivalent_settings import yaml_of
 from orphangc.app.console.text import visible
 from orphangc.app.render.summary import counted
-from orphangc.app.wiring.discovering import Discovered
+from orphangc.app.wiring.discovering import Discovered, block_of
+from orphangc.core.discovery.discovered_facts import UnclearFact
 from orphangc.core.discovery.discovery_document import discovery_document
 from orphangc.core.model.redaction import redacted
-from orphangc.core.model.settings import UnclearPart
-
-_STATEMENT = re.compile(r" \((\S+#[0-9a-f]{12})\)\Z", re.ASCII)
-"""The statement that explains a part, at the end of its message."""
 
 _COLUMNS: Mapping[str, Sequence[str]] = {
     "storage_roots": ("uri",),
@@ -29,27 +24,24 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
     "ha": ("type", "where", "cluster_id"),
     "pins": ("uri",),
     "jobs": ("job_id", "name", "state", "followed_by"),
-    "lineage": ("job_id", "continues"),
-    "lost": ("what",),
+    "unnamed": ("name",),
 }
 _TITLES: Mapping[str, str] = {
     "extra_roots": "other directories",
     "ha": "high availability",
     "pins": "checkpoints and savepoints that are named",
-    "lost": "read earlier, stated by nothing now (it still counts)",
+    "unnamed": "looks like Flink, and no configuration names it",
 }
-_WHOLE = frozenset({"jobs", "lineage"})
-"""Kinds whose first column, an id, is never folded."""
 
 
 def discovery_tables(found: Discovered) -> list[RenderableType]:
     """Return what was found in numbers, what is not understood, all facts, and the same by hand."""
-    document = discovery_document(found.discovery, lost=found.lost, over=found.over)
+    unclear = found.world.unclear
+    document = discovery_document(found.discovery, unclear=unclear, over=found.over)
     return [
         Text(headline(found, document)),
-        *map(_unclear, found.world.unclear),
+        *map(_unclear, unclear),
         *_tables(document),
-        *_different(found),
         Text(_by_hand(found)),
     ]
 
@@ -76,18 +68,8 @@ def headline(found: Discovered, document: Mapping[str, Any]) -> str:
     return f"{', '.join(parts)} in {read}{blocks}"
 
 
-def _unclear(part: UnclearPart) -> RenderableType:
-    """Return one part: where and what, what follows, and what lifts it."""
-    match = _STATEMENT.search(part.why)
-    lines = [f"blocks {'everything' if part.is_everywhere else ', '.join(part.reach)}"]
-    if match:
-        lines.append(
-            "or say that everything that it could touch is searched:"
-            f" discovery.explained: [{match[1]}]"
-        )
-    title = f"▲ not understood: {_STATEMENT.sub('', part.why)}"
-    shown = [Padding(Text(visible(redacted(each))), (0, 0, 0, 4)) for each in lines]
-    return Group(Text(visible(redacted(title)), style="yellow"), *shown)
+def _unclear(part: UnclearFact) -> RenderableType:
+    return Text(visible(redacted(f"▲ blocks everything: {block_of(part)}")), style="yellow")
 
 
 def _tables(document: Mapping[str, Any]) -> Iterator[RenderableType]:
@@ -102,7 +84,7 @@ def _table(kind: str, columns: Sequence[str], entries: Sequence[Mapping[str, Any
     filled = [name for name in others if any(each[name] not in {None, ""} for each in entries)]
     has_earlier = not all(each.get("present", True) for each in entries)
     table = Table()
-    table.add_column(_TITLES.get(kind, kind.replace("_", " ")), no_wrap=kind in _WHOLE)
+    table.add_column(_TITLES.get(kind, kind.replace("_", " ")), no_wrap=kind == "jobs")
     seen = ["seen"] if has_earlier else []
     for title in (*filled, *seen, "from", "field"):
         table.add_column(title.replace("_", " "))
@@ -117,11 +99,3 @@ def _table(kind: str, columns: Sequence[str], entries: Sequence[Mapping[str, Any
 
 def _cell(value: Any) -> str:
     return {True: "yes", False: "no", None: ""}.get(value, str(value))
-
-
-def _different(found: Discovered) -> Iterator[RenderableType]:
-    if found.different:
-        table = Table("setting", "value", "only in")
-        for each in found.different:
-            table.add_row(each.setting, Text(visible(redacted(each.value))), each.only_in)
-        yield table

@@ -65,10 +65,10 @@ def yaml_of(found: Discovered, *, names_parts: bool = True) -> str:
 def _unsaid(found: Discovered, *, names_parts: bool) -> Iterator[str]:
     unclear = found.world.unclear
     if unclear:
-        yield "NOT EQUIVALENT: something is not understood, and a file written by hand blocks"
-        yield "nothing for it. State closed_world only when all that it could touch is searched."
+        yield "NOT EQUIVALENT: something cannot be read, and a file written by hand blocks"
+        yield "nothing for it. State closed_world only when all that it may name is searched."
         if names_parts:
-            yield from (f"- {redacted(visible(each.why))}" for each in unclear)
+            yield from (f"- {redacted(visible(f'{each.origin}: {each.why}'))}" for each in unclear)
     if any(without_credentials(each) != each for each in found.world.clusters):
         yield "Credentials of REST addresses are left out."
 

@@ -14,7 +14,8 @@ from orphangc.app.config.configuration import Configuration, DiscoverySettings
 from orphangc.app.config.load import load_configuration
 from orphangc.app.config.validate import first_problem
 from orphangc.app.render.summary import counted
-from orphangc.app.wiring.discovering import Discovered, discovered
+from orphangc.app.wiring.discovering import Discovered, block_of, discovered
+from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.discovery_document import discovery_document
 from orphangc.errors import SettingsError
 
@@ -42,27 +43,31 @@ def discovery_of_call(config: Path | None, given: Mapping[str, Any]) -> Discover
 
 
 def document_of(found: Discovered) -> dict[str, Any]:
-    """Return the document of the contract, the differences and the equivalent settings beside."""
+    """Return the document of the contract, and the equivalent settings beside."""
     return {
-        **discovery_document(found.discovery, lost=found.lost, over=found.over),
-        "differences": [each.model_dump() for each in found.different],
+        **discovery_document(found.discovery, unclear=found.world.unclear, over=found.over),
         "settings": settings_by_hand(found),
     }
 
 
+def unnamed_text(discovery: Discovery) -> str:
+    """Return the workloads that look like Flink, and what may be missing of them."""
+    shown = ", ".join(each.resource for each in discovery.unnamed)
+    return (
+        f"looks like Flink, and no configuration names it: {shown}; if it runs jobs, name its REST"
+        " service in discovery.flink_rest"
+    )
+
+
 def discovery_health(found: Discovered) -> tuple[CheckStatus, str]:
-    """Return whether everything that was read is understood."""
+    """Return whether everything can be read, and is named."""
     unclear = found.world.unclear
     read = counted(len(found.discovery.present), "resource or file", "resources and files")
     said = f"{read} read, {counted(len(found.world.known_roots), 'storage root')}"
     if not found.discovery.present:
         return CheckStatus.WARNING, "nothing of Flink's was found: mistyped?"
     if unclear:
-        return CheckStatus.WARNING, f"{said}; not understood: {unclear[0].why}"
-    if found.different:
-        first = found.different[0]
-        return (
-            CheckStatus.WARNING,
-            f"{said}; {first.setting} {first.value} is only in {first.only_in}",
-        )
+        return CheckStatus.WARNING, f"{said}; blocks deletion: {block_of(unclear[0])}"
+    if found.discovery.unnamed:
+        return CheckStatus.WARNING, f"{said}; {unnamed_text(found.discovery)}"
     return CheckStatus.GOOD, said

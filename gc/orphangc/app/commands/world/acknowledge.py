@@ -6,11 +6,19 @@ import getpass
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from orphangc.app.config.load import load_configuration
 from orphangc.app.config.validate import settings_from
 from orphangc.app.telemetry.logs import always_shown
 from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import state_of
-from orphangc.app.wiring.discovering import load_and_discover
+from orphangc.app.wiring.discovering import (
+    discovered,
+    is_source,
+    load_and_discover,
+    memory_files,
+    remember,
+)
+from orphangc.collect.state.discovery_memory import forget_discovery
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import (
     DamagedMemoryError,
@@ -49,6 +57,8 @@ def acknowledge(
         OrphanGcError: The state location cannot be read or written.
 
     """
+    if condition == Condition.DISCOVERY_UNCLEAR:
+        return [_acknowledged_part(config, what)]
     states = [state_of(each) for each in _settings(root, config, state)]
     given = [word for each in states for word in _acknowledged(each, condition, what)]
     if not given:
@@ -87,7 +97,7 @@ def _acknowledged(state: RootState, condition: str, what: str) -> Iterator[Ackno
             what=what,
             since=fact.since,
             at=now(),
-            by=f"{_account()}@{this_process().host}",
+            by=_person(),
         )
         if condition == Condition.MEMORY_UNREADABLE:
             set_aside(state, what)
@@ -95,6 +105,39 @@ def _acknowledged(state: RootState, condition: str, what: str) -> Iterator[Ackno
         facts = word.model_dump(mode="json")
         always_shown().info("world.acknowledged", root=str(state.root), **facts)
         yield word
+
+
+def _acknowledged_part(config: Path | None, what: str) -> Acknowledgement:
+    """Write that a part of a discovery, which cannot be read, matters no more, and return that.
+
+    Raises:
+        SettingsError: No such part blocks, or its source must be read.
+
+    """
+    if config is None:
+        raise SettingsError("give --config: what cannot be read is a part of its discovery")
+    found = discovered(load_configuration(config))
+    parts = {each.what: each for each in found.world.unclear if not is_source(each)}
+    if what not in parts:
+        known = "; ".join(parts) or "nothing that can be acknowledged"
+        raise SettingsError(f"no part is called {what}; the discovery knows {known}")
+    time = now()
+    word = Acknowledgement(
+        condition=Condition.DISCOVERY_UNCLEAR, what=what, since=time, at=time, by=_person()
+    )
+    memories, part = found.memories, parts[what]
+    if part.origin.kind == "State":
+        for files in memory_files(found.configuration):
+            if str(files.location) == part.origin.name:
+                forget_discovery(files)
+    else:
+        remember(found.discovery, memories, (*memories.before.acknowledged, word))
+    always_shown().info("world.acknowledged", **word.model_dump(mode="json"))
+    return word
+
+
+def _person() -> str:
+    return f"{_account()}@{this_process().host}"
 
 
 def _account() -> str:

@@ -8,9 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import structlog
 from rich.console import RenderableType
 from rich.text import Text
 
+from orphangc.app.commands.discover.show_discovery import unnamed_text
 from orphangc.app.console.text import visible
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.world_tables import world_tables
@@ -28,6 +30,8 @@ from orphangc.core.world import World, WorldChange
 from orphangc.core.world.known_states import KnownState
 from orphangc.core.world.unasked import without_unasked
 from orphangc.core.world.united import united_world
+
+log = structlog.get_logger()
 
 _LONGEST_WAIT = timedelta(seconds=30)
 """Maximum time for an exporter to answer; a person waits for this command."""
@@ -110,8 +114,10 @@ def worlds_of(config: Path) -> dict[str, NamedWorld]:
         OrphanGcError: A storage root, an extra root or a state location cannot be read.
 
     """
-    roots = load_and_discover(config).configuration.storage_roots
-    shared = shared_checkpoints()
+    found = load_and_discover(config)
+    if found.discovery.unnamed:
+        log.warning("workloads.unnamed", message=unnamed_text(found.discovery))
+    roots, shared = found.configuration.storage_roots, shared_checkpoints()
     return {each.root: _named(unlisted_cycle_of(each.bare, shared)) for each in roots}
 
 

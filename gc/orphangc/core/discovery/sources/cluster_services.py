@@ -1,21 +1,32 @@
-"""Addresses of REST services, and HA services, as the options of a cluster name them."""
+"""What a cluster's options say of its services, and what its REST API says of its options."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 
-from orphangc.core.discovery.discovered_facts import Fact, HaFact, Origin, UnclearFact
+from orphangc.core.discovery.discovered_facts import (
+    Fact,
+    HaFact,
+    Origin,
+    ResourceFacts,
+    UnclearFact,
+    gathered_facts,
+)
 from orphangc.core.discovery.texts.flink_options import (
     CLUSTER_ID_OPTIONS,
     HA_TYPE_OPTIONS,
     ZOOKEEPER_OPTIONS,
     ZOOKEEPER_ROOT_OPTIONS,
+    FoundOptions,
     Options,
     Reading,
     all_of,
+    option_facts,
     port_of_rest,
     scheme_of_rest,
+    text_options,
 )
 
 FLINKS_NAMESPACE = "default"
@@ -38,6 +49,28 @@ def rest_uri(name: str, namespace: str, reading: Reading) -> str:
         namespace=namespace,
         port=port_of_rest(reading.options),
     )
+
+
+def cluster_resource(uri: str, options: Mapping[str, str], reading: Reading) -> ResourceFacts:
+    """Return the facts of a cluster.
+
+    Args:
+        uri: Its address, without credentials.
+        options: Its answer to ``/jobmanager/config``.
+        reading: How its paths are read.
+
+    """
+    origin = Origin(kind="Cluster", namespace="", name=uri)
+    return gathered_facts(origin, configured_facts(options, origin, reading))
+
+
+def configured_facts(
+    content: Mapping[str, object], origin: Origin, reading: Reading
+) -> Iterator[Fact]:
+    """Yield the facts of the whole configuration of a cluster that no operator made."""
+    reading = replace(reading, options=text_options(content))
+    yield from option_facts(FoundOptions(content, origin), reading)
+    yield from ha_facts(reading.options, origin, "default")
 
 
 def ha_facts(
@@ -69,7 +102,6 @@ def ha_facts(
                     why="its HA services may be in another Kubernetes cluster"
                     f" ({' or '.join(deciding)}), which is not read: which of its jobs are"
                     " only suspended cannot be seen",
-                    is_everywhere=True,
                     origin=where,
                 )
         elif word.lower() == "zookeeper" and all_of(options, *ZOOKEEPER_OPTIONS):
@@ -81,7 +113,6 @@ def ha_facts(
             yield UnclearFact(
                 why=f"{word[:60]!r} is no kind of HA services that is known here: which of its jobs"
                 " are only suspended cannot be seen",
-                is_everywhere=True,
                 origin=where,
             )
 

@@ -3,17 +3,18 @@
 Source: Flink Kubernetes operator 1.8-1.15 and July 2026, custom resource definitions v1beta1;
 ``SpecUtils`` (a spec inside a status is JSON text, beside ``resource_metadata`` since 1.3),
 ``ConfigObjectNode`` (a nested ``flinkConfiguration``, since 1.13), ``CommonStatus``,
-``ApplicationReconciler.setJobIdIfNecessary`` (a new job id at each start but from last state).
+``ApplicationReconciler.setJobIdIfNecessary`` (a new job id at each start but from last state),
+``BlueGreenUtils`` (1.14: a FlinkDeployment for each colour).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from orphangc.core.cluster.job_facts import NOT_ADDRESSABLE
 from orphangc.core.discovery.discovered_facts import (
-    REST_SOURCE,
     ClusterFact,
     DirectoryUse,
     Fact,
@@ -21,27 +22,10 @@ from orphangc.core.discovery.discovered_facts import (
     Origin,
     ResourceFacts,
     UnclearFact,
-    digest_of,
     gathered_facts,
 )
 from orphangc.core.discovery.sources.cluster_services import ha_facts, rest_uri
-from orphangc.core.discovery.sources.operator_specs import (
-    BLUE_GREEN,
-    DEPLOYMENT,
-    SESSION_JOB,
-    SNAPSHOT,
-    SPEC_PATHS,
-    Resource,
-    further_fields,
-    made_configurations,
-    made_maps,
-    options_of,
-    read_maps,
-    resource_sources,
-    runs,
-    shown_state,
-)
-from orphangc.core.discovery.sources.pod_templates import Found
+from orphangc.core.discovery.texts.configuration_texts import CONFIGURATION_FILES, options_of_file
 from orphangc.core.discovery.texts.flink_options import (
     FIXED_JOB_ID,
     FoundOptions,
@@ -49,341 +33,280 @@ from orphangc.core.discovery.texts.flink_options import (
     Reading,
     directory_fact,
     joined,
-    keeps_no_files,
+    option_facts,
     pinned,
     text_options,
 )
-from orphangc.core.discovery.texts.job_arguments import (
-    FoundArguments,
-    argument_facts,
-    configuration_facts,
-)
 from orphangc.core.discovery.texts.strict_fields import (
-    DocumentField,
+    FoundField,
+    Holds,
+    JsonText,
+    Schema,
     UnclearFieldError,
-    attempted,
+    fields_of,
     guarded,
 )
 from orphangc.core.model.types import is_job_id
 
-JOB_STATES = frozenset(
-    {
-        "CANCELED",
-        "CANCELLING",
-        "CREATED",
-        "FAILED",
-        "FAILING",
-        "FINISHED",
-        "INITIALIZING",
-        "RECONCILING",
-        "RESTARTING",
-        "RUNNING",
-        "SUSPENDED",
-    }
-)
-_JOB_STATUS = frozenset(
-    {
-        *("jobId", "jobName", "state", "startTime", "updateTime", "upgradeSavepointPath"),
-        *("savepointInfo", "checkpointInfo"),
-    }
-)
-"""Fields of the status of a job that are read, or name no place."""
-_STATUS = frozenset(
-    {
-        *("jobStatus", "error", "observedGeneration", "lifecycleState", "reconciliationStatus"),
-        *("clusterInfo", "jobManagerDeploymentStatus", "taskManager", "conditions"),
-        *("blueGreenState", "lastReconciledSpec", "lastReconciledTimestamp", "abortTimestamp"),
-        *("deploymentReadyTimestamp", "savepointTriggerId"),
-        *("state", "path", "triggerId", "triggerTimestamp", "resultTimestamp", "failures"),
-    }
-)
-"""Fields of a status that are read, or name no place: what an error says is no statement."""
-_DEPLOYMENT_STATES = frozenset({"READY", "DEPLOYED_NOT_READY", "DEPLOYING", "MISSING", "ERROR"})
-_SNAPSHOT_STATES = frozenset({"COMPLETED", "FAILED", "IN_PROGRESS", "TRIGGER_PENDING", "ABANDONED"})
-_NO_DIRECTORY = (
-    "names no checkpoint directory: the operator's defaults or the job's code may; set"
-    " execution.checkpointing.dir"
-)
-_IN_MEMORY = (
-    "keeps its checkpoints in the JobManager's memory, unless its job's code chooses a directory:"
-    " let its REST service show that it does not"
-)
+DEPLOYMENT, SESSION_JOB = "FlinkDeployment", "FlinkSessionJob"
+SNAPSHOT, BLUE_GREEN = "FlinkStateSnapshot", "FlinkBlueGreenDeployment"
 
-
-def resource_facts(resource: Resource, reading: Reading) -> ResourceFacts:
-    """Return what a resource of the operator says."""
-    origin, document = resource.origin, DocumentField(resource.document)
-    sources = resource_sources(resource)
-    options = joined(options_of(sources), resource.surrounding)
-    reading = replace(reading, options=options)
-    facts = list(source_facts(sources, origin, reading))
-    for part in _PARTS[resource.kind]:
-        facts += guarded(origin, part(document, resource, reading))
-    if not resource.name:
-        facts.append(UnclearFact(why="it has no name", is_everywhere=True, origin=origin))
-    made = list(made_configurations(resource))
-    is_effective = bool(made) and all(isinstance(each, FoundOptions) for each in made)
-    found = gathered_facts(
-        origin,
-        iter(facts),
-        uid=resource.uid,
-        is_effective=is_effective,
-        read=read_maps(resource),
-    )
-    unseen = _unseen_parts(found, resource, options)
-    return found.model_copy(update={"unclear": (*found.unclear, *unseen)})
-
-
-def source_facts(sources: Iterable[Found], origin: Origin, reading: Reading) -> Iterator[Fact]:
-    """Yield the facts of everything that was found in one resource."""
-    for each in sources:
-        if isinstance(each, FoundOptions):
-            yield from configuration_facts(each, reading)
-        elif isinstance(each, FoundArguments):
-            yield from argument_facts(each, reading)
-        elif isinstance(each, DocumentField):
-            yield from guarded(origin, pin_facts(each, origin, reading))
-        else:
-            yield each
-
-
-_Part = Callable[[DocumentField, Resource, Reading], Iterator[Fact]]
-
-
-def pin_facts(field: DocumentField, origin: Origin, reading: Reading) -> Iterator[Fact]:
-    """Yield the checkpoint or savepoint that a field names, if it names one."""
-    if field.text() in {"", NOT_ADDRESSABLE}:
-        return
-    yield from pinned(field.text(), origin.of(field.path), reading)
-
-
-def _job_status(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
-    """Yield the job id and every checkpoint and savepoint in the status."""
-    status = document.child("status", "jobStatus")
-    yield from guarded(resource.origin, _job(status, document, resource))
-    places = [
-        lambda: [status.child("upgradeSavepointPath")],
-        lambda: [status.child("savepointInfo", "lastSavepoint", "location")],
-        lambda: list(status.child("savepointInfo", "savepointHistory").items()),
-    ]
-    for each in places:
-        yield from guarded(resource.origin, _saved(each, resource, reading))
-    yield from guarded(resource.origin, _later_fields(status, _JOB_STATUS, resource, reading))
-
-
-def _later_fields(
-    around: DocumentField, known: Collection[str], resource: Resource, reading: Reading
-) -> Iterator[Fact]:
-    """Yield the places in fields that a later operator adds, read as arguments are."""
-    for each in further_fields(around, known, resource.origin):
-        yield from argument_facts(each, reading)
-
-
-def _status(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
-    yield from _later_fields(document.child("status"), _STATUS, resource, reading)
-
-
-def _saved(
-    places: Callable[[], Iterable[DocumentField]], resource: Resource, reading: Reading
-) -> Iterator[Fact]:
-    for each in places():
-        yield from guarded(resource.origin, _location(each, resource, reading))
-
-
-def _location(place: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
-    """Yield the checkpoint or savepoint of a field, or of an entry of a history."""
-    is_entry = place.path.endswith("savepointHistory")
-    found = place.child("location") if is_entry else place
-    yield from pin_facts(found, resource.origin, reading)
-
-
-def _job(status: DocumentField, document: DocumentField, resource: Resource) -> Iterator[Fact]:
-    job_id = status.child("jobId").text()
-    if job_id and not is_job_id(job_id):
-        raise UnclearFieldError(status.child("jobId").path, f"names no job id: {job_id[:40]!r}")
-    state, strange = attempted(resource.origin, lambda: status.child("state").word(JOB_STATES))
-    name, unnamed = attempted(resource.origin, lambda: status.child("jobName").text())
-    yield from (*strange, *unnamed)
-    if job_id:
-        yield JobFact(
-            job_id=job_id,
-            name=name,
-            state=state,
-            is_fixed=_is_id_chosen(document, resource),
-            uid=resource.uid,
-            origin=resource.origin.of(status.child("jobId").path),
-        )
-
-
-def _is_id_chosen(document: DocumentField, resource: Resource) -> bool:
-    """Return whether the configuration chose a job id, or may have."""
-    spec = document.child(*SPEC_PATHS[resource.kind])
-    try:
-        return FIXED_JOB_ID in text_options(spec.child("flinkConfiguration").mapping())
-    except UnclearFieldError:
-        return True
-
-
-def _cluster(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
-    """Yield the REST service of a deployment; while it has no JobManager, nothing answers."""
-    uri = rest_uri(resource.name, resource.namespace, reading)
-    ingress = document.child("spec", "ingress", "template").text()
-    if reading.rest == "ingress" and ingress:
-        uri = _ingress_uri(ingress, resource)
-    yield ClusterFact(uri=uri, is_asked=_may_run(resource), origin=resource.origin.of("spec"))
-
-
-def _deployment_state(document: DocumentField, _: Resource, reading: Reading) -> Iterator[Fact]:  # noqa: ARG001
-    document.child("status", "jobManagerDeploymentStatus").word(_DEPLOYMENT_STATES)
-    yield from ()
-
-
-def _ingress_uri(template: str, resource: Resource) -> str:
-    address = template.replace("{{name}}", resource.name)
-    address = address.replace("{{namespace}}", resource.namespace).split("(")[0]
-    return address if "://" in address else f"https://{address}"
-
-
-def _high_availability(_: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
-    yield from ha_facts(
-        reading.options, resource.origin, resource.name, namespace=resource.namespace
-    )
-
-
-def _snapshot(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
-    """Yield the paths of a snapshot, whatever became of it."""
-    if document.child("spec").value is None:
-        raise UnclearFieldError("spec", "is missing")
-    yield from guarded(resource.origin, _snapshot_state(document))
-    for part in (_result, _target):
-        yield from guarded(resource.origin, part(document, resource, reading))
-
-
-def _snapshot_state(document: DocumentField) -> Iterator[Fact]:
-    document.child("status", "state").word(_SNAPSHOT_STATES)
-    yield from ()
-
-
-def _result(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
-    yield from pin_facts(document.child("status", "path"), resource.origin, reading)
-
-
-def _target(document: DocumentField, resource: Resource, reading: Reading) -> Iterator[Fact]:
-    """Yield the folder that a savepoint is to be made in, or the one that exists already.
-
-    Source: Flink Kubernetes operator 1.10-1.16, ``StateSnapshotReconciler``.
-    """
-    savepoint = document.child("spec", "savepoint")
-    path, exists = savepoint.child("path"), savepoint.child("alreadyExists")
-    where = resource.origin.of(path.path)
-    if exists.value is not None and exists.value is not False:
-        yield from guarded(resource.origin, pin_facts(path, resource.origin, reading))
-    if exists.value is not True and path.text():
-        yield directory_fact(path.text(), DirectoryUse.SAVEPOINTS, where, reading)
-    exists.truth()
-
-
-def _session(document: DocumentField, _: Resource, reading: Reading) -> Iterator[Fact]:  # noqa: ARG001
-    if not document.child("spec", "deploymentName").text():
-        raise UnclearFieldError("spec.deploymentName", "is missing: its cluster is unknown")
-    yield from ()
-
-
-_PARTS: Mapping[str, tuple[_Part, ...]] = {
-    DEPLOYMENT: (_job_status, _status, _deployment_state, _cluster, _high_availability),
-    SESSION_JOB: (_session, _job_status, _status),
-    SNAPSHOT: (_snapshot, _status),
-    BLUE_GREEN: (_job_status, _status, _high_availability),
+_SPEC: Schema = {
+    "flinkConfiguration": Holds.CONFIGURATION,
+    "job": {"initialSavepointPath": Holds.PIN},
+    "ingress": {"template": Holds.TEXT},
+    "deploymentName": Holds.TEXT,
 }
+_PAIR: Schema = {"template": {"spec": _SPEC}}
+_JOB_STATUS: Schema = {
+    "jobId": Holds.JOB,
+    "upgradeSavepointPath": Holds.PIN,
+    "savepointInfo": {
+        "lastSavepoint": {"location": Holds.PIN},
+        "savepointHistory": [{"location": Holds.PIN}],
+    },
+}
+_RECONCILED: Schema = {
+    "lastReconciledSpec": JsonText(_SPEC),
+    "lastStableSpec": JsonText(_SPEC),
+}
+_OPERATED: Schema = {
+    "spec": _SPEC,
+    "status": {"jobStatus": _JOB_STATUS, "reconciliationStatus": _RECONCILED},
+}
+_SCHEMAS: Mapping[str, Schema] = {
+    DEPLOYMENT: _OPERATED,
+    SESSION_JOB: _OPERATED,
+    SNAPSHOT: {"spec": {"savepoint": {"path": Holds.TARGET}}, "status": {"path": Holds.PIN}},
+    BLUE_GREEN: {
+        "spec": _PAIR,
+        "status": {"jobStatus": _JOB_STATUS, "lastReconciledSpec": JsonText(_PAIR)},
+    },
+}
+_MUST_BE: Mapping[str, tuple[str, ...]] = {
+    SESSION_JOB: ("spec", "deploymentName"),
+    BLUE_GREEN: ("spec", "template", "spec"),
+}
+"""A field that must be there, by kind; of any other one its spec."""
+
+ConfigMaps = Mapping[str, Mapping[str, str | None]]
+"""Texts of each readable ConfigMap of one namespace, by its name; ``None`` for bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A resource as the API server shows it.
+
+    Attributes:
+        kind: Its kind.
+        namespace: Its namespace.
+        document: The JSON document.
+        maps: ConfigMaps of its namespace.
+        surrounding: Options of the session cluster that it runs in.
+        deployments: Names of the FlinkDeployments of its namespace.
+        workloads: Names of the Deployments and StatefulSets of its namespace.
+
+    """
+
+    kind: str
+    namespace: str
+    document: Mapping[str, Any]
+    maps: ConfigMaps = field(default_factory=dict)
+    surrounding: Options = field(default_factory=dict)
+    deployments: frozenset[str] = frozenset()
+    workloads: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Return its name, "" if it has none."""
+        return _metadata(self.document, "name")
+
+    @property
+    def origin(self) -> Origin:
+        """Return it as the place of facts."""
+        return Origin(kind=self.kind, namespace=self.namespace, name=self.name)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """Return the names of the clusters that the operator makes for it."""
+        if self.kind == BLUE_GREEN:
+            return (f"{self.name}-blue", f"{self.name}-green")
+        return (self.name,) if self.kind == DEPLOYMENT else ()
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """Return the names of the ConfigMaps that the operator makes for these clusters."""
+        return tuple(f"flink-config-{name}" for name in self.clusters)
+
+    @property
+    def state(self) -> str:
+        """Return the state of its JobManager by its status, "" if it shows none."""
+        shown = _at(self.document, "status", "jobManagerDeploymentStatus")
+        return shown if isinstance(shown, str) else ""
+
+    @property
+    def has_workload(self) -> bool:
+        """Return whether a workload of its JobManager is there."""
+        return not self.workloads.isdisjoint(self.clusters)
+
+
+def _metadata(document: Mapping[str, Any], name: str) -> str:
+    found = _at(document, "metadata", name)
+    return found if isinstance(found, str) else ""
+
+
+def names_of(documents: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the names of resources."""
+    return frozenset(_metadata(each, "name") for each in documents) - {""}
+
+
+def _at(document: Any, *path: str) -> Any:
+    for name in path:
+        document = document.get(name) if isinstance(document, Mapping) else None
+    return document
 
 
 def session_cluster_of(resource: Resource) -> str:
     """Return the name of the deployment that a session job runs in, "" if it is unknown."""
-    try:
-        return DocumentField(resource.document).child("spec", "deploymentName").text()
-    except UnclearFieldError:
-        return ""
+    found = _at(resource.document, "spec", "deploymentName")
+    return found.strip() if isinstance(found, str) and resource.kind == SESSION_JOB else ""
 
 
-def _unseen_parts(
-    found: ResourceFacts, resource: Resource, options: Options
-) -> Iterator[UnclearFact]:
-    """Yield what a deployment may have beside its spec: its state may be in any place.
+def configurations_of(resource: Resource) -> list[FoundOptions | UnclearFact]:
+    """Return every configuration that may be that of a resource's cluster.
 
-    A job of a session inherits its cluster's directory, and a pair has those of its children.
+    The present spec, those of the status, and the ConfigMap that Flink or its operator made: it has
+    the operator's own defaults.
     """
-    if not resource.clusters or resource.deployments & _children_of(resource):
-        return
-    is_running = runs(resource)
-    missing = missing_directory(found, options)
-    if missing is not None:
-        is_unread = missing.is_until_read or not found.is_effective
-        is_enough = not is_running and not missing.is_until_asked
-        update = {"is_until_remembered": is_enough, "is_until_read": is_unread}
-        yield missing.model_copy(update=update)
-    if not found.is_effective:
-        lifted = " it is read once that runs"
-        if not is_running:
-            lifted += ", or explained by a statement that it keeps nothing in other places"
-        yield UnclearFact(
-            why="the operator's defaults are not known, as no cluster of it has shown its"
-            f" configuration (ConfigMap {' or '.join(made_maps(resource))}):{lifted}",
-            is_everywhere=True,
-            is_absence=missing is not None,
-            is_until_remembered=not is_running,
-            is_until_read=True,
-            digest="" if is_running else digest_of(resource.uid or resource.name),
-            origin=resource.origin,
-        )
+    origin, fields = resource.origin, fields_of(resource.document, _SCHEMAS[resource.kind])
+    found = [
+        FoundOptions(each.value, origin.of(each.path))
+        for each in fields
+        if isinstance(each, FoundField) and each.holds is Holds.CONFIGURATION
+    ]
+    return [*found, *_made_configurations(resource)]
 
 
-def _children_of(resource: Resource) -> frozenset[str]:
-    """Return the names of the resources that a resource is known by."""
-    return frozenset(resource.clusters if resource.kind == BLUE_GREEN else ())
+def options_of(sources: Iterable[FoundOptions | UnclearFact]) -> Options:
+    """Return the options of all configurations that were found."""
+    return text_options(*(each.content for each in sources if isinstance(each, FoundOptions)))
 
 
-def _may_run(resource: Resource) -> bool:
-    """Return whether a JobManager of a deployment may answer, whatever its status says."""
-    return runs(resource) or shown_state(resource) != "MISSING"
-
-
-def with_missing_directory(found: ResourceFacts, options: Options) -> ResourceFacts:
-    """Return the facts of a resource, and that no field of it names a checkpoint directory.
-
-    Args:
-        found: What the resource says.
-        options: Its options.
-
-    """
-    missing = missing_directory(found, options)
-    if missing is None:
-        return found
-    return found.model_copy(update={"unclear": (*found.unclear, missing)})
-
-
-def missing_directory(found: ResourceFacts, options: Options) -> UnclearFact | None:
-    """Return that no field of a resource names a checkpoint directory; ``None`` if one does.
-
-    Where options keep checkpoints in memory, only its cluster can say that no code decides
-    otherwise.
-
-    Other parts that are not understood do not hide it: each may be explained on its own.
-
-    Args:
-        found: What the resource says.
-        options: Its options.
-
-    """
-    if found.names_checkpoints:
-        return None
-    in_memory = keeps_no_files(options)
-    why = _IN_MEMORY if in_memory else _NO_DIRECTORY
-    return UnclearFact(
-        why=f"{why}, or name {found.origin.resource} in discovery.without_state",
-        is_everywhere=True,
-        is_absence=True,
-        is_until_read=in_memory or any(each.is_until_read for each in found.unclear),
-        is_until_asked=in_memory,
-        source=REST_SOURCE if in_memory else "",
-        origin=found.origin,
+def resource_facts(resource: Resource, reading: Reading) -> ResourceFacts:
+    """Return what a resource of the operator says."""
+    configurations = configurations_of(resource)
+    options = joined(options_of(configurations), resource.surrounding)
+    facts = _facts(resource, configurations, replace(reading, options=options))
+    has_children = resource.kind == BLUE_GREEN and resource.deployments & set(resource.clusters)
+    is_read = any(isinstance(each, FoundOptions) for each in _made_configurations(resource))
+    return gathered_facts(
+        resource.origin,
+        facts,
+        uid=_metadata(resource.document, "uid"),
+        made=() if has_children else resource.made,
+        is_made_read=is_read,
+        is_effective=is_read,
+        is_running=resource.has_workload or resource.state not in {"", "MISSING"},
+        session=session_cluster_of(resource),
     )
+
+
+def _facts(
+    resource: Resource, configurations: Sequence[FoundOptions | UnclearFact], reading: Reading
+) -> Iterator[Fact]:
+    origin, document = resource.origin, resource.document
+    for found in configurations:
+        yield from option_facts(found, reading) if isinstance(found, FoundOptions) else (found,)
+    fields = list(fields_of(document, _SCHEMAS[resource.kind]))
+    for each in fields:
+        if isinstance(each, UnclearFieldError):
+            yield each.fact(origin)
+        else:
+            yield from guarded(origin, _of_field(each, resource, reading))
+    needed = _MUST_BE.get(resource.kind, ("spec",))
+    if not _at(document, *needed):
+        yield UnclearFact(why=f"{'.'.join(needed)} is missing: correct it", origin=origin)
+    if not resource.name:
+        yield UnclearFact(why="it has no name", origin=origin)
+    if resource.kind in {DEPLOYMENT, BLUE_GREEN}:
+        yield from ha_facts(reading.options, origin, resource.name, namespace=resource.namespace)
+    if resource.kind == DEPLOYMENT:
+        yield _cluster(resource, reading)
+
+
+def _made_configurations(resource: Resource) -> Iterator[FoundOptions | UnclearFact]:
+    """Yield the configurations that the operator made: files of both formats, if both are there."""
+    for name in resource.made:
+        content = resource.maps.get(name, {})
+        for file in (each for each in CONFIGURATION_FILES if each in content):
+            where = Origin(kind="ConfigMap", namespace=resource.namespace, name=name, field=file)
+            yield from guarded(resource.origin, _read(file, content[file], where))
+
+
+def _read(file: str, text: str | None, where: Origin) -> Iterator[FoundOptions]:
+    if text is None:
+        raise UnclearFieldError(file, "is no text")
+    yield FoundOptions(options_of_file(file, text), where)
+
+
+def _of_field(field: FoundField, resource: Resource, reading: Reading) -> Iterator[Fact]:
+    where = resource.origin.of(field.path)
+    match field.holds:
+        case Holds.JOB:
+            yield _job(field, resource)
+        case Holds.TARGET:
+            yield from _target(field.value, resource, where, reading)
+        case Holds.PIN if field.value != NOT_ADDRESSABLE:
+            yield from pinned(field.value, where, reading)
+
+
+def _job(field: FoundField, resource: Resource) -> JobFact:
+    if not is_job_id(field.value):
+        raise UnclearFieldError(field.path, f"names no job id: {field.value[:40]!r}")
+    status = resource.document["status"]["jobStatus"]
+    name, state = (
+        found if isinstance(found := status.get(each), str) else "" for each in ("jobName", "state")
+    )
+    return JobFact(
+        job_id=field.value,
+        name=name,
+        state=state,
+        is_fixed=_is_id_chosen(resource),
+        uid=_metadata(resource.document, "uid"),
+        origin=resource.origin.of(field.path),
+    )
+
+
+def _is_id_chosen(resource: Resource) -> bool:
+    """Return whether the present spec chose a job id, or may have."""
+    spec = (each for each in fields_of(resource.document, _SCHEMAS[resource.kind]))
+    return any(
+        isinstance(each, UnclearFieldError)
+        or (each.holds is Holds.CONFIGURATION and FIXED_JOB_ID in text_options(each.value))
+        for each in spec
+        if (each.field if isinstance(each, UnclearFieldError) else each.path).startswith("spec")
+    )
+
+
+def _target(path: str, resource: Resource, where: Origin, reading: Reading) -> Iterator[Fact]:
+    """Yield the folder that a savepoint is to be made in, or the one that exists already.
+
+    Source: Flink Kubernetes operator 1.10-1.16, ``StateSnapshotReconciler``.
+    """
+    exists = _at(resource.document, "spec", "savepoint", "alreadyExists")
+    if exists is not None and exists is not False:
+        yield from pinned(path, where, reading)
+    if exists is not True:
+        yield directory_fact(path, DirectoryUse.SAVEPOINTS, where, reading)
+
+
+def _cluster(resource: Resource, reading: Reading) -> ClusterFact:
+    """Return the REST service of a deployment; while it has no JobManager, nothing answers."""
+    uri = rest_uri(resource.name, resource.namespace, reading)
+    ingress = _at(resource.document, "spec", "ingress", "template")
+    if reading.rest == "ingress" and ingress and isinstance(ingress, str):
+        address = ingress.replace("{{name}}", resource.name)
+        address = address.replace("{{namespace}}", resource.namespace).split("(")[0]
+        uri = address if "://" in address else f"https://{address}"
+    is_asked = resource.has_workload or resource.state != "MISSING"
+    return ClusterFact(uri=uri, is_asked=is_asked, origin=resource.origin.of("spec"))

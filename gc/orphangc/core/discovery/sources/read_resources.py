@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,40 +13,33 @@ from orphangc.core.discovery.discovered_facts import (
     Origin,
     ResourceFacts,
     UnclearFact,
-    digest_of,
     gathered_facts,
 )
-from orphangc.core.discovery.sources.cluster_services import ha_facts
+from orphangc.core.discovery.sources.cluster_services import configured_facts
 from orphangc.core.discovery.sources.operator_resources import (
+    ConfigMaps,
+    Resource,
+    configurations_of,
+    names_of,
+    options_of,
     resource_facts,
     session_cluster_of,
-    with_missing_directory,
 )
-from orphangc.core.discovery.sources.operator_specs import Resource, options_of, resource_sources
-from orphangc.core.discovery.sources.plain_deployments import (
+from orphangc.core.discovery.sources.plain_workloads import (
     WORKLOADS,
-    has_sign_of_flink,
-    is_job_manager,
+    PlainWorkload,
     is_operated,
-    is_task_manager,
-    may_have_pods,
-    names_of,
-    unrecognised_facts,
-    workload_facts,
+    plain_workload,
 )
-from orphangc.core.discovery.sources.pod_templates import ConfigMaps
 from orphangc.core.discovery.texts.configuration_texts import options_of_file
 from orphangc.core.discovery.texts.flink_options import (
-    FoundOptions,
-    Options,
     Reading,
     first_of,
     port_of_rest,
     scheme_of_rest,
     text_options,
 )
-from orphangc.core.discovery.texts.job_arguments import configuration_facts
-from orphangc.core.discovery.texts.strict_fields import UnclearFieldError, guarded
+from orphangc.core.discovery.texts.strict_fields import guarded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +53,6 @@ class NamespaceDocuments:
         unknown_kinds: Further kinds of the operator's group: their fields are not known.
         problems: Listings that failed, and why.
         is_selected: Whether the API server listed it; otherwise only a setting names it.
-        is_operated: Whether the API server knows the operator's resources.
 
     """
 
@@ -70,7 +62,11 @@ class NamespaceDocuments:
     unknown_kinds: Sequence[str] = ()
     problems: Sequence[str] = ()
     is_selected: bool = False
-    is_operated: bool = True
+
+    @property
+    def has_resources(self) -> bool:
+        """Return whether it shows a resource of the operator's."""
+        return any(found for kind, found in self.resources.items() if kind not in WORKLOADS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,42 +92,36 @@ def discovery_of(
             problems.append("has a resource that is nested too deeply to be read")
         found += [_of_unknown_kind(kind, each.namespace) for kind in each.unknown_kinds]
         origin = Origin(kind="Namespace", namespace="", name=each.namespace)
-        unclear += [
-            UnclearFact(why=problem, is_everywhere=True, is_until_read=True, origin=origin)
-            for problem in problems
-        ]
-    found += [_of_file(each, replace(reading, is_local_here=True)) for each in files]
+        unclear += [UnclearFact(why=problem, origin=origin) for problem in problems]
+    for file in files:
+        origin = Origin(kind="File", namespace="", name=file.path)
+        if file.text is None:
+            unclear.append(UnclearFact(why=file.problem, origin=origin))
+        else:
+            facts = _file_facts(file.path, file.text, origin, reading)
+            found.append(gathered_facts(origin, guarded(origin, facts)))
     return Discovery(resources=tuple(found), unclear=tuple(unclear))
 
 
-def shows_flink(shown: NamespaceDocuments) -> bool:
-    """Return whether a namespace shows any resource of Flink's."""
-    return any(
-        kind not in WORKLOADS or is_job_manager(each)
-        for kind, documents in shown.resources.items()
-        for each in documents
-    )
+def plain_workloads(shown: NamespaceDocuments, reading: Reading) -> Iterator[PlainWorkload]:
+    """Yield the workloads of a namespace that look like Flink, and that no resource stands for."""
+    deployments = names_of(shown.resources.get("FlinkDeployment", ()))
+    for kind in WORKLOADS:
+        for document in shown.resources.get(kind, ()):
+            found = plain_workload(kind, shown.namespace, document, reading)
+            if found and not is_operated(document) and found.origin.name not in deployments:
+                yield found
 
 
 def _of_unknown_kind(kind: str, namespace: str) -> ResourceFacts:
     """Return that a kind of a later operator may stand for jobs."""
     origin = Origin(kind=kind, namespace=namespace, name="*")
-    why = (
-        "is a kind of an operator that is newer than this program; if none of its resources keeps"
-        f" state, name {origin.resource} in discovery.without_state"
-    )
-    unclear = UnclearFact(why=why, is_everywhere=True, is_absence=True, origin=origin)
-    return ResourceFacts(origin=origin, unclear=(unclear,))
+    why = "is a kind of an operator that is newer than this program"
+    return ResourceFacts(origin=origin, unclear=(UnclearFact(why=why, origin=origin),))
 
 
 def _of_namespace(shown: NamespaceDocuments, reading: Reading) -> Iterator[ResourceFacts]:
-    job_managers = [
-        name
-        for kind in WORKLOADS
-        for document in shown.resources.get(kind, ())
-        if may_have_pods(document, kind)
-        for name in names_of([document])
-    ]
+    workloads = [names_of(shown.resources.get(kind, ())) for kind in WORKLOADS[:2]]
     resources = [
         Resource(
             kind=kind,
@@ -139,83 +129,27 @@ def _of_namespace(shown: NamespaceDocuments, reading: Reading) -> Iterator[Resou
             document=document,
             maps=shown.config_maps,
             deployments=names_of(shown.resources.get("FlinkDeployment", ())),
-            job_managers=frozenset(job_managers),
+            workloads=frozenset().union(*workloads),
         )
         for kind, documents in shown.resources.items()
         for document in documents
+        if kind not in WORKLOADS
     ]
     sessions = {
-        each.name: options_of(resource_sources(each))
+        each.name: options_of(configurations_of(each))
         for each in resources
         if each.kind == "FlinkDeployment" and each.name
     }
     for each in resources:
-        if each.kind == "FlinkSessionJob":
-            yield _of_session_job(each, reading, sessions)
-        elif each.kind not in WORKLOADS:
-            yield resource_facts(each, reading)
-        elif not _is_covered(each, sessions):
-            yield from _of_workload(each, reading)
+        around = sessions.get(session_cluster_of(each), {})
+        is_inside = each.kind == "FlinkSessionJob"
+        yield resource_facts(replace(each, surrounding=around) if is_inside else each, reading)
 
 
-def _of_workload(resource: Resource, reading: Reading) -> Iterator[ResourceFacts]:
-    document = resource.document
-    if is_job_manager(document):
-        yield workload_facts(resource, reading)
-    elif has_sign_of_flink(document) and not is_task_manager(document):
-        yield unrecognised_facts(resource)
-
-
-def _is_covered(resource: Resource, deployments: Collection[str]) -> bool:
-    """Return whether a resource of the operator stands for a workload."""
-    return is_operated(resource.document) and resource.name in deployments
-
-
-def _of_session_job(
-    resource: Resource, reading: Reading, sessions: Mapping[str, Options]
-) -> ResourceFacts:
-    """Return what a session job says; it inherits the options of its cluster."""
-    cluster = session_cluster_of(resource)
-    found = resource_facts(replace(resource, surrounding=sessions.get(cluster, {})), reading)
-    read = (*found.read, *(f"FlinkDeployment/{name}" for name in sessions))
-    found = found.model_copy(update={"read": read})
-    if cluster in sessions:
-        return found
-    unclear = UnclearFact(
-        why=f"runs in the session cluster {cluster or 'of no name'}, which is not seen: its"
-        " defaults, its savepoints and HA services are not known",
-        is_everywhere=True,
-        is_until_read=True,
-        source=f"FlinkDeployment/{cluster}",
-        digest=digest_of(cluster),
-        origin=resource.origin.of("spec.deploymentName"),
-    )
-    return found.model_copy(update={"unclear": (*found.unclear, unclear)})
-
-
-def _of_file(file: FileText, reading: Reading) -> ResourceFacts:
-    origin = Origin(kind="File", namespace="", name=file.path)
-    found = gathered_facts(origin, guarded(origin, _file_facts(file, origin, reading)))
-    return with_missing_directory(found, _options_of_file(file))
-
-
-def _options_of_file(file: FileText) -> Options:
-    """Return the options of a configuration file, none of one that is not understood."""
-    try:
-        return text_options(options_of_file(file.path.rpartition("/")[2], file.text or ""))
-    except UnclearFieldError:
-        return {}
-
-
-def _file_facts(file: FileText, origin: Origin, reading: Reading) -> Iterator[Fact]:
-    if file.text is None:
-        yield UnclearFact(why=file.problem, is_everywhere=True, is_until_read=True, origin=origin)
-        return
-    content = options_of_file(file.path.rpartition("/")[2], file.text)
+def _file_facts(path: str, text: str, origin: Origin, reading: Reading) -> Iterator[Fact]:
+    content = options_of_file(path.rpartition("/")[2], text)
+    yield from configured_facts(content, origin, replace(reading, is_local_here=True))
     options = text_options(content)
-    found = FoundOptions(content, origin)
-    yield from configuration_facts(found, replace(reading, options=options))
-    yield from ha_facts(options, origin, "default")
     if address := first_of(options, "rest.address", "jobmanager.rpc.address"):
         uri = f"{scheme_of_rest(options)}://{address}:{port_of_rest(options)}"
         yield ClusterFact(uri=uri, origin=origin.of("rest.address"))

@@ -1,9 +1,7 @@
 """Flink's configuration files as text: ``flink-conf.yaml`` of 1.x, ``config.yaml`` since 1.19.
 
 Source: Flink 1.14-2.3, ``GlobalConfiguration``: the older file has one ``key: value`` on a line,
-and everything behind ``#`` is a comment; the newer one is YAML, flat or nested. The entry point of
-the official image reads its variable FLINK_PROPERTIES as the older file up to 1.18; since then it
-needs no space behind the colon.
+and everything behind ``#`` is a comment; the newer one is YAML, flat or nested.
 """
 
 from __future__ import annotations
@@ -40,22 +38,17 @@ def options_of_file(name: str, text: str) -> Mapping[str, Any]:
     if len(text) > _MOST_CHARS:
         raise UnclearFieldError(name, f"has more than {_MOST_CHARS} characters", value=text)
     if name == OLD_FILE:
-        return options_of_lines(name, text)
+        return _of_lines(name, text)
     if name == NEW_FILE:
         return _of_yaml(name, text)
     why = f"is none of the files that Flink reads: {CONFIGURATION_FILES}"
     raise UnclearFieldError(name, why, value=text)
 
 
-def options_of_lines(name: str, text: str) -> dict[str, str]:
-    """Return the options of a text of the older format, which FLINK_PROPERTIES has, too.
+def _of_lines(name: str, text: str) -> dict[str, str]:
+    """Return the options of the older format.
 
-    A line without a space behind its colon counts: some releases read it, and others skip it. In
-    the variable a number sign ends a value up to 1.18, and is a part of it since: it is left in it.
-
-    Args:
-        name: File or variable that holds the text.
-        text: The text.
+    A line without a space behind its colon counts: some releases read it, and others skip it.
 
     Raises:
         UnclearFieldError: A line is of another form or below another option, as in YAML, or two
@@ -65,15 +58,15 @@ def options_of_lines(name: str, text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     around: int | None = None
     for line in text.splitlines():
-        said = (line.partition("#")[0] if name == OLD_FILE or _is_comment(line) else line).strip()
+        said = line.partition("#")[0].strip()
         match = _LINE.fullmatch(said)
         if said and match is None:
-            why = f"has a line that is not understood: {begin_of(said)!r}"
+            why = f"has a line that is not understood: {_begin_of(said)!r}"
             raise UnclearFieldError(name, why, value=text)
         key, value = (match["key"], match["value"]) if match else ("", "")
         depth = len(line) - len(line.lstrip())
         if said and around is not None and depth > around:
-            why = f"nests {begin_of(said)!r}: write whole names"
+            why = f"nests {_begin_of(said)!r}: write whole names"
             raise UnclearFieldError(name, why, value=text)
         around = (None if value else depth) if said else around
         if value and found.setdefault(key, value) != value:
@@ -81,7 +74,7 @@ def options_of_lines(name: str, text: str) -> dict[str, str]:
     return found
 
 
-def begin_of(said: str) -> str:
+def _begin_of(said: str) -> str:
     """Return the name at the beginning of a setting; the rest may be a password."""
     return _BEGIN.split(said, maxsplit=1)[0][:40]
 
@@ -100,11 +93,6 @@ class _UniqueKeys(yaml.SafeLoader):
         if len(found) != len(node.value):
             raise yaml.constructor.ConstructorError(None, None, "a key stands twice")
         return found
-
-
-def _is_comment(line: str) -> bool:
-    """Return whether a line sets nothing."""
-    return line.lstrip().startswith("#")
 
 
 def _of_yaml(name: str, text: str) -> Mapping[str, Any]:

@@ -2,7 +2,8 @@
 
 Source: Flink 1.14-2.3, ``CheckpointingOptions``, ``HighAvailabilityOptions``,
 ``FsStateChangelogOptions``, ``ForStOptions``, ``StateRecoveryOptions``, ``RestOptions``,
-``SecurityOptions``, ``KubernetesConfigOptions``; ``PipelineOptionsInternal``.
+``SecurityOptions``, ``KubernetesConfigOptions``, ``StateBackendLoader``;
+``PipelineOptionsInternal``.
 """
 
 from __future__ import annotations
@@ -21,12 +22,6 @@ from orphangc.core.discovery.discovered_facts import (
     PinFact,
     UnclearFact,
     digest_of,
-)
-from orphangc.core.discovery.texts.unread_options import (
-    STATE_PREFIXES,
-    STORAGE_OPTIONS,
-    spelled,
-    why_unread,
 )
 from orphangc.core.model.locations import Alias, Location, canonical
 from orphangc.core.model.redaction import redacted
@@ -71,11 +66,16 @@ TLS_OPTIONS = ("security.ssl.rest.enabled", "security.ssl.enabled")
 Source: Flink 1.14-2.3, ``SecurityOptions.isRestSSLEnabled``.
 """
 
+_STORAGE_OPTIONS = ("execution.checkpointing.storage", "state.checkpoint-storage")
+_STATE_PREFIXES = (
+    *("state.", "execution.", "savepoints.", "high-availability", "recovery.", "dstl."),
+    "job-result-store.",
+)
 _PLACES = frozenset({*DIRECTORY_OPTIONS, *PIN_OPTIONS})
 _READ = frozenset(
     {
         *_PLACES,
-        *STORAGE_OPTIONS,
+        *_STORAGE_OPTIONS,
         *SUBDIRECTORY_OPTIONS,
         *HA_TYPE_OPTIONS,
         *CLUSTER_ID_OPTIONS,
@@ -91,6 +91,10 @@ _READ = frozenset(
     }
 )
 """Options whose value must be one text, number or truth value."""
+_AROUND = frozenset(
+    name.rsplit(".", depth)[0] for name in _READ for depth in range(1, name.count(".") + 1)
+).difference(_READ, {"state.backend"})
+"""Names around those, in a nested configuration: each must be a mapping."""
 _NO_PLACES = re.compile(
     r"state\.backend\.rocksdb\.(?:localdir|checkpointdir|log\.dir)"
     r"|state\.backend\.forst\.(?:local-dir|cache\.dir|log\.dir)"
@@ -110,14 +114,12 @@ Source: Flink 2.0-2.3, ``ForStOptions``, ``ForStStateBackend``.
 _LIKE_A_PLACE = re.compile(
     r"(?:state|execution|savepoints|high-availability|recovery|dstl)\.(?!.*local).*(?:dir|path)"
 )
-"""Names of options that may be misspelled names of places."""
+"""Names of options of state that a later Flink may have for a place."""
 LAST_STATE = "KUBERNETES_OPERATOR_LAST_STATE"
 """What the operator writes for a path where a job restores by its HA metadata: it names no place.
 
 Source: Flink Kubernetes operator 1.8-1.15, ``AbstractJobReconciler``, ``ApplicationReconciler``.
 """
-_OF_CHECKPOINTS = frozenset({DirectoryUse.CHECKPOINTS, DirectoryUse.ARGUMENTS})
-"""Uses of a directory whose checkpoints may refer to files of any storage root."""
 _ENTROPY = "_entropy_"
 _TEMPLATE = re.compile(rf"[${{}}<>*%#;,|\[\]\s\0\ud800-\udfff]|@[\w.\-]+@|{_ENTROPY}")
 """Characters at which a tool replaces a part of a path, or a release ends it, or no name has."""
@@ -125,6 +127,33 @@ _ENDPOINT = re.compile(
     r"(?:flink\.hadoop\.)?(?:s3|s3a|s3p|fs\.s3|fs\.s3a|presto\.s3)\.(?:bucket\.(?P<bucket>.+)\.)?endpoint"
 )
 """Options that name an S3 store, for one bucket or for all."""
+_ELSEWHERE = (
+    (
+        "leads the name of a bucket to another one",
+        r"(?:(?:flink\.hadoop\.)?fs\.)?s3[anp]?\.(?:bucket\..+\.)?accesspoint\.arn",
+        "",
+    ),
+    (
+        "chooses a file system that is not known",
+        r"(?:flink\.hadoop\.)?fs\.s3[anp]?\.impl",
+        r"org\.apache\.hadoop\.fs\.s3a\.S3AFileSystem",
+    ),
+    (
+        "names a state backend that is not known",
+        r"state\.backend(?:\.type)?",
+        r"hashmap|rocksdb|forst|filesystem|jobmanager|org\.apache\.flink\.[\w.]+BackendFactory",
+    ),
+    (
+        "names a storage of checkpoints that is not known",
+        r"execution\.checkpointing\.storage|state\.checkpoint-storage",
+        "jobmanager|filesystem",
+    ),
+)
+"""Why files lie in another place than any option names: options, and their harmless values.
+
+Source: Flink 1.14-2.3, ``StateBackendLoader``, ``CheckpointStorageLoader``; Hadoop 3.3-3.4,
+``core-default.xml``.
+"""
 _WITH_BUCKET = frozenset({"s3", "gs", "oss", "cos", "obs"})
 """Schemes whose authority is a bucket, and nothing else."""
 
@@ -161,7 +190,8 @@ def flat_options(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[
 
 
 def mistyped_options(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each option that is read, with its value, if that is no text, number or truth value.
+    """Yield each option that is read, with its value, if that is no text, number or truth value,
+    and each name around such options whose value is.
 
     ``high-availability`` is both an option and, nested, the name around others.
     """
@@ -171,7 +201,9 @@ def mistyped_options(content: Mapping[str, Any], above: str = "") -> Iterator[tu
             each.startswith(f"{name}.{key}") for each in _READ for key in value
         )
         is_read = name in _READ or _LIKE_A_PLACE.fullmatch(name) or _ENDPOINT.fullmatch(name)
-        if is_read and not is_around and not isinstance(value, str | int | float | bool | None):
+        is_option = isinstance(value, str | int | float | bool | None)
+        is_names = isinstance(value, Mapping | None)
+        if (is_read and not is_around and not is_option) or (name in _AROUND and not is_names):
             yield name, value
         if isinstance(value, Mapping):
             yield from mistyped_options(value, name)
@@ -189,7 +221,7 @@ def text_options(*contents: Mapping[str, Any]) -> Options:
     """Return the scalar values of configurations as texts, as Flink reads them."""
     found: dict[str, tuple[str, ...]] = {}
     for name, value in (each for content in contents for each in flat_options(content)):
-        if isinstance(value, str | int | float | bool) and (text := spelled(value)):
+        if isinstance(value, str | int | float | bool) and (text := _spelled(value)):
             found[name] = tuple(dict.fromkeys((*found.get(name, ()), text)))
     return found
 
@@ -222,18 +254,8 @@ def port_of_rest(options: Options) -> str:
     return first_of(options, "rest.port") or "8081"
 
 
-def is_read_as_state(name: str) -> bool:
-    """Return whether an option is one of state, which is read or not understood as such."""
-    return name in _READ or name.startswith(STATE_PREFIXES)
-
-
-def keeps_no_files(options: Options) -> bool:
-    """Return whether every source that names a storage of checkpoints names the memory."""
-    return {each.lower() for each in all_of(options, *STORAGE_OPTIONS)} == {"jobmanager"}
-
-
 def option_facts(found: FoundOptions, reading: Reading) -> Iterator[Fact]:
-    """Yield the directories and pins of a configuration, and its options that are not understood.
+    """Yield the directories and pins of a configuration, and its options that cannot be read.
 
     Args:
         found: The configuration, flat or nested.
@@ -242,50 +264,53 @@ def option_facts(found: FoundOptions, reading: Reading) -> Iterator[Fact]:
     """
     content, origin = found.content, found.origin
     for name, value in mistyped_options(content):
-        yield UnclearFact(
-            why=f"{name} is no text",
-            is_everywhere=True,
-            use=DIRECTORY_OPTIONS.get(name),
-            digest=digest_of(value),
-            origin=origin.below(name),
-        )
+        yield _unread("is of another type", value, origin.below(name))
     for name, value in flat_options(content):
         where = origin.below(name)
-        if (unread := why_unread(name, value)) is not None:
-            why = f"{name} {unread}"
-            digest = digest_of(value)
-            yield UnclearFact(why=why, is_everywhere=True, digest=digest, origin=where)
-        if name in _PLACES:
-            place = _place(name, value, where, reading)
-            yield from () if place is None else (place,)
-        elif (problem := _misspelled(name, value)) is not None:
-            yield _unclear(problem, str(value), where, reading)
-    yield from _sub_directory(content, origin, reading)
+        if (problem := _leading_elsewhere(name, value)) is not None:
+            yield _unread(f"{problem}: where its files are is not known", value, where)
+        use = _use_of(name, value)
+        if isinstance(value, str) and (text := value.strip()):
+            if name in PIN_OPTIONS:
+                yield from pinned(text, where, reading)
+            elif use and not (use is DirectoryUse.FORST and text.lower() in _SHORTCUTS):
+                yield directory_fact(text, use, where, reading)
+        elif name in _PLACES and isinstance(value, int | float):
+            yield _unread("is no text", value, where)
+    yield from _sub_directory(content, origin)
 
 
-def _place(name: str, value: Any, where: Origin, reading: Reading) -> Fact | None:
-    """Return the place in an option, or why it names none that is known; ``None`` if it is empty.
+def _unread(why: str, value: object, where: Origin) -> UnclearFact:
+    option = where.field.rpartition(".")[2]
+    return UnclearFact(why=f"{option} {why}", digest=digest_of(value), origin=where)
 
-    Args:
-        name: Name of the option.
-        value: Its value.
-        where: Place of the option.
-        reading: How paths are read.
 
+def _use_of(name: str, value: object) -> DirectoryUse | None:
+    """Return what a directory is used for that an option names, ``None`` if it names none.
+
+    An option of state that Flink is not known to have may be one of a later Flink.
     """
-    use = DIRECTORY_OPTIONS.get(name)
-    if value is None or value == "":
+    if name in DIRECTORY_OPTIONS:
+        return DIRECTORY_OPTIONS[name]
+    is_known = name in _READ or _NO_PLACES.fullmatch(name)
+    if is_known or not name.startswith(_STATE_PREFIXES) or not isinstance(value, str):
         return None
-    if not isinstance(value, str):
-        digest = digest_of(value)
-        return UnclearFact(
-            why="is no text", is_everywhere=True, use=use, digest=digest, origin=where
-        )
-    if use is DirectoryUse.FORST and value.strip().lower() in _SHORTCUTS:
-        return None
-    if use is not None:
-        return directory_fact(value.strip(), use, where, reading)
-    return next(pinned(value.strip(), where, reading), None)
+    return DirectoryUse.UNKNOWN if "/" in value or _LIKE_A_PLACE.fullmatch(name) else None
+
+
+def _leading_elsewhere(name: str, value: object) -> str | None:
+    """Return why an option leads to files in a place that is not known, ``None`` if it does not."""
+    text = "" if value is None else _spelled(value)
+    for why, option, harmless in _ELSEWHERE:
+        is_harmless = not text or re.fullmatch(harmless, text, re.IGNORECASE)
+        if re.fullmatch(option, name) and not is_harmless:
+            return why
+    return None
+
+
+def _spelled(value: Any) -> str:
+    """Return a scalar value as Flink's files spell it."""
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def pinned(value: str, where: Origin, reading: Reading) -> Iterator[PinFact | UnclearFact]:
@@ -297,22 +322,17 @@ def pinned(value: str, where: Origin, reading: Reading) -> Iterator[PinFact | Un
         yield found
     else:
         place = found.parent if found.name == "_metadata" else found
-        yield PinFact(uri=str(place), origin=where)
+        yield PinFact(uri=str(place), origin=where, digest=digest_of(value))
 
 
 def directory_fact(
     value: str, use: DirectoryUse, where: Origin, reading: Reading
 ) -> DirectoryFact | UnclearFact:
-    """Return the directory that a path names, or why it names none that is known here.
-
-    A directory of checkpoints that cannot be searched blocks every storage root: its checkpoints
-    may refer to files of any of them.
-    """
+    """Return the directory that a path names, or why it names none that is known here."""
     found = understood(value, where, reading)
-    if not isinstance(found, UnclearFact):
-        return DirectoryFact(uri=str(found), use=use, origin=where)
-    wide = {"reach": (), "is_everywhere": True} if use in _OF_CHECKPOINTS else {}
-    return found.model_copy(update={"use": use, **wide})
+    if isinstance(found, UnclearFact):
+        return found
+    return DirectoryFact(uri=str(found), use=use, origin=where, digest=digest_of(value))
 
 
 def understood(value: str, where: Origin, reading: Reading) -> Location | UnclearFact:
@@ -321,57 +341,51 @@ def understood(value: str, where: Origin, reading: Reading) -> Location | Unclea
     A path without a scheme is one of Flink's default file system, which ``fs.default-scheme`` may
     choose, also in the operator's defaults.
     """
-    shown, defaults = redacted(value), all_of(reading.options, DEFAULT_SCHEME)
-    if value.startswith("/") and len(defaults) > 1:
-        why = f"{shown} is in one of several default file systems"
-        return UnclearFact(why=why, is_everywhere=True, origin=where)
-    if value.startswith("/") and defaults:
-        value = defaults[0].rstrip("/") + value
+    defaults = all_of(reading.options, DEFAULT_SCHEME) if value.startswith("/") else ()
+    spelled = defaults[0].rstrip("/") + value if defaults else value
+    try:
+        place = canonical(spelled)
+    except ValueError:
+        problem: str | None = "is neither an absolute path nor a URI"
+    else:
+        problem = _problem(spelled, place, reading)
+        if len(defaults) > 1:
+            problem = "is in one of several default file systems"
+    if problem is None:
+        return canonical(spelled, reading.aliases)
+    option = where.field.rpartition(".")[2]
+    why = f"{option} {redacted(value)!r} {problem}: say with discovery.alias what it means here"
+    return UnclearFact(why=why, digest=digest_of(value), origin=where)
+
+
+def _problem(value: str, place: Location, reading: Reading) -> str | None:
+    """Return why a path may mean another place here, ``None`` if it does not.
+
+    An alias says what a path means. That of a template must be longer than the template's part.
+    """
+    known = (each.source.key_of(place) for each in reading.aliases)
+    below = next((key for key in known if key is not None), None)
     for key in all_of(reading.options, ENTROPY_KEY):
         value = value.replace(key, _ENTROPY)
-    if _TEMPLATE.search(value):
-        return _unclear("is a template; only its beginning is known", value, where, reading)
-    try:
-        place, here = canonical(value), canonical(value, reading.aliases)
-    except ValueError:
-        why = f"{shown!r} is neither an absolute path nor a URI"
-        return UnclearFact(why=why, is_everywhere=True, origin=where)
-    if (problem := _authority_problem(place)) is not None:
-        return UnclearFact(why=f"{shown} {problem}", is_everywhere=True, origin=where)
-    if (problem := _unknown_here(place, here, reading)) is not None:
-        is_anywhere = value.startswith("/") or not (place.authority or place.scheme == "file")
-        reach = () if is_anywhere else meant_by(place, reading.aliases)
-        why = f"{shown} {problem}"
-        return UnclearFact(why=why, reach=reach, is_everywhere=is_anywhere, origin=where)
-    return here
+        below = below and below.replace(key, _ENTROPY)
+    if _TEMPLATE.search(value if below is None else below):
+        return "is a template"
+    if below is not None:
+        return None
+    if not (reading.is_local_here if place.scheme == "file" else place.authority):
+        return "is a path inside its pods"
+    return _authority_problem(place) or _other_store(place, reading)
 
 
-def _unknown_here(place: Location, here: Location, reading: Reading) -> str | None:
-    """Return why a place in a configuration may mean another one here, ``None`` if it does not."""
-    is_local = place.scheme == "file"
-    is_stated = any(each.source.contains(place) for each in reading.aliases)
-    if not is_stated and (not reading.is_local_here if is_local else not place.authority):
-        return "is a path inside its pods: say with discovery.alias what it means here"
-    other = (each for each in _endpoints(here, reading) if not _is_same_store(each, reading))
-    endpoint = next(other, None)
+def _other_store(place: Location, reading: Reading) -> str | None:
+    others = (each for each in _endpoints(place, reading) if not _is_same_store(each, reading))
+    endpoint = next(others, None)
     if endpoint is None:
         return None
     return (
-        f"is in the S3 store {redacted(endpoint)}, and this process reaches another: name it in"
-        " discovery.s3_endpoints if both are one"
+        f"is in the S3 store {redacted(endpoint)}, and this process reaches another (or name it in"
+        " discovery.s3_endpoints if both are one)"
     )
-
-
-def meant_by(place: Location, aliases: Sequence[Alias]) -> tuple[str, ...]:
-    """Return every place here that a path at or below ``place`` may mean, with each alias."""
-    found = [str(place)]
-    for alias in aliases:
-        key = alias.source.key_of(place)
-        if key is not None:
-            found.append(str(alias.target.child(key)))
-        elif place.contains(alias.source):
-            found.append(str(alias.target))
-    return tuple(dict.fromkeys(found))
 
 
 def _authority_problem(place: Location) -> str | None:
@@ -408,67 +422,11 @@ def host_of(endpoint: str) -> str:
         return ""
 
 
-def literal_prefix(value: str) -> Location | None:
-    """Return the folder around every path of a template, ``None`` if any place may be meant.
-
-    A path that is no template is that folder itself.
-    """
-    match = _TEMPLATE.search(value)
-    folder = value[: match.start()].rpartition("/")[0] if match else value
-    try:
-        place = canonical(folder)
-    except ValueError:
-        return None
-    has_bucket = place.scheme == "file" or (
-        bool(place.authority) and _authority_problem(place) is None
-    )
-    return place if has_bucket and "://" in value else None
-
-
-def is_in_some_bucket(uri: str) -> bool:
-    """Return whether a URI, whatever else it holds, is of a scheme that has buckets."""
-    return canonical(f"{uri.partition(':')[0]}://x/").scheme in _WITH_BUCKET
-
-
-def _unclear(problem: str, value: str, where: Origin, reading: Reading) -> UnclearFact:
-    prefix = literal_prefix(value)
-    return UnclearFact(
-        why=f"{where.field.rpartition('.')[2]} {redacted(value)!r} {problem}",
-        reach=() if prefix is None else meant_by(prefix, reading.aliases),
-        is_everywhere=prefix is None,
-        digest=digest_of(value),
-        origin=where,
-    )
-
-
-def _misspelled(name: str, value: Any) -> str | None:
-    """Return why an unknown option may name a place of state."""
-    if name in _READ:
-        return None
-    if _folded(name) in {_folded(each) for each in _PLACES}:
-        return "stands under an option that Flink does not know: it is spelled otherwise"
-    if not name.startswith(STATE_PREFIXES) or _NO_PLACES.fullmatch(name):
-        return None
-    if isinstance(value, str) and value and ("/" in value or _LIKE_A_PLACE.fullmatch(name)):
-        return "stands under an option that Flink is not known to have, and may be a place"
-    return None
-
-
-def _folded(name: str) -> str:
-    return re.sub(r"[-_.]", "", name.lower())
-
-
-def _sub_directory(content: Mapping[str, Any], origin: Origin, reading: Reading) -> Iterator[Fact]:
+def _sub_directory(content: Mapping[str, Any], origin: Origin) -> Iterator[Fact]:
     for name in SUBDIRECTORY_OPTIONS:
         if any(each.lower() != "true" for each in text_options(content).get(name, ())):
-            roots = all_of(reading.options, *DIRECTORY_OPTIONS)
-            places = [prefix for each in roots if (prefix := literal_prefix(each))]
-            known = [uri for each in places for uri in meant_by(each, reading.aliases)]
-            yield UnclearFact(
-                why=f"{name} is false: its checkpoints lie in no job directory; configure this"
-                " storage root by hand, with owner",
-                reach=tuple(known),
-                is_everywhere=not known or len(places) < len(roots),
-                digest=digest_of(roots),
-                origin=origin.below(name),
+            why = (
+                "is false: its checkpoints lie in no job directory; configure this storage root by"
+                " hand, with owner, and acknowledge this"
             )
+            yield _unread(why, "false", origin.below(name))

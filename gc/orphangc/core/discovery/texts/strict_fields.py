@@ -1,10 +1,11 @@
-"""Fields of a JSON document, read by name and type: what has another type is never guessed at."""
+"""Fields of a JSON document, read by a schema: what has another type is never guessed at."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from orphangc.core.discovery.discovered_facts import Origin, UnclearFact, digest_of
@@ -15,166 +16,103 @@ class UnclearFieldError(Exception):
 
     Attributes:
         field: Path of the field.
-        value: The value that is not understood.
-        is_until_read: Whether what it names could only not be read.
-        source: What it names, if that could not be read.
+        value: The value that cannot be read.
 
     """
 
-    def __init__(
-        self,
-        field: str,
-        why: str,
-        *,
-        value: object = None,
-        is_until_read: bool = False,
-        source: str = "",
-    ) -> None:
+    def __init__(self, field: str, why: str, *, value: object = None) -> None:
         """Keep the path and the value beside the reason."""
         super().__init__(why)
         self.field = field
         self.value = value
-        self.is_until_read = is_until_read
-        self.source = source
 
-    def fact(self, origin: Origin, *, hint: str, field: str = "") -> UnclearFact:
-        """Return the error as a part of a resource that is not understood.
-
-        Args:
-            origin: The resource.
-            hint: What lifts it.
-            field: Field of the resource, if the error names none.
-
-        """
-        where = self.field or field
+    def fact(self, origin: Origin) -> UnclearFact:
+        """Return the error as a part of a resource that cannot be read."""
         return UnclearFact(
-            why=f"{where or 'the document'} {self}: {hint}",
-            is_everywhere=True,
-            is_until_read=self.is_until_read,
-            source=self.source,
+            why=f"{self}: correct it",
             digest=digest_of(self.value),
-            origin=origin.of(where),
+            origin=origin.of(self.field),
         )
 
 
+class Holds(StrEnum):
+    """What a field holds; all but a configuration are texts."""
+
+    CONFIGURATION = "configuration"
+    PIN = "pin"
+    TARGET = "target"
+    JOB = "job"
+    TEXT = "text"
+
+
 @dataclass(frozen=True, slots=True)
-class DocumentField:
-    """A value in a document, and its path."""
+class JsonText:
+    """A text that holds a document, itself or in its field ``spec``."""
 
+    inside: Schema
+
+
+Schema = Mapping[str, "Schema"] | list["Schema"] | JsonText | Holds
+
+
+@dataclass(frozen=True, slots=True)
+class FoundField:
+    """A field that is there, with its path and its value."""
+
+    holds: Holds
+    path: str
     value: Any
-    path: str = ""
 
-    def error(self, why: str) -> UnclearFieldError:
-        """Return that the value is not understood."""
-        return UnclearFieldError(self.path, why, value=self.value)
 
-    def child(self, *names: str) -> DocumentField:
-        """Return a field below this one; one that is absent has the value ``None``.
+def fields_of(
+    value: Any, schema: Schema, path: str = ""
+) -> Iterator[FoundField | UnclearFieldError]:
+    """Yield each field of a schema that is there, or why it cannot be read."""
+    if value is None:
+        return
+    kind, name = _expected(schema)
+    if not isinstance(value, kind):
+        yield UnclearFieldError(path, f"is no {name}", value=value)
+    elif isinstance(schema, Holds):
+        found = value.strip() if kind is str else value
+        yield from (FoundField(schema, path, found),) if found else ()
+    else:
+        for below, inside, each in _below(value, schema):
+            yield from fields_of(each, inside, f"{path}.{below}".strip("."))
 
-        Raises:
-            UnclearFieldError: A field around it is no mapping.
 
-        """
-        found = self
-        for name in names:
-            found = DocumentField(found.mapping().get(name), f"{found.path}.{name}".lstrip("."))
-        return found
+def _below(value: Any, schema: Schema) -> Iterator[tuple[str, Schema, Any]]:
+    """Yield name, schema and value of each part of a value."""
+    if isinstance(schema, JsonText):
+        yield from _parsed(value, schema)
+    elif isinstance(schema, Mapping):
+        yield from ((name, inside, value.get(name)) for name, inside in schema.items())
+    elif isinstance(schema, list):
+        yield from (("", schema[0], each) for each in value)
 
-    def mapping(self) -> Mapping[str, Any]:
-        """Return the value as a mapping, an absent one as an empty mapping.
 
-        Raises:
-            UnclearFieldError: It is of another type.
+def _expected(schema: Schema) -> tuple[type[Any], str]:
+    if isinstance(schema, Mapping) or schema is Holds.CONFIGURATION:
+        return Mapping, "mapping"
+    return (list, "list") if isinstance(schema, list) else (str, "text")
 
-        """
-        if self.value is None:
-            return {}
-        if not isinstance(self.value, Mapping) or not all(isinstance(k, str) for k in self.value):
-            raise self.error("is no mapping")
-        return self.value
 
-    def items(self) -> Iterator[DocumentField]:
-        """Yield the items of a list, none if it is absent.
-
-        Raises:
-            UnclearFieldError: It is no list.
-
-        """
-        if self.value is None:
-            return
-        if not isinstance(self.value, list):
-            raise self.error("is no list")
-        for each in self.value:
-            yield DocumentField(each, self.path)
-
-    def text(self) -> str:
-        """Return the value as a text, "" if it is absent.
-
-        Raises:
-            UnclearFieldError: It is of another type.
-
-        """
-        if self.value is None:
-            return ""
-        if not isinstance(self.value, str):
-            raise self.error("is no text")
-        return self.value.strip()
-
-    def truth(self) -> bool:
-        """Return the value as a truth value, ``False`` if it is absent.
-
-        Raises:
-            UnclearFieldError: It is of another type.
-
-        """
-        if not isinstance(self.value, bool | None):
-            raise self.error("is neither true nor false")
-        return bool(self.value)
-
-    def word(self, known: frozenset[str]) -> str:
-        """Return one of the known words, "" if it is absent.
-
-        Raises:
-            UnclearFieldError: It is another one.
-
-        """
-        found = self.text()
-        if found and found not in known:
-            why = f"says {found[:40]!r}, which is no known word"
-            raise UnclearFieldError(
-                self.path, why, value=found, is_until_read=True
-            )  # a word names no place
-        return found
-
-    def parsed(self) -> DocumentField:
-        """Return the document inside a JSON text, an absent one if there is none.
-
-        Raises:
-            UnclearFieldError: It is no JSON.
-
-        """
-        text = self.text()
-        try:
-            return DocumentField(json.loads(text) if text else None, self.path)
-        except (ValueError, RecursionError) as err:
-            raise self.error("is no JSON") from err
+def _parsed(text: str, schema: JsonText) -> Iterator[tuple[str, Schema, Any]]:
+    """Yield the document in a text; of another text, a value that no schema allows."""
+    try:
+        found = json.loads(text) if text.strip() else None
+    except (ValueError, RecursionError):
+        found = [text]
+    whole = found["spec"] if isinstance(found, Mapping) and "spec" in found else found
+    yield "", schema.inside, whole
 
 
 Found = TypeVar("Found")
-_HINT = "correct it, and state in discovery.explained where it was"
-
-
-def attempted(origin: Origin, read: Callable[[], str]) -> tuple[str, tuple[UnclearFact, ...]]:
-    """Return a text, "" where it is not understood, and then why."""
-    try:
-        return read(), ()
-    except UnclearFieldError as err:
-        return "", (err.fact(origin, hint=_HINT),)
 
 
 def guarded(origin: Origin, facts: Iterator[Found]) -> Iterator[Found | UnclearFact]:
-    """Yield facts until a field is not understood; that field could touch any place."""
+    """Yield facts until a field cannot be read; that field could name any place."""
     try:
         yield from facts
     except UnclearFieldError as err:
-        yield err.fact(origin, hint=_HINT)
+        yield err.fact(origin)

@@ -20,13 +20,11 @@ from orphangc.core.model.locations import canonical
 from support.flink_resources import (
     a_blue_green,
     a_deployment,
-    a_plain_deployment,
     a_session_job,
     a_snapshot_resource,
     a_status,
-    mounted,
 )
-from support.kubernetes_server import KubernetesServer, a_config_map
+from support.kubernetes_server import KubernetesServer
 
 SESSION = [
     a_deployment(
@@ -42,14 +40,6 @@ SESSION = [
     a_session_job("report", "session"),
     a_snapshot_resource(),
 ]
-FLINK_CONFIG = {
-    **a_config_map("flink-config", **{"configmap-type": "flink-config"}),
-    "data": {
-        "config.yaml": "state: {checkpoints: {dir: s3://plain/ck}, savepoints: {dir: s3://plain/sp}}"
-        "\nrest: {port: 9081}"
-    },
-}
-PLAIN = [a_plain_deployment(**mounted({"configMap": {"name": "flink-config"}})), FLINK_CONFIG]
 UNCLEAR = [a_deployment(), a_deployment("team", {"state.checkpoints.dir": "s3://prod/${TEAM}/ck"})]
 RICH = [
     a_deployment(
@@ -68,7 +58,7 @@ RICH = [
     ),
     a_blue_green(),
 ]
-WORLDS = {"one": [a_deployment()], "session": SESSION, "plain": PLAIN, "rich": RICH}
+WORLDS = {"one": [a_deployment()], "session": SESSION, "rich": RICH}
 
 
 @pytest.fixture
@@ -124,8 +114,8 @@ def test_what_is_not_understood_takes_the_closed_world_away(kubernetes, tmp_path
     assert not any(each.closed_world for each in loaded(text, tmp_path).values())
     assert "# NOT EQUIVALENT" in text
     assert "# - FlinkDeployment/flink/team spec.flinkConfiguration.state.checkpoints.dir" in text
-    (part,) = [each.statement for one in found.discovery.present for each in one.unclear]
-    stated = found_in(kubernetes, [], closed_world=True, explained=[part])
+    kubernetes.objects["flinkdeployments"].pop("team")
+    stated = found_in(kubernetes, [], closed_world=True)
     assert yaml.safe_load(yaml_of(stated))["storage_roots"][0]["closed_world"] is True
     assert "NOT EQUIVALENT" not in yaml_of(stated)
 
@@ -154,15 +144,13 @@ def printed(found: Discovered) -> str:
 def test_a_part_that_is_not_understood_comes_first_with_what_lifts_it(kubernetes) -> None:
     """Where, what, what follows, and the one statement that lifts it."""
     found = found_in(kubernetes, UNCLEAR)
-    (part,) = [each.statement for one in found.discovery.present for each in one.unclear]
+    (part,) = found.world.unclear
     lines = [each.strip() for each in printed(found).splitlines()]
     assert lines[0].endswith("1 part not understood, which blocks deletion")
     first = "FlinkDeployment/flink/team spec.flinkConfiguration.state.checkpoints.dir"
-    assert lines[1].startswith(f"▲ not understood: {first}: dir 's3://prod/")
-    assert lines[2] == "blocks everything"
-    assert lines[3].endswith(f"discovery.explained: [{part}]")
-    stated = printed(found_in(kubernetes, [], explained=[part]))
-    assert "not understood" not in stated
+    assert lines[1].startswith(f"▲ blocks everything: {first}: dir 's3://prod/")
+    assert "discovery.alias" in lines[1]
+    assert lines[1].endswith(f"discovery_unclear {part.what}")
 
 
 def test_a_table_has_no_empty_column_and_no_folded_job_id(kubernetes) -> None:
@@ -195,7 +183,6 @@ def test_what_only_an_earlier_cycle_saw_is_shown_so(kubernetes, tmp_path) -> Non
     ("prepare", "said"),
     [
         (lambda _: None, "not of the operator's"),
-        (lambda s: s.groups.pop("flink.apache.org"), "does not know the operator's resources"),
         (lambda s: s.denied.add("flinkdeployments"), "let this account list it"),
         (lambda s: setattr(s, "namespace", "other"), "correct the namespace"),
     ],

@@ -1,9 +1,9 @@
-"""Options that Flink is not known to have: each may be the misspelt name of a place."""
+"""Options that name places, that lead to others, and that Flink is not known to have."""
 
 import pytest
 
 from orphangc.core.discovery.discovered_world import world_of_discovery
-from support.discovered import ALL, ROOT, blocks_of, found
+from support.discovered import ALL, blocks_of, found
 from support.flink_resources import a_deployment, configuration
 
 
@@ -16,7 +16,7 @@ def world(config):
     [
         ("state.checkpoint.dir", "/flink/checkpoints", (ALL,)),
         ("state.checkpoint.dir", "checkpoints", (ALL,)),
-        ("state.checkpoint.dir", "s3://kept/x", (("s3://kept/x", ROOT),)),
+        ("state.checkpoint.dir", "s3://kept/x", ()),
         ("execution.checkpointing.directory", "/x", (ALL,)),
         ("execution.checkpointing.target", "bucket/x", (ALL,)),
         ("execution.savepoint-dir", "/x", (ALL,)),
@@ -25,13 +25,14 @@ def world(config):
         ("dstl.dfs.path", "/x", (ALL,)),
     ],
 )
-def test_an_unknown_option_that_may_name_a_place_blocks_what_it_names(
-    option, value, blocks
-) -> None:
+def test_a_place_in_an_unknown_option_of_state_is_searched_or_blocks(option, value, blocks) -> None:
     """A path without a scheme may be in any file system."""
-    found_world = world({option: value})
-    assert blocks_of(found_world) == blocks
-    assert option.rpartition(".")[2] in found_world.unclear[0].why
+    shown = world({option: value})
+    assert blocks_of(shown) == blocks
+    if blocks:
+        assert option.rpartition(".")[2] in shown.unclear[0].why
+    else:
+        assert shown.extra_roots == (value,)
 
 
 @pytest.mark.parametrize(
@@ -92,31 +93,19 @@ def test_a_value_that_a_release_cuts_or_a_tool_replaces_is_not_understood(value)
     assert (shown.storage_roots, blocks_of(shown)) == ((), (ALL,))
 
 
-def test_a_line_of_state_inside_another_option_blocks_everything() -> None:
-    """The older file takes it for an option."""
-    for text in ("2\nstate.savepoints.dir: /x", "2\n  execution.checkpointing.dir: /x"):
-        assert ALL in blocks_of(world({"taskmanager.numberOfTaskSlots": text}))
-    assert blocks_of(world({"env.java.opts.taskmanager": "-Xmx1g\n-Dx=y"})) == ()
-
-
 @pytest.mark.parametrize(
     ("option", "value", "usual"),
     [
-        ("kubernetes.entry.path", "/opt/ours/start.sh", "/docker-entrypoint.sh"),
-        ("kubernetes.flink.conf.dir", "/opt/ours/conf", "/opt/flink/conf"),
-        (
-            "kubernetes.container-start-command-template",
-            "%java% -Dx %class% %args% -Dstate.savepoints.dir=s3://kept/x",
-            "%java% %classpath% %jvmmem% %jvmopts% %logging% %class% %args% %redirects%",
-        ),
         ("fs.s3a.bucket.prod.accesspoint.arn", "arn:aws:s3:eu-west-1:1:accesspoint/x", ""),
         ("flink.hadoop.fs.s3a.accesspoint.arn", "arn:aws:s3:eu-west-1:1:accesspoint/x", ""),
         ("s3.bucket.prod.accesspoint.arn", "arn:aws:s3:eu-west-1:1:accesspoint/x", ""),
         ("fs.s3.impl", "com.acme.FileSystem", "org.apache.hadoop.fs.s3a.S3AFileSystem"),
+        ("execution.checkpointing.storage", "com.acme.Storage", "filesystem"),
+        ("state.checkpoint-storage", "com.acme.Storage", "jobmanager"),
         ("flink.hadoop.fs.s3a.impl", "com.acme.X", "org.apache.hadoop.fs.s3a.S3AFileSystem"),
     ],
 )
 def test_an_option_that_leads_elsewhere_blocks_everything(option, value, usual) -> None:
-    """Another start script or folder of the configuration, another bucket behind a name."""
+    """Another bucket or another file system behind a name, another maker's storage."""
     assert blocks_of(world({option: value})) == (ALL,)
     assert blocks_of(world({option: usual})) == ()
