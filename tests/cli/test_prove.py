@@ -279,7 +279,7 @@ def test_the_clock_of_an_untested_kind_is_seen_in_its_state_location_only(tried)
     "arguments",
     [(), ("--config", "x", "--prove", "/x"), ("--config", "x", "--state", "/x"), ("--state", "/x")],
 )
-def test_doctor_looks_at_a_configuration_or_proves_a_storage(arguments) -> None:
+def test_doctor_checks_a_configuration_or_proves_a_storage(arguments) -> None:
     """One of both."""
     ran = run("doctor", *arguments)
     assert ran.code == 2

@@ -15,7 +15,7 @@ import structlog
 
 _PREFIX = "orphangc-temporary-"
 _OURS = re.compile(re.escape(_PREFIX) + "[a-z0-9_]{8}")
-"""Names that ``mkdtemp`` gives, and no person: ``orphangc-state`` may be somebody's own folder."""
+"""Names that ``mkdtemp`` gives, and no person: ``orphangc-state`` may be a person's own folder."""
 _LEFT_AFTER_SECONDS = 86_400
 
 log = structlog.get_logger()
