@@ -223,6 +223,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         (
             "unit/core/decision/test_conditions.py::test_an_untested_flink_blocks_whenever_it_is_seen",
             "unit/core/decision/test_conditions.py::test_a_metadata_version_that_no_release_wrote_blocks_ended_jobs_too",
+            "cli/test_prove.py::test_orphans_on_an_untested_kind_go_only_after_a_proof_of_that_storage",
         ),
     ),
     "R28": (
