@@ -18,7 +18,7 @@ from integration.flink.test_unclaimed import ONCE
 from integration.flink.test_unclaimed_at_runtime import shown, watched
 from integration.harness.flinkbed.cluster import Cluster
 from integration.harness.flinkbed.distribution import JOB_SOURCE
-from integration.harness.flinkbed.fixtures import NEWEST, VERSIONS, require_flink
+from integration.harness.flinkbed.fixtures import NEWEST, NIGHTLY, VERSIONS, require_flink
 from integration.harness.flinkbed.plugin import plugin_jar
 from integration.harness.flinkbed.settings import ON_REQUEST, Workload
 from integration.harness.flinkbed.truth import retained
@@ -112,13 +112,18 @@ class Bench:
         return path
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
+MAIN = pytest.mark.parametrize(
+    "bench",
+    [
         pytest.param(each, marks=pytest.mark.ci if each == NEWEST else pytest.mark.nightly)
         for each in VERSIONS
     ],
+    indirect=True,
 )
+MORE = pytest.mark.parametrize("bench", NIGHTLY, indirect=True)
+
+
+@pytest.fixture(scope="module")
 def bench(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Bench]:
@@ -158,6 +163,7 @@ IGNORE = {"unclaimed-state.policy": "ignore"}
 FAIL = {"unclaimed-state.policy": "fail"}
 
 
+@MAIN
 def test_ignore_without_declarations_keeps_every_value(bench: Bench, folder: Path) -> None:
     """Lazily registered state, state of windows and of triggers: reported, and kept."""
     job = bench.restore(folder, IGNORE)
@@ -177,6 +183,7 @@ def test_ignore_without_declarations_keeps_every_value(bench: Bench, folder: Pat
     wait_until("what was registered to leave", lambda: bench.reported(job) == what_is_left)
 
 
+@MAIN
 @pytest.mark.parametrize("spelled", ["id", "uid_hash"])
 def test_ignore_finds_the_declarations_of_an_operator_with_a_uid_hash(
     bench: Bench, folder: Path, spelled: str
@@ -216,6 +223,7 @@ def keyed_states(checkpoint: Path) -> dict[str, set[str]]:
     return {id_: {each for each in of if "timer" not in each} for id_, of in names.items()}
 
 
+@MAIN
 def test_fail_lets_an_operator_with_a_uid_hash_run_if_all_of_it_is_declared(
     bench: Bench, folder: Path
 ) -> None:
@@ -228,6 +236,7 @@ def test_fail_lets_an_operator_with_a_uid_hash_run_if_all_of_it_is_declared(
     assert bench.read_back(job, folder) == KEPT
 
 
+@MORE
 def test_fail_says_what_may_be_registered_yet_and_how_to_declare_it(
     bench: Bench, folder: Path
 ) -> None:
@@ -241,6 +250,7 @@ def test_fail_says_what_may_be_registered_yet_and_how_to_declare_it(
     assert "orphangc declare" in said
 
 
+@MORE
 @pytest.mark.parametrize("policy", ["report", "fail"])
 def test_keyed_state_of_an_operator_without_keys_is_named_apart(
     bench: Bench, folder: Path, policy: str
@@ -263,6 +273,7 @@ def test_keyed_state_of_an_operator_without_keys_is_named_apart(
     assert wait_until("a report", kinds) == {"keyed state of an operator without keys"}
 
 
+@MORE
 @pytest.mark.parametrize("policy", ["ignore", "fail"])
 def test_declarations_of_another_job_are_an_error_of_fail_and_drop_nothing(
     bench: Bench, folder: Path, policy: str

@@ -138,7 +138,7 @@ class OperatorDeclaration(_Value):
 
         Where the id is not that of the uid, the uid counts: it is what the job sets.
 
-        Source: Flink 1.20.5 and 2.3.0, ``OperatorIDPair``, ``StateAssignmentOperation.
+        Source: Flink 1.15.4, 1.20.5 and 2.3.0, ``OperatorIDPair``, ``StateAssignmentOperation.
         assignStates``: the uid hash if the checkpoint has it, else the generated id.
         """
         generated = self.id if self.uid is None else operator_id(self.uid)

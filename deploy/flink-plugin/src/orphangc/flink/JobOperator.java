@@ -20,7 +20,7 @@ import org.apache.flink.runtime.jobgraph.OperatorID;
  * An operator of a job as the JobManager knows it. It has two ids: it runs, and checkpoints, under the generated one; a restore
  * looks for its uid hash first.
  *
- * <p>Source: Flink 1.20.5 and 2.3.0. {@code StreamGraphHasherV2} generates an id from the uid, or without one from the place in the
+ * <p>Source: Flink 1.15.4, 1.20.5 and 2.3.0. {@code StreamGraphHasherV2} generates an id from the uid, or without one from the place in the
  * graph; {@code StreamGraphUserHashHasher} takes the hash from {@code setUidHash}; {@code StreamingJobGraphGenerator} puts both into an
  * {@code OperatorIDPair} of the {@code JobVertex}. {@code StateAssignmentOperation.assignStates} restores from the user defined
  * id if the checkpoint has it, else from the generated one; {@code PendingCheckpoint.updateOperatorState} stores under the generated one, which alone
