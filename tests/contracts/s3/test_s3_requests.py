@@ -151,6 +151,16 @@ def test_an_anonymous_client_signs_nothing(stub, monkeypatch):
     assert is_own(stub.requests[-1])
 
 
+def test_what_fsspec_knows_of_s3_is_honoured_and_its_caches_are_not(stub, monkeypatch):
+    """Its configuration is for all programs; one that reads often may want a cache."""
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    known = {"endpoint_url": stub.url, "key": "AKofFSSPEC", "secret": "s"}
+    cached = {"use_listings_cache": True, "skip_instance_cache": False, "max_paths": 9}
+    monkeypatch.setitem(fsspec.config.conf, "s3", {**known, **cached})
+    assert keys_of(opened(stub)) == KEYS
+    assert {access_key(request) for request in stub.requests} == {"AKofFSSPEC"}
+
+
 def test_a_proxy_is_used(stub, monkeypatch):
     """The one that botocore takes from the environment."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://store.invalid")

@@ -55,6 +55,8 @@ _CONFIG = {
     "read_timeout": 60,
     "max_pool_connections": 64,  # the default of 10 would cap the concurrent requests
 }
+_CACHES = {"use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache"}
+"""Options of fsspec's that other programs may have configured; a collector caches nothing."""
 _AT_ONCE = 32
 _CHUNK = 1 << 20
 
@@ -116,7 +118,7 @@ def _session(profile: str | None, environment: tuple[tuple[str, str], ...]) -> A
 
 def _open(options: Mapping[str, Any], attempts: int) -> S3FileSystem:
     """Return s3fs as the environment and these options describe it, connected."""
-    named = apply_config(S3FileSystem, dict(options))
+    named = {k: v for k, v in apply_config(S3FileSystem, {**options}).items() if k not in _CACHES}
     config = {
         **_CONFIG,
         "retries": {"mode": "standard", "total_max_attempts": attempts},
