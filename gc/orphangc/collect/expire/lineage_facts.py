@@ -113,7 +113,11 @@ def cycle_lineages(
     }
     edges: list[Continuation] = [
         *remembered.lineage.continuations,
-        *resource_continuations(remembered.lineage.resource_jobs, directories),
+        *resource_continuations(
+            remembered.lineage.resource_jobs,
+            directories,
+            {e.job_id for e in cycle.jobs.values() if _began_anew(e, records.get(e.job_id, []))},
+        ),
     ]
     stated: dict[str, str] = {} if policy is None else policy.continued
     unlike = {job.job_id: job for job in jobs if job.job_id in directories}
@@ -204,6 +208,14 @@ def _is_origin_hidden(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
     own = [p is None or any(each.contains(p) for each in job.directories) for p in shown]
     is_new = any(each.began_anew for each in known) or bool(job.facts and not restored)
     return not is_new and all(own)
+
+
+def _began_anew(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
+    """Return whether a cycle saw a job begin from nothing, and none saw it restored."""
+    is_restored = any(e.restored for e in job.facts) or any(e.restored for e in known)
+    is_stated = any(snapshot.restored for snapshot in job.snapshots)
+    is_seen = bool(job.facts) or any(each.began_anew for each in known)
+    return is_seen and not (is_restored or is_stated)
 
 
 def _problem(job: JobEvidence, cycle: Cycle) -> str | None:

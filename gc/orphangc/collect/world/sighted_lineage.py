@@ -57,6 +57,7 @@ def seen_lineage(
             resource=each.name,
             job_id=each.job_id,
             identity=each.identity,
+            is_stateless=each.is_stateless,
             first_seen_at=at,
             seen_at=at,
         )

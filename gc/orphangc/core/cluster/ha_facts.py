@@ -71,12 +71,14 @@ class JobNamed:
         job_id: The job.
         name: Name of the resource for people, ``NAMESPACE/NAME``.
         identity: Its kind and uid, which no other resource ever has; "" if unknown.
+        is_stateless: Whether it says that a new job of it takes over no state.
 
     """
 
     job_id: JobId
     name: str
     identity: str = ""
+    is_stateless: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

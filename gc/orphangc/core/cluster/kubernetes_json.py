@@ -227,11 +227,12 @@ def _text(value: Any, where: str) -> list[str]:
     return [value] if value.strip() else []
 
 
-def _names(leaves: Iterable[tuple[str, Any]], name: str, identity: str) -> Iterator[JobNamed]:
+def _names(leaves: Sequence[tuple[str, Any]], name: str, identity: str) -> Iterator[JobNamed]:
     """Yield the job that a resource runs, or ran last."""
+    is_stateless = ("spec.job.upgradeMode", "stateless") in leaves
     for path, job in leaves:
         if path == "status.jobStatus.jobId" and isinstance(job, str) and is_job_id(job):
-            yield JobNamed(JobId(job), name, identity)
+            yield JobNamed(JobId(job), name, identity, is_stateless)
 
 
 def _resource_holds(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[Hold]:

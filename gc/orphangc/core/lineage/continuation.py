@@ -6,7 +6,7 @@ forgotten only splits a lineage, and a smaller lineage never lets more go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from operator import attrgetter
@@ -82,6 +82,7 @@ class ResourceJob(FrozenPart):
         resource: Name of the resource, ``NAMESPACE/NAME``.
         job_id: Identifier of the job.
         identity: Kind and uid of the resource, "" if unknown.
+        is_stateless: Whether every cycle saw the resource say that a new job takes over no state.
         first_seen_at: Time of the first cycle that saw it.
         seen_at: Time of the last one.
 
@@ -90,6 +91,7 @@ class ResourceJob(FrozenPart):
     resource: str = Field(min_length=1)
     job_id: str
     identity: str = ""
+    is_stateless: bool = False
     first_seen_at: Instant
     seen_at: Instant
 
@@ -148,6 +150,7 @@ def _joined(one: ResourceJob, other: ResourceJob) -> ResourceJob:
     return one.model_copy(
         update={
             "identity": max(one.identity, other.identity),
+            "is_stateless": one.is_stateless and other.is_stateless,
             "first_seen_at": min(one.first_seen_at, other.first_seen_at),
             "seen_at": max(one.seen_at, other.seen_at),
         }
@@ -184,10 +187,17 @@ def resources_by_job(ran: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...
     return {job_id: tuple(sorted(names)) for job_id, names in found.items()}
 
 
+_EVERY_ID = 2**63 - 1
+"""Above every id: what such an edge covers is bounded by time alone."""
+
+
 def resource_continuations(
-    jobs: Iterable[ResourceJob], directories: Mapping[str, str]
+    jobs: Iterable[ResourceJob], directories: Mapping[str, str], anew: Collection[str] = ()
 ) -> Iterator[Continuation]:
     """Yield the edges between the jobs that one resource ran, one after the other.
+
+    Such an edge covers nothing, unless the resource is stateless and the newer job began from
+    nothing: then its owner has given up all that the older job had stored by then.
 
     One that was created again is another resource: its job may have begun from nothing,
     and then the last checkpoint of the older job alone has that job's state. Jobs that the same
@@ -196,6 +206,7 @@ def resource_continuations(
     Args:
         jobs: Jobs that resources ran.
         directories: Job directory of each job id that one directory alone has.
+        anew: Ids of the jobs that are known to have begun from nothing.
 
     """
     by_resource: dict[str, list[ResourceJob]] = {}
@@ -208,9 +219,12 @@ def resource_continuations(
             latest = max((each.first_seen_at for each in older), default=None)
             for each in older:
                 if each.first_seen_at == latest:
+                    is_given_up = newer.is_stateless and newer.job_id in anew
                     yield Continuation(
                         older=directories[each.job_id],
                         newer=directories[newer.job_id],
                         source=ContinuationSource.RESOURCE,
+                        checkpoint_id=_EVERY_ID if is_given_up else None,
+                        restored_at=newer.first_seen_at if is_given_up else None,
                         seen_at=newer.seen_at,
                     )

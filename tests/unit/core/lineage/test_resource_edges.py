@@ -9,8 +9,10 @@ from orphangc.core.lineage.continuation import (
     merged_lineage,
     resource_continuations,
 )
+from orphangc.core.lineage.retention_policy import RetentionPolicy
 from support.builders import ago
 from support.flink_resources import JOB, OTHER, a_deployment, a_session_job, a_status
+from unit.core.lineage.lineage_builders import a_checkpoint, a_job, expired
 
 PLACES = {JOB: "/ck/one", OTHER: "/ck/two"}
 
@@ -38,6 +40,31 @@ def test_only_the_same_resource_makes_one_job_the_successor_of_another(identity,
     """One that was made anew under its name, or is of another kind, may have begun from nothing."""
     found = resource_continuations([ran(JOB, "2h"), ran(OTHER, "1h", identity)], PLACES)
     assert [(each.older, each.newer) for each in found] == edges
+
+
+@pytest.mark.parametrize("is_stateless", [True, False])
+@pytest.mark.parametrize("anew", [[OTHER], []])
+def test_a_stateless_redeploy_gives_up_what_was_stored_before_it(is_stateless, anew) -> None:
+    """Only where the newer job is known to have begun from nothing: it may be a rollback."""
+    newer = ran(OTHER, "40d").model_copy(update={"is_stateless": is_stateless})
+    edges = [*resource_continuations([ran(JOB, "90d"), newer], PLACES, anew)]
+    old, young = (a_job(n, places=(p,), is_running=n == OTHER) for n, p in PLACES.items())
+    checkpoints = [a_checkpoint("/ck/one", 7, age=50), a_checkpoint("/ck/one", 8, age=30)]
+    checkpoints.append(a_checkpoint("/ck/two", 3, age=1))
+    gone = expired([old, young], checkpoints, edges, RetentionPolicy())
+    assert gone == ({"/ck/one/chk-7"} if is_stateless and anew else set())
+
+
+def test_a_stateless_resource_says_so_of_the_job_that_it_runs() -> None:
+    """Each cycle has to have seen it so."""
+    shown = a_deployment("orders", status=a_status(JOB))
+    assert not kubernetes_facts("flink", [], {"flinkdeployments": [shown]}).names[0].is_stateless
+    shown["spec"]["job"]["upgradeMode"] = "stateless"
+    (name,) = kubernetes_facts("flink", [], {"flinkdeployments": [shown]}).names
+    assert name.is_stateless
+    sightings = [ran(JOB, "2h").model_copy(update={"is_stateless": each}) for each in (True, False)]
+    memories = [LineageMemory(resource_jobs=(each,)) for each in sightings]
+    assert not merged_lineage(memories).resource_jobs[0].is_stateless
 
 
 def test_jobs_of_which_an_earlier_release_remembers_no_identity_get_no_edge() -> None:
