@@ -168,7 +168,8 @@ class _Case:
     @cached_property
     def is_dead(self) -> bool:
         """Return whether its owner declared its lineage, or its branch of it, dead."""
-        return self.policy.declares_dead(self.lineage)
+        is_meant = self.lineage.is_over or not self.job.names.isdisjoint(self.policy.dead)
+        return is_meant and self.policy.declares_dead(self.lineage)
 
     @cached_property
     def is_meant(self) -> bool:
@@ -349,8 +350,7 @@ def _not_dead(case: _Case) -> _Said | None:
     if case.is_meant or not case.is_dead:
         return None
     living = [job for job in lineage.jobs if not job.is_over]
-    is_branch = not case.job.names.isdisjoint(dead)
-    for job in case.may_be_heirs if is_branch else living:
+    for job in case.may_be_heirs:
         if not job.is_over:
             return RetentionReason.LINEAGE_LIVES, f"job {job.job_id or job.key} is {job.state}"
     for name in sorted(case.facts.living & lineage.names & dead):
