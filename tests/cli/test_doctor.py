@@ -127,7 +127,7 @@ def test_a_table_is_printed_on_request(story) -> None:
     """For people."""
     ran = examined(story, "--output", "table")
     assert ran.code == 0
-    assert "storage root" in ran.out
+    assert f"{story.bed.root}\n● good list: 1 job directories" in ran.out
     with pytest.raises(json.JSONDecodeError):
         json.loads(ran.out)
 

@@ -71,6 +71,14 @@ def test_without_a_person_a_missing_root_is_a_usage_error(tmp_path: Path) -> Non
     assert not (tmp_path / "o.yaml").exists()
 
 
+def test_what_is_bad_comes_before_a_run(story: Story) -> None:
+    """The next command examines again."""
+    ran = made(story, "--yes", "--flink-rest", "http://127.0.0.1:1", "--output", "table")
+    assert ran.code == 10
+    assert "orphangc doctor --config" in ran.out
+    assert "orphangc run" not in ran.out
+
+
 def test_a_file_is_never_replaced_unasked(story: Story) -> None:
     """With ``--replace`` it is."""
     file = story.bed.folder / "o.yaml"

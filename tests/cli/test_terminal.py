@@ -88,6 +88,49 @@ def test_plan_and_sweep_say_the_next_command_and_it_works(tmp_path: Path, column
     assert len(shown.splitlines()) < 25
 
 
+def test_no_reason_is_broken_at_80_columns(story: Story) -> None:
+    """Of ``sweep``, ``doctor`` and ``run``: reasons are lines, not cells."""
+    others = [story.bed.job(number) for number in range(2, 5)]
+    for each in others:
+        each.checkpoint(1, each.shared())
+    blocked = ("--state", story.bed.state, "--closed-world")
+    plan = story.bed.folder / "plan-of-blocked"
+    on_terminal("plan", story.bed.root, *blocked, "--out", plan)
+    shown = on_terminal("sweep", plan)[1]
+    assert "\\n" not in shown
+    assert f"{story.job.id}, {others[0].id} and 2 more" in " ".join(shown.split())
+    configured = Configured.of(story, settings_of(story, ended_job=[]))
+    shown = on_terminal("doctor", "--config", configured.path)[1]
+    assert shown.splitlines()[0] == str(story.bed.root)
+    assert "▲ warning all 4 jobs: never collected" in shown
+    configured = Configured.of(story)
+    shown = on_terminal("run", "--config", configured.path)[1]
+    assert "the first run on a storage root only reports" in " ".join(shown.split())
+
+
+def test_a_usage_error_has_no_frame() -> None:
+    """It is one line, below how the command is used."""
+    code, shown = on_terminal("explain")
+    assert (code, "─" in shown) == (2, False)
+    assert "Error: Missing argument 'KEY'" in shown
+
+
+def test_a_used_plan_says_what_became_of_it(story: Story) -> None:
+    """Swept again, it deletes nothing, because all of it is gone."""
+    story.bed.cycle()
+    plan, _ = story.bed.cycle()
+    shown = on_terminal("sweep", plan.path, "--delete")[1]
+    assert "nothing deleted: what was due is gone" in " ".join(shown.split())
+
+
+def test_after_a_failed_run_nothing_is_proposed(story: Story) -> None:
+    """A mode is not what it lacks."""
+    broken = settings_of(story, root=str(story.bed.folder / "absent"), mode="report")
+    shown = on_terminal("run", "--config", Configured.of(story, broken).path)[1]
+    assert f"unreachable: {broken['root']}: " in " ".join(shown.split())
+    assert "set mode" not in shown
+
+
 def test_the_events_of_the_program_are_shown_on_demand(story: Story) -> None:
     """With ``-v``, before or behind the command; ``-q`` shows results only."""
     args = ("plan", story.bed.root, *story.bed.options)

@@ -108,6 +108,8 @@ def test_a_second_undelete_finds_all_of_it_there(on_s3: S3Story) -> None:
     dry = run("undelete", plan.path, "--dry-run")
     assert (dry.code, dry.json["counts"]) == (0, {"restorable": 2})
     assert set(before) - set(on_s3.contents()) == on_s3.orphans
+    shown = run("undelete", plan.path, "--dry-run", "--output", "table")
+    assert shown.out == "2 would be brought back\n"
     for word in ("restored", "already_there"):
         ran = run("undelete", plan.path)
         assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {word: 2}, [])

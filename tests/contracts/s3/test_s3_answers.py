@@ -200,6 +200,33 @@ def test_an_absent_bucket_is_not_an_absent_object(stub):
         opened().stat(["x"])
 
 
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("AccessDenied", "orphangc policy"),
+        ("NoSuchBucket", "AWS_ENDPOINT_URL"),
+        ("InvalidAccessKeyId", "AWS_ACCESS_KEY_ID"),
+        ("SignatureDoesNotMatch", "AWS_SECRET_ACCESS_KEY"),
+        ("ExpiredToken", "renew"),
+        ("AuthorizationHeaderMalformed", "AWS_REGION"),
+        ("RequestTimeTooSkewed", "clock"),
+    ],
+)
+def test_a_code_carries_what_to_check(stub, code, hint):
+    """An operator meets it in the first hour."""
+    stub.answer = lambda _: error(code, 403)
+    with pytest.raises(StorageUnreachableError, match=f"{code}.*; .*{hint}"):
+        opened().read("x", max_bytes=9)
+
+
+@pytest.mark.usefixtures("stub")
+def test_an_endpoint_that_does_not_answer_is_named(monkeypatch):
+    """By host and port: it may be another one than the operator thinks."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    with pytest.raises(StorageUnreachableError, match=r"connect to the endpoint 127\.0\.0\.1:1$"):
+        opened().read("x", max_bytes=9)
+
+
 def test_a_store_that_ignores_conditional_writes_cannot_lock(stub):
     """Found out with a throwaway name before the first lock, which is never written."""
     stub.answer = lambda _: Answer(headers={"ETag": '"x"'})

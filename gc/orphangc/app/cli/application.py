@@ -49,7 +49,7 @@ app = App(
     cls=_TopGroup,
     help="Finds and removes orphaned Apache Flink checkpoint files; every doubt keeps the file.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

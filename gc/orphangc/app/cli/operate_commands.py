@@ -12,6 +12,7 @@ import typer
 from orphangc.app.cli.application import app
 from orphangc.app.cli.output import end, is_json, print_steps, show
 from orphangc.app.console import options as o
+from orphangc.errors import ExitCode
 
 
 @app.command(
@@ -63,8 +64,10 @@ def init(  # noqa: PLR0913 - one parameter an option
     findings = diagnose(out)
     show(output, findings, lambda: finding_tables(findings))
     if not is_json(output):
-        command = shlex.join(["orphangc", "run", "--config", str(out)])
-        print_steps(["Next: the first run only reports", f"  {command}"])
+        is_usable = exit_code(findings) is ExitCode.DONE
+        said = "the first run only reports" if is_usable else "mend what is bad, and examine it"
+        command = shlex.join(["orphangc", "run" if is_usable else "doctor", "--config", str(out)])
+        print_steps([f"Next: {said}", f"  {command}"])
     end(exit_code(findings))
 
 

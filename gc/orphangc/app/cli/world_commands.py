@@ -21,7 +21,7 @@ _FACT = 2
 @world_commands.command(
     "show",
     hidden=True,
-    epilog="Example: orphangc world s3://bucket/checkpoints --extra-roots s3://bucket/savepoints",
+    epilog="Example: orphangc world s3://bucket/checkpoints --extra-root s3://bucket/savepoints",
 )
 def world_show(  # noqa: PLR0913 - one parameter an option
     *,

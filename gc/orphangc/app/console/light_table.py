@@ -130,7 +130,7 @@ def _paragraphs(table: Table) -> Iterator[RenderableType]:
 
 def _lines(headers: Sequence[str], row: Iterable[str]) -> Iterator[str]:
     for number, (header, value) in enumerate(zip(headers, row, strict=True)):
-        if value:
+        if value := ", ".join(value.splitlines()):
             lead = "" if number == 0 else "  "
             yield f"{lead}{header}: {value}" if header else f"{lead}{value}"
 

@@ -46,7 +46,7 @@ GUARD_ADVICE: Mapping[str, str] = {
     ),
     Guard.TWO_OWNERS: (
         "Stop the job on one of the clusters, or move the older directory of checkpoints away"
-        " and name it with --extra-roots."
+        " and name it with --extra-root."
     ),
     Guard.ENDED_JOB_IS_RUNNING: (
         "Take the job out of --ended-job: it still runs, or another job writes its checkpoints."
@@ -57,20 +57,20 @@ GUARD_ADVICE: Mapping[str, str] = {
     ),
     Guard.RETAINED_ROOT_MISSING: (
         "Find the checkpoint that the HA metadata names: give the storage that holds it with"
-        " --extra-roots; if it is lost, the job cannot be resumed from it, and its stale metadata"
+        " --extra-root; if it is lost, the job cannot be resumed from it, and its stale metadata"
         " must go before anything is deleted here."
     ),
     Guard.MISPLACED_ROOT: (
         "A checkpoint folder was copied or renamed: move it out of the job's directory and"
-        " name it with --extra-roots."
+        " name it with --extra-root."
     ),
     Guard.DAMAGED_LATEST_ROOT: (
-        "Look for the missing files first: check the aliases (--alias), --extra-roots and what"
+        "Look for the missing files first: check the aliases (--alias), --extra-root and what"
         " else deletes in this bucket; for a job that is over, --ended-job accepts the damage."
     ),
     Guard.UNSTABLE_ROOT: (
         "Raise state.checkpoints.num-retained, or the checkpoint interval, so that one checkpoint"
-        " stays for as long as the listing takes; add with --extra-roots a directory that is"
+        " stays for as long as the listing takes; add with --extra-root a directory that is"
         " elsewhere."
     ),
     Guard.GATE: (
@@ -93,7 +93,7 @@ GUARD_ADVICE: Mapping[str, str] = {
 CONDITION_ADVICE: Mapping[str, str] = {
     Condition.CLOSED_WORLD: (
         "Give every savepoint folder and every other storage whose checkpoints may refer here"
-        " with --extra-roots, then state with --closed-world that this is all there is."
+        " with --extra-root, then state with --closed-world that this is all there is."
     ),
     Condition.PLACE_UNREACHABLE: (
         "Make every storage root of the same configuration file and state location reachable: its"
@@ -109,7 +109,7 @@ CONDITION_ADVICE: Mapping[str, str] = {
         " that with --empty-root."
     ),
     Condition.OUTSIDE_PATH: (
-        "Search the place that is named with --extra-roots, or say with --alias what the path"
+        "Search the place that is named with --extra-root, or say with --alias what the path"
         " means; if the place is gone or holds no checkpoint, state that with --empty-root."
     ),
     Condition.JOB_STATE_UNKNOWN: (
@@ -148,7 +148,7 @@ CONDITION_ADVICE: Mapping[str, str] = {
         " than the listing."
     ),
     Condition.NOTHING_PROTECTED: (
-        "Check --alias and --extra-roots: a running job whose checkpoints use nothing of shared/"
+        "Check --alias and --extra-root: a running job whose checkpoints use nothing of shared/"
         " usually means that its paths are spelled otherwise."
     ),
     Condition.DEPENDENT_JOB: (
@@ -156,7 +156,7 @@ CONDITION_ADVICE: Mapping[str, str] = {
         " root that holds it, where a statement about a job counts for the whole file."
     ),
     Condition.PLACE_LOST: (
-        "Mount the place, or give it again with --extra-roots; if its checkpoints are gone for"
+        "Mount the place, or give it again with --extra-root; if its checkpoints are gone for"
         " good, say so with orphangc world acknowledge."
     ),
     Condition.PLACE_REPLACED: (
@@ -168,7 +168,7 @@ CONDITION_ADVICE: Mapping[str, str] = {
         " are gone for good, say so with orphangc world acknowledge."
     ),
     Condition.CHECKPOINT_NOT_FOUND: (
-        "Add the place of the checkpoint with --extra-roots, or say with --alias what its path"
+        "Add the place of the checkpoint with --extra-root, or say with --alias what its path"
         " means; if it is gone for good, say so with orphangc world acknowledge."
     ),
     Condition.CLUSTER_SILENT: (

@@ -6,7 +6,7 @@ interprets it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rich import box
@@ -105,7 +105,7 @@ def outcome_tables(
         parts.append(_text(f"empty folders to remove, {name}: {number:,}"))
     refused = outcome.get("refused") or {}
     if refused:
-        parts.append(_refused_table(refused, names or JobNames()))
+        parts += _refused_lines(refused, names or JobNames())
     if outcome.get("stopped"):
         parts.append(_text(f"stopped early: {outcome['stopped']}", "bold red"))
     interrupted = outcome.get("interrupted_runs") or ()
@@ -233,7 +233,8 @@ def _outcome_heading(outcome: Mapping[str, Any]) -> Text:
     if not outcome.get("deleting"):
         said += ", as --delete was not given"
     elif not done:
-        said += ": nothing of this plan is due"
+        is_used = "delete/gone" in (outcome.get("counts") or {})
+        said += f": {'what was due is gone' if is_used else 'nothing of this plan is due'}"
     heading.append(f"\nsweep {visible(str(outcome.get('run_id', '')))}, {said}", style="dim")
     heading.append(f", exit code {outcome.get('exit_code', '?')}", style="dim")
     return heading
@@ -264,18 +265,18 @@ def _counts_table(outcome: Mapping[str, Any]) -> Table:
     return table
 
 
-def _refused_table(refused: Mapping[str, Any], names: JobNames) -> Table:
-    """Return each reason once, with the jobs that share it."""
+def _refused_lines(refused: Mapping[str, Any], names: JobNames) -> Iterator[RenderableType]:
+    """Yield each reason once, with the jobs that share it."""
     by_reason: dict[str, list[str]] = {}
     for job, why in refused.items():
         by_reason.setdefault(_without_id(names.in_text(str(why)), job), []).append(names(job))
-    table = _table("Jobs of which nothing was deleted", "job", "why")
+    yield Text("Jobs of which nothing was deleted", style="bold")
     for why, jobs in list(by_reason.items())[:_JOBS]:
         more = f" and {len(jobs) - _NAMED:,} more" if len(jobs) > _NAMED else ""
-        table.add_row(_text("\n".join(jobs[:_NAMED]) + more), _text(why))
+        yield _text(f"{', '.join(jobs[:_NAMED])}{more}")
+        yield Padding(_text(why, "dim"), (0, 0, 0, 4))
     if len(by_reason) > _JOBS:
-        table.add_row("...", f"{len(by_reason) - _JOBS:,} more reasons stand in outcome.json")
-    return table
+        yield Text(f"{len(by_reason) - _JOBS:,} more reasons stand in outcome.json")
 
 
 def _without_id(why: str, job: str) -> str:

@@ -128,7 +128,7 @@ def keep_records(config: Path, text: str) -> list[RunRecord]:
 
 def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:
     """Return the results of runs as a table."""
-    table = Table("storage root", "result", "mode", "orphans", "tombstones", "deleted", "why")
+    table = Table("storage root", "result", "mode", "orphans", "tombstones", "deleted")
     for each in records:
         row = (
             each.root,
@@ -137,10 +137,16 @@ def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:
             _amount(each, Action.TOMBSTONE, Action.DELETE),
             "" if each.tombstones is None else f"{each.tombstones.objects:,}",
             f"{each.swept_objects(Action.DELETE, Outcome.DONE):,}",
-            each.error or each.effective_mode_reason or (each.blocked and each.blocked.code) or "",
         )
         table.add_row(*(Text(str(cell)) for cell in row))
-    return [table, *(Text(visible(line)) for line in verdict_lines(records))]
+    return [table, *(Text(visible(line)) for line in (*_reasons(records), *verdict_lines(records)))]
+
+
+def _reasons(records: Sequence[RunRecord]) -> Iterator[str]:
+    """Yield why a run failed, or did not all that its mode allows."""
+    for each in records:
+        if why := each.error or each.effective_mode_reason:
+            yield f"{each.result}: {each.root}: {why}"
 
 
 def interrupted(records: Sequence[RunRecord]) -> str:

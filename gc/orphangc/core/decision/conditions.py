@@ -14,6 +14,7 @@ from orphangc.core.model.codes import Condition
 from orphangc.core.model.flink_versions import is_build_of_tested_line, is_tested_version
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import JobState, Mode
+from orphangc.core.times.instants import shifted
 
 NEWEST_TESTED_FORMAT = 6
 """Version 7 is read, from Flink's sources only: no release has written one yet (R27)."""
@@ -76,7 +77,7 @@ def _outside_path(job: JobEvidence, _: CycleEvidence) -> str | None:
     others = f" (and {more} more such places)" if more else ""
     return (
         f"{first.uri}, named by {some(first.named_by, 1)}, lies in no searched place{others}:"
-        f" search it with --extra-roots {canonical(first.uri).parent}, say with --alias what it"
+        f" search it with --extra-root {canonical(first.uri).parent}, say with --alias what it"
         f" means, or state with --empty-root {first.uri} that it holds no checkpoint"
     )
 
@@ -121,7 +122,7 @@ def _job_state_unknown(job: JobEvidence, _: CycleEvidence) -> str | None:
     if job.unplaced:
         return (
             f"{some(job.unplaced)} runs a job of this id, and reports no checkpoint in this"
-            " directory: name the directory that it writes into with --extra-roots, or say with"
+            " directory: name the directory that it writes into with --extra-root, or say with"
             " --alias what its paths mean"
         )
     if job.other_runs:
@@ -167,7 +168,8 @@ def _not_quiet(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     if is_quiet(changed_at, cycle.now, cycle.margins.quiet_period):
         return None
     return (
-        f"the ended job's directory changed at {changed_at.isoformat()}: not quiet for long enough"
+        f"the ended job's directory changed at {changed_at.isoformat()}: not quiet for long"
+        f" enough before {shifted(changed_at, cycle.margins.quiet_period).isoformat()}"
     )
 
 

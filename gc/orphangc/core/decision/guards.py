@@ -190,7 +190,7 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
         return (
             f"{entropy.words}: one that holds orphans alone looks like another job's, so none is"
             f" collected; remove s3.entropy.key from Flink's configuration, which S3 needs no more,"
-            f" and give {entropy.directory.parent} as storage root, with --extra-roots"
+            f" and give {entropy.directory.parent} as storage root, with --extra-root"
             f" {entropy.above}"
         )
     with_roots = job.directories_with_roots
@@ -292,7 +292,7 @@ def _retained_root_missing(job: JobEvidence, _: CycleEvidence) -> str | None:
         if checkpoint_id not in seen:
             return (
                 f"{uri} retains checkpoint {checkpoint_id} of job {job.job_id}, and no root of that"
-                " id can be seen: add the place of its checkpoints with --extra-roots"
+                " id can be seen: add the place of its checkpoints with --extra-root"
             )
     return _exported_root_missing(job, seen | job.ids_before)
 
@@ -310,7 +310,7 @@ def _exported_root_missing(job: JobEvidence, seen: Collection[int]) -> str | Non
         return None
     return (
         f"the registry snapshots retain checkpoint {unseen[0]}, and no root of that id can be"
-        " seen: add the place of its checkpoints with --extra-roots, or say it with --alias"
+        " seen: add the place of its checkpoints with --extra-root, or say it with --alias"
     )
 
 
@@ -337,7 +337,7 @@ def _unstable_root(job: JobEvidence, _: CycleEvidence) -> str | None:
         return None
     stable = job.stable_id
     if not job.directories:
-        return "its checkpoint directory lies outside the given roots: add it with --extra-roots"
+        return "its checkpoint directory lies outside the given roots: add it with --extra-root"
     if stable is None and job.current_ids and job.ids_at_start:
         return (
             f"Flink completed checkpoint {max(job.current_ids)}, the storage shows"
@@ -416,7 +416,7 @@ def _exported(job: JobEvidence, exported: Exported, cycle: CycleEvidence) -> str
     if problem is None and job.directories and elsewhere:
         return (
             f"its exporter says that its checkpoints lie in {elsewhere[0]}, which is none of its"
-            " directories here: add it with --extra-roots, or say with --alias what it means"
+            " directories here: add it with --extra-root, or say with --alias what it means"
         )
     return problem
 

@@ -226,7 +226,7 @@ def _unseen(usage: ForeignUsage) -> str | None:
         return None
     return (
         f"Flink says that it has completed checkpoint {newest}, and none of its checkpoints was"
-        " found: add their place with --extra-roots, or say with --alias what it means"
+        " found: add their place with --extra-root, or say with --alias what it means"
     )
 
 

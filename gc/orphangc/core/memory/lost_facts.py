@@ -212,7 +212,7 @@ def _is_place_missed(
 
 def _place_lost(place: RememberedPlace, sighting: Sighting, *, is_searched: bool) -> LostFact:
     now = "holds none now" if is_searched else "is not searched any more"
-    lift = "bring it back" if is_searched else "give it again with --extra-roots"
+    lift = "bring it back" if is_searched else "give it again with --extra-root"
     return LostFact(
         condition=Condition.PLACE_LOST,
         what=place.uri,
@@ -340,7 +340,7 @@ def _reports_missed(
             message=(
                 f"{report.named_by} reported that job {report.job_id} completed {report.path} and"
                 " did not discard it, and it is not found from this machine: add its place with"
-                " --extra-roots, say with --alias what its path means, or"
+                " --extra-root, say with --alias what its path means, or"
                 f" {acknowledging_text(sighting, condition, report.path)}"
             ),
         )
@@ -540,7 +540,7 @@ def _job_unlocated(
         message=(
             f"{record.by} showed job {record.job_id} alive at {instant_text(since)}{origin}, and"
             " does not show it now, and no checkpoint of it is found: add the place of its"
-            " checkpoints with --extra-roots, or"
+            " checkpoints with --extra-root, or"
             f" {acknowledging_text(sighting, condition, job_uri(record))}"
         ),
     )

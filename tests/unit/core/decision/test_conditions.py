@@ -145,7 +145,7 @@ SENTENCES = {
     ),
     Condition.OUTSIDE_PATH: (
         "s3://old/ck/a, named by s3://b/a/chk-1, lies in no searched place: search it with"
-        " --extra-roots s3://old/ck, say with --alias what it means, or state with --empty-root"
+        " --extra-root s3://old/ck, say with --alias what it means, or state with --empty-root"
         " s3://old/ck/a that it holds no checkpoint"
     ),
     Condition.JOB_STATE_UNKNOWN: (
@@ -157,6 +157,7 @@ SENTENCES = {
     Condition.GATE_NOT_SEEN: "no usable answer: http://flink:8081: timeout",
     Condition.NOT_QUIET: (
         "the ended job's directory changed at 2026-11-15T14:00:00+00:00: not quiet for long enough"
+        " before 2026-11-22T14:00:00+00:00"
     ),
     Condition.UNTESTED_FLINK_VERSION: "Flink 2.9.0 is not in the tested list",
     Condition.UNTESTED_STORAGE: (

@@ -61,7 +61,7 @@ def test_it_is_refused_before_any_orphan_exists() -> None:
     assert refused is not None
     assert refused.guard is Guard.TWO_OWNERS
     assert "remove s3.entropy.key" in refused.message
-    assert refused.message.endswith(f"give {BASE} as storage root, with --extra-roots s3://bucket/")
+    assert refused.message.endswith(f"give {BASE} as storage root, with --extra-root s3://bucket/")
 
 
 def test_where_the_random_folders_are_not_listed_the_job_is_judged() -> None:

@@ -168,7 +168,7 @@ SENTENCES = {
     f" is over, --ended-job {JOB} states it",
     Guard.RETAINED_ROOT_MISSING: (
         f"{a_hold(41).uri} retains checkpoint 41 of job {JOB}, and no root of that id can be seen:"
-        " add the place of its checkpoints with --extra-roots"
+        " add the place of its checkpoints with --extra-root"
     ),
     Guard.MISPLACED_ROOT: f"{DIRECTORY}/chk-7 holds the metadata of checkpoint 43",
     Guard.DAMAGED_LATEST_ROOT: (
@@ -235,12 +235,12 @@ ANSWERED = Exported(job_id=JOB, baseline=E1, response=E2, nonce="N")
             a_job(snapshots=ANSWERED.snapshots, exported=ANSWERED),
             (
                 "the registry snapshots retain checkpoint 41, and no root of that id can be seen:"
-                " add the place of its checkpoints with --extra-roots, or say it with --alias"
+                " add the place of its checkpoints with --extra-root, or say it with --alias"
             ),
         ),
         (
             a_job(directories=()),
-            "its checkpoint directory lies outside the given roots: add it with --extra-roots",
+            "its checkpoint directory lies outside the given roots: add it with --extra-root",
         ),
         (
             a_job(before=(some_facts(latest_completed_id=44),)),

@@ -122,7 +122,7 @@ def test_a_checkpoint_that_flink_tells_of_and_nobody_found_leaves_it_unknown():
     job = a_job(own_checkpoints=(), before=facts, after=facts)
 
     assert value(job) is None
-    assert "--extra-roots" in looks(job)[0].why
+    assert "--extra-root" in looks(job)[0].why
 
 
 def test_of_a_refused_job_that_names_nothing_foreign_it_cannot_be_known():
@@ -246,7 +246,7 @@ def test_what_cannot_be_known_is_told_with_what_is_missing():
     assert none.why == "no completed checkpoint of its own was found"
     assert unseen.why == (
         "Flink says that it has completed checkpoint 43, and none of its checkpoints was found:"
-        " add their place with --extra-roots, or say with --alias what it means"
+        " add their place with --extra-root, or say with --alias what it means"
     )
     assert lost.why == (
         f"{OWN}/chk-42 says that 1 files lie in its own folder, which are not there"

@@ -267,7 +267,7 @@ def test_directories_that_are_not_known_here_are_named_one_and_after_everything_
     elsewhere = frozenset(job_directory(each * 32) for each in "dbcae")
     sentence = (
         f"its exporter says that its checkpoints lie in {job_directory('a' * 32)}, which is none"
-        " of its directories here: add it with --extra-roots, or say with --alias what it means"
+        " of its directories here: add it with --extra-root, or say with --alias what it means"
     )
     assert refused(a_job_with(answered(directories=elsewhere))) == sentence
     assert "is the JobManager dead" in (

@@ -65,6 +65,24 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
+_HINTS = {
+    **dict.fromkeys(
+        ("AccessDenied", "AllAccessDisabled"),
+        "orphangc policy prints what these credentials must be allowed",
+    ),
+    "NoSuchBucket": "check the name of the bucket, and AWS_ENDPOINT_URL",
+    "InvalidAccessKeyId": "the store does not know AWS_ACCESS_KEY_ID; check AWS_ENDPOINT_URL too",
+    "SignatureDoesNotMatch": "check AWS_SECRET_ACCESS_KEY",
+    **dict.fromkeys(("ExpiredToken", "InvalidToken"), "renew the credentials"),
+    **dict.fromkeys(
+        ("PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"),
+        "set AWS_REGION to the region of the bucket",
+    ),
+    "RequestTimeTooSkewed": "synchronise the clock of this machine (NTP)",
+}
+"""What to check when the store refuses with a code."""
+
+
 def error_code(err: BaseException) -> str:
     """Return the S3 code of a refusal, "" for any other error."""
     if isinstance(err, boto.ClientError):
@@ -86,11 +104,17 @@ def error_text(err: BaseException) -> str:
         case boto.CredentialRetrievalError() | boto.TokenRetrievalError() | boto.SSOError():
             return f"no credentials: {type(err).__name__}"
         case boto.EndpointConnectionError() | boto.ConnectionClosedError():
-            return "cannot connect to the endpoint"
+            return f"cannot connect to the endpoint {_host_of(err)}".rstrip()
         case TimeoutError() | boto.ReadTimeoutError() | boto.ConnectTimeoutError():
             return "timed out"
         case _:
             return f"{type(err).__name__}: {err}"
+
+
+def _host_of(err: Exception) -> str:
+    """Return host and port of the request that failed, "" if the error does not say it."""
+    asked = urlsplit(str(getattr(err, "kwargs", {}).get("endpoint_url", "")))
+    return asked.netloc.rpartition("@")[2]
 
 
 def _instant(value: str | float) -> datetime | None:
@@ -250,7 +274,9 @@ class S3Client:
 
     def explained(self, action: str, err: BaseException) -> StorageUnreachableError:
         """Return the error to raise ``from err``."""
-        return unreachable(f"{action} s3://{self.bucket}", error_text(err))
+        hint = _HINTS.get(error_code(err))
+        why = "; ".join(filter(None, (error_text(err), hint)))
+        return unreachable(f"{action} s3://{self.bucket}", why)
 
     @contextmanager
     def translated(self, action: str) -> Iterator[None]:

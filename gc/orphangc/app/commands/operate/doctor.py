@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from orphangc.adapters.open import open_storage
@@ -52,6 +52,13 @@ from orphangc.ports import Storage
 ALL_ROOTS = "all storage roots"
 
 _SHOWN = 5
+_SIGNS: Mapping[CheckStatus, tuple[str, str]] = {
+    CheckStatus.GOOD: ("●", "green"),
+    CheckStatus.NOTE: ("○", "dim"),
+    CheckStatus.WARNING: ("▲", "yellow"),
+    CheckStatus.BAD: ("■", "bold red"),
+}
+"""Mark of a status, and its style."""
 
 
 def diagnose(config: Path) -> list[dict[str, Any]]:
@@ -139,7 +146,7 @@ def _collectable(
 def _never(obstacle: Obstacle, names: JobNames) -> str:
     message = names.in_text(obstacle.message)
     when = "not collected now" if obstacle.may_pass else "never collected with this configuration"
-    return f"{when} ({obstacle.code}): {message}. {obstacle.remedy}"
+    return f"{when} ({obstacle.code}): {message.rstrip('?')}. {obstacle.remedy}"
 
 
 def _world(world: World) -> tuple[CheckStatus, str]:
@@ -210,9 +217,12 @@ def exit_code(findings: list[dict[str, Any]]) -> ExitCode:
 
 
 def finding_tables(findings: list[dict[str, Any]]) -> list[RenderableType]:
-    """Return the findings as a table."""
-    table = Table("storage root", "check", "", "finding")
-    for each in findings:
-        row = (each["root"], each["check"], each["health"], each["message"])
-        table.add_row(*(Text(visible(str(cell))) for cell in row))
-    return [table]
+    """Return the findings as lines, below the storage root that they are about."""
+    lines: list[RenderableType] = []
+    for root, found in groupby(findings, key=lambda each: str(each["root"])):
+        lines.append(Text(visible(root), style="bold"))
+        for each in found:
+            mark, style = _SIGNS[each["health"]]
+            line = Text.assemble((f"{mark} {each['health']}", style), f" {each['check']}: ")
+            lines.append(line.append(visible(str(each["message"]))))
+    return lines

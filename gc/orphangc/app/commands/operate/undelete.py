@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 
 _IS_BACK = {DeletionStatus.DELETED: "restored", DeletionStatus.GONE: "already_there"}
+_SAID = {
+    "restored": "{} brought back",
+    "restorable": "{} would be brought back",
+    "already_there": "{} already there",
+}
 _IS_DRY = _IS_BACK | {DeletionStatus.DELETED: "restorable"}
 
 
@@ -79,6 +84,7 @@ def undeletion_lines(document: dict[str, Any]) -> list[RenderableType]:
     """Return what ``undelete_run`` returned as lines of text."""
     from rich.text import Text  # noqa: PLC0415 - JSON needs none
 
-    lines = [f"{name}: {count}" for name, count in document["counts"].items()]
+    counts = document["counts"]
+    lines = [_SAID.get(name, f"{{}} {name}").format(f"{n:,}") for name, n in counts.items()]
     warning = document.get("warning")
     return [Text(visible(each)) for each in (*lines, *([warning] if warning else ()))]

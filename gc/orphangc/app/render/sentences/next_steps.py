@@ -238,6 +238,6 @@ def _next_run(
     elif due and any(each.mode is RunMode.DELETE for each in records):
         yield f"Next: from {instant(min(due))} on, when the first quarantine is over"
         yield again
-    elif all(each.mode is RunMode.REPORT for each in records):
+    elif all(each.mode is RunMode.REPORT and each.error is None for each in records):
         yield f"Next: set mode: quarantine in {config}, then"
         yield again

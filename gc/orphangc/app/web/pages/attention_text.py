@@ -69,7 +69,7 @@ TROUBLES: Mapping[str, tuple[str, str]] = {
     "missing": (
         "Files that checkpoints refer to are missing",
         (
-            "See in the run which jobs are damaged. Check the aliases (--alias), --extra-roots, and"
+            "See in the run which jobs are damaged. Check the aliases (--alias), --extra-root, and"
             " what else deletes in this bucket; orphangc undelete brings back what a run deleted"
             " from a versioned bucket."
         ),
