@@ -1,6 +1,6 @@
-"""The rules of a safe collector, and what holds each: the table of ``gc/SAFETY.md``.
+"""The rules of a safe collector, and what holds each: the tables of ``gc/SAFETY.md``.
 
-    PYTHONPATH=tests python -m safety.rules.rules      # writes the table anew
+    PYTHONPATH=tests python -m safety.rules.rules      # writes the tables anew
 
 Guards, conditions and losses are found in the code: by the rules that the docstring of a guard,
 of a condition or of a removal names, and by what answers each loss.
@@ -20,12 +20,14 @@ from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from safety.incidents.removals import REMOVALS
 from safety.incidents.test_answers import stories
+from safety.rules.promises import PROMISES
 from support.generated import with_part
 
 TESTS = Path(__file__).parents[2]
 PAGE = TESTS.parent / "gc" / "SAFETY.md"
 _RULE = re.compile(r"\bR\d+a?\b")
-_BEGIN, _END = "<!-- generated: rules -->", "<!-- end -->"
+_RULES_MARKS = "<!-- generated: rules -->", "<!-- end -->"
+_PROMISES_MARKS = "<!-- generated: promises -->", "<!-- end of promises -->"
 
 RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "R1": (
@@ -358,10 +360,16 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def page_with_table(page: str) -> str:
-    """Return the page with its table as it is now."""
-    return with_part(page, (_BEGIN, _END), table())
+def promises_table() -> str:
+    """Return the tests of each promise as Markdown."""
+    rows = [f"| {promise} | {_listed(tests)} |" for promise, tests in PROMISES.items()]
+    return "\n".join(["| promise | tests, below `tests/` |", "|---|---|", *rows])
+
+
+def page_with_tables(page: str) -> str:
+    """Return the page with its tables as they are now."""
+    return with_part(with_part(page, _PROMISES_MARKS, promises_table()), _RULES_MARKS, table())
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page_with_table(PAGE.read_text()))
+    PAGE.write_text(page_with_tables(PAGE.read_text()))

@@ -10,10 +10,11 @@ import pytest
 
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
-from safety.rules.rules import PAGE, RULES, TESTS, guards_of, page_with_table
+from safety.rules.promises import PROMISES
+from safety.rules.rules import PAGE, RULES, TESTS, guards_of, page_with_tables
 from support.grouped import for_each, grouped
 
-_TEST = re.compile(r"`((?:[a-z_]+/)+test_\w+\.py(?:::\w+)?)`")
+_TEST = re.compile(r"`((?:[a-z0-9_]+/)+test_\w+\.py(?:::\w+)?)`")
 _BEFORE, _, _FROM_HERE = PAGE.read_text().partition("### Where the controls run")
 _CONTROLS, _, _AFTER = _FROM_HERE.partition("\n## ")
 BY_FOLDER = grouped(
@@ -23,9 +24,9 @@ CONTROLS = re.findall(r"^\| (.+?) \| `(.+?)` \| (\w+) \|$", _CONTROLS, re.MULTIL
 """Proof, control and class of each row."""
 
 
-def test_the_table_of_rules_is_current() -> None:
-    """``PYTHONPATH=tests python -m safety.rules.rules`` writes it."""
-    assert page_with_table(PAGE.read_text()) == PAGE.read_text()
+def test_the_tables_are_current() -> None:
+    """``PYTHONPATH=tests python -m safety.rules.rules`` writes them."""
+    assert page_with_tables(PAGE.read_text()) == PAGE.read_text()
 
 
 def test_every_rule_is_there() -> None:
@@ -116,12 +117,13 @@ def test_a_test_of_a_larger_class_is_seen() -> None:
     assert larger_classes("cli/test_crash.py", "test_of_no_such_name") == ["no test at all"]
 
 
-def test_every_sentence_of_the_promise_names_its_test() -> None:
-    """Every item of the page's lists ends in one, but for what is not covered."""
+def test_every_promise_is_one_sentence_with_its_tests() -> None:
+    """Every item of the page's lists, but for what is not covered; the table names the tests."""
     promise = PAGE.read_text().partition("## What it does not cover")[0]
-    items = re.findall(r"^- (.*(?:\n  .*)*)", promise, re.MULTILINE)
-    assert len(items) > 10
-    assert [each for each in items if "test_" not in each] == []
+    items = re.findall(r"^- (?:\*([a-z-]+)\*: )?(.*(?:\n  .*)*)", promise, re.MULTILINE)
+    assert [name for name, _ in items] == [*PROMISES]
+    assert [name for name, tests in PROMISES.items() if not tests] == []
+    assert [name for name, said in items if re.search(r"\.\s+[A-Z`]|test_", said)] == []
 
 
 def test_a_proof_lies_where_the_page_says() -> None:
