@@ -108,6 +108,26 @@ def test_no_reason_is_broken_at_80_columns(story: Story) -> None:
     assert "the first run on a storage root only reports" in " ".join(shown.split())
 
 
+def test_a_reason_that_jobs_share_is_said_once(story: Story) -> None:
+    """And what lifts it is what comes next."""
+    for number in (2, 3):
+        job = story.bed.job(number)
+        job.checkpoint(1, job.shared())
+    options = ("--state", story.bed.state, "--closed-world")
+    shown = on_terminal("plan", story.bed.root, *options, columns=200)[1]
+    assert shown.count("nor declared ended (--ended-job)") == 1
+    assert "Next: nothing can be deleted while job_state_unknown stands." in shown
+
+
+def test_the_command_to_copy_has_the_spelling_of_the_help(tmp_path: Path) -> None:
+    """Not the old one."""
+    options = ("--state", tmp_path / "state", "--ended-job", "all", "--extra-roots", tmp_path)
+    story = make_story(Bed(tmp_path, AT_ONCE))
+    shown = on_terminal("plan", story.bed.root, *options, "--closed-world")[1]
+    (again,) = commands_of(shown)
+    assert ("--extra-root" in again, "--extra-roots" in again) == (True, False)
+
+
 def test_a_usage_error_has_no_frame() -> None:
     """It is one line, below how the command is used."""
     code, shown = on_terminal("explain")

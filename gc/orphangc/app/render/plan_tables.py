@@ -6,7 +6,7 @@ interprets it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -217,9 +217,13 @@ def _stop_block(stop: Stop) -> Group:
     text = _fate_text(stop.fate)
     text.append(f" {visible(stop.code)}", style="bold")
     text.append(f", {counted(len(stop.jobs), 'job')}: {stop.advice}")
-    lines = [_text(f"{each.name}: {each.message}", "dim") for each in stop.jobs[:_NAMED]]
-    if len(stop.jobs) > _NAMED:
-        lines.append(Text(f"and {len(stop.jobs) - _NAMED:,} more", style="dim"))
+    by_message: dict[str, list[str]] = {}
+    for each in stop.jobs:
+        by_message.setdefault(each.message, []).append(each.name)
+    shown = list(by_message.items())[:_NAMED]
+    lines = [_text(f"{_some(jobs)}: {message}", "dim") for message, jobs in shown]
+    if rest := len(stop.jobs) - sum(len(jobs) for _, jobs in shown):
+        lines.append(Text(f"and {rest:,} more", style="dim"))
     return Group(text, *(Padding(line, (0, 0, 0, 4)) for line in lines))
 
 
@@ -272,11 +276,16 @@ def _refused_lines(refused: Mapping[str, Any], names: JobNames) -> Iterator[Rend
         by_reason.setdefault(_without_id(names.in_text(str(why)), job), []).append(names(job))
     yield Text("Jobs of which nothing was deleted", style="bold")
     for why, jobs in list(by_reason.items())[:_JOBS]:
-        more = f" and {len(jobs) - _NAMED:,} more" if len(jobs) > _NAMED else ""
-        yield _text(f"{', '.join(jobs[:_NAMED])}{more}")
+        yield _text(_some(jobs))
         yield Padding(_text(why, "dim"), (0, 0, 0, 4))
     if len(by_reason) > _JOBS:
         yield Text(f"{len(by_reason) - _JOBS:,} more reasons stand in outcome.json")
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _without_id(why: str, job: str) -> str:

@@ -9,11 +9,11 @@ def test_no_name_styles_the_screen_or_breaks_a_line() -> None:
     """Brackets are no markup, and a terminal escape is spelled out."""
     document = {"counts": {"restored": 1}, "warning": "[red]job\x1b[2J/chk-1\n has a tombstone"}
     counts, warning = map(str, undeletion_lines(document))
-    assert counts == "restored: 1"
+    assert counts == "1 brought back"
     assert warning == r"[red]job\x1b[2J/chk-1\n has a tombstone"
 
 
 def test_without_a_warning_there_are_counts_alone() -> None:
     """In the order in which they were counted."""
     document = {"counts": {"restored": 2, "gone": 1}}
-    assert [str(each) for each in undeletion_lines(document)] == ["restored: 2", "gone: 1"]
+    assert [str(each) for each in undeletion_lines(document)] == ["2 brought back", "1 gone"]

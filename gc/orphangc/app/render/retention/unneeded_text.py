@@ -32,7 +32,7 @@ def unneeded_sentence(part: UnneededPart, price: float) -> str:
 def expiry_hint(plan: Plan) -> str | None:
     """Return what ``expire`` could free, for a plan; ``None`` if nothing that is known."""
     part = plan.unneeded
-    if part is None or not part.checkpoints:
+    if part is None or not part.bytes:
         return None
     return (
         f"{unneeded_sentence(part, LIST_PRICE)} Nothing of it goes without a retention"

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from orphangc.app.config.load import SINGULAR
 from orphangc.app.console.text import duration, instant
-from orphangc.app.render.summary import counted, stops
+from orphangc.app.render.summary import Judged, Stop, counted, stops
 from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import RunMode, RunRecord
 from orphangc.core.lineage.checkpoint_fates import RetentionAction
@@ -38,7 +39,8 @@ def plan_command(settings: StorageRootSettings, out: Path) -> str:
 
 
 def _option(name: str, value: object, shown: Any) -> list[str]:
-    option = f"--{name.replace('_', '-')}"
+    spelled = name.removesuffix("s") if name in SINGULAR.values() else name
+    option = f"--{spelled.replace('_', '-')}"
     if isinstance(value, bool):
         return [option]
     if isinstance(value, timedelta):
@@ -140,8 +142,13 @@ def _stopped(plan: Plan) -> str | None:
     """Return what comes first where nothing of any job can be deleted, ``None`` elsewhere."""
     if not plan.jobs or any(job.stopped_by is None for job in plan.jobs):
         return None
-    first = stops(plan.jobs)[0]
+    first = _widest(plan.jobs)
     return f"Next: nothing can be deleted while {first.code} stands. {first.advice}"
+
+
+def _widest(jobs: Sequence[Judged]) -> Stop:
+    """Return what stops the most jobs."""
+    return max(stops(jobs), key=lambda each: len(each.jobs))
 
 
 def after_sweep(
@@ -230,7 +237,7 @@ def _next_run(
         if each.tombstones is not None and each.tombstones.oldest_at is not None
     ]
     if stopped := [each for each in records if each.blocked is not None and each.blocked.are_all]:
-        found = stops(stopped[0].jobs)[0]
+        found = _widest(stopped[0].jobs)
         yield f"Next: lift {found.code} of {stopped[0].root}. {found.advice}"
     elif first:
         yield f"Next: the next run acts in mode {first[0].mode}"
