@@ -12,6 +12,8 @@ import pytest
 from cli.helpers import DAY, Planned, metadata, run, write
 from cli.stories import Story, bed, story
 from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, s3_server
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.app.wiring import compose
 
 __all__ = ["bed", "on_s3", "s3_server", "story"]
 
@@ -74,6 +76,71 @@ def test_a_checkpoint_at_the_top_of_the_bucket_keeps_what_it_names(on_s3) -> Non
     """It has no folder."""
     red(on_s3, "_metadata")
     assert on_s3.plan().removals() == {max(on_s3.orphans)}
+
+
+# --------------------------------------------------------------------------- what is read once
+
+
+@pytest.fixture
+def reads(monkeypatch) -> list[str]:
+    """Return the keys of each ``_metadata`` beside the storage root that is read."""
+    keys: list[str] = []
+    read = LocalStorage.read
+
+    def reading(self: LocalStorage, key: Any, **more: Any) -> bytes | None:
+        if str(key).endswith("_metadata") and self.location.name != "checkpoints":
+            keys.append(str(key))
+        return read(self, key, **more)
+
+    monkeypatch.setattr(LocalStorage, "read", reading)
+    return keys
+
+
+def test_what_an_earlier_cycle_read_is_not_read_again(story, reads) -> None:
+    """Until it is another object; what it names counts all the while."""
+    other = retained(story, FOLDERS[0])
+    write(story.bed.folder / "lake" / "_metadata", PARQUET, 20 * DAY)
+    kept = {key_of(story, story.orphans[1])}
+    assert story.bed.plan().removals() == kept
+    assert sorted(reads) == [str(other.relative_to(story.bed.folder)), "lake/_metadata"]
+    reads.clear()
+    for _ in range(2):
+        assert story.bed.plan().removals() == kept
+    assert reads == []
+    write(other, metadata(3, story.orphans), 19 * DAY)
+    assert story.bed.plan().removals() == set()
+    assert reads == [str(other.relative_to(story.bed.folder))]
+
+
+@pytest.mark.parametrize("harm", ["gone", "damaged", "empty", "of another version"])
+def test_a_memory_of_readings_that_is_lost_costs_a_reading_alone(
+    story, reads, monkeypatch, harm
+) -> None:
+    """No verdict rests on it."""
+    other = retained(story, FOLDERS[0])
+    before = story.bed.plan().removals()
+    (pack,) = story.bed.state.glob("read-checkpoints/*")
+    reads.clear()
+    match harm:
+        case "gone":
+            pack.unlink()
+        case "damaged":
+            pack.write_bytes(pack.read_bytes()[:-1] + b"?")
+        case "empty":
+            pack.write_bytes(b"")
+        case _:
+            monkeypatch.setattr(compose, "__version__", "0.0.1")
+    assert story.bed.plan().removals() == before
+    assert reads == [str(other.relative_to(story.bed.folder))]
+
+
+def test_what_changed_a_moment_ago_is_read_each_time(story, reads) -> None:
+    """A later write within one step of the file system's clock would look the same."""
+    other = retained(story, FOLDERS[0])
+    other.touch()
+    for _ in range(2):
+        story.bed.plan()
+    assert len(reads) == 2
 
 
 # --------------------------------------------------------------------------- what is no checkpoint

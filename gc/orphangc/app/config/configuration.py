@@ -170,8 +170,8 @@ class DiscoverySettings(_ConfigSection):
     defaults: dict[str, Any] = Field(default_factory=dict)
     """Settings of every discovered storage root: margins, limits, mode, schedule."""
     closed_world: bool = False
-    """The operator's statement: no checkpoint outside the searched storages refers to files in these
-    (R3a)."""
+    """The operator's statement: no checkpoint outside the searched storages refers to files in
+    these (R3a)."""
     alias: tuple[AliasText, ...] = ()
     """``FROM=TO``: paths in configurations that start with FROM mean TO."""
     empty_roots: tuple[Place, ...] = ()

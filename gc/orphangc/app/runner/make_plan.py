@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -29,6 +29,7 @@ from orphangc.collect.expire.reported_lineages import lineage_report
 from orphangc.collect.expire.unneeded_bytes import unneeded_part
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
+from orphangc.collect.observe.storage_search import StorageSearch
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
 from orphangc.core.documents.lineage_report import LineageReport, UnneededPart
@@ -37,6 +38,7 @@ from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world.known_states import KnownState
+from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Progress, VerdictSink
 
 if TYPE_CHECKING:
@@ -147,7 +149,16 @@ def opened_cycle(
         )
         if is_remembered:
             cycle = replace(cycle, plan=_remembered(cycle, state, before))
+            _remember_readings(root.environment.search, cycle)
         yield cycle, root
+
+
+def _remember_readings(search: StorageSearch | None, cycle: Cycle) -> None:
+    """Keep what was read of storages; if that fails, the next cycle reads it again."""
+    if search is not None and search.remembered is not None:
+        listed = [str(each.location) for each in cycle.seen.storages if each.problem is None]
+        with suppress(StorageUnreachableError):
+            search.remembered.save(listed)
 
 
 class DiscardingSink:

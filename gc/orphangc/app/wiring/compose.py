@@ -40,6 +40,7 @@ from orphangc.collect.observe.expired_checkpoints import (
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.observe.storage_search import StorageSearch
+from orphangc.collect.state.read_checkpoints import ReadCheckpoints
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.bound_roots import bound_roots
 from orphangc.collect.world.memory_files import read_memory
@@ -297,6 +298,7 @@ def storage_search(
         own=resolved(canonical(settings.root)),
         known=_storages_in(memory),
         left_out=tuple(resolved(canonical(uri)) for uri in settings.search_except),
+        remembered=ReadCheckpoints(state_of(settings).files, __version__, settings.aliases, now),
         target_of=_linked_folder,
     )
 

@@ -13,7 +13,8 @@ from threading import Lock
 
 import numpy as np
 
-from orphangc.collect.observe.shared_checkpoints import Contents, SharedCheckpoints
+from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
+from orphangc.collect.state.read_checkpoints import Contents
 from orphangc.core.columns.file_names import FileNames, NameColumns, PathColumns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of

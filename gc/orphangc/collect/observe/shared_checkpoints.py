@@ -9,25 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from threading import Lock
 
 from orphangc.collect.listing.shared_listings import SharedListings
-from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
+from orphangc.collect.state.read_checkpoints import Contents, is_settled
+from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.model.locations import Alias, Location
 from orphangc.core.model.types import StoredObject
 
 _MOST_BYTES = 2**27
 """Room for about three million names; a cycle holds as much of its siblings while it runs."""
 
-_FILE_SETTLES = timedelta(minutes=1)
-"""Age of a file that no later write can look like: far above the step of any file system's clock,
-and above the distance of a file server's clock from this machine's."""
-
 _ROOT_BYTES = 2048
 """What a decoded checkpoint takes besides its names."""
 
-Contents = Checkpoint | UnreadableCheckpoint | ParquetSummary
 Reading = Callable[[], Contents | None]
 _Identity = tuple[tuple[Alias, ...], StoredObject]
 
@@ -74,7 +70,7 @@ class SharedCheckpoints:
             return known
         read_at = self.clock()
         found = read()
-        if isinstance(found, Checkpoint) and _is_settled(base, listed, read_at):
+        if isinstance(found, Checkpoint) and is_settled(base, listed, read_at):
             self._add(base, identity, found)
         return found
 
@@ -93,13 +89,6 @@ class SharedCheckpoints:
             known = self._known.get(base, {})
             for identity in [each for each in known if each[1] not in present]:
                 self.held_bytes -= _bytes_of(known.pop(identity))
-
-
-def _is_settled(base: Location, listed: StoredObject, read_at: datetime) -> bool:
-    """Return whether any later write to the object would give it another identity."""
-    if listed.etag is None or listed.modified_at is None:
-        return False
-    return base.scheme != "file" or listed.modified_at < read_at - _FILE_SETTLES
 
 
 def _bytes_of(checkpoint: Checkpoint) -> int:

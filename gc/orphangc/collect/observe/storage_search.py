@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.listing.storage_metadata import ListedMetadata, metadata_in
 from orphangc.collect.observe.checkpoints import CheckpointReader
-from orphangc.collect.observe.shared_checkpoints import Contents
+from orphangc.collect.state.read_checkpoints import Contents, ReadCheckpoints
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
 from orphangc.core.model.locations import Location, is_within
 from orphangc.core.model.naming import METADATA_NAME
@@ -108,6 +108,7 @@ class StorageSearch:
         known: Storages that an earlier cycle searched, or had to.
         storage_of: Returns the storage of a place; ``None`` if there is no such place here.
         open_storage: Opens a storage.
+        remembered: What earlier cycles read; ``None`` if each ``_metadata`` is read.
         target_of: Returns the folder that a link of a storage leads to; ``None`` if none.
         left_out: Prefixes that are stated to hold no checkpoint.
         own: The storage root that the cycle lists itself; ``None`` if it lists none.
@@ -120,6 +121,7 @@ class StorageSearch:
     own: Location | None
     known: Sequence[Location] = ()
     left_out: Sequence[Location] = ()
+    remembered: ReadCheckpoints | None = None
     target_of: Callable[[Location], Location | None] = lambda _: None
 
     def listings(
@@ -171,7 +173,7 @@ class StorageSearch:
         strong, weak, waiting = [*named], [*by_files(read)], dict(listings)
         while True:
             for place, listed in waiting.items():
-                found[place] = _read_all(listed, seen, reader)
+                found[place] = self._read_all(listed, seen, reader)
                 strong += self._linked(place, listed.metadata.links)
                 weak += by_files(found[place].checkpoints)
             wanted = _by_storage(self._storages(strong, weak, found.values()))
@@ -213,6 +215,44 @@ class StorageSearch:
         except OrphanGcError as err:
             return ListedStorage(replace(found, problem=str(err)), None, ListedMetadata())
         return ListedStorage(found, storage, metadata)
+
+    def _read_all(
+        self,
+        listed: ListedStorage,
+        seen: Mapping[Location, StoredObject],
+        reader: CheckpointReader,
+    ) -> FoundInStorage:
+        """Return what a storage holds that the cycle has not read yet."""
+        found, storage, metadata = listed.found, listed.storage, listed.metadata
+        if storage is None:
+            return found
+        new = [each for each in metadata.objects if not _is_seen(found.location, each, seen)]
+        gone = [ObjectKey(f"{each}/chk-/{METADATA_NAME}") for each in metadata.directories]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            read = [*pool.map(lambda each: self._read(storage, each, reader), new)]
+            read += pool.map(lambda each: _read_beside(storage, each, reader), gone)
+        contents = [each for some in read for each in some]
+        return replace(
+            found,
+            keys=metadata.keys,
+            checkpoints=tuple(each for each in contents if isinstance(each, Checkpoint)),
+            unreadable=tuple(each for each in contents if isinstance(each, UnreadableCheckpoint)),
+            tables=sum(isinstance(each, ParquetSummary) for each in contents),
+        )
+
+    def _read(
+        self, storage: Storage, listed: StoredObject, reader: CheckpointReader
+    ) -> list[Contents]:
+        """Return what one ``_metadata`` is; if it is gone, what is beside its folder now."""
+        if self.remembered is None:
+            found = reader.contents(storage, _folder(listed.key), listed)
+        else:
+            found = self.remembered.contents(
+                str(storage.location.child(listed.key)),
+                listed,
+                lambda: reader.contents(storage, _folder(listed.key), listed),
+            )
+        return _read_beside(storage, listed.key, reader) if found is None else [found]
 
     def _linked(self, place: Location, links: Iterable[str]) -> Iterator[Named]:
         for key in links:
@@ -267,36 +307,8 @@ def _by_storage(found: Iterable[tuple[Location, str, bool]]) -> dict[Location, S
     return wanted
 
 
-def _read_all(
-    listed: ListedStorage, seen: Mapping[Location, StoredObject], reader: CheckpointReader
-) -> FoundInStorage:
-    """Return what a storage holds that the cycle has not read yet."""
-    found, storage, metadata = listed.found, listed.storage, listed.metadata
-    if storage is None:
-        return found
-    new = [each for each in metadata.objects if not _is_seen(found.location, each, seen)]
-    gone = [ObjectKey(f"{each}/chk-/{METADATA_NAME}") for each in metadata.directories]
-    with ThreadPoolExecutor(_THREADS) as pool:
-        read = [*pool.map(lambda each: _read(storage, each, reader), new)]
-        read += pool.map(lambda each: _read_beside(storage, each, reader), gone)
-    contents = [each for some in read for each in some]
-    return replace(
-        found,
-        keys=metadata.keys,
-        checkpoints=tuple(each for each in contents if isinstance(each, Checkpoint)),
-        unreadable=tuple(each for each in contents if isinstance(each, UnreadableCheckpoint)),
-        tables=sum(isinstance(each, ParquetSummary) for each in contents),
-    )
-
-
 def _folder(key: str) -> str:
     return key.rpartition("/")[0]
-
-
-def _read(storage: Storage, listed: StoredObject, reader: CheckpointReader) -> list[Contents]:
-    """Return what one ``_metadata`` is; if it is gone, what is beside its folder now."""
-    found = reader.contents(storage, _folder(listed.key), listed)
-    return _read_beside(storage, listed.key, reader) if found is None else [found]
 
 
 def _read_beside(storage: Storage, key: ObjectKey, reader: CheckpointReader) -> list[Contents]:
