@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from cli.helpers import Planned, Ran, metadata, outcomes, run
-from contracts.places import AzurePlace
+from contracts.places import AzurePlace, GcsPlace
 from contracts.servers import azurite
 from contracts.servers.azurite import azurite_url
+from contracts.servers.gcs import GcsServer, gcs_server, gcs_url, refusal, testbench_url
 from flink_fixtures.unpacked import Storage, unpack
 from support import speed
 
-__all__ = ["azurite_url"]
+__all__ = ["azurite_url", "gcs_url", "testbench_url"]
 
 JOB_ID = f"{1:032x}"
 NO_MARGINS = (
@@ -39,7 +43,7 @@ MANY = 5_000
 class Cloud:
     """A storage root and a state location in a cloud."""
 
-    place: AzurePlace
+    place: AzurePlace | GcsPlace
     folder: Path
     plans: int = 0
 
@@ -80,12 +84,40 @@ class Cloud:
         return set(names[3:])
 
 
-@pytest.fixture(params=[pytest.param("azurite", marks=pytest.mark.azurite)])
+CLOUDS = (
+    pytest.param("azurite", marks=pytest.mark.azurite),
+    "gcs",
+    pytest.param("testbench", marks=pytest.mark.testbench),
+)
+
+
+@pytest.fixture(params=CLOUDS)
 def cloud(request, monkeypatch, tmp_path) -> Cloud:
     """An empty storage root."""
     url = request.getfixturevalue(f"{request.param}_url")
-    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", azurite.connection_string(url))
-    return Cloud(AzurePlace(url), tmp_path)
+    if request.param == "azurite":
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", azurite.connection_string(url))
+        return Cloud(AzurePlace(url), tmp_path)
+    return use_gcs(url, monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[GcsServer]:
+    """A small server of the test's own."""
+    with gcs_server() as found:
+        yield found
+
+
+@pytest.fixture
+def on_gcs(server, monkeypatch, tmp_path) -> Cloud:
+    """An empty storage root on that server."""
+    return use_gcs(server.url, monkeypatch, tmp_path)
+
+
+def use_gcs(url: str, monkeypatch, folder: Path) -> Cloud:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", url)
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    return Cloud(GcsPlace(url), folder)
 
 
 @pytest.mark.parametrize("name", GIVEN)
@@ -123,13 +155,27 @@ def test_the_metadata_may_spell_the_place_in_another_way(cloud) -> None:
     assert outcomes(plan) == dict.fromkeys(orphans, "done")
 
 
-def test_what_the_store_refuses_fails_alone(cloud) -> None:
-    """Exit 3: the others are gone, and what was refused is there and named."""
+@pytest.mark.azurite
+def test_what_azure_refuses_fails_alone(azurite_url, monkeypatch, tmp_path) -> None:
+    """Exit 3: the others are gone, and the blob with a lease is there and named."""
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", azurite.connection_string(azurite_url))
+    cloud = Cloud(AzurePlace(azurite_url), tmp_path)
+    one_is_refused(cloud, cloud.place.hold)
+
+
+def test_what_google_refuses_fails_alone(on_gcs, server) -> None:
+    """An object under a hold."""
+    bucket = server.buckets[on_gcs.place.bucket]
+    one_is_refused(on_gcs, lambda key: bucket.held.add(on_gcs.place.prefix + key))
+
+
+def one_is_refused(cloud: Cloud, hold: Callable[[str], object]) -> None:
+    """Sweep four orphans, one of which the store does not let go."""
     orphans = cloud.story(4)
     cloud.sweep(cloud.plan(), "--delete")
     plan = cloud.plan()
     held = min(orphans)
-    cloud.place.hold(held)
+    hold(held)
     swept = cloud.sweep(plan, "--delete")
     assert swept.code == 3
     assert outcomes(plan) == {key: "failed" if key == held else "done" for key in orphans}
@@ -179,14 +225,54 @@ def test_a_run_that_is_killed_loses_nothing_and_the_next_one_goes_on(cloud) -> N
     cloud.sweep(cloud.plan(), "--delete")
     plan = cloud.plan()
     command = [sys.executable, "-c", CRASH, "sweep", str(plan.path), "--delete"]
-    ended = subprocess.run(command, capture_output=True, timeout=speed.command(), check=False)
+    own = {**os.environ, "TMPDIR": str(cloud.folder)}  # it leaves its temporary folder behind
+    ended = subprocess.run(
+        command, capture_output=True, timeout=speed.command(), check=False, env=own
+    )
     assert ended.returncode == -9, ended.stderr
     again = cloud.sweep(plan, "--delete")
     assert again.code == 0, again.err
     assert before - cloud.place.keys() == orphans
 
 
-@pytest.mark.nightly  # Azurite takes minutes
+@pytest.mark.ci
+def test_five_thousand_orphans_go_in_batches_of_a_store_that_is_busy(on_gcs, server) -> None:
+    """Every one of them, and no other; each request of the store's is counted."""
+    orphans = on_gcs.story(MANY)
+    before = on_gcs.place.keys()
+    on_gcs.sweep(on_gcs.plan(), "--delete")
+    plan = on_gcs.plan()
+    busy = itertools.cycle([False] * 6 + [True])
+    server.requests.clear()
+    server.fault = lambda request: (
+        refusal(503, "slow down") if request.path == "/batch/storage/v1" and next(busy) else None
+    )
+    assert on_gcs.sweep(plan, "--delete", "--delete-rate", "1000000").code == 0
+    assert before - on_gcs.place.keys() == orphans
+    assert len(server.asked("POST", "/batch/")) < MANY / 50
+    assert server.asked("DELETE", "shared") == []
+
+
+def test_what_was_deleted_comes_back_from_a_versioned_bucket(on_gcs) -> None:
+    """With the same bytes; what has the name meanwhile stays as it is."""
+    on_gcs.place.enable_versions()
+    orphans = on_gcs.story(3)
+    on_gcs.sweep(on_gcs.plan(), "--delete")
+    plan = on_gcs.plan()
+    before = on_gcs.place.keys()
+    assert on_gcs.sweep(plan, "--delete").code == 0
+    assert before - on_gcs.place.keys() == orphans
+    renewed, *others = sorted(orphans)
+    on_gcs.place.put(renewed, b"renewed")
+    dry = run("undelete", plan.path, "--dry-run")
+    assert dry.json["counts"] == {"already_there": 1, "restorable": 2}
+    ran = run("undelete", plan.path)
+    assert (ran.code, ran.json["counts"]) == (0, {"already_there": 1, "restored": 2})
+    assert on_gcs.place.get(renewed) == b"renewed"
+    assert {on_gcs.place.get(key) for key in others} == {b"bytes"}
+
+
+@pytest.mark.nightly  # minutes
 def test_five_thousand_orphans_go_in_batches(cloud) -> None:
     """Every one of them, and no other."""
     orphans = cloud.story(MANY)

@@ -8,16 +8,29 @@ from pathlib import Path
 
 import pytest
 
-from contracts.places import FILLED, AzurePlace, FolderPlace, GenericPlace, MemoryPlace, S3Place
+from contracts.places import (
+    FILLED,
+    AzurePlace,
+    FolderPlace,
+    GcsPlace,
+    GenericPlace,
+    MemoryPlace,
+    S3Place,
+)
 from contracts.servers import azurite, radosgw
 from contracts.servers.azurite import azurite_url
+from contracts.servers.gcs import gcs_url, testbench_url
 from contracts.servers.stub import Stub, stub_server
 from support.leaks import S3_KEYS
 
-__all__ = ["azurite_url"]
+__all__ = ["azurite_url", "gcs_url", "testbench_url"]
 
 S3 = ("moto", pytest.param("radosgw", marks=pytest.mark.s3))
-CLOUDS = (pytest.param("azurite", marks=pytest.mark.azurite),)
+CLOUDS = (
+    pytest.param("azurite", marks=pytest.mark.azurite),
+    "gcs",
+    pytest.param("testbench", marks=pytest.mark.testbench),
+)
 ALL = ("local", "memory", "generic", *S3, *CLOUDS)
 
 
@@ -32,7 +45,7 @@ class ``ci``, and against moto always."""
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let real servers bear out the promises first."""
     for item in items:
-        is_real = item.get_closest_marker("s3") or item.get_closest_marker("azurite")
+        is_real = any(map(item.get_closest_marker, ("s3", "azurite", "testbench")))
         if (
             item.nodeid.startswith("tests/contracts/")
             and is_real
@@ -57,6 +70,7 @@ def clean_environment(monkeypatch, tmp_path, quick_sessions) -> None:  # noqa: A
     for name in [name for name in os.environ if name.startswith(_SETTINGS)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "no-credentials"))
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
@@ -74,6 +88,10 @@ def reach(kind: str, request, monkeypatch) -> tuple[str, ...] | None:
     if kind == "azurite":
         url = request.getfixturevalue("azurite_url")
         monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", azurite.connection_string(url))
+        return (url,)
+    if kind in {"gcs", "testbench"}:
+        url = request.getfixturevalue(f"{kind}_url")
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", url)
         return (url,)
     if kind not in {"moto", "radosgw"}:
         return None
@@ -94,6 +112,8 @@ def make_place(kind: str, folder: Path, server: tuple[str, ...] | None):
             place = MemoryPlace()
         case "azurite":
             place = AzurePlace(*server)
+        case "gcs" | "testbench":
+            place = GcsPlace(*server)
         case _:
             place = S3Place(*server)
     place.kind = kind

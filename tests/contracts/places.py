@@ -7,13 +7,15 @@ import json
 import shutil
 import urllib.request
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import boto3
 import fsspec
+import requests
 from azure.storage.blob import BlobServiceClient
 from botocore.config import Config
 from fsspec.implementations.local import LocalFileSystem
@@ -282,6 +284,75 @@ class AzurePlace:
         storage = open_storage(uri or self.uri, shows_all=shows_all)
         storage.bucket.page_size = 1000  # 5000 by default: so that a test has more than one
         return storage
+
+    def open_state(self) -> StateFiles:
+        return open_state_files(self.state_uri)
+
+
+class GcsPlace:
+    """A prefix of a bucket of Google Cloud Storage, filled by its JSON API."""
+
+    has_folders = False
+    has_special_keys = True
+    kind = ""
+
+    def __init__(self, url: str, *, prefix: str = "cp/") -> None:
+        self.bucket = f"b{uuid.uuid4().hex[:20]}"
+        self.prefix = prefix
+        self.base = f"{url}/storage/v1/b"
+        self.upload = f"{url}/upload/storage/v1/b/{self.bucket}/o"
+        self.client = requests.Session()
+        self._ask("POST", self.base, params={"project": "tests"}, json={"name": self.bucket})
+        self.uri = f"gs://{self.bucket}/{prefix}".rstrip("/")
+        self.flink_uri = self.uri
+        self.state_uri = f"gs://{self.bucket}/state"
+        self.missing_uri = f"gs://missing-{uuid.uuid4().hex[:20]}/x"
+
+    def _ask(self, method: str, url: str, **more: Any) -> requests.Response:
+        answer = self.client.request(method, url, timeout=speed.answer(), **more)
+        answer.raise_for_status()
+        return answer
+
+    def _of(self, key: str) -> str:
+        return f"{self.base}/{self.bucket}/o/{quote(self.prefix + key, safe='')}"
+
+    def put(self, key: str, data: bytes = b"bytes") -> None:
+        named = {"uploadType": "media", "name": self.prefix + key}
+        self._ask("POST", self.upload, params=named, data=data)
+
+    def put_all(self, keys: Iterable[str]) -> None:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(self.put, keys))
+
+    def get(self, key: str) -> bytes:
+        return self._ask("GET", self._of(key), params={"alt": "media"}).content
+
+    def remove(self, key: str) -> None:
+        self._ask("DELETE", self._of(key))
+
+    def keys(self) -> set[str]:
+        return {name.removeprefix(self.prefix) for name in self._names(self.prefix)}
+
+    def _names(self, prefix: str) -> Iterator[str]:
+        wanted = {"prefix": prefix}
+        while True:
+            page = self._ask("GET", f"{self.base}/{self.bucket}/o", params=wanted).json()
+            yield from (each["name"] for each in page.get("items", ()))
+            if not page.get("nextPageToken"):
+                return
+            wanted["pageToken"] = page["nextPageToken"]
+
+    def remove_root(self) -> None:
+        for name in list(self._names("")):
+            self._ask("DELETE", f"{self.base}/{self.bucket}/o/{quote(name, safe='')}")
+        self._ask("DELETE", f"{self.base}/{self.bucket}")
+
+    def enable_versions(self) -> None:
+        versioning = {"versioning": {"enabled": True}}
+        self._ask("PATCH", f"{self.base}/{self.bucket}", json=versioning)
+
+    def open(self, uri: str | None = None, *, shows_all: bool = False) -> Storage:
+        return open_storage(uri or self.uri, shows_all=shows_all)
 
     def open_state(self) -> StateFiles:
         return open_state_files(self.state_uri)

@@ -34,6 +34,7 @@ from orphangc.adapters.azure.container import AzureContainer
 from orphangc.adapters.files import local_storage, mount_clock, store_time
 from orphangc.adapters.files.state_files import FsspecStateFiles, LocalStateFiles
 from orphangc.adapters.files.translate import BatchBuilder
+from orphangc.adapters.gcs import gcs_bucket
 from orphangc.adapters.rows.outcome_files import outcome_rows
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.resumable_listing import ResumableListing, _sealed
@@ -419,6 +420,12 @@ def _azure_facts(us: int, _: Path) -> datetime | None:
     return container.head("a").modified_at
 
 
+def _gcs_page(us: int, _: Path) -> datetime | None:
+    """Return what a page of objects shows."""
+    stated = {"name": "a", "size": "1", "generation": "1", "timeCreated": spelled(us)}
+    return gcs_bucket._columns([stated])[2][0].as_py()
+
+
 def _s3_head(us: int, _: Path) -> datetime | None:
     """Return what the ``Last-Modified`` header shows."""
     answer = s3_heads._facts({"content-length": "1", "etag": "e", "last-modified": _header(us)})
@@ -608,6 +615,7 @@ READERS = {
     "Azure page": Reader(
         module="adapters.azure.blob_pages", read=_azure_page, step_us=SECOND, names="page"
     ),
+    "Google's page": Reader(module="adapters.gcs.gcs_bucket", read=_gcs_page),
     "Azure facts": Reader(module="adapters.azure.container", read=_azure_facts, step_us=SECOND),
     "S3 version": Reader(module="adapters.s3.s3_unlisted", read=_hidden),
     "fsspec, milliseconds": Reader(

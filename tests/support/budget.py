@@ -29,7 +29,7 @@ import pytest
 
 from support import speed
 
-LIVE = ("flink", "spark", "s3", "azurite", "chromium", "prometheus", "image")
+LIVE = ("flink", "spark", "s3", "azurite", "testbench", "chromium", "prometheus", "image")
 """Markers of tests that start a program of a third party. Each of them is ``live``, too."""
 
 

@@ -13,7 +13,7 @@ from orphangc.errors import SettingsError
 if TYPE_CHECKING:
     from orphangc.ports import StateFiles, Storage
 
-_EXTRAS = {"abfs": "azure"}
+_EXTRAS = {"abfs": "azure", "gs": "gcs"}
 """The extra of the package that a scheme needs."""
 
 # ruff: noqa: PLC0415 - a storage is opened without loading the clients of all others
@@ -53,6 +53,11 @@ def open_storage(
                 from orphangc.adapters.object_store.object_storage import ObjectStorage
 
                 return ObjectStorage(AzureContainer(location), shows_all=shows_all)
+            case "gs":
+                from orphangc.adapters.gcs.gcs_bucket import GcsBucket
+                from orphangc.adapters.object_store.object_storage import ObjectStorage
+
+                return ObjectStorage(GcsBucket(location), shows_all=shows_all)
             case _:
                 from orphangc.adapters.files.fsspec_storage import FsspecStorage
                 from orphangc.adapters.files.state_files import FsspecStateFiles
@@ -90,6 +95,11 @@ def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateF
                 from orphangc.adapters.object_store.object_state_files import ObjectStateFiles
 
                 return ObjectStateFiles(AzureContainer(location), is_probed=is_probed)
+            case "gs":
+                from orphangc.adapters.gcs.gcs_bucket import GcsBucket
+                from orphangc.adapters.object_store.object_state_files import ObjectStateFiles
+
+                return ObjectStateFiles(GcsBucket(location), is_probed=is_probed)
             case _:
                 from orphangc.adapters.files.state_files import FsspecStateFiles
 

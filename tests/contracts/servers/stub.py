@@ -109,7 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._serve()
 
-    do_HEAD = do_PUT = do_POST = do_DELETE = do_GET  # noqa: N815 - names of the library's
+    do_HEAD = do_PUT = do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815 - names of the library's
 
     def _serve(self) -> None:
         parts = urlsplit(self.path)

@@ -132,6 +132,8 @@ def test_all_levels_at_once_are_those_of_single_lists(place):
 
 def test_a_large_store_is_shown_level_by_level(filled_place):
     """More keys than a page holds; this is found out once."""
+    if filled_place.kind == "testbench":
+        pytest.skip("the testbench has one page only")
     storage = filled_place.open(shows_all=True)
     assert storage.all_folders() is None
     before = storage.list_requests
@@ -156,7 +158,8 @@ def test_each_page_is_counted(filled_place):
     """The plan states the cost of a listing."""
     storage = filled_place.open()
     rows(storage)
-    assert storage.list_requests == (604 if filled_place.has_folders else 2)
+    pages = 1 if filled_place.kind == "testbench" else 2
+    assert storage.list_requests == (604 if filled_place.has_folders else pages)
 
 
 def test_a_level_a_listing_and_a_stat_agree_on_every_object(place):

@@ -157,6 +157,8 @@ def test_one_stream_asks_for_as_many_pages_as_there_are(filled_place):
     storage = filled_place.open()
     if not storage.is_ordered:
         pytest.skip("unordered storages have no ranges")
+    if filled_place.kind == "testbench":
+        pytest.skip("the testbench has one page only")
     before = storage.list_requests
     assert len(in_range(storage)) == len(FILLED)
     assert storage.list_requests == before + 2

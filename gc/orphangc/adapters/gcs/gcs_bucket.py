@@ -1,0 +1,269 @@
+"""A bucket of Google Cloud Storage, by its JSON API and gcsfs's credentials."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+import structlog
+
+from orphangc.adapters.files.translate import host_now
+from orphangc.adapters.gcs.batches import batch_body, batch_results
+from orphangc.adapters.gcs.requests import GcsRequests
+from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
+from orphangc.core.model.locations import Location
+from orphangc.core.model.types import StoredObject
+from orphangc.core.times.instants import from_iso, microseconds_of
+from orphangc.ports import LISTING_SCHEMA, DeletionStatus
+
+_FACTS = "name,size,timeCreated,generation"
+_PAGE_FIELDS = f"kind,items({_FACTS}),prefixes,nextPageToken"
+_WRITER = "orphangc-writer"
+_TIME = LISTING_SCHEMA.field("modified_at").type
+_MAY_PASS = {DeletionStatus.REFUSED, DeletionStatus.UNKNOWN}
+_NOT_KNOWN = {
+    *(HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN),
+    *(HTTPStatus.NOT_FOUND, HTTPStatus.NOT_IMPLEMENTED),
+}
+_SEPARATOR = "orphangc-part"
+
+_log = structlog.get_logger()
+
+
+class GcsBucket(Bucket):
+    """A bucket, seen from one storage root.
+
+    Source: Cloud Storage's JSON API v1. The identity of an object is its generation; its store time
+    is ``timeCreated``, which belongs to the generation and never changes.
+    """
+
+    page_size = 1000
+    batch_size = 100
+
+    def __init__(self, location: Location) -> None:
+        super().__init__(location)
+        self._requests = GcsRequests(location)
+        self._has_batches = True
+
+    def page(
+        self,
+        prefix: str,
+        *,
+        token: str = "",
+        start: str = "",
+        end: str = "",
+        delimiter: str = "",
+        most: int | None = None,
+    ) -> BucketPage:
+        """Return one page; see ``Bucket``."""
+        wanted = {
+            "prefix": prefix,
+            "pageToken": token,
+            "startOffset": start,
+            "endOffset": f"{end}\x01" if end else "",  # the first name that is left out
+            "delimiter": delimiter,
+            "maxResults": str(most or self.page_size),
+            "fields": _PAGE_FIELDS,
+        }
+        asked_at = host_now()
+        answer = self._requests.send("GET", "/o", {k: v for k, v in wanted.items() if v})
+        self.note_page(asked_at, answer.headers.get("Date"))
+        found = _document(answer.content)
+        if found.get("kind") != "storage#objects":
+            raise RequestError("a page of the listing is damaged: it is of another kind")
+        try:
+            columns = _columns(found.get("items", ()))
+            folders, following = found.get("prefixes", ()), found.get("nextPageToken", "")
+        except (KeyError, TypeError, ValueError) as err:
+            raise RequestError(f"a page of the listing is damaged: {err!r}") from err
+        return self.page_of(prefix, columns, folders, following)
+
+    def head(self, name: str) -> StoredObject | None:
+        """Return the facts of an object; see ``Bucket``."""
+        found = self._facts(name, {"fields": _FACTS})
+        if found is None:
+            return None
+        try:
+            return StoredObject(
+                key=self.relative(name),
+                size=int(found["size"]),
+                modified_at=from_iso(found["timeCreated"]),
+                etag=found["generation"],
+            )
+        except (KeyError, TypeError, ValueError) as err:
+            raise RequestError(f"the facts of {name!r} are damaged: {err!r}") from err
+
+    def get(self, name: str, *, start: int, size: int) -> bytes:
+        """Return some bytes of an object; see ``Bucket``."""
+        within = {"Range": f"bytes={start}-{start + size - 1}"}
+        try:
+            answer = self._requests.send("GET", _of(name), {"alt": "media"}, headers=within)
+        except RequestError as err:
+            if err.status != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                raise
+            return b""
+        if answer.status_code == HTTPStatus.PARTIAL_CONTENT:
+            if not answer.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
+                raise RequestError(f"{name!r} cannot be read in parts")
+            return answer.content
+        return answer.content[start : start + size]
+
+    def put(self, name: str, data: bytes, *, writer: str, is_new: bool) -> None:
+        """Write an object; see ``Bucket``."""
+        facts = json.dumps({"name": name, "metadata": {_WRITER: writer}})
+        body = b"\r\n".join(
+            [
+                f"--{_SEPARATOR}\r\nContent-Type: application/json; charset=UTF-8\r\n".encode(),
+                facts.encode(),
+                f"--{_SEPARATOR}\r\nContent-Type: application/octet-stream\r\n".encode(),
+                data,
+                f"--{_SEPARATOR}--\r\n".encode(),
+            ]
+        )
+        self._requests.send(
+            "POST",
+            "/o",
+            {"uploadType": "multipart", **({"ifGenerationMatch": "0"} if is_new else {})},
+            headers={"Content-Type": f"multipart/related; boundary={_SEPARATOR}"},
+            body=body,
+            is_upload=True,
+        )
+
+    def writer(self, name: str) -> str | None:
+        """Return the writer of an object; see ``Bucket``."""
+        found = self._facts(name, {"fields": "metadata"})
+        return None if found is None else found.get("metadata", {}).get(_WRITER)
+
+    def remove(self, name: str) -> None:
+        """Remove an object; see ``Bucket``."""
+        try:
+            self._requests.send("DELETE", _of(name))
+        except RequestError as err:
+            if not err.is_absent:
+                raise
+
+    def delete(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
+        """Delete objects with ``ifGenerationMatch``, in one request where it is taken."""
+        if self._has_batches and len(objects) > 1:
+            try:
+                return self._batch(objects)
+            except RequestError as err:
+                is_unknown = err.status == HTTPStatus.NOT_IMPLEMENTED  # else such an outcome is
+                if not err.status or (err.deletion_status in _MAY_PASS and not is_unknown):
+                    return [err] * len(objects)
+                _log.warning("deletion.no_batches", status=err.status)
+                self._has_batches = False  # the whole batch was refused: nothing is deleted
+        return self.each(self._delete, objects)
+
+    def keeps_versions(self) -> bool:
+        """Return whether the bucket has versions or soft delete; see ``Bucket``."""
+        try:
+            answer = self._requests.send("GET", "", {"fields": "versioning,softDeletePolicy"})
+        except RequestError as err:
+            if err.status in _NOT_KNOWN and not err.is_absent:
+                return False
+            raise
+        found = _document(answer.content)
+        seconds = found.get("softDeletePolicy", {}).get("retentionDurationSeconds", "0")
+        return bool(found.get("versioning", {}).get("enabled")) or str(seconds) != "0"
+
+    def restorable(self, name: str, identity: str) -> Callable[[], None] | None:
+        """Return what restores a generation; see ``Bucket``."""
+        kept = {"generation": identity, "fields": "generation"}
+        if self._is_kept(name, kept):
+            return partial(self._rewrite, name, identity)
+        if self._is_kept(name, {**kept, "softDeleted": "true"}):
+            return partial(self._restore, name, identity)
+        return None
+
+    def _facts(self, name: str, wanted: Mapping[str, str]) -> dict[str, Any] | None:
+        """Return what the store says of an object, ``None`` if it is absent."""
+        try:
+            return _document(self._requests.send("GET", _of(name), wanted).content)
+        except RequestError as err:
+            if err.is_absent:
+                return None
+            raise
+
+    def _is_kept(self, name: str, wanted: Mapping[str, str]) -> bool:
+        """Return whether a generation is there, and is the one that was asked for."""
+        try:
+            found = self._facts(name, wanted)
+        except RequestError as err:
+            if err.status not in _NOT_KNOWN:
+                raise
+            return False
+        return found is not None and found.get("generation") == wanted["generation"]
+
+    def _rewrite(self, name: str, generation: str) -> None:
+        """Copy a noncurrent generation to the name, unless an object has it."""
+        path = f"{_of(name)}/rewriteTo/b/{quote(self.location.authority, safe='')}{_of(name)}"
+        wanted = {"sourceGeneration": generation, "ifGenerationMatch": "0"}
+        while True:
+            answer = self._requests.send("POST", path, wanted, body=b"")
+            found = _document(answer.content)
+            if found.get("done"):
+                return
+            wanted["rewriteToken"] = found["rewriteToken"]
+
+    def _restore(self, name: str, generation: str) -> None:
+        """Bring a soft-deleted generation back, unless an object has its name."""
+        wanted = {"generation": generation, "ifGenerationMatch": "0"}
+        self._requests.send("POST", f"{_of(name)}/restore", wanted, body=b"")
+
+    def _delete(self, wanted: tuple[str, str]) -> RequestError | None:
+        name, generation = wanted
+        try:
+            self._requests.send(
+                "DELETE", _of(name), {"ifGenerationMatch": generation}, is_once=True
+            )
+        except RequestError as err:
+            return err
+        return None
+
+    def _batch(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
+        paths = [
+            self._requests.path(_of(name), {"ifGenerationMatch": generation})
+            for name, generation in objects
+        ]
+        content_type, body = batch_body(paths)
+        answer = self._requests.send_batch(content_type, body)
+        return batch_results(answer.headers.get("Content-Type", ""), answer.content, len(paths))
+
+
+def _of(name: str) -> str:
+    """Return the path of an object in its bucket."""
+    return f"/o/{quote(name, safe='')}"
+
+
+def _document(body: bytes) -> dict[str, Any]:
+    """Return the object of JSON in an answer.
+
+    Raises:
+        RequestError: There is none.
+
+    """
+    try:
+        found = json.loads(body)
+    except ValueError as err:
+        raise RequestError(f"an answer is damaged: {err}") from err
+    if not isinstance(found, dict):
+        raise RequestError("an answer is damaged: it is no object")
+    return found
+
+
+def _columns(
+    items: Sequence[Mapping[str, Any]],
+) -> tuple[list[str], list[int | None], pa.Array, list[str | None]]:
+    """Return names, sizes, times and generations."""
+    names = [each["name"] for each in items]
+    sizes: list[int | None] = [int(each["size"]) for each in items]
+    generations: list[str | None] = [str(each["generation"]) for each in items]
+    instants = [from_iso(each.get("timeCreated") or "") for each in items]
+    times = [None if at is None else microseconds_of(at) for at in instants]
+    return names, sizes, pa.array(times, _TIME), generations

@@ -1,0 +1,151 @@
+"""Requests to one bucket: signed by gcsfs's credentials, repeated where that is harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import requests
+import stamina
+from gcsfs.core import GCSFileSystem
+from google.auth.exceptions import GoogleAuthError
+from google.auth.transport.requests import AuthorizedSession
+from requests.adapters import HTTPAdapter
+
+from orphangc.adapters.files.translate import one_line, unreachable
+from orphangc.adapters.object_store.bucket import RequestError
+from orphangc.adapters.storage_options import storage_options
+from orphangc.core.model.locations import Location
+from orphangc.errors import SettingsError
+
+ATTEMPTS = 5
+FIRST_WAIT = 0.5
+"""Seconds before a request is repeated for the first time."""
+
+_TIMEOUTS = (5, 60)
+_CONNECTIONS = 64
+_PASSING = {
+    *(HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INTERNAL_SERVER_ERROR),
+    *(HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT),
+}
+
+
+class GcsRequests:
+    """Sends requests about one bucket; serves many threads at once."""
+
+    def __init__(self, location: Location) -> None:
+        """Take credentials and endpoint as gcsfs finds them.
+
+        gcsfs reads ``storage_options``, ``FSSPEC_GS_*``, ``STORAGE_EMULATOR_HOST`` and Google's
+        default credentials: ``GOOGLE_APPLICATION_CREDENTIALS``, workload identity, the login of
+        ``gcloud``.
+
+        Raises:
+            SettingsError: There are no usable settings.
+            StorageUnreachableError: Credentials cannot be had.
+
+        """
+        try:
+            options = {"use_listings_cache": False, "skip_instance_cache": True}
+            found = GCSFileSystem(**{**options, **storage_options(location)})
+        except (OSError, GoogleAuthError) as err:
+            raise unreachable(f"open {location}", err) from err
+        except (ValueError, TypeError) as err:
+            raise SettingsError(one_line(f"cannot open {location}: {err}")) from err
+        credentials = found.credentials.credentials
+        signing: Any = AuthorizedSession  # without types
+        self._session: requests.Session = (
+            requests.Session() if credentials is None else signing(credentials)
+        )
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS))
+        self._bucket = f"b/{quote(location.authority, safe='')}"
+        self._base = found.base
+        self._upload = f"{found.base.removesuffix('storage/v1/')}upload/storage/v1/"
+        self._batch = found.batch_url_base
+        payer = found.project if found.requester_pays is True else found.requester_pays
+        self._always = {"userProject": str(payer)} if payer else {}
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        wanted: Mapping[str, str] | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        is_upload: bool = False,
+        is_once: bool = False,
+    ) -> requests.Response:
+        """Return the answer to a request about the bucket.
+
+        Args:
+            method: HTTP method.
+            path: Path below the bucket.
+            wanted: Parameters of the query.
+            headers: Headers.
+            body: Body.
+            is_upload: Whether it goes to where objects are uploaded.
+            is_once: Whether it is not repeated.
+
+        Raises:
+            RequestError: The answer is a refusal, or there is none.
+
+        """
+        query = urlencode({**self._always, **(wanted or {})}, quote_via=quote, safe="")
+        url = f"{self._upload if is_upload else self._base}{self._bucket}{path}"
+        url = f"{url}?{query}" if query else url
+        for attempt in stamina.retry_context(
+            on=_may_pass,
+            attempts=1 if is_once else ATTEMPTS,
+            wait_initial=FIRST_WAIT,
+            wait_max=8,
+            timeout=None,
+        ):
+            with attempt:
+                return self._answer(method, url, dict(headers or {}), body)
+        raise AssertionError  # pragma: no cover - the loop returns or raises
+
+    def send_batch(self, content_type: str, body: bytes) -> requests.Response:
+        """Return the answer to a batch, which is sent once; see ``send``."""
+        return self._answer("POST", self._batch, {"Content-Type": content_type}, body)
+
+    def path(self, path: str, wanted: Mapping[str, str]) -> str:
+        """Return path and query of a request about the bucket, for a batch."""
+        query = urlencode({**self._always, **wanted}, quote_via=quote, safe="")
+        return f"{urlsplit(self._base).path}{self._bucket}{path}?{query}"
+
+    def _answer(
+        self, method: str, url: str, headers: dict[str, str], body: bytes | None
+    ) -> requests.Response:
+        try:
+            answer = self._session.request(
+                method, url, headers=headers, data=body, timeout=_TIMEOUTS
+            )
+        except (GoogleAuthError, requests.ConnectTimeout) as err:
+            raise RequestError(_short(err), is_sent=False) from err
+        except (requests.RequestException, OSError) as err:
+            raise RequestError(_short(err)) from err
+        if answer.status_code < HTTPStatus.BAD_REQUEST:
+            return answer
+        raise RequestError(error_text(answer), status=answer.status_code)
+
+
+def error_text(answer: Any) -> str:
+    """Return the reason of a refusal: the message in its JSON, or its status line."""
+    try:
+        found = answer.json()["error"]
+        return str(found["message"] if isinstance(found, dict) else found)
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {answer.status_code} {answer.reason}"
+
+
+def _may_pass(err: Exception) -> bool:
+    """Return whether a request may succeed when it is sent again."""
+    return isinstance(err, RequestError) and (err.status in _PASSING or not err.status)
+
+
+def _short(err: Exception) -> str:
+    return f"{type(err).__name__}: {err}".partition("\n")[0]
