@@ -87,7 +87,7 @@ class Cloud:
 CLOUDS = (
     pytest.param("azurite", marks=pytest.mark.azurite),
     "gcs",
-    pytest.param("testbench", marks=pytest.mark.testbench),
+    pytest.param("testbench", marks=[pytest.mark.testbench, pytest.mark.ci]),
 )
 
 
@@ -273,8 +273,11 @@ def test_what_was_deleted_comes_back_from_a_versioned_bucket(on_gcs) -> None:
 
 
 @pytest.mark.nightly  # minutes
-def test_five_thousand_orphans_go_in_batches(cloud) -> None:
+@pytest.mark.azurite
+def test_five_thousand_orphans_go_in_batches_of_azure(azurite_url, monkeypatch, tmp_path) -> None:
     """Every one of them, and no other."""
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", azurite.connection_string(azurite_url))
+    cloud = Cloud(AzurePlace(azurite_url), tmp_path)
     orphans = cloud.story(MANY)
     before = cloud.place.keys()
     cloud.sweep(cloud.plan(), "--delete")

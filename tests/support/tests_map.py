@@ -24,7 +24,7 @@ PURPOSES = {
     "contracts/object_stores": "Answers of clouds that no server here gives.",
     "contracts/policy": "Generated policies suffice, and allow no more, on a real server.",
     "contracts/s3": "Requests to S3 and the reading of its answers; servers misbehave.",
-    "contracts/servers": "The servers of the contracts: moto, radosgw, Azurite, Google's, a stub that misbehaves.",
+    "contracts/servers": "The servers of the contracts, from moto to a stub that misbehaves.",
     "contracts/state": "What a state location must do, for each kind of one.",
     "contracts/storage": "What a storage must do (list, read, delete), for each kind of one.",
     "flink_fixtures": "Storages that real Flink wrote are planned and read as Flink's classes say.",

@@ -306,9 +306,9 @@ def test_a_token_of_fsspecs_settings_signs_requests(server, place, monkeypatch) 
     server.requests.clear()
     storage = place.open()
     assert storage.stat(["a"])[0] is not None
-    assert {each.headers["Authorization"] for each in server.requests} == {"Bearer hunter2"}
+    assert {each.headers["authorization"] for each in server.requests} == {"Bearer hunter2"}
     assert {each.query["userProject"] for each in server.requests} == {"payer"}
-    server.fault = lambda _: refusal(401, "Invalid Credentials")
+    server.fault = lambda _: refusal(403, "Invalid Credentials")
     with pytest.raises(StorageUnreachableError, match="Invalid") as caught:
         list(storage.objects())
     assert "hunter2" not in str(caught.value)

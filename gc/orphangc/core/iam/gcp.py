@@ -32,8 +32,8 @@ GCS_LIMITS = (
         " only, so try the policy with orphangc doctor"
     ),
     (
-        "undelete needs storage.objects.create and get or, after a soft delete, restore: give them to"
-        " an identity of its own"
+        "undelete needs storage.objects.create and get or, after a soft delete, restore: give them"
+        " to an identity of its own"
     ),
 )
 """Limits of the provider's policies, and facts that a person must know."""
