@@ -80,13 +80,13 @@ def test_a_run_that_can_delete_nothing_says_blocked(story) -> None:
     configured = Configured.of(story, settings, metrics={"textfile": str(textfile)})
     ran = configured.run()
     assert (ran.code, ran.json[0]["result"]) == (0, "blocked")
-    assert ran.json[0]["blocked"]["code"] == "job_state_unknown"
+    assert ran.json[0]["blocked"]["code"] == "gate_not_seen"
     assert f'orphangc_run_blocked_jobs{{root="{story.bed.root}"}} 1.0' in textfile.read_text()
     shown = configured.run("--output", "table")
     results, _, steps = shown.out.partition("\n\nNext: ")
     last = " ".join(results.rpartition("\nblocked: ")[2].split())
-    assert "job_state_unknown" in steps
-    assert "1 of 1 jobs; job_state_unknown: " in last
+    assert "gate_not_seen" in steps
+    assert "1 of 1 jobs; gate_not_seen: no usable answer: Flink at " in last
 
 
 def test_a_run_that_can_delete_says_done(story) -> None:

@@ -217,11 +217,10 @@ def _stop_block(stop: Stop) -> Group:
     text = _fate_text(stop.fate)
     text.append(f" {visible(stop.code)}", style="bold")
     text.append(f", {counted(len(stop.jobs), 'job')}: {stop.advice}")
-    by_message: dict[str, list[str]] = {}
-    for each in stop.jobs:
-        by_message.setdefault(each.message, []).append(each.name)
-    shown = list(by_message.items())[:_NAMED]
-    lines = [_text(f"{_some(jobs)}: {message}", "dim") for message, jobs in shown]
+    shown = list(stop.by_message.items())[:_NAMED]
+    lines = [
+        _text(f"{_some([each.name for each in jobs])}: {message}", "dim") for message, jobs in shown
+    ]
     if rest := len(stop.jobs) - sum(len(jobs) for _, jobs in shown):
         lines.append(Text(f"and {rest:,} more", style="dim"))
     return Group(text, *(Padding(line, (0, 0, 0, 4)) for line in lines))

@@ -66,6 +66,14 @@ class Stop:
     advice: str
     jobs: tuple[StoppedJob, ...]
 
+    @property
+    def by_message(self) -> Mapping[str, Sequence[StoppedJob]]:
+        """Return the jobs by their message: what many share is shown once."""
+        found: dict[str, list[StoppedJob]] = {}
+        for each in self.jobs:
+            found.setdefault(each.message, []).append(each)
+        return found
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
