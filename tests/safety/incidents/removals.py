@@ -538,7 +538,7 @@ def _points_of_restores(patch: _Patch) -> None:
     """Take each job that was restored from another one for the continuation of all of it (R41)."""
 
     def covers(self, edge, checkpoint):
-        return self._run_of(edge.older) == self._run_of(checkpoint.place)
+        return self._runs[edge.older] == self._runs[checkpoint.place]
 
     patch.setattr(lineage_graph.Lineage, "_covers", covers)
 

@@ -214,7 +214,7 @@ def test_without_the_point_of_a_restore_branches_are_lost(monkeypatch) -> None:
     """A job that was rolled back to an old point, and one that was forked and ran on."""
 
     def covers(self, edge, checkpoint):
-        return self._run_of(edge.older) == self._run_of(checkpoint.place)
+        return self._runs[edge.older] == self._runs[checkpoint.place]
 
     monkeypatch.setattr(lineage_graph.Lineage, "_covers", covers)
     _gone.cache_clear()

@@ -148,7 +148,7 @@ class Lineage:
         if place in self.job_of_place:
             return self.job_of_place[place]
         keys = {self._key_of(edge.older) for edge in self._taken.get(place, ())}
-        makers = [job for job in self.jobs if job.key in keys]
+        makers = [self._jobs[key] for key in keys if key in self._jobs]
         return makers[0] if len(makers) == 1 else None
 
     def is_maker_proven(self, place: str) -> bool:
@@ -166,28 +166,31 @@ class Lineage:
         A job that another one was restored from had this one's state in all that it wrote. Of an
         id that comes back it is not known which run was.
         """
-        found = {self._key_of(e.newer) for e in self.continuations if self._covers(e, checkpoint)}
+        own = self._runs[checkpoint.place]
+        edges = self._restores.get(own, ())
+        found = {self._key_of(edge.newer) for edge in edges if self._covers(edge, checkpoint)}
         todo = list(found)
         while todo:
             key = todo.pop()
-            new = {
-                self._key_of(edge.newer)
-                for edge in self.continuations
-                if self._restored_id(edge) is not None and self._run_of(edge.older) == key
-            }
-            todo += () if self._recurs(key) else new - found
-            found |= set(todo)
-        return frozenset(found - {self._run_of(checkpoint.place)})
+            new = set() if self._recurs(key) else self._hops.get(key, set()) - found
+            found |= new
+            todo += new
+        return frozenset(found - {own})
 
     def may_be_continued_by(self, checkpoint: LineageCheckpoint) -> tuple[LineageJob, ...]:
         """Return the jobs that may have continued a checkpoint, by whatever edge.
 
         Not by one that shows a restore from an older point of the same run.
         """
-        own = {checkpoint.place, *self._places_of(self._run_of(checkpoint.place))}
-        first = [e for e in self.continuations if not self._is_from_before(e, checkpoint)]
-        after = self._reached(own, first) - own
-        return tuple(job for job in self.jobs if after & set(job.places))
+        own = {checkpoint.place, *self._places_of(self._runs[checkpoint.place])}
+        first = {
+            edge.newer
+            for edge in self.continuations
+            if (edge.older in own or self._shares_maker(edge.older, own))
+            and not self._is_from_before(edge, checkpoint)
+        }
+        keys = {self._key_of(place) for place in self._reached(first) - own}
+        return tuple(job for job in self.jobs if job.key in keys)
 
     def stand_ins(self, checkpoint: LineageCheckpoint) -> tuple[LineageCheckpoint, ...]:
         """Return what may stand for a checkpoint, itself included.
@@ -195,12 +198,12 @@ class Lineage:
         That is what its run completed after it and a job continued, and what that job completed.
         """
         heirs = self.continued_by(checkpoint)
-        own = self._run_of(checkpoint.place)
+        own = self._runs[checkpoint.place]
         return tuple(
             each
             for each in self.checkpoints
             if each.uri == checkpoint.uri
-            or (run := self._run_of(each.place)) in heirs
+            or (run := self._runs[each.place]) in heirs
             or (run == own and _is_before(checkpoint, each) and self.continued_by(each) & heirs)
         )
 
@@ -210,9 +213,7 @@ class Lineage:
         last = (
             job
             for job in self.jobs
-            if {self._key_of(p) for p in self._reached(set(job.places), self.continuations)}
-            & {each.key for each in self.jobs}
-            == {job.key}
+            if {self._key_of(p) for p in self._reached(job.places)} & self._jobs.keys() == {job.key}
         )
         return tuple(last) or self.jobs
 
@@ -221,10 +222,42 @@ class Lineage:
         return {each.uri: each for each in self.checkpoints}
 
     @cached_property
+    def _jobs(self) -> dict[str, LineageJob]:
+        return {job.key: job for job in self.jobs}
+
+    @cached_property
     def _taken(self) -> dict[str, list[Continuation]]:
         """Edges to each savepoint."""
         edges = [edge for edge in self.continuations if edge.is_of_savepoint]
         return grouped(edges, lambda edge: edge.newer)
+
+    @cached_property
+    def _runs(self) -> dict[str, str]:
+        """What made the checkpoints of each place: a job, or the place if that is unproven."""
+        places = {each.place for each in self.checkpoints}
+        places |= {edge.older for edge in self.continuations}
+        return {place: self._run_of(place) for place in places}
+
+    @cached_property
+    def _restores(self) -> dict[str, list[Continuation]]:
+        """Edges from each run."""
+        return grouped(self.continuations, lambda edge: self._runs[edge.older])
+
+    @cached_property
+    def _hops(self) -> dict[str, set[str]]:
+        """Keys of the jobs that are known to be restored from each run."""
+        return {
+            run: {self._key_of(e.newer) for e in edges if self._restored_id(e) is not None}
+            for run, edges in self._restores.items()
+        }
+
+    @cached_property
+    def _after(self) -> dict[str, set[str]]:
+        """Places that any edge leads to from each place, and the other ones of the same job."""
+        found = {place: set(job.places) for place, job in self.job_of_place.items()}
+        for edge in self.continuations:
+            found.setdefault(edge.older, set()).add(edge.newer)
+        return found
 
     def _key_of(self, place: str) -> str:
         """Return the key of the job of a directory, or the place itself if none is known."""
@@ -232,26 +265,26 @@ class Lineage:
         return place if job is None else job.key
 
     def _run_of(self, place: str) -> str:
-        """Return what made the checkpoints of a place: a job, or the place if that is unproven."""
         if place in self.job_of_place or not self.is_maker_proven(place):
             return self._key_of(place)
         return self._key_of(self._taken[place][0].older)
 
     def _places_of(self, key: str) -> tuple[str, ...]:
-        return next((job.places for job in self.jobs if job.key == key), (key,))
+        job = self._jobs.get(key)
+        return (key,) if job is None else job.places
 
     def _recurs(self, key: str) -> bool:
-        job = next((job for job in self.jobs if job.key == key), None)
+        job = self._jobs.get(key)
         return may_recur(key.rpartition("/")[2]) if job is None else job.may_recur
 
     def _covers(self, edge: Continuation, checkpoint: LineageCheckpoint) -> bool:
-        """Return whether a restore shows that a checkpoint was continued (R41).
+        """Return whether a restore from the run of a checkpoint shows that it was continued (R41).
 
         It is the restored one, or the same run completed it before that, by id and by store time.
         """
         stored_at, number = checkpoint.stored_at, self._restored_id(edge)
-        run = self._run_of(edge.older)
-        if number is None or stored_at is None or run != self._run_of(checkpoint.place):
+        run = self._runs[edge.older]
+        if number is None or stored_at is None:
             return False
         times = [at for at in (edge.stored_at, edge.restored_at) if at is not None]
         if checkpoint.uri == edge.checkpoint:
@@ -280,22 +313,22 @@ class Lineage:
 
     def _is_from_before(self, edge: Continuation, checkpoint: LineageCheckpoint) -> bool:
         """Return whether an edge shows a restore from before a checkpoint, by id and by time."""
-        run, until = self._run_of(edge.older), self._restored_point(edge)
-        if run != self._run_of(checkpoint.place) or self._recurs(run):
+        run, until = self._runs[edge.older], self._restored_point(edge)
+        if run != self._runs[checkpoint.place] or self._recurs(run):
             return False
         number, stored_at = self._restored_id(edge), checkpoint.stored_at
         if number is None or until is None or stored_at is None:
             return False
         return number < checkpoint.checkpoint_id and until < stored_at
 
-    def _reached(self, places: Collection[str], edges: Iterable[Continuation]) -> set[str]:
-        """Return the places that some edges, and then any, lead to; the first ones included."""
+    def _reached(self, places: Iterable[str]) -> set[str]:
+        """Return the places that edges lead to from some places, these included."""
         found = set(places)
-        new = {e.newer for e in edges if e.older in found or self._shares_maker(e.older, found)}
-        while new - found:
+        todo = list(found)
+        while todo:
+            new = self._after.get(todo.pop(), set()) - found
             found |= new
-            new = {e.newer for e in self.continuations if e.older in found}
-            new |= {each for place in found for each in self._places_of(self._key_of(place))}
+            todo += new
         return found
 
     def _shares_maker(self, savepoint: str, places: Collection[str]) -> bool:
