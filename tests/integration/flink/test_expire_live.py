@@ -202,3 +202,30 @@ def test_of_a_chain_of_redeploys_nothing_expires_that_the_last_job_needs(
         assert 0 < progress["restored"] == progress["verified"], progress
         cluster.cancel(job, between_checkpoints=True)
         checked(judge, {*retained(chain.base / job), *chain.stored(), chain.savepoints[1]})
+
+
+@pytest.mark.parametrize("version", MODES)
+def test_a_rollback_to_an_older_savepoint_leaves_the_newest_state(
+    version: str, tmp_path: Path
+) -> None:
+    """What the older job wrote after the savepoint is a branch, and what came before it goes."""
+    require_flink(version)
+    with Cluster(version, tmp_path / "flink", slots=4, config=FORGETS) as cluster:
+        chain, collector = Chain(cluster, tmp_path), Collector(tmp_path / "ckpt", tmp_path)
+        chain.redeploy(None)
+        (old,) = chain.jobs
+        chain.savepoints.append(cluster.savepoint(old, tmp_path / "savepoints"))
+        cluster.wait_for_checkpoints(old, 3)
+        cluster.cancel(old, between_checkpoints=True)
+        newer = set(retained(chain.base / old))
+        assert newer
+        chain.jobs.append(
+            cluster.submit(chain.base, chain.savepoints[0], "NO_CLAIM", interval=INTERVAL)
+        )
+        cluster.wait_for_checkpoints(chain.jobs[-1], 2)
+        assert collector.plan(*chain.options).code == 0
+        wait_until("the older job is forgotten", lambda: shown(cluster) == {chain.jobs[-1]})
+        plan = chain.expired()
+        said = {uri: reason for uri, reason, _ in reasons(plan)}
+        assert {said[str(each)] for each in newer} == {"no_successor"}, reasons(plan)
+        assert set(retained(chain.base / old)) == newer
