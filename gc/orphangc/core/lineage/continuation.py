@@ -192,7 +192,7 @@ _EVERY_ID = 2**63 - 1
 
 
 def resource_continuations(
-    jobs: Iterable[ResourceJob], directories: Mapping[str, str], anew: Collection[str] = ()
+    jobs: Iterable[ResourceJob], directories: Mapping[str, str], from_nothing: Collection[str] = ()
 ) -> Iterator[Continuation]:
     """Yield the edges between the jobs that one resource ran, one after the other.
 
@@ -206,7 +206,7 @@ def resource_continuations(
     Args:
         jobs: Jobs that resources ran.
         directories: Job directory of each job id that one directory alone has.
-        anew: Ids of the jobs that are known to have begun from nothing.
+        from_nothing: Ids of the jobs that are known to have begun so.
 
     """
     by_resource: dict[str, list[ResourceJob]] = {}
@@ -219,7 +219,7 @@ def resource_continuations(
             latest = max((each.first_seen_at for each in older), default=None)
             for each in older:
                 if each.first_seen_at == latest:
-                    is_given_up = newer.is_stateless and newer.job_id in anew
+                    is_given_up = newer.is_stateless and newer.job_id in from_nothing
                     yield Continuation(
                         older=directories[each.job_id],
                         newer=directories[newer.job_id],

@@ -43,16 +43,18 @@ def test_only_the_same_resource_makes_one_job_the_successor_of_another(identity,
 
 
 @pytest.mark.parametrize("is_stateless", [True, False])
-@pytest.mark.parametrize("anew", [[OTHER], []])
-def test_a_stateless_redeploy_gives_up_what_was_stored_before_it(is_stateless, anew) -> None:
+@pytest.mark.parametrize("from_nothing", [[OTHER], []])
+def test_a_stateless_redeploy_gives_up_what_was_stored_before_it(
+    is_stateless, from_nothing
+) -> None:
     """Only where the newer job is known to have begun from nothing: it may be a rollback."""
     newer = ran(OTHER, "40d").model_copy(update={"is_stateless": is_stateless})
-    edges = [*resource_continuations([ran(JOB, "90d"), newer], PLACES, anew)]
+    edges = [*resource_continuations([ran(JOB, "90d"), newer], PLACES, from_nothing)]
     old, young = (a_job(n, places=(p,), is_running=n == OTHER) for n, p in PLACES.items())
     checkpoints = [a_checkpoint("/ck/one", 7, age=50), a_checkpoint("/ck/one", 8, age=30)]
     checkpoints.append(a_checkpoint("/ck/two", 3, age=1))
     gone = expired([old, young], checkpoints, edges, RetentionPolicy())
-    assert gone == ({"/ck/one/chk-7"} if is_stateless and anew else set())
+    assert gone == ({"/ck/one/chk-7"} if is_stateless and from_nothing else set())
 
 
 def test_a_stateless_resource_says_so_of_the_job_that_it_runs() -> None:
