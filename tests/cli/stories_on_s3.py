@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
+import urllib.request
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,7 @@ import pytest
 from botocore.session import get_session
 
 from cli.helpers import Planned, Ran, metadata, run
+from support import speed
 from support.leaks import S3_KEYS
 
 JOB_ID = f"{1:032x}"
@@ -101,3 +106,24 @@ def on_s3(s3_server, monkeypatch, tmp_path) -> S3Story:
     story.put(f"{JOB_ID}/chk-7/_metadata", metadata(7, paths[:2]))
     story.put(f"{JOB_ID}/chk-8/_metadata", metadata(8, paths[1:]))
     return story
+
+
+@contextmanager
+def requests_to(url: str) -> Iterator[list[str]]:
+    """Yield what becomes the paths of all requests that the server answers meanwhile."""
+
+    def ask(verb: str, method: str = "POST") -> bytes:
+        request = urllib.request.Request(f"{url}/moto-api/recorder/{verb}", method=method)
+        with urllib.request.urlopen(request, timeout=speed.command()) as answer:
+            return bytes(answer.read())
+
+    paths: list[str] = []
+    ask("reset-recording")
+    ask("start-recording")
+    try:
+        yield paths
+    finally:
+        ask("stop-recording")
+        lines = ask("download-recording", "GET").decode().splitlines()
+        paths += [json.loads(line)["url"] for line in lines if line]
+        ask("reset-recording")

@@ -36,7 +36,7 @@ def test_everything_in_place_is_good(story) -> None:
     assert ran.code == 0
     assert health == {
         **dict.fromkeys(("list", "read", "clock", "kind", "state", "world", "registry"), "good"),
-        **dict.fromkeys(("lock", "plans", "all 1 jobs"), "good"),
+        **dict.fromkeys(("lock", "plans", "search", "all 1 jobs"), "good"),
         "undo": "warning",
     }
     assert findings(ran)["list"]["message"] == "1 job directories, 2 roots"
@@ -186,3 +186,16 @@ def test_an_absent_configuration_is_said_in_one_line(tmp_path) -> None:
     for place in (tmp_path / "absent.yaml", tmp_path):
         ran = run("doctor", "--config", place)
         assert (ran.code, len(ran.complaints)) == (2, 1)
+
+
+def test_it_says_what_a_search_will_list_before_the_first_run_and_after(story) -> None:
+    """Keys that it counts, then those of the last run; nothing where places are searched."""
+    said = findings(examined(story))["search"]["message"]
+    assert f"all of {story.bed.folder} is searched: " in said
+    assert " keys, 1 LIST requests, 0.000 USD on S3" in said
+    story.bed.plan()
+    assert (
+        " keys in the last run, 1 LIST requests" in findings(examined(story))["search"]["message"]
+    )
+    said = findings(examined(story, search="places"))["search"]["message"]
+    assert said == "the named places alone are searched (search: places)"

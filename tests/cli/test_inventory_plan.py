@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,9 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from cli.helpers import Planned, Ran, metadata, run
-from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, s3_server
+from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, requests_to, s3_server
 from orphangc.collect.mark import missing_check as confirming
-from support import speed
 from support.inventory_reports import CSV, FORMATS, PARQUET, VERSIONED, Report, a_report
 
 __all__ = ["on_s3", "s3_server"]
@@ -205,27 +201,6 @@ def _fake() -> dict[str, Any]:
 
 
 # --- sweeping
-
-
-@contextmanager
-def requests_to(url: str) -> Iterator[list[str]]:
-    """Yield what becomes the paths of all requests that the server answers meanwhile."""
-
-    def ask(verb: str, method: str = "POST") -> bytes:
-        request = urllib.request.Request(f"{url}/moto-api/recorder/{verb}", method=method)
-        with urllib.request.urlopen(request, timeout=speed.command()) as answer:
-            return bytes(answer.read())
-
-    paths: list[str] = []
-    ask("reset-recording")
-    ask("start-recording")
-    try:
-        yield paths
-    finally:
-        ask("stop-recording")
-        lines = ask("download-recording", "GET").decode().splitlines()
-        paths += [json.loads(line)["url"] for line in lines if line]
-        ask("reset-recording")
 
 
 def test_orphans_of_an_inventory_go_in_two_cycles(inventoried: Inventoried, s3_server) -> None:

@@ -6,12 +6,14 @@ import shlex
 import uuid
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import yaml
 
 from cli.helpers import DAY, Planned, metadata, run, write
 from cli.stories import Story, bed, story
-from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, s3_server
+from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, requests_to, s3_server
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.wiring import compose
 
@@ -252,3 +254,27 @@ def blocks(plan: Planned) -> dict[str, str]:
         for job in plan.document["jobs"]
         for each in job["blocked"]
     }
+
+
+def test_storage_roots_in_one_bucket_search_it_once_in_a_run(on_s3, s3_server) -> None:
+    """The second one adds the listing of its own keys; each sees what is beside both."""
+    other = f"s3://{on_s3.bucket}/second"
+    shared = f"second/{OTHER}/shared/{uuid.uuid4()}"
+    on_s3.client.put_object(Bucket=on_s3.bucket, Key=shared, Body=b"state")
+    data = metadata(1, [f"s3://{on_s3.bucket}/{shared}"])
+    key = f"second/{OTHER}/chk-1/_metadata"
+    on_s3.client.put_object(Bucket=on_s3.bucket, Key=key, Body=data)
+    red(on_s3, f"between/{B}/chk-3/_metadata")
+    config = on_s3.folder / "orphangc.yaml"
+    state = f"s3://{on_s3.bucket}/state"
+    roots = [{"root": each, "state": state} for each in (on_s3.root, other)]
+    config.write_text(yaml.safe_dump({"mode": "report", "storage_roots": roots}))
+    with requests_to(s3_server) as paths:
+        ran = run("run", "--config", config)
+    assert all(each["plan_id"] for each in ran.json), ran.err
+    asked = [parse_qs(urlsplit(path).query) for path in paths]
+    whole = [each for each in asked if "list-type" in each and "prefix" not in each]
+    assert len(whole) == 2, "what is before and after the first storage root"
+    ran = run("world", "--config", config, "--output", "json")
+    (storage,) = ran.json["storages"]
+    assert (storage["uri"], storage["checkpoints"]) == (f"s3://{on_s3.bucket}/", 4)

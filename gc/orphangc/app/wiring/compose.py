@@ -293,7 +293,7 @@ def storage_search(
     named += [(each.location, "another storage root") for each in siblings]
     return StorageSearch(
         named=named,
-        storage_of=_storage_here,
+        storage_of=storage_here,
         open_storage=open_storage,
         own=resolved(canonical(settings.root)),
         known=_storages_in(memory),
@@ -308,7 +308,7 @@ def _storages_in(memory: WorldMemory) -> list[Location]:
     return [canonical(each.uri) for each in memory.places if each.kind == STORAGE]
 
 
-def _storage_here(place: Location) -> Location | None:
+def storage_here(place: Location) -> Location | None:
     """Return the storage of a place; ``None`` for a local folder that is not there."""
     here = resolved(place)
     if here.scheme == "file" and not Path(here.path).is_dir():

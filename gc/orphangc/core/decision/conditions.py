@@ -64,7 +64,8 @@ def _place_without_checkpoints(_: JobEvidence, cycle: CycleEvidence) -> str | No
     first = cycle.empty_places[0]
     return (
         f"no checkpoint was found in {some(cycle.empty_places)}, so it does not count as searched:"
-        f" is it mounted and spelled right? If it is empty, state it with --empty-root {first}"
+        " is it mounted and spelled right? What is to be mounted there holds checkpoints all the"
+        f" same; only if it never holds one, state it with --empty-root {first}"
     )
 
 

@@ -16,6 +16,7 @@ from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
 from orphangc.app.commands.examine.bucket_checks import bucket_checks
 from orphangc.app.commands.examine.judged_jobs import judged_jobs
+from orphangc.app.commands.examine.search_estimate import search_estimate
 from orphangc.app.commands.examine.source_probes import (
     probe_cluster,
     probe_namespace,
@@ -100,6 +101,7 @@ def _findings(
         "clock": lambda: _clock(storage, settings),
         "undo": lambda: _undo(storage),
         "kind": lambda: _kind(storage, settings),
+        "search": lambda: (CheckStatus.GOOD, search_estimate(settings)),
         "state": lambda: probe_state(settings),
         "registry": lambda: _registry(settings),
     }
