@@ -279,7 +279,7 @@ def test_doctor_reads_the_bucket_where_it_may_and_says_so_where_not(limited) -> 
     limited.may("--mode", "report", "--doctor")
     health, message = said()
     assert health == "warning"
-    assert "lifecycle rule 'old' deletes Flink's files 90 days after it is stored" in message
+    assert "lifecycle rule 'old' deletes Flink's files 90 days after they are stored" in message
     assert "undelete brings back what was deleted up to 7 days ago" in message
     assert limited.is_refused(
         "put_bucket_versioning", VersioningConfiguration={"Status": "Enabled"}

@@ -85,7 +85,7 @@ def _rule(rule: Mapping[str, Any]) -> LifecycleRule:
 
 def _expires(expiration: Mapping[str, Any]) -> str | None:
     if "Days" in expiration:
-        return f"{expiration['Days']} days after it is stored"
+        return f"{expiration['Days']} days after they are stored"
     return f"on {expiration['Date']}" if "Date" in expiration else None
 
 

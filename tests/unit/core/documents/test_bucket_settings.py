@@ -38,7 +38,7 @@ EXPIRES = {"Expiration": {"Days": 30}}
 def test_a_rule_that_expires_keys_of_the_storage_root_is_a_danger(where: dict[str, Any]) -> None:
     """Its prefix may be above or below the root's."""
     (said,) = found({**where, **EXPIRES})
-    assert "30 days after it is stored, whether they are needed or not" in said
+    assert "30 days after they are stored, whether they are needed or not" in said
 
 
 @pytest.mark.parametrize(
