@@ -174,8 +174,9 @@ def test_ignore_without_declarations_keeps_every_value(bench: Bench, folder: Pat
     restored = bench.document(job, "restored.json")
     assert restored["declared_operators"] is None
     assert restored["matched_operators"] == 0
-    unmatched = {each["operator_id"] for each in restored["restored_not_declared"]}
-    assert unmatched >= {LABELS, WINDOWS}
+    unmatched = {each["operator_id"]: each["name"] for each in restored["restored_not_declared"]}
+    assert unmatched.items() >= {(LABELS, "late labels"), (WINDOWS, "late windows")}
+    assert any("numbers" in each for each in unmatched.values()), "a source in a chain"
     assert shown(bench.cluster, job, "matchedOperators") == 0
     assert shown(bench.cluster, job, "undeclaredOperators") == len(unmatched)
     bench.cluster.wait_for_checkpoints(job, 1)

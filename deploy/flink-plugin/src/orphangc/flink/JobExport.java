@@ -42,8 +42,8 @@ final class JobExport implements AutoCloseable {
     /** So long a newer JobManager may give no sign before we export again. */
     private static final long PATIENCE_MILLIS = 5 * BEAT_MILLIS;
 
-    /** So long a checkpoint may be in the making of the store: high availability services may be slow. */
-    private static final long PATIENCE_WITH_FLINK_MILLIS = 10_000;
+    /** The longest wait for Flink to add a checkpoint to its store, which high availability services may make slow. It counts as export. */
+    private static final long PATIENCE_WITH_FLINK_MILLIS = 5_000;
 
     /** How often the registry is read if all that was retained before is subsumed meanwhile. */
     private static final int TRIES = 10;

@@ -14,7 +14,11 @@ import org.apache.flink.configuration.Configuration;
 import org.apache.flink.runtime.OperatorIDPair;
 import org.apache.flink.runtime.checkpoint.OperatorState;
 import org.apache.flink.runtime.executiongraph.ExecutionJobVertex;
+import org.apache.flink.runtime.jobgraph.JobVertex;
 import org.apache.flink.runtime.jobgraph.OperatorID;
+import org.apache.flink.streaming.api.graph.StreamConfig;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * An operator of a job as the JobManager knows it. It has two ids: it runs, and checkpoints, under the generated one; a restore
@@ -28,6 +32,8 @@ import org.apache.flink.runtime.jobgraph.OperatorID;
  */
 final class JobOperator {
 
+    private static final Logger LOG = LoggerFactory.getLogger(JobOperator.class);
+
     final String id;
 
     /** {@code null}: the job sets none. */
@@ -36,22 +42,22 @@ final class JobOperator {
     /** {@code null}: it has none, or Flink does not say (before 2.0). */
     final String uid;
 
-    /** The job's own name for it; before Flink 2.0 that of the chain that it is in. */
+    /** The job's own name for it, or that of the chain that it is in. */
     final String name;
 
-    private JobOperator(OperatorIDPair pair, String chain) {
+    private JobOperator(OperatorIDPair pair, JobVertex vertex) {
         this.id = pair.getGeneratedOperatorID().toString();
         this.uidHash = pair.getUserDefinedOperatorID().map(OperatorID::toString).orElse(null);
         this.uid = text(pair, "getUserDefinedOperatorUid");
-        String own = text(pair, "getUserDefinedOperatorName");
-        this.name = own == null ? chain : own;
+        String own = name(vertex.getConfiguration(), id);
+        this.name = own == null ? vertex.getName() : own;
     }
 
     static List<JobOperator> of(Iterable<ExecutionJobVertex> vertices) {
         List<JobOperator> found = new ArrayList<>();
         for (ExecutionJobVertex vertex : vertices) {
             for (OperatorIDPair pair : vertex.getOperatorIDs()) {
-                found.add(new JobOperator(pair, vertex.getJobVertex().getName()));
+                found.add(new JobOperator(pair, vertex.getJobVertex()));
             }
         }
         return found;
@@ -65,6 +71,21 @@ final class JobOperator {
                         .set(noted(pair.getGeneratedOperatorID().toString()), hash.toString()));
             }
         }
+    }
+
+    /** Returns the job's own name for an operator, {@code null} if the configuration of its task cannot be read. */
+    static String name(Configuration task, String id) {
+        try {
+            ClassLoader loader = StreamConfig.class.getClassLoader(); // that of the job is not needed for names
+            for (StreamConfig each : new StreamConfig(task).getTransitiveChainedTaskConfigsWithSelf(loader).values()) {
+                if (each.getOperatorID().toString().equals(id)) {
+                    return each.getOperatorName();
+                }
+            }
+        } catch (Throwable e) {
+            LOG.debug("the name of operator {} is not known", id, e);
+        }
+        return null;
     }
 
     /** Returns both ids of an operator of a task. */

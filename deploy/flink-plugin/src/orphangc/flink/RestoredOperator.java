@@ -17,7 +17,6 @@ import org.apache.flink.runtime.metrics.groups.TaskIOMetricGroup;
 import org.apache.flink.runtime.state.OperatorStateBackend;
 import org.apache.flink.runtime.state.OperatorStateHandle;
 import org.apache.flink.runtime.state.PartitionableListState;
-import org.apache.flink.streaming.api.graph.StreamConfig;
 import org.apache.flink.util.StringUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -68,7 +67,8 @@ final class RestoredOperator {
         this.settings = settings;
         this.id = isKnown ? parts.group(2) : identifier;
         this.ids = JobOperator.ids(environment.getTaskConfiguration(), id);
-        this.name = name(environment, id, isKnown ? parts.group(1) : identifier);
+        String own = JobOperator.name(environment.getTaskConfiguration(), id);
+        this.name = own != null ? own : isKnown ? parts.group(1) : identifier;
         this.subtask = isKnown ? Integer.parseInt(parts.group(3)) - 1 : 0;
         this.recordsBefore = records();
     }
@@ -82,22 +82,6 @@ final class RestoredOperator {
         if (!keyed.isEmpty()) {
             await();
         }
-    }
-
-    /** Returns the job's own name for the operator, or another one if its configuration cannot be read. */
-    private static String name(Environment environment, String id, String other) {
-        try {
-            ClassLoader loader = environment.getUserCodeClassLoader().asClassLoader();
-            StreamConfig task = new StreamConfig(environment.getTaskConfiguration());
-            for (StreamConfig each : task.getTransitiveChainedTaskConfigsWithSelf(loader).values()) {
-                if (each.getOperatorID().toString().equals(id)) {
-                    return each.getOperatorName();
-                }
-            }
-        } catch (Throwable e) {
-            LOG.debug("the name of operator {} is not known", id, e);
-        }
-        return other;
     }
 
     /** Notes the operator state, which is restored after the keyed state of the same operator. */

@@ -57,7 +57,7 @@ public final class SubsumptionProbe {
     }
 
     private static void say(String what, List<CompletedCheckpoint> before, Story story) throws Exception {
-        Told registered = new Told();
+        RegistryMap registered = new RegistryMap();
         SharedStateRegistryImpl registry = new SharedStateRegistryImpl();
         Field states = RegistryReader.field(SharedStateRegistryImpl.class, "registeredStates");
         states.set(registry, registered);
@@ -76,7 +76,7 @@ public final class SubsumptionProbe {
     }
 
     /** The registry's map, whose values are asked for once a reading. */
-    private static final class Told extends HashMap<Object, Object> {
+    private static final class RegistryMap extends HashMap<Object, Object> {
         private static final long serialVersionUID = 1L;
         private transient Runnable story;
 
