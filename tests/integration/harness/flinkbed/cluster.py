@@ -546,6 +546,10 @@ class Cluster:
         """Return what the running JobManager has logged."""
         return self._jobmanager.log()
 
+    def taskmanager_log(self) -> str:
+        """Return what the running TaskManager has logged."""
+        return self._taskmanager.log()
+
     def _error(self, message: str) -> FlinkbedError:
         tails = self._jobmanager.tail(), self._taskmanager.tail()
         return FlinkbedError("\n".join([message, *tails]))
