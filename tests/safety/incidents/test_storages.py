@@ -6,11 +6,17 @@ arguments hid where a job stores. All of them are the same to a search of whole 
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
 import pytest
 
 from cli.helpers import DAY, Job
 from cli.scheduled import Configured, settings_of
 from cli.stories import Story, bed, story
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.errors import StorageUnreachableError
 from safety.incidents.essential import must_be_there
 
 __all__ = ["bed", "story"]
@@ -62,3 +68,55 @@ def test_a_copied_checkpoint_of_any_folder_keeps_its_files(story) -> None:
         story.bed.cycle("--ended-job", "all")
     must_be_there(story.orphans[0])
     assert not story.orphans[1].exists()
+
+
+def unlisted(patch: pytest.MonkeyPatch, is_hidden: Callable[[str, str], bool]) -> None:
+    """Let a listing of some folders of some storages fail."""
+    listing = LocalStorage.objects
+
+    def objects(self: LocalStorage, prefix: str = "") -> Iterator[pa.RecordBatch]:
+        if is_hidden(self.location.path, prefix):
+            raise StorageUnreachableError("no page came")
+        yield from listing(self, prefix)
+
+    patch.setattr(LocalStorage, "objects", objects)
+
+
+def hide(what: str, story: Story, other: Job, patch: pytest.MonkeyPatch) -> None:
+    """Hide something that an earlier cycle saw."""
+    bed = story.bed
+    match what:
+        case "a directory":
+            other.folder.rename(bed.folder.parent / f"aside-{bed.folder.name}")
+        case "the storage":
+            unlisted(patch, lambda place, _: place == str(bed.folder))
+        case "a folder of it":
+            unlisted(patch, lambda _, prefix: prefix == other.folder.parent.name)
+        case "a checkpoint":
+            (other.folder / "chk-9" / "_metadata").write_bytes(b"cut")
+        case "the wide search":
+            bed.options += ("--search", "places")
+        case "the state":
+            shutil.rmtree(bed.state)
+        case "what was read":
+            shutil.rmtree(bed.state / "read-checkpoints")
+
+
+HIDDEN = (
+    *("a directory", "the storage", "a folder of it", "a checkpoint", "the wide search"),
+    *("the state", "what was read"),
+)
+
+
+@pytest.mark.parametrize("what", HIDDEN)
+def test_hiding_anything_of_a_storage_deletes_nothing_more(story, monkeypatch, what) -> None:
+    """A bucket's listing, a folder, a checkpoint, the wide search, a memory."""
+    other = retaining(story, "hidden")
+    story.bed.options += ("--ended-job", other.id)
+    assert story.bed.cycle()[1].code == 0
+    hide(what, story, other, monkeypatch)
+    for _ in range(3):
+        plan = story.bed.plan()
+        if plan.ran.code == 0:
+            story.bed.sweep(plan, "--delete")
+    must_be_there(*story.live, story.orphans[0])
