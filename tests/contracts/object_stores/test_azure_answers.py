@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.message import Message
 from email.parser import BytesParser
@@ -307,6 +308,18 @@ def test_a_deletion_without_a_usable_answer_is_sent_once(stub, answer, status) -
     found = open_storage(URI).delete(judged("a", "b"))
     assert [each.status for each in found] == [status] * 2
     assert (len(stub.asked("POST")), len(stub.asked("DELETE"))) == (1, 0)
+
+
+@pytest.mark.parametrize("key", ["a/../b", "..", "./b", "b/.", "/b", "b//c", "b/", ""])
+def test_a_key_that_a_url_cannot_hold_is_in_no_url(stub, key) -> None:
+    """Clients resolve dots before they send a request: it would be about another blob."""
+    stub.answer = answering("b", others=lambda _: Answer("", 202))
+    storage = open_storage(URI)
+    (found,) = storage.delete([replace(judged("b")[0], key=key)])
+    assert found.status is DeletionStatus.FAILED
+    with pytest.raises(StorageUnreachableError, match="cannot be named"):
+        storage.read(key, max_bytes=9)
+    assert stub.asked("HEAD") + stub.asked("DELETE") + stub.asked("POST") == []
 
 
 def test_an_account_that_refuses_everything_is_unreachable(stub) -> None:
