@@ -35,7 +35,7 @@ def why_not() -> str | None:
     """Return why no testbench can be started here, ``None`` if it can."""
     if not _CHECKOUT:
         return f"not there: {VARIABLE} names no checkout of googleapis/storage-testbench"
-    if not Path(_CHECKOUT, ".venv", "bin", "python").exists():
+    if not Path(_CHECKOUT, ".venv", "bin", "gunicorn").exists():
         return f"not installed: {_CHECKOUT} has no .venv with pip install -e ."
     return None
 
@@ -43,11 +43,11 @@ def why_not() -> str | None:
 @contextmanager
 def testbench() -> Iterator[str]:
     """Yield the URL of a testbench that lives as long as the block."""
-    port, programs = free_port(), Path(_CHECKOUT, ".venv", "bin")
-    path = {"PATH": f"{programs}:{os.environ['PATH']}"}  # it starts gunicorn by its name
+    port, gunicorn = free_port(), Path(_CHECKOUT, ".venv", "bin", "gunicorn")
     with ExitStack() as stack:
-        command = (programs / "python", "testbench_run.py", "127.0.0.1", port, "8")
-        child = start(stack, *command, cwd=_CHECKOUT, env={**os.environ, **path})
+        # as testbench_run.py does, which leaves it running
+        options = (f"--bind=127.0.0.1:{port}", "--worker-class=sync", "--threads=8")
+        child = start(stack, gunicorn, *options, "testbench:run()", cwd=_CHECKOUT)
         url = f"http://127.0.0.1:{port}"
         await_http(url, child)
         yield url
