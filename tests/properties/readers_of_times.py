@@ -67,7 +67,7 @@ from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.locations import canonical
 from orphangc.core.ranges.key_ranges import EVERYTHING
 from orphangc.core.times.instants import EPOCH, from_microseconds
-from orphangc.core.world import World
+from orphangc.core.world import SearchedStorage, World
 from orphangc.core.world.known_world import PlaceKind
 from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, OUTCOME_SCHEMA, HiddenKind
 from robustness.fuzz.own_files import IDENTITY, SOME
@@ -242,11 +242,13 @@ _REPORT = {
 
 
 def _plan(us: int, folder: Path, *, place: str) -> datetime | None:
-    content = PLAN.model_copy(update={"world": WORLD}).model_dump(mode="json")
+    world = WORLD.model_copy(update={"storages": (SearchedStorage(uri="s3://bucket/"),)})
+    content = PLAN.model_copy(update={"world": world}).model_dump(mode="json")
     content["expiry"] = dict(_REPORT)
     parts = {
         "created_at": content,
         "since": content["world"]["places"][0],
+        "newest_checkpoint_at": content["world"]["storages"][0],
         "expiry": content["expiry"],
     }
     parts[place]["created_at" if place == "expiry" else place] = spelled(us)
@@ -257,6 +259,7 @@ def _plan(us: int, folder: Path, *, place: str) -> datetime | None:
     return {
         "created_at": plan.created_at,
         "since": plan.world.places[0].since,
+        "newest_checkpoint_at": plan.world.storages[0].newest_checkpoint_at,
         "expiry": plan.expiry.created_at,
     }[place]
 
@@ -536,6 +539,11 @@ READERS = {
     ),
     "plan, since": Reader(
         module="core.world.known_world", read=partial(_plan, place="since"), names="plan.json"
+    ),
+    "plan, storage": Reader(
+        module="core.world.storages",
+        read=partial(_plan, place="newest_checkpoint_at"),
+        names="plan.json",
     ),
     "plan, expiry": Reader(
         module="core.documents.lineage_report",
