@@ -9,6 +9,7 @@ import pty
 import re
 import shlex
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -197,6 +198,23 @@ def test_an_interrupted_sweep_says_what_is_done(story: Story, tmp_path: Path) ->
     assert re.search(r"orphangc: interrupted: \d+ objects were deleted", said[0])
     assert run("sweep", plan.path, "--delete").code == 0
     assert not any(path.exists() for path in story.orphans)
+
+
+def test_a_command_that_only_reads_says_that_it_was_interrupted(story: Story) -> None:
+    """Flink does not answer yet when the signal comes."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        configured = Configured.of(story, settings_of(story, flink_rest=[url]))
+        words = [sys.executable, "-m", "orphangc", "doctor", "--config", str(configured.path)]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+            silent.accept()[0].close()
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=speed.command())
+    lines = [line for line in said.splitlines() if line.startswith("orphangc: ")]
+    assert (process.returncode, lines) == (
+        130,
+        ["orphangc: interrupted: the same command begins again"],
+    )
 
 
 def test_explain_answers_in_sentences(story: Story) -> None:

@@ -19,6 +19,12 @@ _SIGNALLED = 128
 """Base of the exit code of a process that a signal ended; the signal's number is added."""
 
 
+class Interrupted(SystemExit):
+    """A signal ended the work; ``is_said`` once a person was shown what follows from it."""
+
+    is_said = False
+
+
 def complain(message: str) -> None:
     """Print an error in one line on stderr, if it can be written, without the credentials of any
     URL.
@@ -42,6 +48,10 @@ def run_to_exit(command: Callable[[], object]) -> NoReturn:
     except OrphanGcError as err:
         complain(str(err))
         sys.exit(err.exit_code)
+    except Interrupted as err:
+        if not err.is_said:
+            complain("interrupted: the same command begins again")
+        raise
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(ExitCode.FAILED)
@@ -57,7 +67,7 @@ def is_signal(exit_code: int) -> bool:
 
 
 def _on_signal(number: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(_SIGNALLED + number)
+    raise Interrupted(_SIGNALLED + number)
 
 
 class Signals:

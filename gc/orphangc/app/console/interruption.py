@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from orphangc.app.console.exit import complain, is_signal
+from orphangc.app.console.exit import Interrupted, complain, is_signal
 
 
 @contextmanager
@@ -21,4 +21,6 @@ def saying(sentence: Callable[[], str]) -> Iterator[None]:
     except SystemExit as err:
         if isinstance(err.code, int) and is_signal(err.code):
             complain(f"interrupted: {sentence()}")
+            if isinstance(err, Interrupted):
+                err.is_said = True
         raise
