@@ -43,6 +43,7 @@ from orphangc.core.world import (
     OutsidePath,
     PlaceKind,
     SearchedPlace,
+    SearchedStorage,
     World,
     WorldChange,
 )
@@ -174,6 +175,16 @@ def a_plan(**changes: object) -> Plan:
                     since=ago("9d"),
                 ),
             ),
+            storages=(
+                SearchedStorage(
+                    uri="s3://bucket",
+                    named_by=("the settings",),
+                    keys=3,
+                    checkpoints=2,
+                    newest_checkpoint_at=T0,
+                    problem="no answer",
+                ),
+            ),
             outside=(OutsidePath(uri="s3://old/a", named_by=("s3://b/chk-1",), jobs=(JOB,)),),
             clusters=(KnownCluster(uri="http://jobmanager:8081", jobs=(JOB,), answers=True),),
             changed=(WorldChange(condition="place_lost", what="s3://old", since=T0),),
@@ -236,6 +247,7 @@ OTHER_WORDS = {
     "inventory_max_age": "1s",
     "uploads": "forbidden",
     "versions": "failed",
+    "search": "places",
     "owner": "f" * 32,
 }
 OTHER_ENDS = {
@@ -259,7 +271,6 @@ OTHER_ENDS = {
     "named_by": [{"uri": "s3://b/x", "checkpoint_id": 1, "references": 1}],
     "sequence": 1,
     "sibling_statements": [{"places": ["s3://b"], "ended_job": ["all"], "merged_within": []}],
-    "unclear": [{"why": "orders", "reach": [], "is_everywhere": True}],
     "at": "2001-01-01T00:00:00Z",
     "taken_at": "2001-01-01T00:00:00Z",
 }
