@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, metadata, write
 from cli.own_environment import own_surroundings
+from orphangc.app.wiring import compose
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.model.codes import Condition
 from support.rest_server import RestServer, as_json
@@ -185,7 +186,8 @@ def test_hiding_deletes_nothing_more(hidden: list[str], is_claimer_running: bool
     ids=str,
 )
 def test_without_its_condition_something_hidden_is_lost(monkeypatch, condition, hidden) -> None:
-    """Each kind of memory is needed by itself."""
+    """Each kind of memory is needed by itself, where no storage is searched whole."""
+    monkeypatch.setattr(compose, "storage_search", lambda *_: None)
     monkeypatch.setitem(CONDITIONS, condition, lambda *_: None)
     assert lost([hidden], is_claimer_running=False)
 

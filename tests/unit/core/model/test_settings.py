@@ -60,6 +60,8 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "named_by_flink": (),
         "sibling_statements": (),
         "unclear": (),
+        "search": "storage",
+        "search_except": (),
         "closed_world": False,
         "ended_job": (),
         "merged_within": (),
