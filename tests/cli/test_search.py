@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import uuid
 from pathlib import Path
@@ -11,8 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from cli.helpers import DAY, Planned, metadata, run, write
-from cli.stories import Story, bed, story
+from cli.helpers import AT_ONCE, DAY, Bed, Planned, metadata, run, write
+from cli.stories import ENDED, Story, bed, make_story, story
 from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, requests_to, s3_server
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.wiring import compose
@@ -43,6 +44,12 @@ def key_of(story: Story, file: Path) -> str:
     return str(file.relative_to(story.bed.root))
 
 
+def blocked(plan: Planned) -> set[str]:
+    """Return what blocks every job of a plan."""
+    jobs = [{each["condition"] for each in job["blocked"]} for job in plan.document["jobs"]]
+    return set.intersection(*jobs)
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_checkpoint_beside_the_storage_root_keeps_what_it_names(story, folder) -> None:
     """Nothing names its folder; what no checkpoint names goes."""
@@ -51,6 +58,55 @@ def test_a_checkpoint_beside_the_storage_root_keeps_what_it_names(story, folder)
     assert plan.ran.code == 0, plan.ran.err
     assert plan.removals() == {key_of(story, story.orphans[1])}
     assert plan.verdict(story.orphans[0]) == ("keep", "referenced")
+
+
+@pytest.mark.parametrize(
+    ("link", "leads_to"),
+    [
+        ("red", "far/away/red"),
+        ("x/red", "far/away/red"),
+        ("red", "far/away"),
+        ("red/chk-3", "far/away/red/chk-3"),
+        ("logs/red", "far/away/red"),
+    ],
+)
+def test_a_link_names_the_folder_that_it_leads_to(tmp_path, link, leads_to) -> None:
+    """Whatever lies around that folder."""
+    bed = Bed(tmp_path / "volume", (*ENDED, *AT_ONCE))
+    story = make_story(bed)
+    data = metadata(3, [*story.live, story.orphans[0]])
+    write(tmp_path / "far" / "away" / "red" / "chk-3" / "_metadata", data, 20 * DAY)
+    (bed.folder / link).parent.mkdir(parents=True, exist_ok=True)
+    (bed.folder / link).symlink_to(tmp_path / leads_to)
+    plan = bed.plan()
+    assert plan.ran.code == 0, plan.ran.err
+    assert plan.removals() == {key_of(story, story.orphans[1])}
+
+
+def test_a_link_that_leads_out_of_sight_blocks_until_it_is_stated(story) -> None:
+    """Behind it may be a mount that is absent."""
+    (story.bed.folder / "red").symlink_to(story.bed.folder.parent / "not mounted")
+    assert blocked(story.bed.plan()) == {"place_unreachable"}
+
+
+def test_a_link_to_a_file_and_a_stated_link_block_nothing(story) -> None:
+    """No checkpoint is behind them."""
+    (story.bed.folder / "file").symlink_to(write(story.bed.folder / "a file", b"x", DAY))
+    (story.bed.folder / "red").symlink_to(story.bed.folder.parent / "not mounted")
+    plan = story.bed.plan("--search-except", story.bed.folder / "red")
+    assert plan.removals() == {key_of(story, each) for each in story.orphans}
+
+
+@pytest.mark.parametrize("where", ["", "x"])
+def test_a_folder_whose_name_is_no_text_lets_nothing_go(story, where) -> None:
+    """Its keys are shown escaped, and cannot be read: a checkpoint that cannot be read."""
+    other = retained(story, "red").parent
+    above = story.bed.folder / where
+    above.mkdir(exist_ok=True)
+    other.rename(above / os.fsdecode(b"caf\xe9"))
+    plan = story.bed.plan()
+    assert plan.ran.code == 4 or blocked(plan) == {"place_unreachable"}
+    assert plan.ran.code == 0 or not plan.removals()
 
 
 def test_the_search_of_places_sees_what_is_named_alone(story) -> None:

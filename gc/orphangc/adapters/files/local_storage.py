@@ -253,7 +253,9 @@ class LocalStorage(Storage):
         try:
             if key:
                 handle = _descend(handle, checked_parts(key))
-        except FileNotFoundError:
+        except FileNotFoundError as err:
+            if "\\" in key:
+                raise unreachable(f"list {self._place(key)}", "the name may be escaped") from err
             yield None
             return
         except (OSError, ValueError) as err:

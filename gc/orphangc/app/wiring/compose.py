@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from platformdirs import user_state_path
 
 from orphangc import __version__
 from orphangc.adapters.files.mount_table import device_of, mount_of
+from orphangc.adapters.files.translate import one_line
 from orphangc.adapters.files.unopened_storage import UnopenedStorage
 from orphangc.adapters.flink.exporter_folder import ExporterFolder, is_job_folder
 from orphangc.adapters.flink.job_archives import archived_ends
@@ -63,6 +65,7 @@ from orphangc.errors import (
     OrphanGcError,
     RefusedError,
     SettingsError,
+    StorageUnreachableError,
     UnreadableSnapshotError,
 )
 from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
@@ -317,9 +320,26 @@ def storage_here(place: Location) -> Location | None:
 
 
 def _linked_folder(link: Location) -> Location | None:
-    """Return the folder that a local link leads to, ``None`` if it is none."""
-    path = Path(link.path)
-    return resolved(link) if path.is_symlink() and path.is_dir() else None
+    """Return the folder that a local link leads to; ``None`` if it is gone, or leads to a file.
+
+    Raises:
+        StorageUnreachableError: What it leads to cannot be seen; it may be a mount that is absent.
+
+    """
+    if link.scheme != "file":
+        return None
+    try:
+        is_folder = stat.S_ISDIR(Path(link.path).stat().st_mode)
+        target = resolved(link)
+        target.path.encode()
+    except (OSError, UnicodeEncodeError) as err:
+        if "\\" not in link.path and not os.path.lexists(link.path):  # a name may be escaped
+            return None
+        raise StorageUnreachableError(
+            f"it cannot be seen where this link leads ({one_line(err)}): remove it, or state with"
+            " --search-except that no checkpoint is behind it"
+        ) from err
+    return target if is_folder else None
 
 
 def quarantined_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadata]:

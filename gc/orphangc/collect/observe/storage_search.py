@@ -21,7 +21,7 @@ from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, Unreadab
 from orphangc.core.model.locations import Location, is_within
 from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.types import ObjectKey, StoredObject
-from orphangc.errors import OrphanGcError
+from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import Progress, Storage
 
 _THREADS = 16
@@ -109,7 +109,8 @@ class StorageSearch:
         storage_of: Returns the storage of a place; ``None`` if there is no such place here.
         open_storage: Opens a storage.
         remembered: What earlier cycles read; ``None`` if each ``_metadata`` is read.
-        target_of: Returns the folder that a link of a storage leads to; ``None`` if none.
+        target_of: Returns the folder that a link of a storage leads to, ``None`` if it leads to
+            none; raises ``StorageUnreachableError`` if that cannot be seen.
         left_out: Prefixes that are stated to hold no checkpoint.
         own: The storage root that the cycle lists itself; ``None`` if it lists none.
 
@@ -174,7 +175,7 @@ class StorageSearch:
         while True:
             for place, listed in waiting.items():
                 found[place] = self._read_all(listed, seen, reader)
-                strong += self._linked(place, listed.metadata.links)
+                strong += self._linked(place, listed.metadata.links, found)
                 weak += by_files(found[place].checkpoints)
             wanted = _by_storage(self._storages(strong, weak, found.values()))
             if not wanted:
@@ -254,11 +255,21 @@ class StorageSearch:
             )
         return _read_beside(storage, listed.key, reader) if found is None else [found]
 
-    def _linked(self, place: Location, links: Iterable[str]) -> Iterator[Named]:
-        for key in links:
-            target = self.target_of(place.child(key))
+    def _linked(
+        self, place: Location, links: Iterable[str], found: dict[Location, FoundInStorage]
+    ) -> Iterator[Named]:
+        """Yield the folders that links of a storage lead to; note the links that lead nowhere."""
+        for link in map(place.child, links):
+            if any(each.contains(link) for each in self.left_out):
+                continue
+            name = f"the link {link}"
+            try:
+                target = self.target_of(link)
+            except StorageUnreachableError as err:
+                found[link] = FoundInStorage(location=link, named_by=(name,), problem=str(err))
+                continue
             if target is not None and not place.contains(target):
-                yield target.child("link"), f"the link {place.child(key)}"
+                yield target, name
 
     def _listed(
         self,

@@ -43,7 +43,7 @@ Contents = Checkpoint | UnreadableCheckpoint | ParquetSummary
 
 def is_settled(place: Location, listed: StoredObject, read_at: datetime) -> bool:
     """Return whether any later write to the object would give it another identity."""
-    if listed.etag is None or listed.modified_at is None:
+    if not listed.etag or listed.modified_at is None:
         return False
     return place.scheme != "file" or listed.modified_at < read_at - _FILE_SETTLES
 
@@ -145,7 +145,7 @@ class ReadCheckpoints:
 
 
 def _identity(uri: str, listed: StoredObject) -> _Identity | None:
-    if listed.etag is None or listed.modified_at is None:
+    if not listed.etag or listed.modified_at is None:
         return None
     return uri, listed.size, listed.etag, listed.modified_at.isoformat()
 
