@@ -273,6 +273,7 @@ def flink(
     started_ms: int = 1_000,
     version: str = "2.3.0",
     restored: tuple[int, Path] | None = None,
+    restored_ms: int | None = None,
     state_backend: str = "EmbeddedRocksDBStateBackend",
     checkpoint_storage: str = "FileSystemCheckpointStorage",
     triggered_ms: int = 2_000,
@@ -297,6 +298,7 @@ def flink(
         "id": restored[0],
         "is_savepoint": False,
         "external_path": f"file:{restored[1]}",
+        **({} if restored_ms is None else {"restore_timestamp": restored_ms}),
     }
     return {
         "/config": as_json({"refresh-interval": 0, "flink-version": version}),

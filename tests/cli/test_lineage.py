@@ -145,8 +145,7 @@ def test_the_owner_can_say_what_no_source_shows(chain) -> None:
     for word, reason in ((first, "no_successor"), (f"{first}@6", "superseded")):
         known = ("--continued", f"{second}={word}", *before)
         kept = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, *known))
-        assert kept["0/5"] == ("expire", "superseded"), "alone, it means the oldest one"
-        assert kept["0/6"][1] == reason
+        assert {kept["0/5"][1], kept["0/6"][1]} == {reason}, "alone, it lets nothing go"
     out = chain.bed.folder / "reversed"
     for word in (second, f"{second}@16", chain.folder_of("1/6")):
         ran = chain.expire(*AT_ONCE_ENDED, "--continued", f"{first}={word}", "--out", out)

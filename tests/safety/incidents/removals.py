@@ -57,7 +57,7 @@ from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery import discovered_world
 from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
-from orphangc.core.lineage import checkpoint_fates, lineage_graph
+from orphangc.core.lineage import checkpoint_fates, lineage_graph, stated_origins
 from orphangc.core.lineage.lineage_graph import lineages_of
 from orphangc.core.lineage.retention_policy import kept_by
 from orphangc.core.model import bounds, settings
@@ -543,6 +543,16 @@ def _points_of_restores(patch: _Patch) -> None:
     patch.setattr(lineage_graph.Lineage, "_covers", covers)
 
 
+def _runs_of_successors(patch: _Patch) -> None:
+    """Take each edge to a job for one to the run of it that lives (R41)."""
+    patch.setattr(lineage_graph.Lineage, "_is_of_one_run", lambda *_: True)
+
+
+def _checkpoints_of_statements(patch: _Patch) -> None:
+    """Take a job that is stated without a checkpoint for its oldest retained one (R41)."""
+    patch.setattr(stated_origins, "is_job_id", lambda _: False)
+
+
 def _sizes_of_files(patch: _Patch) -> None:
     """Ask only whether a file is there (R41)."""
     patch.setattr(reported_lineages, "with_sizes", lambda known, *_: known)
@@ -663,6 +673,8 @@ REMOVALS: Mapping[str, _Removal] = {
         _rules_of_a_lineage,
         _edges_of_lineages,
         _points_of_restores,
+        _runs_of_successors,
+        _checkpoints_of_statements,
         _markers_of_expiries,
         _proofs_of_successors,
         _sizes_of_files,

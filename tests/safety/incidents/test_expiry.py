@@ -172,13 +172,16 @@ def test_r41_what_flink_deletes_when_a_job_fails_stands_for_nothing(tmp_path) ->
     """By default it retains no checkpoint of a job that fails; an older one is the last then."""
     with ExitStack() as stack:
         chain = Redeploys.made(tmp_path, stack, count=1)
+        last = chain.jobs[0].shared(f"{0:08x}-0000-4000-8000-{7:012x}", age=timedelta(hours=90))
+        chain.jobs[0].checkpoint(7, last, age=timedelta(hours=90))
         late = Job("abcd" * 8, chain.bed.root / ("abcd" * 8))
-        file = late.shared(age=4 * DAY)
-        late.checkpoint(16, file, age=4 * DAY, properties=checkpoint_properties(NEVER_RETAINED))
-        continued = ("--continued", f"{late.id}={chain.jobs[0].id}@6")
+        age = timedelta(hours=80)
+        file = late.shared(age=age)
+        late.checkpoint(16, file, age=age, properties=checkpoint_properties(NEVER_RETAINED))
+        continued = ("--continued", f"{late.id}={chain.jobs[0].id}@7")
         chain.jobs.append(late)
         chain.server.routes.update(flink(late, completed=16))
-        chain.expired("--ended-for", "0", "--keep-last", "1", *continued, *MARGINS)
+        chain.expired("--ended-for", "0", "--keep-last", "2", *continued, *MARGINS)
     assert not chain.folder_of("0/5").joinpath("_metadata").exists()
     must_be_there(chain.folder_of("0/6") / "_metadata")
 

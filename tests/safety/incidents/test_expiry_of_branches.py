@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import DAY, Bed, Job, Ran, flink, metadata, now, run, write
+from cli.helpers import DAY, Bed, Job, Ran, as_json, flink, metadata, now, run, write
 from cli.savepoints import distinct
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer
@@ -25,6 +25,12 @@ POLICIES = {
     "three": ("--keep-last", "3"),
     "a month": ("--keep-last", "1", "--keep-within", "30d", "--keep-monthly", "12"),
 }
+
+
+def millis_ago(age: timedelta) -> int:
+    """Return a time of Flink's clock."""
+    at = datetime.now(tz=now().tzinfo) - age  # noqa: TID251 - a test's story starts now
+    return int(at.timestamp() * 1000)
 
 
 @dataclass
@@ -63,15 +69,33 @@ class TwoJobs:
         completed: int,
         began: timedelta,
         restored: tuple[int, Path] | None,
+        *,
         status: str = "RUNNING",
+        restored_at: timedelta | None = None,
     ) -> None:
         """Let the younger job run since some time."""
-        at = datetime.now(tz=now().tzinfo) - began  # noqa: TID251 - a test's story starts now
-        millis = int(at.timestamp() * 1000)
         routes = flink(
-            self.new, completed=completed, restored=restored, started_ms=millis, status=status
+            self.new,
+            completed=completed,
+            restored=restored,
+            restored_ms=restored_at and millis_ago(restored_at),
+            started_ms=millis_ago(began),
+            status=status,
         )
         self.server.routes.update(routes)
+
+    def fixes_its_id(self, job: Job) -> None:
+        """Let the cluster's configuration choose the id of a job."""
+        options = ("pipeline.fixed-job-id", "$internal.pipeline.job-id")
+        entries = [{"key": each, "value": job.id} for each in options]
+        self.server.routes["/jobmanager/config"] = as_json(entries)
+
+    def looks(self) -> None:
+        """Let a cycle see what the cluster shows."""
+        place = (self.bed.root, "--state", self.bed.state, "--closed-world")
+        cluster = ("--flink-rest", self.server.url, "--ended-job", self.old.id)
+        ran = run("plan", *place, *cluster)
+        assert ran.code == 0, ran.err
 
     def expire(self, *policy: object) -> tuple[Ran, Ran]:
         """Plan an expiry with the default margins, and carry it out; return both commands."""
@@ -147,13 +171,16 @@ def test_r40_without_a_policy_not_even_what_flink_was_to_delete_goes(jobs) -> No
 
 @pytest.mark.answered_by("origins_that_are_stated")
 def test_r43_the_origin_of_a_job_that_failed_over_before_the_first_cycle_stays(jobs) -> None:
-    """Flink shows a checkpoint of its own; its owner says which job it continued."""
+    """Flink shows a checkpoint of its own, and without HA metadata it starts from the first again.
+
+    Its owner says from which one.
+    """
     origin = jobs.checkpoint(jobs.old, 100, 60 * DAY)
     jobs.checkpoint(jobs.old, 5000, 50 * DAY)
     for number in (9000, 9001):
         jobs.checkpoint(jobs.new, number, HOUR * (9002 - number))
     jobs.runs(9001, 45 * DAY, (9000, jobs.new.folder / "chk-9000"))
-    jobs.expire("--keep-last", "1", "--continued", f"{jobs.new.id}={jobs.old.id}")
+    jobs.expire("--keep-last", "1", "--continued", f"{jobs.new.id}={jobs.old.id}@100")
     must_be_there(origin)
 
 
@@ -188,6 +215,47 @@ def test_r41_what_lost_the_bytes_of_a_file_stands_for_nothing(jobs, is_newest) -
     write(file, b"12345", HOUR)
     assert not gone
     assert went(jobs.expire("--keep-last", "1" if is_newest else "3")) == {"chk-90"}
+
+
+@pytest.mark.answered_by("checkpoints_of_statements")
+def test_r41_a_job_that_is_stated_without_a_checkpoint_leaves_the_newest_state(jobs) -> None:
+    """Flink retains one checkpoint; the middle job, which no cycle saw, went back to an older one.
+
+    The oldest retained checkpoint was the newest state, and the truth let it go.
+    """
+    newest = jobs.checkpoint(jobs.old, 5000, 80 * DAY)
+    middle = Job(distinct(2), jobs.bed.root / distinct(2))
+    jobs.checkpoint(middle, 300, 50 * DAY)
+    for number in (6001, 6002, 6003):
+        jobs.checkpoint(jobs.new, number, HOUR * (6004 - number))
+    jobs.runs(6003, 39 * DAY, (300, middle.folder / "chk-300"))
+    jobs.extra += ["--ended-job", middle.id]
+    jobs.expire("--keep-last", "1", "--continued", f"{middle.id}={jobs.old.id}")
+    must_be_there(newest)
+
+
+@pytest.mark.answered_by("runs_of_successors")
+@pytest.mark.parametrize("fixed", ["by zeros", "by configuration", "unknown"])
+def test_r41_a_job_that_was_rolled_back_in_place_leaves_the_newest_state(jobs, fixed) -> None:
+    """An earlier run of its id began from the newest state, the one that lives from another."""
+    if fixed == "by zeros":
+        name = "abcd1234" * 2 + "0" * 16
+        jobs.new = Job(name, jobs.bed.root / name)
+    newest = jobs.checkpoint(jobs.old, 5000, 60 * DAY)
+    for number in (198, 199, 200):
+        jobs.checkpoint(jobs.new, number, HOUR * (201 - number))
+    savepoint = jobs.bed.folder / "elsewhere" / "savepoint-y"
+    for began, origin in (
+        (50 * DAY, (5001, jobs.old.folder / "chk-5001")),
+        (39 * DAY, (100, savepoint)),
+    ):
+        jobs.server.routes.clear()
+        jobs.runs(200, began, origin, restored_at=began)
+        if fixed == "by configuration":
+            jobs.fixes_its_id(jobs.new)
+        jobs.looks()
+    jobs.expire("--keep-last", "1")
+    must_be_there(newest)
 
 
 def test_what_a_proven_successor_continued_goes(jobs) -> None:

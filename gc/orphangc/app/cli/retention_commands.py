@@ -111,7 +111,7 @@ def expire(  # noqa: PLR0913 - one parameter an option
             "--continued",
             metavar="NEWER=OLDER@ID",
             help="The newer job was restored from this checkpoint of the older one, or NEWER=URI;"
-            " NEWER=OLDER: from the oldest retained one; repeatable.",
+            " NEWER=OLDER joins both, and lets nothing go; repeatable.",
         ),
     ] = None,
     savepoints: Annotated[

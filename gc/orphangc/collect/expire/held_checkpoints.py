@@ -56,7 +56,7 @@ def holds_of(
     free = {
         key
         for key, job in cycle.jobs.items()
-        if key in over or (key in self_sustained and job.facts and recovers_from_its_own(job))
+        if key in over or (key in self_sustained and recovers_from_its_own(job))
     }
     exact: dict[Location, list[_Hold]] = {}
     for place, kind, by in (
@@ -127,7 +127,9 @@ def recovers_from_its_own(job: JobEvidence) -> bool:
     """
     held = {number for hold in job.held_after for number in hold.retained_ids}
     origins = [each.restored.id for each in job.facts if each.restored]
-    return any(number in job.ids_after and number not in origins for number in held)
+    return bool(job.facts) and any(
+        number in job.ids_after and number not in origins for number in held
+    )
 
 
 def _remembered(cycle: Cycle, free: Collection[str]) -> Iterator[_Held]:

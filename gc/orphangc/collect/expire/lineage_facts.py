@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.expire.held_checkpoints import holds_of
+from orphangc.collect.expire.held_checkpoints import holds_of, recovers_from_its_own
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
 from orphangc.core.decision.evidence import (
     Checkpoint,
@@ -175,6 +175,7 @@ def _job(
         may_recur=job.is_id_fixed,
         resources=resources,
         is_self_sustained=_is_self_sustained(job, cycle) if asks_usage else None,
+        recovers_from_its_own=recovers_from_its_own(job),
         ended_as=_ended_as(job, known) if is_job_over else frozenset(),
     )
 

@@ -249,12 +249,17 @@ def _held(case: _Case) -> _Said | None:
 def _origin(case: _Case) -> _Said | None:
     """A job may be started from it again: one that was, and stands on nothing of its own yet.
 
-    A job whose owner states that it continued another one, and that failed over before any cycle
+    Without HA metadata a lost JobManager starts from the first origin again, whatever the job has
+    completed since: of one that sources show, ``held_checkpoints`` asks that. A job whose owner
+    states that it continued another one, and that failed over before any cycle
     saw how, may have been started from any of that lineage.
     """
     for edge in case.lineage.continuations:
         job = case.lineage.job_of_place.get(edge.newer)
-        if edge.checkpoint == case.checkpoint.uri and job and _needs_origin(job, case.lineage):
+        if edge.checkpoint != case.checkpoint.uri or job is None:
+            continue
+        is_stated = edge.source is ContinuationSource.STATEMENT and not job.is_over
+        if _needs_origin(job, case.lineage) or (is_stated and not job.recovers_from_its_own):
             return RetentionReason.HELD, f"restored_by {job.job_id}"
     for job in case.lineage.jobs:
         stated = case.policy.continued.get(job.job_id)

@@ -35,6 +35,8 @@ class LineageJob:
         may_recur: Whether another run of it may have the same id, and so the same directory.
         resources: Kubernetes resources that ran it.
         is_self_sustained: Whether it needs no file that is not its own; ``None`` if unknown (R30).
+        recovers_from_its_own: Whether a lost JobManager of it surely goes on from a checkpoint
+            of its own, and not from what it was first started from.
         ended_as: Terminal states that Flink itself reported; none if it reported no end.
 
     """
@@ -54,6 +56,7 @@ class LineageJob:
     may_recur: bool = False
     resources: tuple[str, ...] = ()
     is_self_sustained: bool | None = None
+    recovers_from_its_own: bool = False
     ended_as: frozenset[str] = frozenset()
 
     @property
@@ -164,7 +167,7 @@ class Lineage:
         """Return the keys of the jobs that surely continued a checkpoint, itself or by others.
 
         A job that another one was restored from had this one's state in all that it wrote. Of an
-        id that comes back it is not known which run was.
+        id that comes back it is not known which run was, and a newer job of one continued nothing.
         """
         own = self._runs[checkpoint.place]
         edges = self._restores.get(own, ())
@@ -247,7 +250,11 @@ class Lineage:
     def _hops(self) -> dict[str, set[str]]:
         """Keys of the jobs that are known to be restored from each run."""
         return {
-            run: {self._key_of(e.newer) for e in edges if self._restored_id(e) is not None}
+            run: {
+                self._key_of(e.newer)
+                for e in edges
+                if self._restored_id(e) is not None and self._is_of_one_run(e)
+            }
             for run, edges in self._restores.items()
         }
 
@@ -277,6 +284,25 @@ class Lineage:
         job = self._jobs.get(key)
         return may_recur(key.rpartition("/")[2]) if job is None else job.may_recur
 
+    @cached_property
+    def _origins(self) -> dict[str, set[tuple[str, int | None]]]:
+        """What each job is known to be restored from: runs, with ids of checkpoints."""
+        found: dict[str, set[tuple[str, int | None]]] = {}
+        for edge in self.continuations:
+            number = self._restored_id(edge)
+            if edge.checkpoint or number is not None:
+                origin = (self._runs[edge.older], number)
+                found.setdefault(self._key_of(edge.newer), set()).add(origin)
+        return found
+
+    def _is_of_one_run(self, edge: Continuation) -> bool:
+        """Return whether one run alone had the id of the newer job, as far as anything shows.
+
+        One that was restored from two places was started twice: which run lives is not known.
+        """
+        newer = self._key_of(edge.newer)
+        return not self._recurs(newer) and len(self._origins.get(newer, ())) <= 1
+
     def _covers(self, edge: Continuation, checkpoint: LineageCheckpoint) -> bool:
         """Return whether a restore from the run of a checkpoint shows that it was continued (R41).
 
@@ -284,7 +310,7 @@ class Lineage:
         """
         stored_at, number = checkpoint.stored_at, self._restored_id(edge)
         run = self._runs[edge.older]
-        if number is None or stored_at is None:
+        if number is None or stored_at is None or not self._is_of_one_run(edge):
             return False
         times = [at for at in (edge.stored_at, edge.restored_at) if at is not None]
         if checkpoint.uri == edge.checkpoint:
@@ -315,6 +341,8 @@ class Lineage:
         """Return whether an edge shows a restore from before a checkpoint, by id and by time."""
         run, until = self._runs[edge.older], self._restored_point(edge)
         if run != self._runs[checkpoint.place] or self._recurs(run):
+            return False
+        if not self._is_of_one_run(edge):
             return False
         number, stored_at = self._restored_id(edge), checkpoint.stored_at
         if number is None or until is None or stored_at is None:

@@ -1,4 +1,8 @@
-"""Edges that the owner states in the retention policy (R41)."""
+"""Edges that the owner states in the retention policy (R41).
+
+A job without a checkpoint joins a lineage, and covers nothing: what Flink retains of it may be its
+newest state alone.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from orphangc.core.lineage.lineage_graph import LineageCheckpoint, LineageJob
 from orphangc.core.lineage.retention_policy import StatedOrigin
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.naming import checkpoint_id_of
+from orphangc.core.model.types import is_job_id
 
 
 def stated_continuations(
@@ -34,20 +39,22 @@ def stated_continuations(
         if newer is None or origin is None:
             continue
         place, uri, number, found = origin
+        is_bare = is_job_id(text)
         edge = Continuation(
             older=place,
             newer=newer.places[0],
             source=ContinuationSource.STATEMENT,
-            checkpoint=uri,
-            checkpoint_id=number,
-            stored_at=None if found is None else found.stored_at,
+            checkpoint="" if is_bare else uri,
+            checkpoint_id=None if is_bare else number,
+            stored_at=None if is_bare or found is None else found.stored_at,
             restored_at=newer.started_at if found is None else None,
             seen_at=at,
         )
         own = [e.stored_at for e in checkpoints if e.place in newer.places and e.stored_at]
-        if edge.stored_at is not None and own and min(own) <= edge.stored_at:
+        stored_at = None if found is None else found.stored_at
+        if stored_at is not None and own and min(own) <= stored_at:
             problems.append(
-                f"continued: {edge.checkpoint} was stored after job {newer_id} had written a"
+                f"continued: {uri} was stored after job {newer_id} had written a"
                 " checkpoint, which therefore did not continue it: the newer job stands first,"
                 " NEWER=OLDER@ID"
             )

@@ -31,6 +31,7 @@ def a_job(name: str, *, is_running: bool = False, **changes: Any) -> LineageJob:
         "started_at": NOW - 300 * DAY if is_running else None,
         "is_running_throughout": is_running,
         "is_self_sustained": True,
+        "recovers_from_its_own": True,
     }
     return LineageJob(**(values | changes))
 

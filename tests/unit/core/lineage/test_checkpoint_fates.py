@@ -253,6 +253,22 @@ def test_of_an_id_that_comes_back_only_what_was_restored_is_covered() -> None:
     assert reasons(chain, checkpoints, edges, ONE)["j0/chk-5"] == "no_successor"
 
 
+def test_a_job_whose_id_two_runs_had_continued_nothing() -> None:
+    """Which run lives is not known; a second sight of one origin shows no second run."""
+    checkpoints = [a_checkpoint("j0", 4), a_checkpoint("branch", 8, age=1)]
+    edge = an_edge("j0", "branch")
+    again = an_edge("j0", "branch", source=ContinuationSource.REGISTRY)
+    assert reasons(BRANCH, checkpoints, [edge, again], ONE)["j0/chk-4"] == "superseded"
+    other = an_edge("sp-x", "branch", checkpoint_id=2)
+    assert reasons(BRANCH, checkpoints, [edge, other], ONE)["j0/chk-4"] == "no_successor"
+    recurs = [BRANCH[0], replace(BRANCH[1], may_recur=True)]
+    assert reasons(recurs, checkpoints, [edge], ONE)["j0/chk-4"] == "no_successor"
+    before = an_edge("j0", "branch", checkpoint="j0/chk-3", restored_at=NOW - 95 * DAY)
+    dead = RetentionPolicy(dead=("j0",))
+    assert reasons(BRANCH, checkpoints, [before], dead)["j0/chk-4"] == "lineage_dead"
+    assert reasons(recurs, checkpoints, [before], dead)["j0/chk-4"] == "lineage_lives"
+
+
 UNPROVEN = {
     "restarting in one look": {"is_running_throughout": False},
     "start unknown": {"started_at": None},
@@ -298,6 +314,8 @@ def test_a_job_whose_origin_is_hidden_keeps_the_lineage_that_it_is_stated_to_con
     stated = RetentionPolicy(continued={new: f"{old}@4"})
     kept = reasons(jobs, checkpoints, [edge], stated)
     assert (kept[f"{old}/chk-4"], kept[f"{old}/chk-9"]) == ("superseded", "no_successor")
+    jobs[1] = replace(jobs[1], recovers_from_its_own=False)
+    assert reasons(jobs, checkpoints, [edge], stated)[f"{old}/chk-4"] == "held"
 
 
 def test_two_jobs_that_a_savepoint_may_be_named_after_did_not_continue_one_another() -> None:
