@@ -78,6 +78,7 @@ def test_a_daemon_reports_quarantines_and_deletes_by_its_schedule(story) -> None
         until(lambda: daemon.get("/readyz")[0] == 200)
         assert daemon.metric("orphangc_runs_total", phase="plan", result="done") == runs
         assert daemon.metric("orphangc_swept_objects_total", action="delete") == 2
+        assert daemon.end() == 0
 
 
 def test_sigterm_ends_the_daemon_and_its_run_in_order(story, tmp_path) -> None:
@@ -201,28 +202,25 @@ def test_a_run_that_is_killed_is_a_record_and_stops_nothing(story, tmp_path) -> 
 
 
 @pytest.mark.ci
-def test_a_second_signal_ends_the_daemon_at_once(story, tmp_path) -> None:
+def test_a_second_signal_ends_the_daemon_at_once(story, tmp_path, monkeypatch) -> None:
     """Its run ends in order all the same, and nothing private is left in the temporary folder."""
     config = twice_run(Configured.of(story, **ROUTINE))
     stall, temporary = tmp_path / "stall", tmp_path / "tmp"
     temporary.mkdir()
-    os.environ["TMPDIR"] = str(temporary)
-    try:
-        with serving(config, stall=stall) as daemon:
-            until(stall.exists)
-            (child,) = daemon.children()
-            (copy,) = temporary.glob("orphangc-*/orphangc.yaml")
-            assert copy.parent.stat().st_mode & 0o777 == 0o700
-            os.kill(child, signal.SIGSTOP)  # the run does not end before the second signal
-            daemon.process.send_signal(signal.SIGINT)
-            until(lambda: "daemon.ending" in daemon.log)
-            assert daemon.end(signal.SIGINT) == 130
-            assert not copy.parent.exists()
-            stall.unlink()
-            os.kill(child, signal.SIGCONT)
-            until(lambda: not is_running(child))
-    finally:
-        del os.environ["TMPDIR"]
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    with serving(config, stall=stall) as daemon:
+        until(stall.exists)
+        (child,) = daemon.children()
+        (copy,) = temporary.glob("orphangc-*/orphangc.yaml")
+        assert copy.parent.stat().st_mode & 0o777 == 0o700
+        os.kill(child, signal.SIGSTOP)  # the run does not end before the second signal
+        daemon.process.send_signal(signal.SIGINT)
+        until(lambda: "daemon.ending" in daemon.log)
+        assert daemon.end(signal.SIGINT) == 130
+        assert not copy.parent.exists()
+        stall.unlink()
+        os.kill(child, signal.SIGCONT)
+        until(lambda: not is_running(child))
     assert not is_locked(story)
 
 
