@@ -71,7 +71,7 @@ def test_a_checkpoint_beside_the_storage_root_keeps_what_it_names(story, folder)
     ],
 )
 def test_a_link_names_the_folder_that_it_leads_to(tmp_path, link, leads_to) -> None:
-    """Whatever lies around that folder."""
+    """Whatever is around that folder."""
     bed = Bed(tmp_path / "volume", (*ENDED, *AT_ONCE))
     story = make_story(bed)
     data = metadata(3, [*story.live, story.orphans[0]])
