@@ -531,7 +531,7 @@ def _rules_of_a_lineage(patch: _Patch) -> None:
 
 def _edges_of_lineages(patch: _Patch) -> None:
     """Take each job for a lineage of its own (R41)."""
-    patch.setattr(lineage_facts, "lineages_of", lambda jobs, own, _: lineages_of(jobs, own, ()))
+    patch.setattr(lineage_facts, "lineages_of", lambda jobs, own, *_: lineages_of(jobs, own, ()))
 
 
 def _points_of_restores(patch: _Patch) -> None:
@@ -546,6 +546,16 @@ def _points_of_restores(patch: _Patch) -> None:
 def _runs_of_successors(patch: _Patch) -> None:
     """Take each edge to a job for one to the run of it that lives (R41)."""
     patch.setattr(lineage_graph.Lineage, "_is_of_one_run", lambda *_: True)
+
+
+def _ids_that_were_chosen(patch: _Patch) -> None:
+    """Forget that an id was chosen when its cluster is gone (R41)."""
+    patch.setattr(lineage_facts, "fixed_ids", lambda _: frozenset())
+
+
+def _times_of_ends(patch: _Patch) -> None:
+    """Take what is stored after the end of a job for a thing of the run that ended (R40)."""
+    patch.setattr(lineage_facts, "shifted", lambda at, _: at + timedelta(days=999))
 
 
 def _checkpoints_of_statements(patch: _Patch) -> None:
@@ -675,6 +685,8 @@ REMOVALS: Mapping[str, _Removal] = {
         _points_of_restores,
         _runs_of_successors,
         _checkpoints_of_statements,
+        _ids_that_were_chosen,
+        _times_of_ends,
         _markers_of_expiries,
         _proofs_of_successors,
         _sizes_of_files,

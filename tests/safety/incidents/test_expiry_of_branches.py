@@ -93,8 +93,7 @@ class TwoJobs:
     def looks(self) -> None:
         """Let a cycle see what the cluster shows."""
         place = (self.bed.root, "--state", self.bed.state, "--closed-world")
-        cluster = ("--flink-rest", self.server.url, "--ended-job", self.old.id)
-        ran = run("plan", *place, *cluster)
+        ran = run("plan", *place, "--flink-rest", self.server.url)
         assert ran.code == 0, ran.err
 
     def expire(self, *policy: object) -> tuple[Ran, Ran]:
@@ -256,6 +255,41 @@ def test_r41_a_job_that_was_rolled_back_in_place_leaves_the_newest_state(jobs, f
         jobs.looks()
     jobs.expire("--keep-last", "1")
     must_be_there(newest)
+
+
+@pytest.mark.answered_by("ids_that_were_chosen")
+def test_r41_that_an_id_was_chosen_is_not_forgotten_with_its_cluster(jobs) -> None:
+    """Its first run ended at 5000; the second one began from nothing, and reached 6000."""
+    newest = jobs.checkpoint(jobs.old, 5000, 60 * DAY)
+    jobs.checkpoint(jobs.old, 6000, 40 * DAY)
+    jobs.server.routes.update(flink(jobs.old, completed=6000))
+    jobs.fixes_its_id(jobs.old)
+    jobs.looks()
+    for number in (6001, 6002, 6003):
+        jobs.checkpoint(jobs.new, number, HOUR * (6004 - number))
+    jobs.server.routes.clear()
+    jobs.runs(6003, 39 * DAY, (6000, jobs.old.folder / "chk-6000"))
+    jobs.expire("--keep-last", "1", "--ended-for", "0")
+    must_be_there(newest)
+
+
+@pytest.mark.answered_by("times_of_ends")
+def test_r40_the_end_of_an_earlier_run_orders_nothing_for_what_was_stored_since(jobs) -> None:
+    """A cycle saw the first run fail; the second one of that id went with its cluster."""
+    properties = checkpoint_properties(NEVER_RETAINED)
+    file = jobs.old.shared(f"{7:08x}-0000-4000-8000-{7:012x}", age=25 * DAY)
+    jobs.old.checkpoint(7, file, age=25 * DAY, properties=properties)
+    began = millis_ago(30 * DAY)
+    jobs.server.routes.update(flink(jobs.old, completed=7, status="FAILED", started_ms=began))
+    jobs.looks()
+    file = jobs.old.shared(f"{8:08x}-0000-4000-8000-{8:012x}", age=0 * DAY)
+    only = jobs.old.checkpoint(8, file, age=0 * DAY, properties=properties)
+    jobs.checkpoint(jobs.new, 300, HOUR)
+    jobs.server.routes.clear()
+    jobs.runs(300, 39 * DAY, None)
+    margins = [word for name in ("quiet", "grace") for word in (f"--{name}-period", "0")]
+    jobs.expire("--keep-last", "1", *margins, "--clock-skew", "0", "--allow-short-margins")
+    must_be_there(only)
 
 
 def test_what_a_proven_successor_continued_goes(jobs) -> None:

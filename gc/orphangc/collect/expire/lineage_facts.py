@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_checkpoints import holds_of, recovers_from_its_own
@@ -31,9 +31,12 @@ from orphangc.core.memory.job_lives import is_flink_rest
 from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.locations import Location, canonical, place_of
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import JobState, may_recur
+from orphangc.core.model.types import JobState
+from orphangc.core.times.instants import shifted
 
 _RUNNING = "RUNNING"
+_End = tuple[frozenset[str], datetime | None]
+_NO_END: _End = (frozenset(), None)
 _SCATTERED = "not all of its files are in the storage root"
 _OF_ANOTHER = "another storage root, which overlaps with this one, has it in quarantine"
 
@@ -87,6 +90,7 @@ def cycle_lineages(
             resources=resources.get(job.job_id, ()),
             is_job_over=key in over,
             asks_usage=asks_usage and key not in over,
+            clock_skew=settings.margins.clock_skew,
         )
         for key, job in cycle.jobs.items()
     ]
@@ -123,7 +127,7 @@ def cycle_lineages(
     unlike = {job.job_id: job for job in jobs if job.job_id in directories}
     more, problems = stated_continuations(stated, unlike, checkpoints, cycle.evidence.now)
     return CycleLineages(
-        lineages=lineages_of(jobs, checkpoints, [*edges, *more]),
+        lineages=lineages_of(jobs, checkpoints, [*edges, *more], fixed_ids(cycle)),
         by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
         impossible=tuple(problems),
     )
@@ -141,6 +145,11 @@ def retention_facts(
     )
 
 
+def fixed_ids(cycle: Cycle) -> frozenset[str]:
+    """Return the job ids that this cycle or an earlier one saw a cluster's configuration choose."""
+    return frozenset(cycle.remembered.lineage.fixed_ids)
+
+
 def is_over(job: JobEvidence, cycle: Cycle) -> bool:
     """Return whether positive evidence proves that a job is over, and it has been still since."""
     return has_ended(job, cycle.evidence) and is_end_proven(job)
@@ -154,7 +163,10 @@ def _job(
     resources: tuple[str, ...],
     is_job_over: bool,
     asks_usage: bool,
+    clock_skew: timedelta,
 ) -> LineageJob:
+    is_end_known = is_job_over and not job.is_id_fixed and job.job_id not in fixed_ids(cycle)
+    ended_as, ended_at = _end_of(job, known, cycle.evidence.now) if is_end_known else _NO_END
     alive = [each.alive_at for each in known if each.alive_at is not None]
     changed = [] if job.changed_at is None else [job.changed_at]
     oldest = [each.modified_at for each in job.own_checkpoints if each.modified_at is not None]
@@ -176,7 +188,8 @@ def _job(
         resources=resources,
         is_self_sustained=_is_self_sustained(job, cycle) if asks_usage else None,
         recovers_from_its_own=recovers_from_its_own(job),
-        ended_as=_ended_as(job, known) if is_job_over else frozenset(),
+        ended_as=ended_as,
+        ended_after=None if ended_at is None else shifted(ended_at, -clock_skew),
     )
 
 
@@ -235,17 +248,13 @@ def _is_self_sustained(job: JobEvidence, cycle: Cycle) -> bool | None:
     return everything.value
 
 
-def _ended_as(job: JobEvidence, known: list[RememberedJob]) -> frozenset[str]:
-    """Return the terminal states that Flink itself reported, now or in an earlier cycle (R40).
-
-    An id that comes back proves nothing about one run.
-    """
-    if may_recur(job.job_id) or any(each.is_id_fixed for each in job.facts):
-        return frozenset()
+def _end_of(job: JobEvidence, known: Iterable[RememberedJob], now: datetime) -> _End:
+    """Return the terminal states that Flink itself reported, and when: now or earlier (R40)."""
     if job.status.is_proven_ended:
-        return frozenset(each.status for each in job.facts)
-    reported = (each for each in known if is_flink_rest(each.by))
-    return frozenset(state for each in reported for state in each.ended_as)
+        return frozenset(each.status for each in job.facts), now
+    reported = [each for each in known if is_flink_rest(each.by) and each.ended_at is not None]
+    times = [each.ended_at for each in reported if each.ended_at is not None]
+    return frozenset(s for each in reported for s in each.ended_as), min(times, default=None)
 
 
 def _in_quarantine(

@@ -63,7 +63,14 @@ def seen_lineage(
         )
         for each in sorted(names)
     )
-    return merged_lineage([LineageMemory(continuations=tuple(found), resource_jobs=tuple(ran))])
+    fixed = {job.job_id for job in jobs.values() if any(each.is_id_fixed for each in job.facts)}
+    return merged_lineage(
+        [
+            LineageMemory(
+                continuations=tuple(found), resource_jobs=tuple(ran), fixed_ids=tuple(fixed)
+            )
+        ]
+    )
 
 
 def _continuation(edge: _Edge, places: _Places, at: datetime) -> Continuation:

@@ -102,11 +102,14 @@ class LineageMemory(FrozenPart):
     Attributes:
         continuations: Edges.
         resource_jobs: Jobs that resources ran.
+        fixed_ids: Job ids that a cluster's configuration chose, so that they come back: of such an
+            id, that is never forgotten.
 
     """
 
     continuations: tuple[Continuation, ...] = ()
     resource_jobs: tuple[ResourceJob, ...] = ()
+    fixed_ids: tuple[str, ...] = ()
 
     @property
     def resources(self) -> dict[str, tuple[str, ...]]:
@@ -118,7 +121,9 @@ def merged_lineage(memories: Iterable[LineageMemory]) -> LineageMemory:
     """Return the union of what several writers remember; their order does not matter."""
     edges: dict[tuple[str, str, str, str], Continuation] = {}
     jobs: dict[tuple[str, str], ResourceJob] = {}
+    fixed: set[str] = set()
     for memory in memories:
+        fixed.update(memory.fixed_ids)
         for edge in memory.continuations:
             key = (edge.older, edge.newer, edge.source.value, edge.checkpoint)
             edges[key] = _one_edge(edges.get(key, edge), edge)
@@ -128,6 +133,7 @@ def merged_lineage(memories: Iterable[LineageMemory]) -> LineageMemory:
     return LineageMemory(
         continuations=tuple(edges[key] for key in sorted(edges)),
         resource_jobs=tuple(jobs[key] for key in sorted(jobs)),
+        fixed_ids=tuple(sorted(fixed)),
     )
 
 
@@ -171,6 +177,7 @@ def remembered_lineage(known: LineageMemory, seen: LineageMemory, at: datetime) 
     return LineageMemory(
         continuations=tuple(e for e in united.continuations if e.seen_at >= after),
         resource_jobs=tuple(e for e in united.resource_jobs if e.seen_at >= after),
+        fixed_ids=united.fixed_ids,
     )
 
 

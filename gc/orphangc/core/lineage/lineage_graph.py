@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TypeVar
@@ -38,6 +38,7 @@ class LineageJob:
         recovers_from_its_own: Whether a lost JobManager of it surely goes on from a checkpoint
             of its own, and not from what it was first started from.
         ended_as: Terminal states that Flink itself reported; none if it reported no end.
+        ended_after: Time since which what is stored may be of a later run than the one that ended.
 
     """
 
@@ -58,6 +59,7 @@ class LineageJob:
     is_self_sustained: bool | None = None
     recovers_from_its_own: bool = False
     ended_as: frozenset[str] = frozenset()
+    ended_after: datetime | None = None
 
     @property
     def names(self) -> frozenset[str]:
@@ -117,6 +119,7 @@ class Lineage:
         checkpoints: Their checkpoints and savepoints, oldest first.
         continuations: Edges between its places.
         job_of_place: Job of each job directory.
+        fixed_ids: Job ids that a cluster's configuration was seen to choose.
 
     """
 
@@ -124,6 +127,7 @@ class Lineage:
     checkpoints: tuple[LineageCheckpoint, ...] = ()
     continuations: tuple[Continuation, ...] = ()
     job_of_place: Mapping[str, LineageJob] = field(default_factory=dict)
+    fixed_ids: Collection[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -282,7 +286,8 @@ class Lineage:
 
     def _recurs(self, key: str) -> bool:
         job = self._jobs.get(key)
-        return may_recur(key.rpartition("/")[2]) if job is None else job.may_recur
+        job_id = key.rpartition("/")[2] if job is None else job.job_id
+        return job_id in self.fixed_ids or may_recur(job_id) or (job is not None and job.may_recur)
 
     @cached_property
     def _origins(self) -> dict[str, set[tuple[str, int | None]]]:
@@ -375,6 +380,7 @@ def lineages_of(
     jobs: Sequence[LineageJob],
     checkpoints: Iterable[LineageCheckpoint],
     continuations: Iterable[Continuation],
+    fixed_ids: Collection[str] = (),
 ) -> tuple[Lineage, ...]:
     """Return the lineages: every job and checkpoint is in exactly one.
 
@@ -382,6 +388,7 @@ def lineages_of(
         jobs: Jobs of all searched places.
         checkpoints: Checkpoints and savepoints of all searched places.
         continuations: Edges; one of an unknown place joins what it names all the same.
+        fixed_ids: Job ids that a cluster's configuration was seen to choose.
 
     """
     known = [job for job in jobs if job.places]
@@ -397,7 +404,10 @@ def lineages_of(
     checkpoints_of = grouped(own, lambda each: joined.top(each.place))
     edges_of = grouped(edges, lambda edge: joined.top(edge.older))
     found = (
-        _lineage(jobs_of.get(top, []), checkpoints_of.get(top, []), edges_of.get(top, []))
+        replace(
+            _lineage(jobs_of.get(top, []), checkpoints_of.get(top, []), edges_of.get(top, [])),
+            fixed_ids=frozenset(fixed_ids),
+        )
         for top in {**jobs_of, **checkpoints_of}
     )
     return tuple(sorted(found, key=_oldest_first))

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from orphangc.core.lineage.checkpoint_fates import RetentionFacts, fates_of
 from orphangc.core.lineage.continuation import ContinuationSource
+from orphangc.core.lineage.lineage_graph import lineages_of
 from orphangc.core.lineage.retention_policy import KeepRules, RetentionPolicy
 from orphangc.core.model.types import JobState
 from unit.core.lineage.lineage_builders import (
@@ -289,6 +291,27 @@ def test_a_successor_is_proven(case) -> None:
     assert reasons(jobs, checkpoints, [edge], ONE)["j0/chk-4"] == "superseded", "a tie"
     checkpoints[1] = replace(checkpoints[1], is_restorable=False)
     assert reasons(jobs, checkpoints, [edge], ONE)["j0/chk-4"] != "superseded"
+
+
+def test_an_end_says_nothing_of_what_was_stored_after_it() -> None:
+    """Another run of the id may have written that, and it may be the last state (R40)."""
+    checkpoints = [a_checkpoint("j0", 4, deleted_on=frozenset({"FAILED"}))]
+    reason = {NOW: "meant_to_be_deleted"} | dict.fromkeys(
+        (checkpoints[0].stored_at, NOW - 95 * DAY, None), "no_successor"
+    )
+    for after, said in reason.items():
+        job = a_job("j0", ended_as=frozenset({"FAILED"}), ended_after=after)
+        assert reasons([job], checkpoints, [], ONE)["j0/chk-4"] == said
+
+
+def test_that_an_id_was_chosen_is_known_of_a_job_without_a_directory() -> None:
+    """The middle job of a chain is gone, and its cluster: two runs may have had its id."""
+    jobs, checkpoints, edges = a_chain(3)
+    del jobs[1], checkpoints[1]
+    for fixed, gone in (((), {"j0/chk-5"}), (("j1",), set())):
+        facts = RetentionFacts(now=NOW, min_age=3 * DAY, quarantine=DAY, policy=ONE)
+        found = fates_of(lineages_of(jobs, checkpoints, edges, fixed), facts)
+        assert {e.checkpoint.uri for e in found if e.action == "expire"} == gone
 
 
 def test_a_job_stands_on_its_origin_until_it_has_a_checkpoint_that_needs_nothing_else() -> None:

@@ -83,9 +83,12 @@ def test_what_was_last_seen_longest_ago_is_forgotten() -> None:
         ),
     )
     seen = LineageMemory(continuations=(an_edge("c", "d"),), resource_jobs=(ran("c"),))
+    known = known.model_copy(update={"fixed_ids": ("a",)})
+    seen = seen.model_copy(update={"fixed_ids": ("b",)})
     assert remembered_lineage(known, seen, NOW) == LineageMemory(
         continuations=(an_edge("a", "b", seen_at=limit), an_edge("c", "d")),
         resource_jobs=(ran("a", first=limit, seen=limit), ran("c", first=before)),
+        fixed_ids=("a", "b"),
     )
 
 
