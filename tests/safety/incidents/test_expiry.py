@@ -178,10 +178,10 @@ def test_r41_what_flink_deletes_when_a_job_fails_stands_for_nothing(tmp_path) ->
         age = timedelta(hours=80)
         file = late.shared(age=age)
         late.checkpoint(16, file, age=age, properties=checkpoint_properties(NEVER_RETAINED))
-        continued = ("--continued", f"{late.id}={chain.jobs[0].id}@7")
         chain.jobs.append(late)
-        chain.server.routes.update(flink(late, completed=16))
-        chain.expired("--ended-for", "0", "--keep-last", "2", *continued, *MARGINS)
+        origin = (7, chain.folder_of("0/7"))
+        chain.server.routes.update(flink(late, completed=16, restored=origin))
+        chain.expired("--ended-for", "0", "--keep-last", "2", *MARGINS)
     assert not chain.folder_of("0/5").joinpath("_metadata").exists()
     must_be_there(chain.folder_of("0/6") / "_metadata")
 

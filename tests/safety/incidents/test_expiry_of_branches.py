@@ -292,6 +292,40 @@ def test_r40_the_end_of_an_earlier_run_orders_nothing_for_what_was_stored_since(
     must_be_there(only)
 
 
+FALSE = {
+    "another checkpoint": (39, 100, "@5000", "a cycle saw it restored from"),
+    "from nothing": (39, None, "@5000", "a cycle saw it begin from nothing"),
+    "no checkpoint, from nothing": (39, None, "", "a cycle saw it begin from nothing"),
+    "stored after its start": (60, 8999, "@5000", "that was stored after the job had started"),
+}
+
+
+@pytest.mark.parametrize("case", FALSE)
+def test_a_statement_that_flink_contradicts_is_refused(jobs, case) -> None:
+    """Its owner confuses two checkpoints; what Flink shows counts."""
+    began, number, stated, why = FALSE[case]
+    newest = jobs.checkpoint(jobs.old, 5000, 40 * DAY)
+    jobs.checkpoint(jobs.new, 9000, HOUR)
+    origin = jobs.new if number == 8999 else jobs.old
+    restored = None if number is None else (number, origin.folder / f"chk-{number}")
+    jobs.runs(9000, began * DAY, restored)
+    made, _ = jobs.expire("--keep-last", "1", "--continued", f"{jobs.new.id}={jobs.old.id}{stated}")
+    must_be_there(newest)
+    assert (made.code, why in made.err) == (2, True), made.err
+
+
+@pytest.mark.parametrize("stated", ["id", "uri"])
+def test_a_statement_of_what_no_cycle_saw_lets_nothing_go(jobs, stated) -> None:
+    """A slip in the id; the job failed over before the first cycle."""
+    newest = jobs.checkpoint(jobs.old, 5000, 40 * DAY)
+    jobs.checkpoint(jobs.new, 9000, HOUR)
+    jobs.runs(9000, 39 * DAY, (8999, jobs.new.folder / "chk-8999"))
+    origin = {"id": f"{jobs.old.id}@50000", "uri": jobs.old.folder / "chk-50000"}[stated]
+    made, _ = jobs.expire("--keep-last", "1", "--continued", f"{jobs.new.id}={origin}")
+    must_be_there(newest)
+    assert made.code == 0, made.err
+
+
 def test_what_a_proven_successor_continued_goes(jobs) -> None:
     """A control: the same two jobs, and the younger one has run for long enough."""
     jobs.checkpoint(jobs.old, 90, 61 * DAY)

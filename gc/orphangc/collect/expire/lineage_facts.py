@@ -26,7 +26,7 @@ from orphangc.core.lineage.lineage_graph import (
     lineages_of,
 )
 from orphangc.core.lineage.retention_policy import RetentionPolicy
-from orphangc.core.lineage.stated_origins import stated_continuations
+from orphangc.core.lineage.stated_origins import ShownOrigins, stated_continuations
 from orphangc.core.memory.job_lives import is_flink_rest
 from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.locations import Location, canonical, place_of
@@ -115,17 +115,18 @@ def cycle_lineages(
     directories = {
         job.job_id: job.places[0] for job in jobs if job.places and unique[job.job_id] == 1
     }
-    edges: list[Continuation] = [
-        *remembered.lineage.continuations,
-        *resource_continuations(
-            remembered.lineage.resource_jobs,
-            directories,
-            {e.job_id for e in cycle.jobs.values() if _began_anew(e, records.get(e.job_id, []))},
-        ),
-    ]
+    seen = remembered.lineage.continuations
+    anew = {e.job_id for e in cycle.jobs.values() if _began_anew(e, records.get(e.job_id, []))}
+    ran = resource_continuations(remembered.lineage.resource_jobs, directories, anew)
+    edges: list[Continuation] = [*seen, *ran]
+    shown = ShownOrigins(
+        edges=seen, from_nothing=anew - fixed_ids(cycle), clock_skew=settings.margins.clock_skew
+    )
     stated: dict[str, str] = {} if policy is None else policy.continued
     unlike = {job.job_id: job for job in jobs if job.job_id in directories}
-    more, problems = stated_continuations(stated, unlike, checkpoints, cycle.evidence.now)
+    more, problems = stated_continuations(
+        stated, unlike, checkpoints, at=cycle.evidence.now, shown=shown
+    )
     return CycleLineages(
         lineages=lineages_of(jobs, checkpoints, [*edges, *more], fixed_ids(cycle)),
         by_folder={str(each.folder): each for each in cycle.mark.checkpoints},

@@ -6,8 +6,9 @@ newest state alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from orphangc.core.lineage.continuation import Continuation, ContinuationSource
 from orphangc.core.lineage.lineage_graph import LineageCheckpoint, LineageJob
@@ -15,13 +16,62 @@ from orphangc.core.lineage.retention_policy import StatedOrigin
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.naming import checkpoint_id_of
 from orphangc.core.model.types import is_job_id
+from orphangc.core.times.instants import shifted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownOrigins:
+    """What sources show of the origins of jobs, in this cycle or an earlier one.
+
+    Attributes:
+        edges: Edges that cycles saw.
+        from_nothing: Ids of the jobs that are known to have begun so.
+        clock_skew: How far Flink's clock and the storage's may differ.
+
+    """
+
+    edges: Sequence[Continuation] = ()
+    from_nothing: Collection[str] = ()
+    clock_skew: timedelta = timedelta(0)
+
+    def has(self, place: str, uri: str, number: int | None) -> bool:
+        """Return whether any cycle saw a restore from a checkpoint that is not stored."""
+        same = (each for each in self.edges if each.checkpoint_id is not None)
+        return any(
+            e.checkpoint == uri or (e.older, e.checkpoint_id) == (place, number) for e in same
+        )
+
+    def contradiction(
+        self, newer: LineageJob, stated: Continuation, found: LineageCheckpoint | None
+    ) -> str | None:
+        """Return why a job was not restored from what is stated, ``None`` if nothing says so.
+
+        Of an id that comes back another run may have been; such a statement covers nothing.
+        """
+        if newer.may_recur:
+            return None
+        if newer.job_id in self.from_nothing:
+            return "a cycle saw it begin from nothing"
+        begun, stored = newer.started_at, None if found is None else found.stored_at
+        is_later = begun and stored and stored > shifted(begun, self.clock_skew)
+        if stated.checkpoint and is_later:
+            return "that was stored after the job had started"
+        for edge in self.edges if stated.checkpoint_id is not None else ():
+            is_same = stated.checkpoint == edge.checkpoint
+            if edge.newer not in newer.places or not edge.checkpoint or is_same:
+                continue
+            if edge.checkpoint_id != stated.checkpoint_id:
+                return f"a cycle saw it restored from {edge.checkpoint}"
+        return None
 
 
 def stated_continuations(
     stated: Mapping[str, str],
     jobs: Mapping[str, LineageJob],
     checkpoints: Sequence[LineageCheckpoint],
+    *,
     at: datetime,
+    shown: ShownOrigins,
 ) -> tuple[list[Continuation], list[str]]:
     """Return the edges that the owner states, and why others cannot be true.
 
@@ -30,6 +80,7 @@ def stated_continuations(
         jobs: Jobs by id, where one directory alone has it.
         checkpoints: All checkpoints.
         at: Time of the cycle.
+        shown: What sources show of the origins of jobs.
 
     """
     edges, problems = [], []
@@ -39,7 +90,7 @@ def stated_continuations(
         if newer is None or origin is None:
             continue
         place, uri, number, found = origin
-        is_bare = is_job_id(text)
+        is_bare = is_job_id(text) or (found is None and not shown.has(place, uri, number))
         edge = Continuation(
             older=place,
             newer=newer.places[0],
@@ -58,6 +109,8 @@ def stated_continuations(
                 " checkpoint, which therefore did not continue it: the newer job stands first,"
                 " NEWER=OLDER@ID"
             )
+        elif (why := shown.contradiction(newer, edge, found)) is not None:
+            problems.append(f"continued: {newer_id} did not continue {text}: {why}: remove it")
         else:
             edges.append(edge)
     return edges, problems
