@@ -39,7 +39,7 @@ class StatedOrigin(NamedTuple):
 
     Attributes:
         job_id: Job of the checkpoint, "" where a place is stated.
-        checkpoint_id: Its id; ``None``: the oldest one of the job that is retained.
+        checkpoint_id: Its id; ``None``: unknown, and nothing is covered.
         uri: Its place, "" where a job is stated.
 
     """
