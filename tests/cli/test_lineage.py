@@ -154,6 +154,7 @@ def test_the_owner_can_say_what_no_source_shows(chain) -> None:
         assert not (out / "plan.json").exists()
     twice = ("--continued", f"{third}={first}", "--continued", f"{third}={second}")
     assert "one job has two origins" in chain.expire(*twice).err
+    assert "cannot have continued itself" in chain.expire("--continued", f"{first}={first}@6").err
     ran = chain.expire("--continued", f"{first}=orders")
     what = "'orders' is no job id of 32 lower-case hex digits, no JOB@ID, and no URI"
     assert (ran.code, ran.complaints) == (2, [f"orphangc: continued: {what}"])

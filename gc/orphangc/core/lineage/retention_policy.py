@@ -76,6 +76,8 @@ def _continued(value: object) -> object:
         for newer, origin in value.items():
             if not is_job_id(str(newer)):
                 raise ValueError(f"{newer!r} is no job id of 32 lower-case hex digits")
+            if StatedOrigin.of(str(origin)).job_id == newer:
+                raise ValueError(f"job {newer} cannot have continued itself")
             if _ORIGIN.fullmatch(str(origin)) is None:
                 raise ValueError(
                     f"{origin!r} is no job id of 32 lower-case hex digits, no JOB@ID, and no URI"
