@@ -136,6 +136,20 @@ def test_a_checkpoint_at_the_top_of_the_bucket_keeps_what_it_names(on_s3) -> Non
     assert on_s3.plan().removals() == {max(on_s3.orphans)}
 
 
+def test_the_world_names_the_buckets_that_are_not_searched(on_s3) -> None:
+    """They are information: whether their checkpoints refer here is what a person states."""
+    other = f"{on_s3.bucket}-of-another-team"
+    on_s3.client.create_bucket(Bucket=other)
+    ran = run("world", on_s3.root, "--state", f"s3://{on_s3.bucket}/state")
+    assert f"s3://{other}" in ran.json["buckets"]["unsearched"]
+    assert f"s3://{on_s3.bucket}" not in ran.json["buckets"]["unsearched"]
+    assert ran.json["buckets"]["problem"] is None
+    shown = run(
+        "world", on_s3.root, "--state", f"s3://{on_s3.bucket}/state", "--output", "table"
+    ).out
+    assert f"s3://{other}" in shown.replace("\n", "")
+
+
 # --------------------------------------------------------------------------- what is read once
 
 

@@ -36,7 +36,7 @@ def test_every_place_is_shown_with_what_was_found_in_it(story) -> None:
     empty = story.bed.folder / "savepoints"
     empty.mkdir()
     shown = world(story, "--extra-roots", empty, "--closed-world")
-    assert set(shown) == {*KEYS, "resources", "unasked"}
+    assert set(shown) == {*KEYS, "buckets", "resources", "unasked"}
     places = {each["uri"]: each for each in shown["places"]}
     own = places[str(story.bed.root)]
     assert (own["kind"], own["job_directories"], own["checkpoints"]) == ("storage_root", 1, 2)

@@ -272,6 +272,16 @@ class Storage(ABC):
         """
         return None
 
+    def buckets(self) -> tuple[str, ...] | None:
+        """Return the URIs of all buckets of the account, ``None`` where a storage has none beside.
+
+        Raises:
+            NotReportedError: The account may not list them.
+            StorageUnreachableError: The store gives no usable answer.
+
+        """
+        return None
+
     def _failed(self, key: ObjectKey, why: str) -> DeletionResult:
         error = f"{self.location.scheme}:// {why}"
         return DeletionResult(key=key, status=DeletionStatus.FAILED, error=error)

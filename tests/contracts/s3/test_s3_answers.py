@@ -16,7 +16,7 @@ from orphangc.adapters.s3.requests.s3_client import S3Client
 from orphangc.adapters.s3.s3_listing import S3Pages
 from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import StoredObject
-from orphangc.errors import SettingsError, StorageUnreachableError
+from orphangc.errors import NotReportedError, SettingsError, StorageUnreachableError
 from support import speed
 
 STAMP = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -297,3 +297,26 @@ def test_a_page_with_the_year_one_is_a_page(stub):
     )
     (row,) = rows(opened())
     assert row["modified_at"] is None
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "NotImplemented"])
+def test_buckets_that_may_not_be_listed_are_not_known(stub, code):
+    """An account of one bucket: nothing follows from it but that the others are unknown."""
+    stub.answer = lambda _: error(code, 403)
+    with pytest.raises(NotReportedError, match="ListAllMyBuckets"):
+        opened().buckets()
+
+
+def test_buckets_are_listed_to_their_end(stub):
+    """Each answer may leave some to the next."""
+    names = iter(("one", "two"))
+    begin = '<ListAllMyBucketsResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Buckets>'
+
+    def answer(_):
+        name = next(names)
+        more = "<ContinuationToken>x</ContinuationToken>" if name == "one" else ""
+        body = f"{begin}<Bucket><Name>{name}</Name></Bucket></Buckets>{more}"
+        return Answer(f"{body}</ListAllMyBucketsResult>")
+
+    stub.answer = answer
+    assert opened().buckets() == ("s3://one", "s3://two")

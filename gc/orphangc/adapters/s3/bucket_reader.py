@@ -1,4 +1,4 @@
-"""The settings of a bucket, as far as the account may read them."""
+"""The settings of a bucket, and the buckets beside it, as far as the account may read them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
 from orphangc.core.documents.bucket_settings import BucketSettings, lock_of, rules_of
+from orphangc.errors import NotReportedError
 
 _ABSENT = frozenset(
     {
@@ -45,3 +46,26 @@ def bucket_settings(client: S3Client) -> BucketSettings:
         lock=lock,
         unread=tuple(unread),
     )
+
+
+def buckets(client: S3Client) -> tuple[str, ...]:
+    """Return the URIs of all buckets of the account.
+
+    Raises:
+        NotReportedError: The account may not list them.
+        StorageUnreachableError: The store gives no usable answer.
+
+    """
+    found, request = list[str](), dict[str, str]()
+    while True:
+        try:
+            page = client.call("list_buckets", **request)
+        except CALL_ERRORS as err:
+            if error_code(err) in _FORBIDDEN | _ABSENT:
+                said = "s3:ListAllMyBuckets is not allowed"
+                raise NotReportedError(said, is_forbidden=True) from err
+            raise client.explained("list the buckets beside", err) from err
+        found += [f"s3://{each['Name']}" for each in page.get("Buckets", ())]
+        if not page.get("ContinuationToken"):
+            return tuple(sorted(found))
+        request = {"ContinuationToken": page["ContinuationToken"]}

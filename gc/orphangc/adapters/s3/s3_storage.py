@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from orphangc.adapters.object_store.bulk_head import BulkHead
 from orphangc.adapters.object_store.page_levels import levels_of
-from orphangc.adapters.s3.bucket_reader import bucket_settings
+from orphangc.adapters.s3.bucket_reader import bucket_settings, buckets
 from orphangc.adapters.s3.delete import S3Deleter
 from orphangc.adapters.s3.head import S3Reader
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
@@ -165,6 +165,10 @@ class S3Storage(Storage):
     def bucket_settings(self) -> BucketSettings:
         """Return the settings of the bucket; see ``Storage``."""
         return bucket_settings(self._client)
+
+    def buckets(self) -> tuple[str, ...]:
+        """Return the buckets of the account; see ``Storage``."""
+        return buckets(self._client)
 
     @property
     def pages_read(self) -> Mapping[str, int]:

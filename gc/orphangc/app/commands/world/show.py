@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import structlog
 from rich.console import RenderableType
 from rich.text import Text
 
+from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import unnamed_text
 from orphangc.app.console.text import visible
 from orphangc.app.render.shown_names import JobNames
@@ -30,6 +31,7 @@ from orphangc.core.world import World, WorldChange
 from orphangc.core.world.known_states import KnownState
 from orphangc.core.world.unasked import without_unasked
 from orphangc.core.world.united import united_world
+from orphangc.errors import NotReportedError, OrphanGcError
 
 log = structlog.get_logger()
 
@@ -72,23 +74,62 @@ def unlisted_cycle_of(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OtherBuckets:
+    """Buckets of the account that were not searched: information, which blocks nothing.
+
+    Attributes:
+        unsearched: Their URIs.
+        problem: Reason for which they are not known; ``None`` if they are, or there are none.
+
+    """
+
+    unsearched: tuple[str, ...] = ()
+    problem: str | None = None
+
+    def lines(self) -> Iterator[RenderableType]:
+        """Yield what a person reads of them."""
+        if self.problem is not None:
+            yield Text(f"other buckets are not known: {self.problem}")
+        elif self.unsearched:
+            names = ", ".join(map(visible, self.unsearched))
+            yield Text(f"buckets that this account can list and that are not searched: {names}")
+
+
+def _other_buckets(root: str, world: World) -> OtherBuckets:
+    try:
+        found = open_storage(canonical(root)).buckets() or ()
+    except (NotReportedError, OrphanGcError) as err:
+        return OtherBuckets(problem=str(err))
+    searched = {canonical(each.uri) for each in world.storages if each.problem is None}
+    unsearched = tuple(each for each in found if canonical(each) not in searched)
+    return OtherBuckets(unsearched=unsearched)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NamedWorld:
     """The world of one storage root, and the names of its jobs.
 
     Attributes:
         world: The world.
         resources: Kubernetes resources that run each job, or ran it, by job id.
+        buckets: Buckets beside the searched ones.
         unasked: What earlier cycles know about places and clusters that the call did not name.
 
     """
 
     world: World
     resources: Mapping[str, tuple[str, ...]]
+    buckets: OtherBuckets
     unasked: tuple[WorldChange, ...] = ()
 
     def tables(self) -> Iterator[RenderableType]:
-        """Return it as tables."""
-        return world_tables(self.world, self.unasked, JobNames(self.resources))
+        """Yield it as tables."""
+        yield from world_tables(self.world, self.unasked, JobNames(self.resources))
+        yield from self.buckets.lines()
+
+    def document(self) -> dict[str, Any]:
+        """Return the world with the buckets beside it."""
+        return {**self.world.model_dump(mode="json"), "buckets": asdict(self.buckets)}
 
 
 def world_of_call(settings: StorageRootSettings) -> NamedWorld:
@@ -103,7 +144,8 @@ def world_of_call(settings: StorageRootSettings) -> NamedWorld:
     registries = [str(canonical(source)) for source in settings.registry]
     known = unlisted_cycle_of(settings)
     world, unasked = without_unasked(known.world, registries)
-    return NamedWorld(world=world, resources=known.resources, unasked=unasked)
+    buckets = _other_buckets(settings.root, world)
+    return NamedWorld(world=world, resources=known.resources, buckets=buckets, unasked=unasked)
 
 
 def worlds_of(config: Path) -> dict[str, NamedWorld]:
@@ -118,23 +160,23 @@ def worlds_of(config: Path) -> dict[str, NamedWorld]:
     if found.discovery.unnamed:
         log.warning("workloads.unnamed", message=unnamed_text(found.discovery))
     roots, shared = found.configuration.storage_roots, shared_checkpoints()
-    return {each.root: _named(unlisted_cycle_of(each.bare, shared)) for each in roots}
+    return {each.root: _named(each.root, unlisted_cycle_of(each.bare, shared)) for each in roots}
 
 
-def _named(known: UnlistedCycle) -> NamedWorld:
-    return NamedWorld(world=known.world, resources=known.resources)
+def _named(root: str, known: UnlistedCycle) -> NamedWorld:
+    buckets = _other_buckets(root, known.world)
+    return NamedWorld(world=known.world, resources=known.resources, buckets=buckets)
 
 
 def document_of_call(found: NamedWorld) -> dict[str, Any]:
     """Return the world of one storage root as a document."""
     parts = [each.model_dump(mode="json") for each in found.unasked]
-    world = found.world.model_dump(mode="json")
-    return {**world, "resources": dict(found.resources), "unasked": parts}
+    return {**found.document(), "resources": dict(found.resources), "unasked": parts}
 
 
 def world_document(worlds: dict[str, NamedWorld]) -> dict[str, Any]:
     """Return all worlds as one document, in ``storage_roots``."""
-    parts = {root: each.world.model_dump(mode="json") for root, each in worlds.items()}
+    parts = {root: each.document() for root, each in worlds.items()}
     united = united_world([each.world for each in worlds.values()])
     ran = ((j, n) for each in worlds.values() for j, names in each.resources.items() for n in names)
     return {
