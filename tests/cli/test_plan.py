@@ -356,7 +356,7 @@ def test_the_root_may_lie_above_the_job_directories(story) -> None:
     story.bed.state = story.bed.folder.parent / f"{story.bed.folder.name}-state"
     ran = run(
         *("plan", story.bed.folder, "--state", story.bed.state, "--output", "json"),
-        *("--ended-job", "all"),
+        *("--ended-job", "all", "--search", "places"),  # around it are the folders of other tests
     )
     tallies = {each["reason"]: each["objects"] for each in ran.json["tallies"]}
     assert (ran.code, tallies["orphan"]) == (0, 2)

@@ -122,8 +122,9 @@ def test_a_reason_that_jobs_share_is_said_once(story: Story) -> None:
 
 def test_the_command_to_copy_has_the_spelling_of_the_help(tmp_path: Path) -> None:
     """Not the old one."""
-    options = ("--state", tmp_path / "state", "--ended-job", "all", "--extra-roots", tmp_path)
-    story = make_story(Bed(tmp_path, AT_ONCE))
+    own = tmp_path / "own"  # around it are the folders of other tests
+    options = ("--state", own / "state", "--ended-job", "all", "--extra-roots", own)
+    story = make_story(Bed(own, AT_ONCE))
     shown = on_terminal("plan", story.bed.root, *options, "--closed-world")[1]
     (again,) = commands_of(shown)
     assert ("--extra-root" in again, "--extra-roots" in again) == (True, False)

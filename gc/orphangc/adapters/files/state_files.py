@@ -112,7 +112,7 @@ class LocalStateFiles:
         with temporary.open("xb") as file:
             try:
                 with suppress(OSError):  # a file system without locks
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    fcntl.flock(file, fcntl.LOCK_EX)  # another writer may be looking at it just now
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
