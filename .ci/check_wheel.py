@@ -18,16 +18,17 @@ from pathlib import Path
 from packaging.metadata import Metadata
 
 TOP = Path(__file__).parents[1]
-_PACKAGE = "orphangc"
+_PACKAGES = ("flinkstate", "orphangc")
 _COMMAND = "orphangc = orphangc.app.cli:main"
 _NEEDED = ("METADATA", "entry_points.txt", "licenses/LICENSE")
 
 
 def sources(root: Path) -> set[str]:
-    """Return the files of the package below a source root, as a wheel names them."""
+    """Return the files of our packages below a source root, as a wheel names them."""
     return {
         each.relative_to(root).as_posix()
-        for each in (root / _PACKAGE).rglob("*")
+        for name in _PACKAGES
+        for each in (root / name).rglob("*")
         if each.is_file() and "__pycache__" not in each.parts
     }
 
@@ -38,7 +39,7 @@ def _differences(wanted: AbstractSet[str], found: AbstractSet[str], archive: Pat
 
 
 def wheel_problems(wheel: Path, wanted: AbstractSet[str]) -> Iterator[str]:
-    """Yield what is wrong with a wheel that should hold these files of the package."""
+    """Yield what is wrong with a wheel that should hold these files of our packages."""
     with zipfile.ZipFile(wheel) as packed:
         names = [each for each in packed.namelist() if not each.endswith("/")]
         about = {each.partition("/")[2]: each for each in names if ".dist-info/" in each}
@@ -67,10 +68,11 @@ def metadata_problems(text: bytes, wheel: Path) -> Iterator[str]:
 
 
 def archive_problems(archive: Path, wanted: AbstractSet[str]) -> Iterator[str]:
-    """Yield what a source archive lacks of the package; it has tests and documents, too."""
+    """Yield what a source archive lacks of our packages; it has tests and documents, too."""
     with tarfile.open(archive) as packed:
         files = {each.name.partition("/")[2] for each in packed if each.isfile()}
-    found = {each.removeprefix("gc/") for each in files if each.startswith(f"gc/{_PACKAGE}/")}
+    ours = tuple(f"gc/{name}/" for name in _PACKAGES)
+    found = {each.removeprefix("gc/") for each in files if each.startswith(ours)}
     yield from _differences(wanted, found, archive)
 
 

@@ -13,11 +13,11 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from orphangc.flink.metadata.reader import read_metadata
-from orphangc.flink.metadata.references import read_references
-from orphangc.flink.metadata.writer import write_metadata
-from orphangc.flink.uuid_scan import scan_uuids
-from orphangc.flink.values.handles import (
+from flinkstate.metadata.reader import read_metadata
+from flinkstate.metadata.references import read_references
+from flinkstate.metadata.writer import write_metadata
+from flinkstate.uuid_scan import scan_uuids
+from flinkstate.values.handles import (
     BytesHandle,
     FileHandle,
     IncrementalHandle,
@@ -33,7 +33,7 @@ from orphangc.flink.values.handles import (
     StateMode,
     StreamHandle,
 )
-from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
+from flinkstate.values.metadata_values import Metadata, Operator, Subtask
 
 BASE = "s3://flink-state-production/checkpoints/0123456789abcdef0123456789abcdef"
 RNG = random.Random(20240101)

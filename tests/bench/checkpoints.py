@@ -6,9 +6,9 @@ import random
 import uuid
 from collections.abc import Sequence
 
-from orphangc.flink.metadata.writer import write_metadata
-from orphangc.flink.values.handles import FileHandle, IncrementalHandle, KeyGroupRange, NamedHandle
-from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
+from flinkstate.metadata.writer import write_metadata
+from flinkstate.values.handles import FileHandle, IncrementalHandle, KeyGroupRange, NamedHandle
+from flinkstate.values.metadata_values import Metadata, Operator, Subtask
 
 SUBTASKS = 16
 _DICE = random.Random(20240101)

@@ -25,7 +25,7 @@ from orphangc.app.cli import main
 from support import speed
 from support.leaks import secret_in
 from support.rest_server import Reply, as_json
-from unit.flink.metadata import by_hand as hand
+from unit.flinkstate.metadata import by_hand as hand
 
 typer.main.get_command = cache(typer.main.get_command)  # else made again for every run below
 

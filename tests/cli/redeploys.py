@@ -11,7 +11,7 @@ from typing import Any
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, flink, run
 from support.rest_server import RestServer
-from unit.flink.metadata.properties_by_hand import checkpoint_properties
+from unit.flinkstate.metadata.properties_by_hand import checkpoint_properties
 
 _CLAIMING = 16
 

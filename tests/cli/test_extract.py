@@ -9,8 +9,8 @@ import pytest
 
 from cli.helpers import Ran, contents, run
 from flink_fixtures.unpacked import Storage, unpack
-from orphangc.flink.metadata.writer import write_metadata
-from orphangc.flink.values.handles import (
+from flinkstate.metadata.writer import write_metadata
+from flinkstate.values.handles import (
     BytesHandle,
     OperatorHandle,
     OperatorState,
@@ -18,7 +18,7 @@ from orphangc.flink.values.handles import (
     StateMode,
     StreamHandle,
 )
-from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
+from flinkstate.values.metadata_values import Metadata, Operator, Subtask
 
 SCENARIOS = ("1.15.4/healthy", "1.20.5/merge-across", "2.3.0/inline")
 """Files, segments of merged files, bytes in ``_metadata``."""

@@ -11,10 +11,10 @@ import pytest
 
 from cli.helpers import DAY, metadata, run, run_process, write
 from unit.app.render.html_pages import parse
-from unit.flink.metadata import by_hand as hand
-from unit.flink.metadata.by_hand import i4
-from unit.flink.metadata.golden_files import GoldenFile, every_golden_file, golden
-from unit.flink.state import header_writer as write_state
+from unit.flinkstate.metadata import by_hand as hand
+from unit.flinkstate.metadata.by_hand import i4
+from unit.flinkstate.metadata.golden_files import GoldenFile, every_golden_file, golden
+from unit.flinkstate.state import header_writer as write_state
 
 JOB = "4ae4a2986a0e1a49b0f165b58085d4b3"
 OLD_MAPS = (1, 15)

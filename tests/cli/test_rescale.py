@@ -9,15 +9,15 @@ import pytest
 from rich.table import Table
 
 from cli.helpers import run
+from flinkstate.values.handles import FileHandle, OperatorHandle, OperatorState, StateMode
+from flinkstate.values.metadata_values import Metadata, Operator, Subtask
 from orphangc.app.commands.checkpoints.rescale import (
     Rescaling,
     rescaled_document,
     rescaled_rows,
     rescaled_tables,
 )
-from orphangc.flink.values.handles import FileHandle, OperatorHandle, OperatorState, StateMode
-from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
-from unit.flink.metadata.golden_files import golden
+from unit.flinkstate.metadata.golden_files import golden
 
 PARALLELISM_2 = golden("real/2.3.0/rocksdb+tofile/chk-7").folder
 

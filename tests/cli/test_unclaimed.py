@@ -12,14 +12,14 @@ import yaml
 
 from cli.helpers import Ran, run
 from flink_fixtures.unpacked import unpack
+from flinkstate.entries.full_snapshot import read_full_snapshot
+from flinkstate.metadata.reader import read_metadata
+from flinkstate.operator_ids import operator_id
+from flinkstate.state.extents import Inline, place_of
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.errors import StorageUnreachableError
-from orphangc.flink.entries.full_snapshot import read_full_snapshot
-from orphangc.flink.metadata.reader import read_metadata
-from orphangc.flink.operator_ids import operator_id
-from orphangc.flink.state.extents import Inline, place_of
-from unit.flink.metadata import by_hand as hand
-from unit.flink.metadata.golden_files import golden
+from unit.flinkstate.metadata import by_hand as hand
+from unit.flinkstate.metadata.golden_files import golden
 
 SAVEPOINT_CODE = 7
 UNVERIFIED = ("unclaimed", "--no-verify")

@@ -13,7 +13,12 @@ import pytest
 pytestmark = pytest.mark.ci
 
 TOP = Path(__file__).parents[2]
-MODULES = {"orphangc/__init__.py": "", "orphangc/core/rule.py": "", "orphangc/schema.json": "{}"}
+MODULES = {
+    "orphangc/__init__.py": "",
+    "orphangc/core/rule.py": "",
+    "flinkstate/x.py": "",
+    "orphangc/schema.json": "{}",
+}
 METADATA = """\
 Metadata-Version: 2.4
 Name: orphangc

@@ -9,11 +9,11 @@ from functools import cache
 from typing import Any
 
 from flink_fixtures.unpacked import ARCHIVE, BY_RELEASE, NAMES
+from flinkstate.metadata.reader import read_metadata
+from flinkstate.state.contents import OperatorContents
+from flinkstate.state.expected_sizes import expected_files
+from flinkstate.values.metadata_values import Metadata
 from orphangc.collect.checkpoints.read_contents import contents_of
-from orphangc.flink.metadata.reader import read_metadata
-from orphangc.flink.state.contents import OperatorContents
-from orphangc.flink.state.expected_sizes import expected_files
-from orphangc.flink.values.metadata_values import Metadata
 from support.grouped import for_each
 
 TIMERS = {

@@ -14,18 +14,18 @@ from pathlib import PurePosixPath
 import pytest
 
 from flink_fixtures.unpacked import ARCHIVE, BY_RELEASE, NAMES, Storage
+from flinkstate.compatibility.comparison import DeclarationComparison, FindingKind
+from flinkstate.compatibility.declarations import Declarations, OperatorDeclaration
+from flinkstate.compatibility.find_unclaimed import compared, stateful_operators
+from flinkstate.compatibility.infer import implied_by, undeclarable
+from flinkstate.compatibility.prune import pruned_bytes
+from flinkstate.metadata.reader import read_metadata
+from flinkstate.metadata.references import read_references
+from flinkstate.operator_ids import operator_id
+from flinkstate.state.contents import CheckpointContents
+from flinkstate.state.referenced_files import directories_of, files_of
+from flinkstate.values.metadata_values import Metadata
 from orphangc.collect.checkpoints.read_contents import contents_of
-from orphangc.flink.compatibility.comparison import DeclarationComparison, FindingKind
-from orphangc.flink.compatibility.declarations import Declarations, OperatorDeclaration
-from orphangc.flink.compatibility.find_unclaimed import compared, stateful_operators
-from orphangc.flink.compatibility.infer import implied_by, undeclarable
-from orphangc.flink.compatibility.prune import pruned_bytes
-from orphangc.flink.metadata.reader import read_metadata
-from orphangc.flink.metadata.references import read_references
-from orphangc.flink.operator_ids import operator_id
-from orphangc.flink.state.contents import CheckpointContents
-from orphangc.flink.state.referenced_files import directories_of, files_of
-from orphangc.flink.values.metadata_values import Metadata
 from support.grouped import for_each
 
 UIDS = ("numbers", "rules-throttle", "counter", "throttle", "rules", "sink", "buffer", "enrich")

@@ -17,6 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+import flinkstate
 import orphangc
 from orphangc.core.model.bounds import SafetyMargins, cutoff, job_bounds
 from orphangc.core.times.instants import (
@@ -173,7 +174,7 @@ def test_a_header_is_a_time_or_none(text: str) -> None:
 
 # --- the table is whole
 
-PACKAGE = Path(orphangc.__file__).parent
+PACKAGES = (Path(flinkstate.__file__).parent, Path(orphangc.__file__).parent)
 HELPERS = ("orphangc.core.times.instants", "orphangc.core.times.instant_columns")
 CHECKS = {"LATEST_US", "Instant", "check_rows", "from_http", "from_iso", "from_microseconds",
           "from_milliseconds", "from_pattern", "known", "known_microseconds", "known_times",
@@ -217,8 +218,12 @@ class Source:
 
 @cache
 def modules() -> dict[str, Source]:
-    """Return every module of the package but the helper itself."""
-    paths = {path: path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py")}
+    """Return every module of our packages but the helper itself."""
+    paths = {
+        path: path.relative_to(package).with_suffix("")
+        for package in PACKAGES
+        for path in package.rglob("*.py")
+    }
     return {
         ".".join(place.parts): source(ast.parse(path.read_text()))
         for path, place in paths.items()

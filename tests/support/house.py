@@ -1,4 +1,4 @@
-"""The folders of the package in ``gc/README.md``: imports between them, what each is for, modules.
+"""The folders of our packages in ``gc/README.md``: imports between them, what each is for, modules.
 
 PYTHONPATH=tests python -m support.house      # writes the arrows and the table anew
 """
@@ -11,8 +11,9 @@ from pathlib import Path
 
 from support.generated import with_part
 
-PACKAGE = Path(__file__).parents[2] / "gc" / "orphangc"
-PAGE = PACKAGE.parent / "README.md"
+SOURCES = Path(__file__).parents[2] / "gc"
+PACKAGES = (SOURCES / "flinkstate", SOURCES / "orphangc")
+PAGE = SOURCES / "README.md"
 MOST_MODULES = 12
 """In one folder, ``__init__.py`` apart."""
 
@@ -22,8 +23,8 @@ _IMPORTS_BEGIN = "<!-- imports: written by tests/support/house.py -->"
 _IMPORTS_END = "<!-- end of imports -->"
 
 
-def folders(package: Path = PACKAGE) -> Iterator[Path]:
-    """Yield the folders that hold modules, the package itself first."""
+def folders(package: Path = SOURCES) -> Iterator[Path]:
+    """Yield the folders that hold modules, each package before what is in it."""
     for file in sorted(package.rglob("__init__.py"), key=lambda each: each.parent.parts):
         yield file.parent
 
@@ -39,7 +40,7 @@ def purpose(folder: Path) -> str:
     return " ".join(text.partition("\n\n")[0].split()).replace("``", "`")
 
 
-def classes(package: Path = PACKAGE) -> Iterator[tuple[str, Path]]:
+def classes(package: Path = SOURCES) -> Iterator[tuple[str, Path]]:
     """Yield each class at the top of a module: its name and its module."""
     for file in sorted(package.rglob("*.py")):
         for node in ast.parse(file.read_text()).body:
@@ -51,23 +52,28 @@ def table() -> str:
     """Return the table as Markdown."""
     lines = ["| folder | what it is for | modules |", "|---|---|---|"]
     for folder in folders():
-        name = folder.relative_to(PACKAGE.parent).as_posix()
+        name = folder.relative_to(SOURCES).as_posix()
         files = ", ".join(f"`{each.stem}`" for each in modules(folder)) or " "
         lines.append(f"| `{name}/` | {purpose(folder)} | {files} |")
     return "\n".join(lines)
 
 
 def imported(folder: Path) -> set[str]:
-    """Return the folders at the top of the package that the modules of one of them import."""
-    tops = {each.name for each in PACKAGE.iterdir() if (each / "__init__.py").exists()}
+    """Return which of the collector's folders, and whether the other package, a folder imports."""
     named = {
         name
         for file in folder.rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text()))
         for name in _modules_named(node)
     }
-    found = {name.split(".")[1] for name in named if name.startswith(f"{PACKAGE.name}.")}
-    return (found & tops) - {folder.name}
+    found = {name.removeprefix("orphangc.").partition(".")[0] for name in named}
+    return (found & {each.name for each in _tops()}) - {folder.name}
+
+
+def _tops() -> list[Path]:
+    """Return the folders at the top of the collector, and the other package."""
+    flinkstate, collector = PACKAGES
+    return [flinkstate, *(each for each in folders(collector) if each.parent == collector)]
 
 
 def _modules_named(node: ast.AST) -> list[str]:
@@ -86,7 +92,7 @@ def arrows() -> str:
 
 
 def _layers() -> list[tuple[str, list[str]]]:
-    every = {each.name: imported(each) for each in folders() if each.parent == PACKAGE}
+    every = {each.name: imported(each) for each in _tops()}
     order = sorted(every, key=lambda name: (-_depth(name, every), name))
     return [(name, sorted(every[name], key=order.index)) for name in order if every[name]]
 

@@ -17,7 +17,7 @@ _SPAN = re.compile(r"`([^`\n]+)`")
 _HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _FOLDER = re.compile(r"(?:\.?[\w-]+/)+")
-_OURS = re.compile(r"(?:tests|deploy|helm|gc/orphangc)(?:/[\w.-]+)*/?")
+_OURS = re.compile(r"(?:tests|deploy|helm|gc/flinkstate|gc/orphangc)(?:/[\w.-]+)*/?")
 _MODULE = re.compile(r"(?:\.?[\w-]+/)*[\w-]+\.(?:py|java)")
 
 
@@ -70,7 +70,7 @@ def lost_paths(page: Path, top: Path = TOP) -> Iterator[str]:
     A folder counts if it begins with one that is there: of the repository, of the package, of the
     tests, or beside the page; ``a/b/`` of another system does not.
     """
-    bases = (top, top / "gc" / "orphangc", top / "tests", page.parent)
+    bases = (top, top / "gc", top / "gc" / "orphangc", top / "tests", page.parent)
     spans = _SPAN.findall(_FENCE.sub("", page.read_text()))
     for word in (word.partition("::")[0] for span in spans for word in span.split()):
         if _MODULE.fullmatch(word):

@@ -306,8 +306,8 @@ def _exit_codes() -> str:
         (_code("143"), "SIGTERM ended the command in order; `serve` exits with 0."),
     ]
     raised = [
-        (_code(each.__name__), _code(str(int(each.exit_code))), _first_line(each))
-        for each in _errors()
+        (_code(name), _code(str(int(each.exit_code))), _first_line(each))
+        for name, each in _errors()
     ]
     return "\n\n".join(
         [
@@ -318,10 +318,12 @@ def _exit_codes() -> str:
     )
 
 
-def _errors() -> Iterator[type[errors.OrphanGcError]]:
-    for each in vars(errors).values():
-        if isinstance(each, type) and issubclass(each, errors.OrphanGcError):
-            yield each
+def _errors() -> Iterator[tuple[str, type[errors.OrphanGcError]]]:
+    base = errors.OrphanGcError
+    yield "OrphanGcError", base
+    for name, each in vars(errors).items():
+        if isinstance(each, type) and issubclass(each, base) and each is not base:
+            yield name, each
 
 
 def _first_line(each: type) -> str:

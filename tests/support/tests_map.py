@@ -44,7 +44,7 @@ PURPOSES = {
     "unit/collect": "Each phase of a collection, over ports in memory.",
     "unit/core": "The pure core: each guard, condition and verdict, columns, documents, policies.",
     "unit/declarations": "State declared in Python.",
-    "unit/flink": "Flink's formats: metadata, state, rescaling, compatibility.",
+    "unit/flinkstate": "Flink's formats: metadata, state, rescaling, compatibility.",
     "unit/support": "The tests' own tools, the names in the package, the links in the documents.",
 }
 """Of the folders that have neither a docstring nor a README."""

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from support.house import PACKAGE
+from support.house import SOURCES
 
-ROOT = PACKAGE.parents[1]
+ROOT = SOURCES.parent
 LEFT = Path(__file__).parents[1] / "unit" / "support" / "words_left.toml"
 
 MODULE_WORDS = frozenset(
@@ -151,7 +151,7 @@ class Found:
         return Path(self.file).parent.as_posix()
 
 
-def words_of(package: Path = PACKAGE) -> list[Found]:
+def words_of(package: Path = SOURCES) -> list[Found]:
     """Return every word that is left in a package, in the order of its files."""
     return sorted(
         found

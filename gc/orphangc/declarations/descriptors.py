@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orphangc.declarations.declaration_errors import DeclarationError, check_text
-from orphangc.flink.compatibility.declarations import (
+from flinkstate.compatibility.declarations import (
     DeclaredOperatorState,
     KeyedState,
     KeyedStateType,
     RedistributionMode,
     is_timer,
 )
+from orphangc.declarations.declaration_errors import DeclarationError, check_text
 
 
 def _check_id(state_id: str, *, is_keyed: bool) -> None:

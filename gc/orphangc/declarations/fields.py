@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, get_args, get_origin
 
+from flinkstate.compatibility.declarations import RedistributionMode
 from orphangc.declarations.annotations import bound, is_open, resolved, text_of
 from orphangc.declarations.declaration_errors import DeclarationError, StateConflictError
 from orphangc.declarations.descriptors import (
@@ -15,7 +16,6 @@ from orphangc.declarations.descriptors import (
     StateDescriptor,
 )
 from orphangc.declarations.states import KEYED, OPERATOR, kind_of
-from orphangc.flink.compatibility.declarations import RedistributionMode
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

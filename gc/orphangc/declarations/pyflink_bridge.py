@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from flinkstate.compatibility.declarations import KeyedStateType
 from orphangc.declarations.declaration_errors import DeclarationError
 from orphangc.declarations.descriptors import KeyedStateDescriptor
 from orphangc.declarations.fields import declared_fields
-from orphangc.flink.compatibility.declarations import KeyedStateType
 
 _TYPES = {"int": "LONG", "str": "STRING", "float": "DOUBLE", "bool": "BOOLEAN"}
 """PyFlink's types of plain values; everything else is pickled."""

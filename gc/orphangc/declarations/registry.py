@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from threading import Lock
 from typing import TypeVar
 
+from flinkstate.compatibility.declarations import Declarations, OperatorDeclaration
 from orphangc.declarations.declaration_errors import (
     DeclarationError,
     RegistryFrozenError,
@@ -20,7 +21,6 @@ from orphangc.declarations.descriptors import (
     StateDescriptor,
 )
 from orphangc.declarations.fields import declared_fields
-from orphangc.flink.compatibility.declarations import Declarations, OperatorDeclaration
 
 _HASH = re.compile("[0-9a-f]{32}")
 _D = TypeVar("_D", KeyedStateDescriptor, OperatorStateDescriptor)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flinkstate.compatibility.declarations import Declarations, RedistributionMode
+from flinkstate.state.contents import CheckpointContents
 from orphangc.declarations.declaration_errors import RestoreMismatchError
-from orphangc.flink.compatibility.declarations import Declarations, RedistributionMode
-from orphangc.flink.state.contents import CheckpointContents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from orphangc.flink.compatibility.declarations import KeyedStateType, RedistributionMode
+from flinkstate.compatibility.declarations import KeyedStateType, RedistributionMode
 
 _T = TypeVar("_T")
 _K = TypeVar("_K")

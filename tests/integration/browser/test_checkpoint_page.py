@@ -7,7 +7,7 @@ import pytest
 
 from cli.helpers import run
 from integration.harness.chromium import Browser, require_chromium
-from unit.flink.metadata.golden_files import golden
+from unit.flinkstate.metadata.golden_files import golden
 
 pytestmark = pytest.mark.chromium
 

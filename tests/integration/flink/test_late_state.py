@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from cli.helpers import run
+from flinkstate.operator_ids import operator_id
 from integration.flink.test_unclaimed import ONCE
 from integration.flink.test_unclaimed_at_runtime import shown, watched
 from integration.harness.flinkbed.cluster import Cluster
@@ -23,7 +24,6 @@ from integration.harness.flinkbed.plugin import plugin_jar
 from integration.harness.flinkbed.settings import ON_REQUEST, Workload
 from integration.harness.flinkbed.truth import retained
 from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
-from orphangc.flink.operator_ids import operator_id
 
 pytestmark = pytest.mark.flink
 

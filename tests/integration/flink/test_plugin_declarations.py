@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from flinkstate.operator_ids import operator_id
 from integration.harness.flinkbed.distribution import compiled, jars, java_tool
 from integration.harness.flinkbed.fixtures import NEWEST, require_flink
 from integration.harness.flinkbed.plugin import PLUGIN
-from orphangc.flink.operator_ids import operator_id
 from support import speed
 from unit.app.commands.checkpoints.test_declarations_file import EXAMPLE, WRONG
 

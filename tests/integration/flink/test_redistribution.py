@@ -4,7 +4,7 @@ import pytest
 
 from integration.harness.flinkbed.fixtures import require_flink
 from integration.harness.flinkbed.redistribution import PARALLELISMS, ask, checkpoints, kept_answers
-from unit.flink.rescale.redistributed import answers, flinks
+from unit.flinkstate.rescale.redistributed import answers, flinks
 
 VERSION = "2.3.0"
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
+from flinkstate.operator_ids import operator_id
 from integration.harness.command import Finished, orphangc
 from integration.harness.flinkbed.cluster import Cluster
 from integration.harness.flinkbed.distribution import JOB_SOURCE
 from integration.harness.flinkbed.settings import ON_REQUEST, Workload
 from integration.harness.flinkbed.truth import retained
 from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
-from orphangc.flink.operator_ids import operator_id
 
 pytestmark = pytest.mark.flink
 

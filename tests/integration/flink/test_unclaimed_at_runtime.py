@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from cli.helpers import run
+from flinkstate.operator_ids import operator_id
 from integration.flink.test_unclaimed import AS_WRITTEN, DRAWERS, KEYS, ONCE
 from integration.harness.flinkbed.cluster import Cluster
 from integration.harness.flinkbed.fixtures import NEWEST, VERSIONS, require_flink
@@ -26,7 +27,6 @@ from integration.harness.flinkbed.settings import ON_REQUEST, Workload, as_numbe
 from integration.harness.flinkbed.truth import retained
 from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
-from orphangc.flink.operator_ids import operator_id
 
 pytestmark = pytest.mark.flink
 

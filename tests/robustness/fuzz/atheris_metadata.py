@@ -17,9 +17,9 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["orphangc.flink"]):
-    import orphangc.flink.metadata.reader
-    import orphangc.flink.metadata.references  # noqa: F401 - instrumented
+with atheris.instrument_imports(include=["flinkstate"]):
+    import flinkstate.metadata.reader
+    import flinkstate.metadata.references  # noqa: F401 - instrumented
 
 from orphangc.errors import UnreadableMetadataError
 from robustness.fuzz.targets import SMALL, check_metadata

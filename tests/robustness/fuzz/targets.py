@@ -14,6 +14,10 @@ from typing import Any
 
 import yaml
 
+from flinkstate.metadata.reader import read_metadata
+from flinkstate.metadata.references import read_references
+from flinkstate.uuid_scan import scan_uuids
+from flinkstate.values.handles import FileHandle, RelativeHandle, SegmentHandle
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.s3_inventory.data_files import current_objects
 from orphangc.app.config.load import load_configuration
@@ -33,16 +37,12 @@ from orphangc.errors import (
     UnreadableMetadataError,
     UnreadableSnapshotError,
 )
-from orphangc.flink.metadata.reader import read_metadata
-from orphangc.flink.metadata.references import read_references
-from orphangc.flink.uuid_scan import scan_uuids
-from orphangc.flink.values.handles import FileHandle, RelativeHandle, SegmentHandle
 from robustness.fuzz.mutating import mutated, mutated_json, mutated_values
 from robustness.fuzz.target import Target
 from support.builders import JOB, a_snapshot
 from support.inventory_reports import CSV, PARQUET, a_report, a_row
 from unit.app.render.plan_builder import a_plan
-from unit.flink.metadata.golden_files import golden_files
+from unit.flinkstate.metadata.golden_files import golden_files
 
 # --- metadata
 

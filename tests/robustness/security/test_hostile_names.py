@@ -16,7 +16,7 @@ from cli.helpers import DAY, contents, metadata, outcomes, run, write
 from cli.stories import bed, story
 from cli.stories_on_s3 import JOB_ID, on_s3, s3_server
 from orphangc.core.documents.plan import Plan
-from unit.flink.metadata import by_hand as hand
+from unit.flinkstate.metadata import by_hand as hand
 
 __all__ = ["bed", "on_s3", "s3_server", "story"]
 

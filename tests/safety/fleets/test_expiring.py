@@ -18,7 +18,7 @@ import pytest
 
 from cli.helpers import DAY, Bed, Job, as_json, flink, metadata, now, run, write
 from support.rest_server import RestServer
-from unit.flink.metadata.properties_by_hand import checkpoint_properties
+from unit.flinkstate.metadata.properties_by_hand import checkpoint_properties
 
 SLOTS, JOBS, SIZE = 50, 4, 1_000
 RETAINED, CLAIMED, SAVEPOINT, ROLLED_BACK, FORKED = range(5)

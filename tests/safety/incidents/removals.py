@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from flinkstate.metadata.references import read_references
 from orphangc.adapters.files import local_storage, mount_clock
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import make_plan as planning
@@ -66,7 +67,6 @@ from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.naming import Artifact, uuid_of
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState
 from orphangc.core.times.instants import LATEST
-from orphangc.flink.metadata.references import read_references
 from orphangc.ports import DeletionResult, DeletionStatus, StateFiles, StoreTime
 
 _Patch = pytest.MonkeyPatch

@@ -13,7 +13,7 @@ from cli.helpers import DAY, UUID_1, Job, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from safety.incidents.essential import must_be_there
-from unit.flink.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
+from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
 
 POLICY = ("--ended-for", "0", "--keep-last", "2")
 MARGINS = ("--grace-period", "24h", "--quiet-period", "24h", "--clock-skew", "1h")

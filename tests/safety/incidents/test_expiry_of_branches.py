@@ -17,7 +17,7 @@ from cli.helpers import DAY, Bed, Job, Ran, as_json, flink, metadata, now, run, 
 from cli.savepoints import distinct
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer
-from unit.flink.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
+from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
 
 HOUR = timedelta(hours=1)
 POLICIES = {

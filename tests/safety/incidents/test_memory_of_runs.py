@@ -11,9 +11,9 @@ import pytest
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, metadata, write
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer, as_json
-from unit.flink.metadata import by_hand as hand
-from unit.flink.metadata.golden_files import golden
-from unit.flink.metadata.properties_by_hand import RETAINED, checkpoint_properties
+from unit.flinkstate.metadata import by_hand as hand
+from unit.flinkstate.metadata.golden_files import golden
+from unit.flinkstate.metadata.properties_by_hand import RETAINED, checkpoint_properties
 
 _SAVEPOINT = golden("2.3.0/classic-savepoint-props").data[-742:]
 

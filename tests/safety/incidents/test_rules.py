@@ -18,7 +18,7 @@ from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
 from safety.incidents.hooks import folder_hidden, misreading
 from support.rest_server import RestServer
-from unit.flink.metadata import by_hand as hand
+from unit.flinkstate.metadata import by_hand as hand
 
 __all__ = ["bed", "story", "undeclared"]
 

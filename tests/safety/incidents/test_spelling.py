@@ -9,7 +9,7 @@ import pytest
 from cli.helpers import DAY, ENDED, Bed, metadata, run, write
 from cli.stories import bed, make_story, story, undeclared
 from cli.stories_on_s3 import S3Story, on_s3, s3_server
-from unit.flink.metadata import by_hand as hand
+from unit.flinkstate.metadata import by_hand as hand
 
 __all__ = ["bed", "on_s3", "s3_server", "story", "undeclared"]
 

@@ -85,7 +85,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "the raw bytes of checkpoints are a second oracle",
         (
             "unit/core/decision/test_decide.py::test_what_either_oracle_names_is_kept",
-            "unit/flink/metadata/test_references.py",
+            "unit/flinkstate/metadata/test_references.py",
         ),
     ),
     "R8": (

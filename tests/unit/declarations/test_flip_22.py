@@ -16,6 +16,18 @@ from time import sleep
 import pytest
 
 import orphangc.declarations as api
+from flinkstate.compatibility.declarations import (
+    Declarations,
+    KeyedStateType,
+    OperatorDeclaration,
+    RedistributionMode,
+)
+from flinkstate.state.contents import (
+    CheckpointContents,
+    OperatorContents,
+    OperatorStateContents,
+)
+from flinkstate.values.handles import StateMode
 from orphangc.declarations import (
     BroadcastState,
     KeyedStateDescriptor,
@@ -40,18 +52,6 @@ from orphangc.declarations import (
     value_state,
 )
 from orphangc.errors import ExitCode, OrphanGcError
-from orphangc.flink.compatibility.declarations import (
-    Declarations,
-    KeyedStateType,
-    OperatorDeclaration,
-    RedistributionMode,
-)
-from orphangc.flink.state.contents import (
-    CheckpointContents,
-    OperatorContents,
-    OperatorStateContents,
-)
-from orphangc.flink.values.handles import StateMode
 
 KEYED = (value_state, list_state, map_state, reducing_state, aggregating_state)
 OPERATOR = (operator_list_state, union_list_state, broadcast_state)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from support.house import (
     MOST_MODULES,
-    PACKAGE,
+    PACKAGES,
     PAGE,
+    SOURCES,
     classes,
     folders,
     modules,
@@ -20,7 +22,7 @@ from support.house import (
 
 pytestmark = pytest.mark.ci
 
-FOLDERS = [each.relative_to(PACKAGE).as_posix() for each in folders()]
+FOLDERS = [each.relative_to(SOURCES).as_posix() for each in folders()]
 
 
 def test_the_page_shows_every_folder() -> None:
@@ -36,19 +38,20 @@ def test_the_page_draws_the_imports_that_there_are() -> None:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_folder_is_small_and_says_what_it_is_for(folder: str) -> None:
     """About a dozen modules: a reader takes them in at once."""
-    assert len(modules(PACKAGE / folder)) <= MOST_MODULES
-    assert purpose(PACKAGE / folder).endswith(".")
+    assert len(modules(SOURCES / folder)) <= MOST_MODULES
+    assert purpose(SOURCES / folder).endswith(".")
 
 
 def test_every_module_lies_in_a_package() -> None:
     """A folder without ``__init__.py`` would be in no wheel, no contract and not on the page."""
     known = set(folders())
-    assert [each for each in PACKAGE.rglob("*.py") if each.parent not in known] == []
+    assert [each for each in SOURCES.rglob("*.py") if each.parent not in known] == []
 
 
-def test_no_two_modules_have_one_name() -> None:
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda each: each.name)
+def test_no_two_modules_of_a_package_have_one_name(package: Path) -> None:
     """A name is enough to find its module."""
-    names = Counter(each.name for folder in folders() for each in modules(folder))
+    names = Counter(each.name for folder in folders(package) for each in modules(folder))
     assert [name for name, count in names.items() if count > 1] == []
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.house import PACKAGE, folders
+from support.house import SOURCES, folders
 from support.words import (
     CONTRACT,
     ROOT,
@@ -22,7 +22,7 @@ from support.words import (
 
 pytestmark = pytest.mark.ci
 
-FOLDERS = [each.relative_to(PACKAGE).as_posix() for each in folders()]
+FOLDERS = [each.relative_to(SOURCES).as_posix() for each in folders()]
 MOST = maxima()
 CLEAN_TESTS = ("cli", "unit/app")
 PAGES = (

@@ -1,4 +1,4 @@
-"""What executors must share with the driver: this package and the S3 endpoints."""
+"""What executors must share with the driver: our packages and the S3 endpoints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from pathlib import Path
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "FSSPEC_S3_ENDPOINT_URL")
 """Environment variables that map one URI to different storages."""
 
+PACKAGES = ("flinkstate", "orphangc")
+
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # earliest date of a zip: equal packages make equal files
+
+
+def _files() -> Iterator[tuple[str, bytes]]:
+    for name in PACKAGES:
+        yield from _members(files(name), name)
 
 
 def _members(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
@@ -27,9 +34,9 @@ def _members(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
 
 
 def digest_of_package() -> str:
-    """Return the sha256 of the Python files that this process would import as the package."""
+    """Return the sha256 of the Python files that this process would import as our packages."""
     digest = hashlib.sha256()
-    for name, data in _members(files("orphangc"), "orphangc"):
+    for name, data in _files():
         if name.endswith(".py"):
             digest.update(f"{name}\0{len(data)}\0".encode())
             digest.update(data)
@@ -43,7 +50,7 @@ def digest_of_endpoints() -> str:
 
 
 def write_package(path: Path) -> None:
-    """Write the package as a zip that Python can import from."""
+    """Write our packages as a zip that Python can import from."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in _members(files("orphangc"), "orphangc"):
+        for name, data in _files():
             archive.writestr(zipfile.ZipInfo(name, _EARLIEST), data, zipfile.ZIP_DEFLATED)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 from orphangc.adapters.spark.executor_package import (
+    PACKAGES,
     digest_of_endpoints,
     digest_of_package,
     write_package,
@@ -109,7 +110,7 @@ class Cluster:
         of a module by name, which executors without the package cannot resolve.
         """
         digest, endpoints = digest_of_package(), digest_of_endpoints()
-        question = pickle.dumps((self.folder, seen))
+        question, ours = pickle.dumps((self.folder, seen)), PACKAGES
 
         def answers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for _ in batches:
@@ -125,7 +126,7 @@ class Cluster:
                     found = "same" if package.digest_of_endpoints() == endpoints else "endpoint"
                 else:  # this process may have to load another package later
                     found = "package"
-                    for name in [each for each in sys.modules if each.split(".")[0] == "orphangc"]:
+                    for name in [each for each in sys.modules if each.split(".")[0] in ours]:
                         del sys.modules[name]
                 yield pa.RecordBatch.from_pydict({"found": pa.array([found])})
 

@@ -92,7 +92,7 @@ def config_schema(
 ) -> None:
     """Print the JSON schema of the configuration file, or of the declarations file."""
     if of is o.SchemaOf.DECLARATIONS:
-        from orphangc.flink.compatibility.declarations import declarations_schema
+        from flinkstate.compatibility.declarations import declarations_schema
 
         print_json(declarations_schema())
     else:

@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment
 
+from flinkstate.state.contents import CheckpointContents
 from orphangc.app.console.text import human_bytes
 from orphangc.app.render.template_environment import page_environment
 from orphangc.app.render_checkpoint.checkpoint_view import (
@@ -19,7 +20,6 @@ from orphangc.app.render_checkpoint.checkpoint_view import (
     operator_views,
 )
 from orphangc.collect.checkpoints.compare import CheckpointComparison
-from orphangc.flink.state.contents import CheckpointContents
 
 _LIMITS = {
     "limit_operators": 50,

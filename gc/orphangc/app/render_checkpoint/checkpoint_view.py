@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from orphangc.app.render.reason_groups import KindText
-from orphangc.flink.inspection.contents_json import MODE_WORDS, total_bytes
-from orphangc.flink.state.contents import (
+from flinkstate.inspection.contents_json import MODE_WORDS, total_bytes
+from flinkstate.state.contents import (
     CheckpointContents,
     KeyedStateContents,
     OperatorContents,
     Serializer,
 )
-from orphangc.flink.values.handles import StateMode
+from flinkstate.values.handles import StateMode
+from orphangc.app.render.reason_groups import KindText
 
 
 class PagePart(StrEnum):

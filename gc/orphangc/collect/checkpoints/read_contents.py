@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
+from flinkstate.inspection.operator_contents import operator_contents, survey_operator
+from flinkstate.state.contents import CheckpointContents
+from flinkstate.state.extents import Inline
+from flinkstate.state.header_ranges import LARGEST_HEADER, Header
+from flinkstate.values.metadata_values import Metadata
 from orphangc.errors import OrphanGcError
-from orphangc.flink.inspection.operator_contents import operator_contents, survey_operator
-from orphangc.flink.state.contents import CheckpointContents
-from orphangc.flink.state.extents import Inline
-from orphangc.flink.state.header_ranges import LARGEST_HEADER, Header
-from orphangc.flink.values.metadata_values import Metadata
 
 _READS_AT_ONCE = 16
 _NOT_READ = "state files were not read"

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from flinkstate.metadata.reader import read_metadata
+from flinkstate.state.expected_sizes import expected_files
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.sorted_uuids import SortedUuids, distinct
@@ -21,8 +23,6 @@ from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.naming import MAX_METADATA_BYTES, METADATA_NAME, uuid_of
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import UnreadableMetadataError
-from orphangc.flink.metadata.reader import read_metadata
-from orphangc.flink.state.expected_sizes import expected_files
 from orphangc.ports import Storage
 
 if TYPE_CHECKING:

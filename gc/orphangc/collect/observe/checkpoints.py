@@ -13,6 +13,10 @@ from threading import Lock
 
 import numpy as np
 
+from flinkstate.metadata.parser import ReferenceLot
+from flinkstate.metadata.references import ReferenceFacts, pack_references
+from flinkstate.uuid_scan import uuid_lots
+from flinkstate.values.metadata_values import HandleKind
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.read_checkpoints import Contents
 from orphangc.core.columns.file_names import FileNames, NameColumns, PathColumns
@@ -30,10 +34,6 @@ from orphangc.core.model.naming import (
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
-from orphangc.flink.metadata.parser import ReferenceLot
-from orphangc.flink.metadata.references import ReferenceFacts, pack_references
-from orphangc.flink.uuid_scan import uuid_lots
-from orphangc.flink.values.metadata_values import HandleKind
 from orphangc.ports import Storage
 
 _LARGE = 2**24

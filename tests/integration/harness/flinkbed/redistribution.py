@@ -13,9 +13,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from integration.harness.flinkbed.distribution import compiled, jars, java_tool
-from orphangc.flink.metadata.writer import write_metadata
-from orphangc.flink.values.handles import (
+from flinkstate.metadata.writer import write_metadata
+from flinkstate.values.handles import (
     BytesHandle,
     KeyGroupOffsets,
     KeyGroupsHandle,
@@ -23,7 +22,8 @@ from orphangc.flink.values.handles import (
     OperatorState,
     StateMode,
 )
-from orphangc.flink.values.metadata_values import Metadata, Operator, Subtask
+from flinkstate.values.metadata_values import Metadata, Operator, Subtask
+from integration.harness.flinkbed.distribution import compiled, jars, java_tool
 from support import speed
 
 SOURCE = Path(__file__).parent / "java" / "Redistribution.java"

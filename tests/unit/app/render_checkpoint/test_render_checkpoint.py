@@ -9,17 +9,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from orphangc.app.render_checkpoint.checkpoint_html import CheckpointPage, render_checkpoints
-from orphangc.app.render_checkpoint.checkpoint_tables import (
-    checkpoint_tables,
-    checkpoint_tree,
-    comparison_tables,
-)
-from orphangc.app.render_checkpoint.checkpoint_view import PagePart, operator_views
-from orphangc.collect.checkpoints.compare import CheckpointComparison, Side, compared
-from orphangc.flink.inspection.contents_json import describe_contents, total_bytes
-from orphangc.flink.inspection.metadata_json import describe
-from orphangc.flink.state.contents import (
+from flinkstate.inspection.contents_json import describe_contents, total_bytes
+from flinkstate.inspection.metadata_json import describe
+from flinkstate.state.contents import (
     CheckpointContents,
     KeyedStateContents,
     KeyedStateKind,
@@ -28,10 +20,18 @@ from orphangc.flink.state.contents import (
     Serializer,
     StatePartitions,
 )
-from orphangc.flink.values import handles
-from orphangc.flink.values import metadata_values as model
-from orphangc.flink.values.handles import StateMode
-from orphangc.flink.values.metadata_values import HandleKind
+from flinkstate.values import handles
+from flinkstate.values import metadata_values as model
+from flinkstate.values.handles import StateMode
+from flinkstate.values.metadata_values import HandleKind
+from orphangc.app.render_checkpoint.checkpoint_html import CheckpointPage, render_checkpoints
+from orphangc.app.render_checkpoint.checkpoint_tables import (
+    checkpoint_tables,
+    checkpoint_tree,
+    comparison_tables,
+)
+from orphangc.app.render_checkpoint.checkpoint_view import PagePart, operator_views
+from orphangc.collect.checkpoints.compare import CheckpointComparison, Side, compared
 from unit.app.render.html_pages import parse
 
 HOSTILE = (

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from orphangc.collect.checkpoints.compare import CheckpointComparison, FileAmount, Side, compared
-from orphangc.core.model.locations import parse_alias
-from orphangc.flink.state.contents import (
+from flinkstate.state.contents import (
     KeyedStateContents,
     KeyedStateKind,
     OperatorContents,
     OperatorStateContents,
 )
-from orphangc.flink.values import handles
-from orphangc.flink.values import metadata_values as model
-from orphangc.flink.values.handles import StateMode
+from flinkstate.values import handles
+from flinkstate.values import metadata_values as model
+from flinkstate.values.handles import StateMode
+from orphangc.collect.checkpoints.compare import CheckpointComparison, FileAmount, Side, compared
+from orphangc.core.model.locations import parse_alias
 
 
 def file(path: str, size: int = 10) -> handles.FileHandle:

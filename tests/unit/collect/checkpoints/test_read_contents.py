@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from flinkstate.state.contents import KeyedStateKind, OperatorContents
+from flinkstate.state.header_ranges import LARGEST_HEADER
+from flinkstate.values import handles
+from flinkstate.values import metadata_values as model
+from flinkstate.values.handles import StateMode
+from flinkstate.values.metadata_values import HandleKind
 from orphangc.collect.checkpoints.read_contents import contents_of
 from orphangc.errors import StorageUnreachableError
-from orphangc.flink.state.contents import KeyedStateKind, OperatorContents
-from orphangc.flink.state.header_ranges import LARGEST_HEADER
-from orphangc.flink.values import handles
-from orphangc.flink.values import metadata_values as model
-from orphangc.flink.values.handles import StateMode
-from orphangc.flink.values.metadata_values import HandleKind
-from unit.flink.state import header_writer as write
+from unit.flinkstate.state import header_writer as write
 
 HEADER = write.keyed_header(
     write.record("total"),

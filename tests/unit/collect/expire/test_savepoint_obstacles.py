@@ -19,7 +19,7 @@ from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import StoredObject
 from orphangc.errors import OrphanGcError
 from support.builders import T0
-from unit.flink.metadata import by_hand
+from unit.flinkstate.metadata import by_hand
 
 PLACE = "s3://b/sp"
 FOLDER = canonical(f"{PLACE}/savepoint-aaaaaa-000000000001")

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from flinkstate.entries.full_snapshot import read_full_snapshot
+from flinkstate.entries.key_group import StateEntries
+from flinkstate.entries.sst_properties import TAIL_BYTES, read_properties
+from flinkstate.state.contents import KeyedStateContents, OperatorContents
+from flinkstate.state.extents import Extent, Inline, place_of
+from flinkstate.values.handles import IncrementalHandle, KeyedHandle, KeyGroupsHandle
+from flinkstate.values.metadata_values import Operator
 from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
 from orphangc.core.model.locations import Alias
 from orphangc.errors import OrphanGcError
-from orphangc.flink.entries.full_snapshot import read_full_snapshot
-from orphangc.flink.entries.key_group import StateEntries
-from orphangc.flink.entries.sst_properties import TAIL_BYTES, read_properties
-from orphangc.flink.state.contents import KeyedStateContents, OperatorContents
-from orphangc.flink.state.extents import Extent, Inline, place_of
-from orphangc.flink.values.handles import IncrementalHandle, KeyedHandle, KeyGroupsHandle
-from orphangc.flink.values.metadata_values import Operator
 
 _AT_ONCE = 16
 _TABLE = ".sst"

@@ -9,16 +9,16 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from orphangc.app.config.load import nearest
-from orphangc.app.config.validate import first_problem
-from orphangc.app.console.text import visible
-from orphangc.errors import SettingsError
-from orphangc.flink.compatibility.declarations import (
+from flinkstate.compatibility.declarations import (
     Declarations,
     DeclaredOperatorState,
     KeyedState,
     OperatorDeclaration,
 )
+from orphangc.app.config.load import nearest
+from orphangc.app.config.validate import first_problem
+from orphangc.app.console.text import visible
+from orphangc.errors import SettingsError
 
 _MAX_BYTES = 4_000_000
 """Maximum size of the file in bytes; no job declares more."""

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from flinkstate.compatibility.declarations import Declarations
+from flinkstate.compatibility.infer import implied_by, undeclarable
+from flinkstate.state.contents import CheckpointContents, OperatorContents
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.app.commands.checkpoints.declarations_file import declarations_yaml
 from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint, read_checkpoint
@@ -18,9 +21,6 @@ from orphangc.errors import (
     StorageUnreachableError,
     UnreadableMetadataError,
 )
-from orphangc.flink.compatibility.declarations import Declarations
-from orphangc.flink.compatibility.infer import implied_by, undeclarable
-from orphangc.flink.state.contents import CheckpointContents, OperatorContents
 
 
 def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str]:

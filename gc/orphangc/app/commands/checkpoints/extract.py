@@ -12,13 +12,13 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
+from flinkstate.rescale.extraction import FoundPartition, find_operator, find_partitions
+from flinkstate.state.extents import Inline, place_of
+from flinkstate.values.handles import StreamHandle
 from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, read_checkpoint
 from orphangc.app.config.paths import aliases_from, local_target, resolved
 from orphangc.core.model.locations import Location
 from orphangc.errors import OrphanGcError, SettingsError, UnreadableMetadataError
-from orphangc.flink.rescale.extraction import FoundPartition, find_operator, find_partitions
-from orphangc.flink.state.extents import Inline, place_of
-from orphangc.flink.values.handles import StreamHandle
 
 INDEX = "index.json"
 _CHUNK_BYTES = 8 << 20

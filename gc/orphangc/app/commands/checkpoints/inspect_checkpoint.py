@@ -11,6 +11,9 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from flinkstate.compatibility.declarations import Declarations
+from flinkstate.inspection.contents_json import describe_contents
+from flinkstate.inspection.metadata_json import describe
 from orphangc.app.commands.checkpoints.count_entries import with_entries
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
 from orphangc.app.commands.checkpoints.open_checkpoint import (
@@ -39,9 +42,6 @@ from orphangc.collect.checkpoints.compare import CheckpointComparison, Side, com
 from orphangc.core.model.locations import Alias
 from orphangc.core.model.redaction import redacted
 from orphangc.errors import ExitCode, OrphanGcError, UnreadableMetadataError
-from orphangc.flink.compatibility.declarations import Declarations
-from orphangc.flink.inspection.contents_json import describe_contents
-from orphangc.flink.inspection.metadata_json import describe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

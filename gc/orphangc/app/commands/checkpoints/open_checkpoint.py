@@ -9,6 +9,10 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
+from flinkstate.compatibility.declarations import Declarations
+from flinkstate.metadata.reader import read_metadata
+from flinkstate.state.contents import CheckpointContents, OperatorContents
+from flinkstate.values.metadata_values import Metadata, Operator
 from orphangc.adapters.open import open_storage
 from orphangc.app.config.paths import located
 from orphangc.collect.checkpoints.read_contents import contents_of
@@ -26,10 +30,6 @@ from orphangc.errors import (
     SettingsError,
     StorageUnreachableError,
 )
-from orphangc.flink.compatibility.declarations import Declarations
-from orphangc.flink.metadata.reader import read_metadata
-from orphangc.flink.state.contents import CheckpointContents, OperatorContents
-from orphangc.flink.values.metadata_values import Metadata, Operator
 from orphangc.ports import Storage
 
 _Operator = TypeVar("_Operator", Operator, OperatorContents)

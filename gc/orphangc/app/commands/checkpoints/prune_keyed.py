@@ -6,25 +6,25 @@ import uuid
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 
-from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
-from orphangc.errors import OrphanGcError, UnreadableMetadataError
-from orphangc.flink.compatibility.comparison import DeclarationComparison, FindingKind
-from orphangc.flink.entries.full_snapshot import (
+from flinkstate.compatibility.comparison import DeclarationComparison, FindingKind
+from flinkstate.entries.full_snapshot import (
     PROBE_BYTES,
     group_probe,
     problem_of,
     read_full_snapshot,
 )
-from orphangc.flink.state.extents import Inline, place_of
-from orphangc.flink.state.keyed_headers import read_keyed_header
-from orphangc.flink.values.handles import (
+from flinkstate.state.extents import Inline, place_of
+from flinkstate.state.keyed_headers import read_keyed_header
+from flinkstate.values.handles import (
     BytesHandle,
     KeyedHandle,
     KeyGroupOffsets,
     KeyGroupsHandle,
     RelativeHandle,
 )
-from orphangc.flink.values.metadata_values import Operator, Subtask
+from flinkstate.values.metadata_values import Operator, Subtask
+from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
+from orphangc.errors import OrphanGcError, UnreadableMetadataError
 
 NEXT_STEP = (
     "restore it once, without snapshot compression, take a canonical savepoint, and prune that"

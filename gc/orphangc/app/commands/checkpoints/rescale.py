@@ -10,22 +10,22 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from orphangc.app.console.text import human_bytes, visible
-from orphangc.app.render.summary import counted
-from orphangc.app.render_checkpoint.checkpoint_view import RescaledOperator
-from orphangc.errors import SettingsError
-from orphangc.flink.rescale.assignment import (
+from flinkstate.rescale.assignment import (
     AssignedKeyed,
     NewSubtask,
     StateAssignment,
     redistribute,
     sizes_of,
 )
-from orphangc.flink.rescale.extraction import find_operator
-from orphangc.flink.rescale.repartitioner import AssignedState
-from orphangc.flink.state.key_groups import MAX_PARALLELISM, known_sum
-from orphangc.flink.values.handles import KeyGroupRange, StateMode
-from orphangc.flink.values.metadata_values import Metadata
+from flinkstate.rescale.extraction import find_operator
+from flinkstate.rescale.repartitioner import AssignedState
+from flinkstate.state.key_groups import MAX_PARALLELISM, known_sum
+from flinkstate.values.handles import KeyGroupRange, StateMode
+from flinkstate.values.metadata_values import Metadata
+from orphangc.app.console.text import human_bytes, visible
+from orphangc.app.render.summary import counted
+from orphangc.app.render_checkpoint.checkpoint_view import RescaledOperator
+from orphangc.errors import SettingsError
 
 _Document = dict[str, Any]
 _NAMES = {mode: mode.name for mode in StateMode}

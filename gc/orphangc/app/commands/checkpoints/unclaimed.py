@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from flinkstate.compatibility.comparison import DeclarationComparison, FindingKind
+from flinkstate.compatibility.find_unclaimed import compared, stateful_operators
+from flinkstate.compatibility.prune import pruned_bytes
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
 from orphangc.app.commands.checkpoints.declare import read_named
 from orphangc.app.commands.checkpoints.new_checkpoint import NewCheckpoint
@@ -15,9 +18,6 @@ from orphangc.app.commands.checkpoints.verify import VerifiedFiles, verify_files
 from orphangc.app.config.paths import absolute, aliases_from, located, overlap
 from orphangc.core.model.locations import Location
 from orphangc.errors import ExitCode, SettingsError
-from orphangc.flink.compatibility.comparison import DeclarationComparison, FindingKind
-from orphangc.flink.compatibility.find_unclaimed import compared, stateful_operators
-from orphangc.flink.compatibility.prune import pruned_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

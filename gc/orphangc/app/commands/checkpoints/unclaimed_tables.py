@@ -10,10 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from orphangc.app.commands.checkpoints.unclaimed import Claims
-from orphangc.app.console.text import human_bytes, visible
-from orphangc.app.render.summary import counted
-from orphangc.flink.compatibility.comparison import (
+from flinkstate.compatibility.comparison import (
     AbsentOperator,
     ChangedState,
     DeclarationComparison,
@@ -24,6 +21,9 @@ from orphangc.flink.compatibility.comparison import (
     Unclaimed,
     Uncompared,
 )
+from orphangc.app.commands.checkpoints.unclaimed import Claims
+from orphangc.app.console.text import human_bytes, visible
+from orphangc.app.render.summary import counted
 
 
 def comparison_document(claims: Claims) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
+from flinkstate.state.expected_sizes import ExpectedFile, expected_files
 from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
 from orphangc.app.console.progress import shown_progress
 from orphangc.core.model.locations import Alias
 from orphangc.errors import ExitCode, OrphanGcError
-from orphangc.flink.state.expected_sizes import ExpectedFile, expected_files
 
 _AT_ONCE = 8
 _BATCH = 500

@@ -17,6 +17,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from flinkstate.metadata.references import pack_references
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.app.render.plan_tables import plan_tables
@@ -30,7 +31,6 @@ from orphangc.core.documents.plan import Plan
 from orphangc.core.model.locations import Alias, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError
-from orphangc.flink.metadata.references import pack_references
 
 _WRITTEN_BELOW = {
     "81a6da3390c95fcf6d86e8e27aa0d2b9": "file:/tmp/flink-checkpoints/2.3.0/tm-kill/checkpoints",

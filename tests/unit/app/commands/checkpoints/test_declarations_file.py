@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.app.commands.checkpoints.declarations_file import declarations_yaml, read_declarations
-from orphangc.errors import SettingsError
-from orphangc.flink.compatibility import declarations as declarations_module
-from orphangc.flink.compatibility.declarations import (
+from flinkstate.compatibility import declarations as declarations_module
+from flinkstate.compatibility.declarations import (
     Declarations,
     DeclaredOperatorState,
     KeyedState,
@@ -21,6 +19,8 @@ from orphangc.flink.compatibility.declarations import (
     RedistributionMode,
     declarations_schema,
 )
+from orphangc.app.commands.checkpoints.declarations_file import declarations_yaml, read_declarations
+from orphangc.errors import SettingsError
 
 SCHEMA = Path(declarations_module.__file__).with_name("declarations.schema.json")
 

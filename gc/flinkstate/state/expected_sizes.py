@@ -1,0 +1,64 @@
+"""The files that a restore needs, with the least that each of them must hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flinkstate.state.extents import Extent
+from flinkstate.state.file_use import all_extents
+from flinkstate.values.metadata_values import Metadata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedFile:
+    """A file that a checkpoint needs.
+
+    Attributes:
+        path: Absolute path of the file.
+        size: Size of the whole file in bytes; ``None`` if no handle states it.
+        least: End of the last segment in the file, in bytes; 0 without segments.
+
+    """
+
+    path: str
+    size: int | None = None
+    least: int = 0
+
+    def problem(self, stored: int | None) -> str | None:
+        """Return what is wrong with a file of this size in bytes, ``None`` if nothing is.
+
+        Args:
+            stored: Size of the stored file; ``None`` if there is none.
+
+        """
+        if stored is None:
+            return "is missing"
+        if self.size is not None and stored != self.size:
+            return f"has {stored:,} bytes instead of {self.size:,}"
+        if stored < self.least:
+            return f"has {stored:,} bytes, and a segment ends at byte {self.least:,}"
+        return None
+
+
+def expected_files(metadata: Metadata, *, directory: str) -> tuple[ExpectedFile, ...]:
+    """Return every file that the metadata names, in the order of first mention.
+
+    Args:
+        metadata: Metadata of the checkpoint.
+        directory: The directory of the metadata file, as the reader addresses it.
+
+    """
+    found: dict[str, ExpectedFile] = {}
+    for extent in all_extents(metadata, directory=directory):
+        if isinstance(extent, Extent):
+            known = found.get(extent.path, ExpectedFile(path=extent.path))
+            found[extent.path] = _joined(known, extent)
+    return tuple(found.values())
+
+
+def _joined(known: ExpectedFile, extent: Extent) -> ExpectedFile:
+    if extent.start is None:
+        size = extent.size if known.size is None else known.size
+        return ExpectedFile(path=known.path, size=size, least=known.least)
+    least = max(known.least, extent.start + (extent.size or 0))
+    return ExpectedFile(path=known.path, size=known.size, least=least)
