@@ -33,10 +33,10 @@ from typing import Any
 # ruff: noqa: E402
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "gc")]
 
+from flinkstate.places.locations import canonical
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.s3.requests.s3_client import S3Client
 from orphangc.adapters.s3.s3_listing import S3Pages
-from orphangc.core.model.locations import canonical
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.ports import Storage
 

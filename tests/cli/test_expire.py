@@ -31,6 +31,7 @@ from cli.helpers import (
 )
 from cli.redeploys import Redeploys
 from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story, on_s3, s3_server
+from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.adapters.open import open_state_files
@@ -41,7 +42,6 @@ from orphangc.collect.expire.quarantine import Quarantine
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY
 from orphangc.errors import StorageUnreachableError
 from support import speed

@@ -264,8 +264,8 @@ def test_nothing_is_deleted_on_an_untested_kind_without_a_proof(tried, tmp_path:
 
 def test_the_clock_of_an_untested_kind_is_seen_in_its_state_location_only(tried) -> None:
     """Elsewhere no new file may be written."""
+    from flinkstate.places.locations import canonical  # noqa: PLC0415
     from orphangc.adapters.open import open_storage  # noqa: PLC0415 - after the kind is there
-    from orphangc.core.model.locations import canonical  # noqa: PLC0415
 
     storage = open_storage("tried://host/cp", state=canonical("tried://host/state"))
     assert isinstance(storage, FsspecStorage)

@@ -28,11 +28,11 @@ from cli.scheduled import (
     until,
 )
 from cli.stories import Story, bed, make_story, story, undeclared
+from flinkstate.places.locations import canonical
 from orphangc.app.config.load import load_configuration
 from orphangc.app.runner import run_root as running
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.state.history import newest_records
-from orphangc.core.model.locations import canonical
 from support import speed
 from support.rest_server import RestServer
 

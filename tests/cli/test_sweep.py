@@ -30,12 +30,12 @@ from cli.helpers import (
     write,
 )
 from cli.stories import Story, bed, make_story, story, undeclared
+from flinkstate.places.locations import canonical
 from orphangc.collect.state.lock import TIME_TO_LIVE
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world import recalling
 from orphangc.collect.world.memory_files import MemoryRead
 from orphangc.core.documents.plan import Plan
-from orphangc.core.model.locations import canonical
 from support.rest_server import RestServer
 
 __all__ = ["bed", "story", "undeclared"]

@@ -21,10 +21,10 @@ from botocore.config import Config
 from fsspec.implementations.local import LocalFileSystem
 
 from contracts.servers import azurite
+from flinkstate.places.locations import canonical
 from orphangc.adapters.files.fsspec_storage import FsspecStorage
 from orphangc.adapters.files.state_files import FsspecStateFiles
 from orphangc.adapters.open import open_state_files, open_storage
-from orphangc.core.model.locations import canonical
 from orphangc.ports import StateFiles, Storage
 from support import speed
 

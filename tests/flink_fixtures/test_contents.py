@@ -9,11 +9,11 @@ from functools import cache
 from typing import Any
 
 from flink_fixtures.unpacked import ARCHIVE, BY_RELEASE, NAMES
+from flinkstate.files.read_contents import contents_of
 from flinkstate.metadata.reader import read_metadata
 from flinkstate.state.contents import OperatorContents
 from flinkstate.state.expected_sizes import expected_files
 from flinkstate.values.metadata_values import Metadata
-from orphangc.collect.checkpoints.read_contents import contents_of
 from support.grouped import for_each
 
 TIMERS = {

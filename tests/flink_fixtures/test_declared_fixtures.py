@@ -19,13 +19,13 @@ from flinkstate.compatibility.declarations import Declarations, OperatorDeclarat
 from flinkstate.compatibility.find_unclaimed import compared, stateful_operators
 from flinkstate.compatibility.infer import implied_by, undeclarable
 from flinkstate.compatibility.prune import pruned_bytes
+from flinkstate.files.read_contents import contents_of
 from flinkstate.metadata.reader import read_metadata
 from flinkstate.metadata.references import read_references
 from flinkstate.operator_ids import operator_id
 from flinkstate.state.contents import CheckpointContents
 from flinkstate.state.referenced_files import directories_of, files_of
 from flinkstate.values.metadata_values import Metadata
-from orphangc.collect.checkpoints.read_contents import contents_of
 from support.grouped import for_each
 
 UIDS = ("numbers", "rules-throttle", "counter", "throttle", "rules", "sink", "buffer", "enrich")

@@ -29,6 +29,7 @@ from contracts.object_stores.test_azure_answers import STAMP
 from contracts.object_stores.test_azure_answers import blob as azure_blob
 from contracts.object_stores.test_azure_answers import page as azure_page
 from contracts.storage.test_generic import a_file, opened
+from flinkstate.places.locations import canonical
 from orphangc.adapters.azure import blob_pages
 from orphangc.adapters.azure.container import AzureContainer
 from orphangc.adapters.files import local_storage, mount_clock, store_time
@@ -64,7 +65,6 @@ from orphangc.core.documents.s3_inventory import read_manifest, report_time
 from orphangc.core.documents.storage_proof import proof_name
 from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
 from orphangc.core.memory.remembered import WorldMemory
-from orphangc.core.model.locations import canonical
 from orphangc.core.ranges.key_ranges import EVERYTHING
 from orphangc.core.times.instants import EPOCH, from_microseconds
 from orphangc.core.world import SearchedStorage, World

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flinkstate.places.locations import canonical
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages, UsageContext
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.dependencies.self_sustained_rule import foreign_usage_of
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import JobId
 from support.builders import BASE, a_job, a_root
 

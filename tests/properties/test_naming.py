@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from flinkstate.places.locations import Alias, Location, canonical
 from orphangc.core.areas.recognise import recognise
 from orphangc.core.areas.table import area_at
-from orphangc.core.model.locations import Alias, Location, canonical
 from orphangc.core.model.naming import (
     artifact_name,
     parse_artifact_name,

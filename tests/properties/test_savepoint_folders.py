@@ -7,11 +7,11 @@ import uuid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flinkstate.places.locations import canonical
 from orphangc.collect.expire.savepoint_folders import named_by_others
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint
-from orphangc.core.model.locations import canonical
 
 NAMES = [str(uuid.UUID(int=number << 64 | number)) for number in range(1, 6)]
 PLACES = ["s3://b/sp/savepoint-aaaaaa-000000000001", "s3://b/sp/savepoint-aaaaaa-000000000002"]

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.core.cluster.ha_facts import Hold
 from orphangc.core.cluster.job_facts import CheckpointFacts, JobFacts
 from orphangc.core.columns.file_names import FileNames
@@ -25,7 +26,6 @@ from orphangc.core.decision.evidence import (
 )
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, RetainedCheckpoint
 from orphangc.core.model.bounds import Bound, BoundName, JobBounds, SafetyMargins
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import Artifact, artifact_name
 from orphangc.core.model.types import (
     DirectoryLayout,

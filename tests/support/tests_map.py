@@ -43,8 +43,7 @@ PURPOSES = {
     "unit/bench": "The synthetic S3 endpoint of the benchmarks behaves like S3.",
     "unit/collect": "Each phase of a collection, over ports in memory.",
     "unit/core": "The pure core: each guard, condition and verdict, columns, documents, policies.",
-    "unit/declarations": "State declared in Python.",
-    "unit/flinkstate": "Flink's formats: metadata, state, rescaling, compatibility.",
+    "unit/flinkstate": "Flink's formats, state declared in Python, places, single checkpoints.",
     "unit/support": "The tests' own tools, the names in the package, the links in the documents.",
 }
 """Of the folders that have neither a docstring nor a README."""

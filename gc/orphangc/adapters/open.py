@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orphangc.core.model.locations import Location, canonical
+from flinkstate.places.locations import Location, canonical
 from orphangc.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from orphangc.core.model.locations import Location
+from flinkstate.places.locations import Location
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _stated: Mapping[Location, Mapping[str, Any]] = {}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from flinkstate.places.locations import Location
 from orphangc.collect.decide.abandoned_savepoints import abandoned_savepoints
 from orphangc.collect.decide.assemble_plan import Found, missing_by_job, plan_of
 from orphangc.collect.decide.decide_listing import decide_listing
@@ -29,7 +30,6 @@ from orphangc.core.decision.judge import Judgement
 from orphangc.core.documents.plan import Plan
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.times.instants import shifted
 from orphangc.errors import RefusedError

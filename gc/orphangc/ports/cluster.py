@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
+from flinkstate.places.locations import Location
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import JobId
 
 

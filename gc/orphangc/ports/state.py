@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
-from orphangc.core.model.locations import Location
+from flinkstate.places.locations import Location
 
 
 class StateFiles(Protocol):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
+from flinkstate.places.locations import Location
 from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.documents.s3_inventory import Inventory
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import NotReportedError, RefusedError

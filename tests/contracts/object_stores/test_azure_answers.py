@@ -13,11 +13,11 @@ import pytest
 
 from contracts.servers.azurite import ACCOUNT, connection_string
 from contracts.servers.stub import Answer, Request, stub_server
+from flinkstate.places.locations import canonical
 from orphangc.adapters import storage_options as given
 from orphangc.adapters.azure import account
 from orphangc.adapters.azure.container import AzureContainer
 from orphangc.adapters.open import open_state_files, open_storage
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import SettingsError, StorageUnreachableError

@@ -11,10 +11,10 @@ import stamina
 
 from contracts.places import FILLED, listed, rows
 from contracts.servers.stub import BUCKET, Answer, error, page
+from flinkstate.places.locations import canonical
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.s3.requests.s3_client import S3Client
 from orphangc.adapters.s3.s3_listing import S3Pages
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import StoredObject
 from orphangc.errors import NotReportedError, SettingsError, StorageUnreachableError
 from support import speed

@@ -9,9 +9,9 @@ from urllib.parse import unquote
 import pytest
 
 from contracts.servers.stub import BUCKET, Answer, error, page
+from flinkstate.places.locations import canonical
 from orphangc.adapters import storage_options
 from orphangc.adapters.open import open_storage
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import StorageUnreachableError
 

@@ -9,9 +9,9 @@ from threading import Thread
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.s3.s3_storage import S3Storage
-from orphangc.core.model.locations import canonical
 from orphangc.ports import DeletionStatus
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from contracts.places import listed
 from contracts.servers.stub import BUCKET, Answer, error
+from flinkstate.places.locations import canonical
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.s3 import s3_unlisted as s3_extras
 from orphangc.adapters.s3.s3_storage import S3Storage
-from orphangc.core.model.locations import canonical
 from orphangc.errors import NotReportedError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, HiddenKind, Upload
 

@@ -8,9 +8,9 @@ import pytest
 from fsspec.spec import AbstractFileSystem
 
 from contracts.places import facts, listed, rows
+from flinkstate.places.locations import canonical
 from orphangc.adapters.files.fsspec_storage import FsspecStorage
 from orphangc.adapters.files.translate import unreachable
-from orphangc.core.model.locations import canonical
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import DeletionStatus
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from integration.harness.flinkbed.cluster import ClaimMode, Cluster
 from integration.harness.flinkbed.exporting import ExportingCluster
 from integration.harness.flinkbed.fixtures import NEWEST, VERSIONS, require_flink
@@ -45,7 +46,6 @@ from orphangc.core.exporter.registry_snapshot import (
     oldest_retained,
     resolve,
 )
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import JobId
 
 pytestmark = pytest.mark.flink

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from orphangc.core.model.locations import canonical
+from flinkstate.places.locations import canonical
 from robustness.fuzz import answers, own_files, targets
 from robustness.fuzz.target import Target
 from support import night, speed

@@ -11,10 +11,10 @@ from rich.table import Table
 
 from cli.helpers import Bed, run
 from cli.stories import make_story
+from flinkstate.text.shown_text import visible
 from orphangc.app.cli.output import print_tables
 from orphangc.app.config.configuration import LogSettings
 from orphangc.app.console.exit import complain
-from orphangc.app.console.text import visible
 from orphangc.app.telemetry.logs import configure_logs
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202etxt.\x9b31m"

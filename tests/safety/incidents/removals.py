@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pytest
 
 from flinkstate.metadata.references import read_references
+from flinkstate.places import locations as uris
 from orphangc.adapters.files import local_storage, mount_clock
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import make_plan as planning
@@ -62,7 +63,6 @@ from orphangc.core.lineage import checkpoint_fates, lineage_graph, stated_origin
 from orphangc.core.lineage.lineage_graph import lineages_of
 from orphangc.core.lineage.retention_policy import kept_by
 from orphangc.core.model import bounds, settings
-from orphangc.core.model import locations as uris
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.naming import Artifact, uuid_of
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState

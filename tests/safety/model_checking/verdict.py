@@ -16,6 +16,7 @@ from functools import cache
 from hashlib import md5
 from typing import Literal, NamedTuple
 
+from flinkstate.places.locations import Location
 from orphangc.core.areas.table import AREAS
 from orphangc.core.cluster.job_facts import JobFacts, RestoredFacts
 from orphangc.core.columns.file_names import FileNames
@@ -37,7 +38,6 @@ from orphangc.core.exporter.registry_snapshot import (
 )
 from orphangc.core.model.bounds import Bound, BoundName, JobBounds, SafetyMargins
 from orphangc.core.model.codes import Condition, Guard
-from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import Artifact, FilePlace, artifact_name, parse_artifact_name
 from orphangc.core.model.types import (
     AreaName,

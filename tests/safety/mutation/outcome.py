@@ -140,8 +140,8 @@ def change_of(name: str, diff: str) -> Change:
 def function_of(name: str) -> str:
     """Return the function that a mutant's name stands for.
 
-    >>> function_of("orphangc.core.model.locations.xǁLocationǁup__mutmut_3")
-    'orphangc.core.model.locations.Location.up'
+    >>> function_of("flinkstate.places.locations.xǁLocationǁup__mutmut_3")
+    'flinkstate.places.locations.Location.up'
     >>> function_of("orphangc.core.decision.judge.x__doubt_about__mutmut_16")
     'orphangc.core.decision.judge._doubt_about'
     """

@@ -22,7 +22,7 @@ from safety.mutation.outcome import (
     survivors,
     unexplained,
 )
-from safety.mutation.tree import PROJECT, lay_out
+from safety.mutation.tree import PROJECT, files, lay_out
 
 KILLS = "tests/unit/core/dependencies/test_restore_fallback.py"
 TESTED, UNTESTED = "dependencies.restore_fallback", "columns.fingerprint"  # by that file
@@ -56,7 +56,7 @@ def functions(path: Path, module: str) -> Iterator[tuple[str, str]]:
 def all_functions() -> dict[str, str]:
     """Return the text of every function of the core, by its name."""
     found: dict[str, str] = {}
-    for path in (PROJECT / "gc" / "orphangc" / "core").rglob("*.py"):
+    for path in files("*"):
         parts = path.relative_to(PROJECT / "gc").with_suffix("").parts
         found.update(functions(path, ".".join(parts)))
     return found
@@ -89,8 +89,8 @@ def test_a_function_is_read_from_a_name() -> None:
         function_of("orphangc.core.decision.judge.x__doubt__mutmut_16")
         == "orphangc.core.decision.judge._doubt"
     )
-    name = "orphangc.core.model.locations.xǁLocationǁup__mutmut_3"
-    assert function_of(name) == "orphangc.core.model.locations.Location.up"
+    name = "flinkstate.places.locations.xǁLocationǁup__mutmut_3"
+    assert function_of(name) == "flinkstate.places.locations.Location.up"
 
 
 def test_a_survivor_is_explained_by_its_very_change_alone() -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[3]
-TESTS = ("tests/unit/core", "tests/properties")
-"""What has to kill: tests of ``core`` alone. That a run of the whole command goes wrong somewhere
+MUTATED = ("orphangc/core", "flinkstate/places", "flinkstate/text")
+TESTS = (
+    "tests/unit/core",
+    "tests/unit/flinkstate/places",
+    "tests/unit/flinkstate/text",
+    "tests/properties",
+)
+"""What has to kill: tests of the core alone. That a run of the whole command goes wrong somewhere
 would kill more mutants, and say less of each."""
 
 _WHOLE = ("tests", "deploy", "helm", "README.md", "LICENSE", "pyproject.toml")
@@ -22,7 +28,8 @@ also_copy = ["README.md", "LICENSE", "deploy", "helm", "gc"]
 pytest_add_cli_args = ["-n0", "-m", "not nightly", "-p", "no:cacheprovider"]
 pytest_add_cli_args_test_selection = [{tests}]
 type_check_command = [
-  "mypy", "-p", "orphangc.core", "--output", "json", "--disable-error-code", "unused-ignore",
+  "mypy", "-p", "orphangc.core", "-p", "flinkstate.places", "-p", "flinkstate.text",
+  "--output", "json", "--disable-error-code", "unused-ignore",
 ]
 use_git_change_detection = false
 """
@@ -36,8 +43,7 @@ def modules_of_part(number: int, parts: int) -> list[str]:
         parts: How many there are.
 
     """
-    files = (PROJECT / "gc" / "orphangc" / "core").rglob("*.py")
-    found = sorted(each.stem for each in files if "def " in each.read_text(encoding="utf-8"))
+    found = sorted(each.stem for each in files("*") if "def " in each.read_text(encoding="utf-8"))
     return [each for each in found if each != "__init__"][number::parts]
 
 
@@ -47,7 +53,7 @@ def lay_out(work: Path, modules: Sequence[str], tests: Sequence[str] = TESTS) ->
     Args:
         work: The folder. What mutmut found out earlier stays there, and is used again for
             functions that have not changed.
-        modules: Names of modules of ``orphangc.core`` whose functions are to be mutated, such as
+        modules: Names of modules of the core whose functions are to be mutated, such as
             ``judge`` or ``aws``; none means all.
         tests: Files and folders of tests that are to kill.
 
@@ -60,7 +66,7 @@ def lay_out(work: Path, modules: Sequence[str], tests: Sequence[str] = TESTS) ->
     _copy(PROJECT / "gc", work / "gc")  # what tests read beside the code
     files = [_source_of(each) for each in modules]
     settings = _SETTINGS.format(
-        modules=_listed(files or ["src/orphangc/core/*"]), tests=_listed(tests)
+        modules=_listed(files or [f"src/{each}/*" for each in MUTATED]), tests=_listed(tests)
     )
     project = work / "pyproject.toml"
     text = project.read_text(encoding="utf-8").replace('mypy_path = "gc"', 'mypy_path = "src"')
@@ -74,10 +80,16 @@ def _source_of(module: str) -> str:
         ValueError: The core has no such module.
 
     """
-    found = list((PROJECT / "gc" / "orphangc" / "core").rglob(f"{module}.py"))
+    found = list(files(module))
     if len(found) != 1:
-        raise ValueError(f"orphangc.core has no module {module}")
+        raise ValueError(f"the core has no module {module}")
     return f"src/{found[0].relative_to(PROJECT / 'gc').as_posix()}"
+
+
+def files(module: str) -> Iterator[Path]:
+    """Yield the files of the core of a name, ``*`` for all."""
+    for folder in MUTATED:
+        yield from (PROJECT / "gc" / folder).rglob(f"{module}.py")
 
 
 def _listed(words: Sequence[str]) -> str:

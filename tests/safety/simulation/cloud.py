@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from flinkstate.places.locations import Location
 from orphangc import ports
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError

@@ -14,6 +14,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pytest
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.rows.planned_listing import PlannedStorage
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.listing.local_engine import LocalEngine
@@ -26,7 +27,6 @@ from orphangc.collect.sweep.restore_deleted import undelete
 from orphangc.collect.sweep.sweep import Sweep, recalled_for
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.documents.plan import Plan
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
 from orphangc.core.ranges.key_ranges import KeyRange

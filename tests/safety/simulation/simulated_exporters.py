@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from flinkstate.places.locations import Location
 from orphangc.core.cluster.ha_facts import HaFacts, Hold
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import (
@@ -15,7 +16,6 @@ from orphangc.core.exporter.registry_snapshot import (
     RegistrySnapshot,
     RetainedCheckpoint,
 )
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import EvidenceSource, JobId, Mode
 from orphangc.errors import RegistryUnavailableError
 from safety.simulation.faults import Fault, Process

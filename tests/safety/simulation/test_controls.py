@@ -21,6 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from flinkstate.places.locations import canonical
 from orphangc.collect.decide import verdicts
 from orphangc.collect.delete import revalidation
 from orphangc.collect.delete.journal import Journal
@@ -36,7 +37,6 @@ from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.model import bounds
 from orphangc.core.model.codes import Condition, Guard
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import AreaName
 from safety.simulation.faults import Fault, LossError, Tally
 from safety.simulation.flinks import Job, Root

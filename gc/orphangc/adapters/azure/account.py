@@ -11,9 +11,9 @@ from azure.core.pipeline.transport import RequestsTransport
 from azure.storage.blob import BlobServiceClient, ContainerClient, ExponentialRetry
 from requests.adapters import HTTPAdapter
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import one_line
 from orphangc.adapters.storage_options import storage_options
-from orphangc.core.model.locations import Location
 from orphangc.errors import SettingsError
 
 _ACCOUNT = re.compile(r"(?P<container>[^@]+)@(?P<account>[^.]+)\.dfs\.(?P<cloud>.+)")

@@ -21,11 +21,11 @@ from azure.core.exceptions import (
 )
 from azure.storage.blob import BlobProperties, ContainerClient
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.azure.account import open_service
 from orphangc.adapters.azure.blob_pages import read_page
 from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import StoredObject
 from orphangc.core.times.instants import known
 from orphangc.ports import LISTING_SCHEMA, DeletionStatus

@@ -12,6 +12,7 @@ from typing import Any
 import fsspec
 import pyarrow as pa
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import (
     BatchBuilder,
     checked_parts,
@@ -21,7 +22,6 @@ from orphangc.adapters.files.translate import (
     unreachable,
 )
 from orphangc.adapters.storage_options import storage_options
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.times.instants import from_microseconds, known_microseconds
 from orphangc.errors import AbsentStorageError, SettingsError, StorageUnreachableError

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.files.mount_clock import store_time
 from orphangc.adapters.files.translate import (
     BatchBuilder,
@@ -19,7 +20,6 @@ from orphangc.adapters.files.translate import (
     one_line,
     unreachable,
 )
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.times.instants import from_microseconds
 from orphangc.errors import StorageUnreachableError

@@ -13,10 +13,10 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.files.mount_table import device_of
 from orphangc.adapters.files.state_files import PROBE
 from orphangc.adapters.files.translate import host_now
-from orphangc.core.model.locations import Location
 from orphangc.core.times.instants import from_microseconds
 from orphangc.ports import StoreTime
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from orphangc.core.model.locations import Location, canonical
+from flinkstate.places.locations import Location, canonical
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _IN_MEMORY = frozenset({"tmpfs", "ramfs"})

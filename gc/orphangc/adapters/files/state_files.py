@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import checked_parts, to_microseconds, unreachable
-from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import TEMPORARY
 from orphangc.core.times.instants import from_microseconds
 from orphangc.errors import SettingsError

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pyarrow as pa
 
-from orphangc.core.model.redaction import redacted
+from flinkstate.text.redaction import redacted
 from orphangc.core.times.instants import (
     EPOCH,
     from_iso,

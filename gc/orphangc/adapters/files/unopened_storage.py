@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import pyarrow as pa
 
-from orphangc.core.model.locations import Location
+from flinkstate.places.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError

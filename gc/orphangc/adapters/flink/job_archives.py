@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.open import open_storage
 from orphangc.core.cluster.end_records import EndFile, EndRecord, is_stored_end, stored_end
-from orphangc.core.model.locations import Location
 
 _MOST_BYTES = 64 << 20
 """An archive has the whole job graph in it."""

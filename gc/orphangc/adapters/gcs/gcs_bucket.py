@@ -12,11 +12,11 @@ from urllib.parse import quote
 import pyarrow as pa
 import structlog
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.gcs.batches import batch_body, batch_results
 from orphangc.adapters.gcs.requests import GcsRequests
 from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import StoredObject
 from orphangc.core.times.instants import from_iso, microseconds_of
 from orphangc.ports import LISTING_SCHEMA, DeletionStatus

@@ -14,10 +14,10 @@ from google.auth.exceptions import GoogleAuthError
 from google.auth.transport.requests import AuthorizedSession
 from requests.adapters import HTTPAdapter
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import one_line, unreachable
 from orphangc.adapters.object_store.bucket import RequestError
 from orphangc.adapters.storage_options import storage_options
-from orphangc.core.model.locations import Location
 from orphangc.errors import SettingsError
 
 ATTEMPTS = 5

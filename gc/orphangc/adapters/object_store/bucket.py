@@ -17,9 +17,9 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.files.store_time import DatedAnswer
 from orphangc.adapters.files.translate import host_now, one_line, unreachable
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import SettingsError, StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA, DeletionResult, DeletionStatus

@@ -5,12 +5,12 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.files.state_files import PROBE, cannot_lock
 from orphangc.adapters.files.translate import checked_parts
 from orphangc.adapters.s3.head import S3Reader
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
 from orphangc.adapters.s3.s3_listing import S3Pages
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import SettingsError
 

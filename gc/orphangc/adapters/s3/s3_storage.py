@@ -8,6 +8,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.object_store.bulk_head import BulkHead
 from orphangc.adapters.object_store.page_levels import levels_of
 from orphangc.adapters.s3.bucket_reader import bucket_settings, buckets
@@ -18,7 +19,6 @@ from orphangc.adapters.s3.s3_listing import S3Pages
 from orphangc.adapters.s3.s3_unlisted import S3Unlisted
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.documents.bucket_settings import BucketSettings
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import SettingsError

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import stamina
 import structlog
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.earlier_storage import EarlierStorage
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
@@ -27,7 +28,6 @@ from orphangc.core.documents.s3_inventory import (
     read_manifest,
     report_time,
 )
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import RefusedError, SettingsError, UnreadableInventoryError
 from orphangc.ports import LISTING_SCHEMA, EarlierListing, Storage

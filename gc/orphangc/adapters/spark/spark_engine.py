@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Location
 from orphangc.adapters.spark.broadcast import REMEMBERED, Evidence, write_evidence
 from orphangc.adapters.spark.exchange.exchange_rows import ExchangeSpace
 from orphangc.adapters.spark.exchange.work_folder import WorkFolder
@@ -18,8 +20,6 @@ from orphangc.adapters.spark.spark_listing import ListedParts, ListingWork, list
 from orphangc.adapters.spark.tasks import Cluster, packed, unpacked
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.model.locations import Location
-from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, landmarks, split_at
 from orphangc.errors import StorageUnreachableError

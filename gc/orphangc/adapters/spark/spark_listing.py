@@ -9,12 +9,12 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Location
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 from orphangc.adapters.spark.range_reader import RangeReaders, RemainingRange
 from orphangc.adapters.spark.tasks import Cluster, packed
-from orphangc.core.model.locations import Location
-from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.core.ranges.split_points import midpoint

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from flinkstate.text.shown_text import visible
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import complain
 from orphangc.app.console.light_table import filled, fitted
-from orphangc.app.console.text import visible
 from orphangc.app.console.verbosity import asked
 from orphangc.errors import ExitCode
 

@@ -70,9 +70,9 @@ def roots(*, config: o.ConfigFile) -> None:
     """Print the settings of all storage roots as JSON, discovered ones included, for the daemon;
     or why there are none.
     """
+    from flinkstate.text.redaction import redacted
     from orphangc.app.config.load import IMPLIED
     from orphangc.app.wiring.discovering import load_and_discover
-    from orphangc.core.model.redaction import redacted
 
     try:
         found = load_and_discover(config).configuration.storage_roots

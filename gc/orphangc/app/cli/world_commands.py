@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from flinkstate.text.shown_text import visible
 from orphangc.app.cli.application import world_commands
 from orphangc.app.cli.output import is_json, print_json, show
 from orphangc.app.console import options as o
-from orphangc.app.console.text import visible
 from orphangc.errors import SettingsError
 
 _NOT_SETTINGS = frozenset({"config", "output"})

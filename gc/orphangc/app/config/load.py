@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +13,9 @@ import structlog
 from pydantic import BaseModel, ValidationError
 from pydantic_settings.exceptions import SettingsError as UnusableVariableError
 
+from flinkstate.files.paths import located, overlap
+from flinkstate.places.locations import Location, canonical
+from flinkstate.text.problems import first_problem, nearest
 from orphangc.adapters.storage_options import use_storage_options
 from orphangc.app.config.configuration import (
     Configuration,
@@ -24,10 +26,9 @@ from orphangc.app.config.configuration import (
     ScheduledRoot,
 )
 from orphangc.app.config.field_docs import documented_schema
-from orphangc.app.config.paths import check_outside, located, overlap
-from orphangc.app.config.validate import first_problem, validated
+from orphangc.app.config.paths import check_outside
+from orphangc.app.config.validate import validated
 from orphangc.app.config.yaml_text import read_yaml
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import SiblingStatements
 from orphangc.errors import SettingsError
 
@@ -199,12 +200,6 @@ def _with_field_names(content: dict[str, Any], where: str) -> dict[str, Any]:
         if old in content:
             log.warning("settings.old_spelling", where=where, old=old, new=new)
     return renamed
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the known name most like it."""
-    found = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {found[0]}?" if found else ""
 
 
 def _check_keys(content: dict[str, Any], model: type[BaseModel], path: Path, where: str) -> None:

@@ -1,83 +1,16 @@
-"""Paths and URIs, as a person writes them and resolved."""
+"""Where the program keeps its own files, and where it writes none."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from orphangc.core.model.locations import Alias, Location, canonical, parse_alias
+from flinkstate.files.paths import (
+    local,
+    resolved,
+)
+from flinkstate.places.locations import canonical
 from orphangc.errors import SettingsError
-
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-"""Beginning of a URI, also with the one slash that ``Path`` leaves of two."""
-
-
-def absolute(uri: str) -> str:
-    """Return a local path as an absolute one; a URI or an empty text is returned unchanged."""
-    return uri if not uri or ":" in uri.partition("/")[0] else str(Path(uri).absolute())
-
-
-def located(uri: str) -> Location:
-    """Return the place that an argument names: a URI, or a path from here.
-
-    Raises:
-        SettingsError: The argument names no place.
-
-    """
-    try:
-        return canonical(absolute(uri))
-    except ValueError as err:
-        raise SettingsError(str(err)) from err
-
-
-def aliases_from(texts: Sequence[str]) -> tuple[Alias, ...]:
-    """Return the aliases that options of the form ``FROM=TO`` state.
-
-    Raises:
-        SettingsError: An alias has another form, or one of its sides is no place.
-
-    """
-    try:
-        found = [parse_alias(each) for each in map(_with_absolute_sides, texts)]
-    except ValueError as err:
-        raise SettingsError(f"--alias: {err}") from err
-    return tuple(found)
-
-
-def _with_absolute_sides(text: str) -> str:
-    source, equals, target = text.partition("=")
-    return f"{absolute(source)}{equals}{absolute(target)}"
-
-
-def local(path: Path) -> Location:
-    """Return the location of a local path; leading slashes become one, links stay."""
-    return canonical("/" + str(path.absolute()).lstrip("/"))
-
-
-def local_target(path: Path) -> Location:
-    """Return the location of a local file or folder to write.
-
-    Raises:
-        SettingsError: It is a URI, of which a path would make folders such as ``s3:``.
-
-    """
-    if _URI.match(str(path)):
-        raise SettingsError(f"{path} is a URI: a local path is needed here")
-    return local(path)
-
-
-def resolved(place: Location) -> Location:
-    """Return a local place with its links resolved."""
-    if place.scheme != "file":
-        return place
-    return canonical(str(Path(place.path).resolve()))
-
-
-def overlap(one: Location, other: Location) -> bool:
-    """Return whether two places are the same, or one contains the other."""
-    real, other_real = resolved(one), resolved(other)
-    return real.contains(other_real) or other_real.contains(real)
 
 
 def check_outside(root: str, places: Sequence[Path]) -> None:

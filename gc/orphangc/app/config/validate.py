@@ -7,13 +7,11 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from orphangc.app.config.paths import absolute
+from flinkstate.files.paths import absolute
+from flinkstate.text.problems import first_problem
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
-
-_PLAIN = {"tuple_type": "a list is needed", "dict_type": "a mapping is needed"}
-"""Words for what pydantic says in words of Python, by type of the error."""
 
 _Settings = TypeVar("_Settings", bound=StorageRootSettings)
 
@@ -78,11 +76,3 @@ def _each(value: Any, change: Callable[[str], str]) -> Any:
 def _absolute_alias(text: str) -> str:
     source, _, target = text.partition("=")
     return f"{absolute(source)}={absolute(target)}" if source and target else text
-
-
-def first_problem(err: ValidationError) -> str:
-    """Return the first validation error in one line, without the value that may be secret."""
-    first = err.errors(include_input=False, include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    message = _PLAIN.get(first["type"], first["msg"].removeprefix("Value error, "))
-    return f"{where}: {message}" if where else message

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
+from flinkstate.text.redaction import redacted
+from flinkstate.text.shown_text import visible
 from orphangc.app.console.streams import silence_errors
-from orphangc.app.console.text import visible
-from orphangc.core.model.redaction import redacted
 from orphangc.errors import ExitCode, OrphanGcError
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)

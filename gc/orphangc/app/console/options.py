@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from orphangc.app.config.paths import located
+from flinkstate.files.paths import located
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.core.model.codes import SearchScope
 from orphangc.errors import SettingsError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from orphangc.app.console.text import human_bytes, instant, share, visible
+from flinkstate.text.shown_text import human_bytes, visible
+from orphangc.app.console.text import instant, share
 from orphangc.app.render.page_values import JobPageView, job_views
 from orphangc.app.render.reason_groups import KINDS
 from orphangc.app.render.retention.unneeded_text import expiry_hint

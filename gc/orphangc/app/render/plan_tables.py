@@ -15,27 +15,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from orphangc.app.console.text import (
-    duration,
-    human_bytes,
-    id_ranges,
-    instant,
-    share,
-    visible,
-)
+from flinkstate.text.shown_text import counted, human_bytes, visible
+from orphangc.app.console.text import duration, id_ranges, instant, share
 from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, kind_order
 from orphangc.app.render.retention.unneeded_text import expiry_hint
 from orphangc.app.render.shown_names import JobNames, name_of
-from orphangc.app.render.summary import (
-    Fate,
-    Stop,
-    area_rows,
-    counted,
-    fate_of,
-    headline,
-    stops,
-    summarise,
-)
+from orphangc.app.render.summary import Fate, Stop, area_rows, fate_of, headline, stops, summarise
 from orphangc.app.render.unlisted_rows import extra_rows, inventory_sentence, is_worth_showing
 from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown

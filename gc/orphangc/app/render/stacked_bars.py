@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from orphangc.app.console.text import human_bytes
+from flinkstate.text.shown_text import human_bytes
 from orphangc.app.render.reason_groups import KINDS, ReasonKind
 from orphangc.core.model.tallies import Amount
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from orphangc.app.console.text import human_bytes
+from flinkstate.text.shown_text import counted, human_bytes
 from orphangc.app.render.advice import condition_advice, guard_advice
 from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, by_kind
 from orphangc.app.render.shown_names import JobNames, name_of
@@ -201,11 +201,6 @@ def _unmet(job: Judged) -> Iterator[tuple[Fate, str, str]]:
 def _stop(fate: Fate, code: str, stopped: list[StoppedJob]) -> Stop:
     advice = guard_advice(code) if fate is Fate.REFUSED else condition_advice(code)
     return Stop(fate=fate, code=code, advice=advice, jobs=tuple(stopped))
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun: ``1 job``, ``2,048 objects``, ``2 entries``."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def headline(plan: Plan, summary: Summary) -> str:

@@ -7,9 +7,9 @@ import re
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from orphangc.app.console.text import NO_JOB, duration, human_bytes, instant, share, visible
+from flinkstate.text.shown_text import counted, human_bytes, visible
+from orphangc.app.console.text import NO_JOB, duration, instant, share
 from orphangc.app.render.reason_groups import ACTION_TEXT, KIND_OF, KINDS, REASON_TEXT
-from orphangc.app.render.summary import counted
 
 _OPTION = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*)", re.ASCII)
 """An option in a sentence; every second part of a split is an option."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orphangc.app.console.text import human_bytes, instant
-from orphangc.app.render.summary import counted
+from flinkstate.text.shown_text import counted, human_bytes
+from orphangc.app.console.text import instant
 from orphangc.core.documents.plan import ExtrasPart, ExtraStatus, Plan
 
 STATUS_TEXT = {

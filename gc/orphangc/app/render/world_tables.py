@@ -9,10 +9,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from orphangc.app.console.text import visible
+from flinkstate.places.locations import is_within
+from flinkstate.text.shown_text import visible
 from orphangc.app.render.shown_names import PLACE_NAMES, JobNames
 from orphangc.core.decision.conditions import CLOSED_WORLD
-from orphangc.core.model.locations import is_within
 from orphangc.core.world import (
     KnownCluster,
     PlaceKind,

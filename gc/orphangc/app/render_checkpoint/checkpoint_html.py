@@ -9,8 +9,9 @@ from typing import Any
 
 from jinja2 import Environment
 
+from flinkstate.inspection.compare import CheckpointComparison
 from flinkstate.state.contents import CheckpointContents
-from orphangc.app.console.text import human_bytes
+from flinkstate.text.shown_text import human_bytes
 from orphangc.app.render.template_environment import page_environment
 from orphangc.app.render_checkpoint.checkpoint_view import (
     PARTS,
@@ -19,7 +20,6 @@ from orphangc.app.render_checkpoint.checkpoint_view import (
     RescaledOperator,
     operator_views,
 )
-from orphangc.collect.checkpoints.compare import CheckpointComparison
 
 _LIMITS = {
     "limit_operators": 50,

@@ -12,11 +12,10 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from flinkstate.inspection.compare import Amounts, CheckpointComparison, FileAmount
 from flinkstate.state.contents import CheckpointContents, OperatorStateContents
-from orphangc.app.console.text import human_bytes, visible
-from orphangc.app.render.summary import counted
+from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.render_checkpoint.checkpoint_view import OperatorView, StateRow, operator_views
-from orphangc.collect.checkpoints.compare import Amounts, CheckpointComparison, FileAmount
 
 _MANY = 40
 

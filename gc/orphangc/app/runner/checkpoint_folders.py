@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import structlog
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, expiry_marker
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError, RefusedError

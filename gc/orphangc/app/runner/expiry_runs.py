@@ -13,6 +13,7 @@ from typing import Any
 
 import structlog
 
+from flinkstate.places.locations import canonical
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.adapters.rows.plan_directory import PlanDirectory
@@ -60,7 +61,6 @@ from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionRea
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.codes import Condition
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey, Outcome, StoredObject
 from orphangc.errors import ExitCode, OrphanGcError, RefusedError, SettingsError

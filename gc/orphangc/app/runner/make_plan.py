@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.rows.plan_directory import PlanDirectory, check_writable
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.paths import check_outside
@@ -35,7 +36,6 @@ from orphangc.collect.world.recalling import Recalled, new_state_warning, not_ke
 from orphangc.core.documents.lineage_report import LineageReport, UnneededPart
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.retention_policy import RetentionPolicy
-from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world.known_states import KnownState
 from orphangc.errors import StorageUnreachableError

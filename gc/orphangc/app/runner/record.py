@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flinkstate.text.redaction import redacted
 from orphangc import __version__
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.console.exit import is_signal
@@ -36,7 +37,6 @@ from orphangc.core.documents.self_sustained_record import (
     remembered,
 )
 from orphangc.core.model.codes import Condition
-from orphangc.core.model.redaction import redacted
 from orphangc.core.model.tallies import Cell, summed
 from orphangc.core.model.types import Action, EvidenceSource, JobState, Outcome
 from orphangc.core.times.instants import EPOCH, shifted

@@ -16,10 +16,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from flinkstate.text.shown_text import visible
 from orphangc.app.config.configuration import Configuration
 from orphangc.app.config.load import chosen_roots
 from orphangc.app.console.exit import shielded
-from orphangc.app.console.text import visible
 from orphangc.app.render.sentences.next_steps import after_run
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.run_root import exit_code_of_all, run_root

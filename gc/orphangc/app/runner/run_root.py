@@ -9,9 +9,10 @@ from time import monotonic
 
 import structlog
 
+from flinkstate.files.paths import located
+from flinkstate.text.redaction import redacted
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.config.configuration import ScheduledRoot
-from orphangc.app.config.paths import located
 from orphangc.app.console.exit import Signals, is_signal
 from orphangc.app.runner.expiry_runs import scheduled_expiry
 from orphangc.app.runner.lineage_cycle import LineageCycle
@@ -38,7 +39,6 @@ from orphangc.core.documents.run_record import (
     Totals,
     totals_after,
 )
-from orphangc.core.model.redaction import redacted
 from orphangc.errors import ExitCode, LockHeldError, OrphanGcError, RefusedError
 
 log = structlog.get_logger()

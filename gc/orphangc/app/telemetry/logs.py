@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 import structlog
 from structlog.typing import EventDict, Processor
 
-from orphangc.app.console.text import visible
+from flinkstate.text.redaction import redacted
+from flinkstate.text.shown_text import visible
 from orphangc.app.console.verbosity import asked
-from orphangc.core.model.redaction import redacted
 from orphangc.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import structlog
 from prometheus_client import CollectorRegistry, pushadd_to_gateway, write_to_textfile
 from prometheus_client.exposition import basic_auth_handler, default_handler
 
+from flinkstate.text.redaction import redacted
 from orphangc import __version__
 from orphangc.app.config.configuration import Configuration, MetricsSettings, ScheduledRoot
 from orphangc.app.telemetry.metrics import Metrics
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.state.history import newest_records
 from orphangc.core.documents.run_record import RunRecord
-from orphangc.core.model.redaction import redacted
 from orphangc.core.model.settings import without_credentials
 from orphangc.errors import OrphanGcError
 

@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, cast
 import pyarrow.compute as pc
 from platformdirs import user_state_path
 
+from flinkstate.files.paths import overlap, resolved
+from flinkstate.places.checkpoint_names import checkpoint_id_of
+from flinkstate.places.locations import Location, canonical
 from orphangc import __version__
 from orphangc.adapters.files.mount_table import device_of, mount_of
 from orphangc.adapters.files.translate import one_line
@@ -28,7 +31,6 @@ from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.storage_options import storage_options
-from orphangc.app.config.paths import overlap, resolved
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.app.wiring.proofs import with_proof
@@ -55,8 +57,6 @@ from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Guard, SearchScope
-from orphangc.core.model.locations import Location, canonical
-from orphangc.core.model.naming import checkpoint_id_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, ObjectKey, Scope
 from orphangc.core.times.instants import shifted

@@ -12,6 +12,8 @@ from typing import TypeVar
 
 from platformdirs import user_state_path
 
+from flinkstate.files.paths import resolved
+from flinkstate.places.locations import Alias, canonical, parse_alias
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.open import open_state_files
 from orphangc.app.config.configuration import (
@@ -20,7 +22,6 @@ from orphangc.app.config.configuration import (
     ScheduledRoot,
 )
 from orphangc.app.config.load import load_configuration, with_storage_roots
-from orphangc.app.config.paths import resolved
 from orphangc.app.config.validate import validated
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT
@@ -64,7 +65,6 @@ from orphangc.core.discovery.sources.read_resources import (
 from orphangc.core.discovery.texts.flink_options import Reading, host_of
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.model.codes import Condition
-from orphangc.core.model.locations import Alias, canonical, parse_alias
 from orphangc.core.model.settings import without_credentials
 from orphangc.errors import OrphanGcError, RegistryUnavailableError, SettingsError
 from orphangc.ports import StateFiles

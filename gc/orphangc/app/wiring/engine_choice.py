@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orphangc.core.model.locations import Location
+from flinkstate.places.locations import Location
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from flinkstate.places.locations import Location
 from orphangc import __version__
 from orphangc.adapters.open import open_state_files
 from orphangc.app.wiring.clock import now
-from orphangc.core.model.locations import Location
 from orphangc.ports import Storage
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from flinkstate.places.locations import Location
 from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.exporter.registry_snapshot import (
@@ -20,7 +21,6 @@ from orphangc.core.exporter.registry_snapshot import (
     RestoredCheckpoint,
     RetainedCheckpoint,
 )
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import RefusedError
 

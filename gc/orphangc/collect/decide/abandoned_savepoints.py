@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+from flinkstate.places.locations import canonical
 from orphangc.collect.decide.judged_cycle import JudgedCycle
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.survey import SavepointListed, Surveyed
@@ -21,7 +22,6 @@ from orphangc.core.cluster.pending_savepoints import (
 )
 from orphangc.core.decision.evidence import CycleEvidence, some
 from orphangc.core.model.bounds import Bound, BoundName, JobBounds
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName
 from orphangc.core.times.instants import from_microseconds, shifted

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from flinkstate.places.locations import Location, canonical
 from orphangc import __version__
 from orphangc.collect.decide.abandoned_savepoints import empty_savepoints_warning
 from orphangc.collect.decide.judge_uploads import UploadRule
@@ -30,7 +31,6 @@ from orphangc.core.documents.plan import (
     ReportedPart,
     tallies_of,
 )
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import from_microseconds, shifted

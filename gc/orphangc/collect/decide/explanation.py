@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flinkstate.places.locations import Location
 from orphangc.core.areas.recognise import ha_remark, recognise
 from orphangc.core.areas.table import area_at
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.plan import Plan
-from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import place_of_folder, uuid_of
 from orphangc.core.model.types import DirectoryLayout, Tombstone
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterator
 
+from flinkstate.places.locations import Location
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import DirectoryLayout
 
 _MOST = 20

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from flinkstate.places.locations import Location
 from orphangc.collect.delete.registry_watch import RegistryWatch
 from orphangc.collect.delete.single_flight import SingleFlight
 from orphangc.collect.observe.checkpoints import CheckpointReader
@@ -37,7 +38,6 @@ from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableCheckpoint
 from orphangc.core.model.codes import Condition, Guard
-from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, JobState

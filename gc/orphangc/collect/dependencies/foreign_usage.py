@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Location
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.file_names import FileNames
@@ -21,8 +23,7 @@ from orphangc.core.dependencies.self_sustained_rule import (
     foreign_usage_of,
 )
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
-from orphangc.core.model.locations import Location
-from orphangc.core.model.naming import METADATA_NAME, place_of_folder
+from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ForeignKind

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from flinkstate.places.locations import Location
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.dependencies.foreign_files import UnownedReference
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage

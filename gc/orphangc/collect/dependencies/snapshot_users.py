@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.observe.ended_jobs import Lives, has_nothing_since, unread_of
 from orphangc.core.cluster.job_facts import latest_known_id
@@ -21,8 +23,7 @@ from orphangc.core.dependencies.foreign_files import (
     unowned_references,
 )
 from orphangc.core.dependencies.restore_fallback import is_restore_fallback
-from orphangc.core.model.locations import Alias, Location, place_of
-from orphangc.core.model.naming import METADATA_NAME, place_of_folder
+from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import ForeignKind, Scope
 
 

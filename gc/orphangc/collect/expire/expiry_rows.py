@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.documents.plan import Plan, Tally
 from orphangc.core.lineage.checkpoint_fates import CheckpointKind
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
-from orphangc.core.model.locations import Location, canonical
-from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.ports import VERDICT_SCHEMA
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.observe.reported import place_named
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
-from orphangc.core.model.locations import Location, canonical, place_of
 from orphangc.core.model.settings import StorageRootSettings
 
 _Hold = tuple[str, str]

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_checkpoints import holds_of, recovers_from_its_own
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
@@ -29,7 +30,6 @@ from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.lineage.stated_origins import ShownOrigins, stated_continuations
 from orphangc.core.memory.job_lives import is_flink_rest
 from orphangc.core.memory.remembered import RememberedJob
-from orphangc.core.model.locations import Location, canonical, place_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobState
 from orphangc.core.times.instants import shifted

@@ -19,6 +19,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 import structlog
 
+from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME
+from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.retry_queue import with_outcomes
@@ -34,8 +36,6 @@ from orphangc.core.documents.lineage_report import LineageCheckpointPart, Lineag
 from orphangc.core.lineage.checkpoint_fates import KEPT_BY_POLICY, RetentionReason
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, merged_expired
 from orphangc.core.model.codes import Condition, Guard
-from orphangc.core.model.locations import Location, canonical
-from orphangc.core.model.naming import MAX_METADATA_BYTES, METADATA_NAME
 from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.types import JobState, ObjectKey, Outcome, StoredObject
 from orphangc.errors import OrphanGcError, RefusedError

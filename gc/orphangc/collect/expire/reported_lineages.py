@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_bytes import HeldBytes, HeldBytesPass, NamedFiles
 from orphangc.collect.expire.lineage_facts import CycleLineages, cycle_lineages, retention_facts
@@ -30,7 +31,6 @@ from orphangc.core.lineage.checkpoint_fates import (
 )
 from orphangc.core.lineage.lineage_graph import Lineage, LineageJob
 from orphangc.core.lineage.retention_policy import RetentionPolicy
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.ports import Progress
 from orphangc.ports.engine import Engine

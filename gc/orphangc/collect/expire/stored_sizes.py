@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from flinkstate.metadata.reader import read_metadata
+from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME
+from flinkstate.places.locations import Alias, Location, place_of
 from flinkstate.state.expected_sizes import expected_files
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.marked_listing import MarkedRows
@@ -19,8 +21,7 @@ from orphangc.core.columns.sorted_uuids import SortedUuids, distinct
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.lineage.checkpoint_fates import CheckpointFate, RetentionAction
-from orphangc.core.model.locations import Alias, Location, place_of
-from orphangc.core.model.naming import MAX_METADATA_BYTES, METADATA_NAME, uuid_of
+from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import UnreadableMetadataError
 from orphangc.ports import Storage

@@ -7,6 +7,7 @@ from typing import BinaryIO, TypeVar
 
 import pyarrow as pa
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
 from orphangc.collect.listing.list_storage import list_all
 from orphangc.collect.listing.marked_cache import MarkedCache
 from orphangc.collect.listing.noted_names import NotingSpool, objects_named
@@ -15,7 +16,6 @@ from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.row_values import folder_rows
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.types import StoredObject
 from orphangc.ports import Progress, Spool, Storage
 from orphangc.ports.engine import EngineName, Listed, ListingHints, ListingPass

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import is_within
 from orphangc.collect.listing.list_storage import STREAMS, list_all
 from orphangc.collect.listing.noted_names import NotingSpool
-from orphangc.core.model.locations import is_within
-from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.ports import LISTING_SCHEMA, Progress, SpoolPart, Storage

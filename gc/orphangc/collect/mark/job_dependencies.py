@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from flinkstate.places.locations import Location, place_of
 from orphangc.collect.mark.mark import Mark, owner_of
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
-from orphangc.core.model.locations import Location, place_of
 from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.settings import StorageRootSettings
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from flinkstate.places.locations import Location
 from orphangc.core.decision.entropy_injection import is_spread_over
 from orphangc.core.decision.evidence import Checkpoint
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import JobId, may_recur
 
 

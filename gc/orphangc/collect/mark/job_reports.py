@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from flinkstate.places.locations import Location
 from orphangc.collect.mark.job_directories import JobDirectories
 from orphangc.collect.observe.ha_holds import holds_by_job
 from orphangc.collect.observe.observation import Observation
@@ -18,7 +19,6 @@ from orphangc.core.cluster.placement import (
     home_of,
     job_answers,
 )
-from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
 

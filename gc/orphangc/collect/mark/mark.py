@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.mark.job_directories import JobDirectories, job_directories
 from orphangc.collect.mark.job_reports import JobReport, job_reports
 from orphangc.collect.observe.checkpoints import CheckpointScan
@@ -21,7 +22,6 @@ from orphangc.core.decision.flink_traces import has_trace_of_flink
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import EntryKind, RegistrySnapshot, resolve
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.locations import Location, canonical, place_of
 from orphangc.core.model.naming import place_of_folder, uuid_of
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.settings import StorageRootSettings

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from flinkstate.places.locations import Location
 from orphangc.collect.mark.survey import Surveyed, rows_by_kind
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.fingerprint import NOTHING, Fingerprint
@@ -14,7 +15,6 @@ from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
-from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import StorageUnreachableError

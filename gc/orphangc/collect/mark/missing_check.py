@@ -14,12 +14,13 @@ from datetime import datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Location
 from orphangc.collect.mark.missing import Missing, expected_of
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableCheckpoint
-from orphangc.core.model.locations import Location
-from orphangc.core.model.naming import METADATA_NAME, is_possible_key, place_of_folder
+from orphangc.core.model.naming import is_possible_key, place_of_folder
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import RefusedError
 from orphangc.ports import EarlierListing, Storage

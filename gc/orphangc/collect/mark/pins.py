@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from flinkstate.places.locations import Location
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.model.locations import Location
 
 _Mask = npt.NDArray[np.bool_]
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from flinkstate.places.locations import Location
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.decision.evidence import JobEvidence, Survey
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import shifted
 from orphangc.ports import Storage

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from flinkstate.places.locations import Location
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.missing import (
     Missing,
@@ -26,7 +27,6 @@ from orphangc.collect.mark.survey import Surveyed, SurveyPass
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, Survey
-from orphangc.core.model.locations import Location
 from orphangc.ports import Storage
 
 _FEW = 20

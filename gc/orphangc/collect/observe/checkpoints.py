@@ -15,6 +15,8 @@ import numpy as np
 
 from flinkstate.metadata.parser import ReferenceLot
 from flinkstate.metadata.references import ReferenceFacts, pack_references
+from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME, checkpoint_id_of
+from flinkstate.places.locations import Alias, Location, canonical
 from flinkstate.uuid_scan import uuid_lots
 from flinkstate.values.metadata_values import HandleKind
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
@@ -23,14 +25,7 @@ from orphangc.core.columns.file_names import FileNames, NameColumns, PathColumns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
-from orphangc.core.model.locations import Alias, Location, canonical
-from orphangc.core.model.naming import (
-    MAX_METADATA_BYTES,
-    METADATA_NAME,
-    FilePlace,
-    checkpoint_id_of,
-    place_of_folder,
-)
+from orphangc.core.model.naming import FilePlace, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError

@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.cluster.placement import home_of, job_answers
 from orphangc.core.decision.evidence import Checkpoint
-from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.types import JobId
 
 

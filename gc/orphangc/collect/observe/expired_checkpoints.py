@@ -9,12 +9,12 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.state.store import RootState
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import StorageUnreachableError
 

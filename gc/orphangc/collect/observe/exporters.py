@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import uuid4
 
+from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.collect.observe.exporter_files import newest, parsed_at
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported
 from orphangc.core.exporter.owner_markers import has_followed, living_rival
@@ -25,7 +26,6 @@ from orphangc.core.exporter.registry_snapshot import (
     rival_among,
 )
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.types import JobId
 from orphangc.errors import OrphanGcError, RefusedError, UnreadableSnapshotError
 from orphangc.ports import ExporterChannel, StoreTime, Waiter

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from flinkstate.places.locations import Location, place_of
 from orphangc.core.cluster.ha_facts import HaFacts, Hold
 from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.decision.evidence import Checkpoint
-from orphangc.core.model.locations import Location, place_of
 from orphangc.core.model.settings import StorageRootSettings
 
 

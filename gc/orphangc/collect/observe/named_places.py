@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.observe.reported import namings
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
-from orphangc.core.model.locations import Location, canonical, place_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world.outside_naming import home_of
 from orphangc.core.world.storages import place_around

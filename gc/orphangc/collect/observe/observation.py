@@ -16,6 +16,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Protocol, TypeVar
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Location
 from orphangc.collect.observe.checkpoints import (
     CheckpointReader,
     CheckpointScan,
@@ -37,8 +39,6 @@ from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
-from orphangc.core.model.locations import Location
-from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, ObjectKey
 from orphangc.core.world.outside_naming import Searched

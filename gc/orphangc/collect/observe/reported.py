@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Location, canonical
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts, external_paths
 from orphangc.core.decision.evidence import UnreadableCheckpoint
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
-from orphangc.core.model.locations import Location, canonical
-from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.settings import StorageRootSettings
 
 Naming = tuple[str, str]

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from flinkstate.places.locations import Location
 from orphangc.collect.observe.checkpoints import CheckpointScan, CheckpointsRead
-from orphangc.core.model.locations import Location
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
 

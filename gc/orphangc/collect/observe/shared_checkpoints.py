@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 
+from flinkstate.places.locations import Alias, Location
 from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.state.read_checkpoints import Contents, is_settled
 from orphangc.core.decision.evidence import Checkpoint
-from orphangc.core.model.locations import Alias, Location
 from orphangc.core.model.types import StoredObject
 
 _MOST_BYTES = 2**27

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Location, is_within
 from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.listing.storage_metadata import ListedMetadata, metadata_in
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.state.read_checkpoints import Contents, ReadCheckpoints
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
-from orphangc.core.model.locations import Location, is_within
-from orphangc.core.model.naming import METADATA_NAME
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import Progress, Storage

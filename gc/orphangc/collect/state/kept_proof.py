@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from flinkstate.places.locations import Location
 from orphangc.core.documents.storage_proof import StorageProof, proof_name
-from orphangc.core.model.locations import Location
 from orphangc.ports import StateFiles
 
 

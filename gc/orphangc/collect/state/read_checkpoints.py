@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from flinkstate.places.locations import Alias, Location, canonical, is_within
 from orphangc.core.columns.file_names import FileNames, NameColumns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
-from orphangc.core.model.locations import Alias, Location, canonical, is_within
 from orphangc.core.model.types import DirectoryLayout, JobId, StoredObject
 from orphangc.ports import StateFiles
 

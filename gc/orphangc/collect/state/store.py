@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from flinkstate.places.locations import Location
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.model.locations import Location
 from orphangc.core.times.instant_columns import check_rows
 from orphangc.errors import OrphanGcError, RefusedError
 from orphangc.ports import StateFiles

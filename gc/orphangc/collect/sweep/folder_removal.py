@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from flinkstate.places.locations import Location
 from orphangc.collect.decide.verdicts import DecidedJob
 from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.collect.state.store import RootState
 from orphangc.core.areas.empty_folders import area_of_folder, folder_objection
 from orphangc.core.decision.flink_traces import has_trace_of_flink
-from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import AreaName, Outcome, Scope

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flinkstate.places.locations import canonical
 from orphangc import __version__
 from orphangc.collect.sweep.shards import Cuts, Shards, shard_of, shelved
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.documents.plan import Plan
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action, Reason
 from orphangc.errors import PlanMismatchError

@@ -14,6 +14,7 @@ from functools import partial
 import pyarrow as pa
 import structlog
 
+from flinkstate.places.locations import canonical
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS
 from orphangc.collect.decide.judge_uploads import UploadRule
@@ -56,7 +57,6 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.codes import WORLD_CONDITIONS
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.settings import StorageRootSettings

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.collect.state.store import BINDING, RootState
 from orphangc.collect.world.memory_files import MARKER, MEMORY
-from orphangc.core.model.locations import Location, canonical
 from orphangc.ports import StateFiles
 
 _FOLDER = re.compile(r"[0-9a-f]{32}", re.ASCII)

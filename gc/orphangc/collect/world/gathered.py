@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.observe.checkpoints import CheckpointScan
 from orphangc.collect.observe.observation import Environment, Observation
-from orphangc.core.model.locations import Location, canonical, place_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import KnownCluster, OutsidePath, PlaceKind, SearchedPlace, World
 from orphangc.core.world.coverage import closed_world_of, lacks_checkpoints

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from flinkstate.places.locations import Location, place_of
 from orphangc.collect.mark.mark import Mark, owner_of
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
-from orphangc.core.model.locations import Location, place_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import OutsidePath
 from orphangc.core.world.outside_naming import (

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from flinkstate.places.locations import Location, place_of
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import (
     DamagedMemoryError,
@@ -20,7 +21,6 @@ from orphangc.core.memory.acknowledgement import Acknowledgement, acknowledging_
 from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import StandingFact, WorldMemory
 from orphangc.core.model.codes import Condition
-from orphangc.core.model.locations import Location, place_of
 from orphangc.core.world.known_states import KnownState, MemoryMarker, other_state
 from orphangc.errors import StorageUnreachableError
 

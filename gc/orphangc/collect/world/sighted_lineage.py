@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
@@ -19,7 +20,6 @@ from orphangc.core.lineage.continuation import (
 )
 from orphangc.core.memory.job_lives import savepoint_may_be_of
 from orphangc.core.memory.remembered import RememberedJob
-from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.owners import job_directory_of
 
 

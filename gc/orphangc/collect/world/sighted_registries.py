@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 
+from flinkstate.places.checkpoint_names import checkpoint_id_of
+from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.collect.observe.exporters import SeenExports
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
 from orphangc.core.memory.remembered import RememberedRegistry
-from orphangc.core.model.locations import Alias, Location, place_of
-from orphangc.core.model.naming import checkpoint_id_of
 from orphangc.core.model.types import Scope
 
 _PARTS = frozenset({Scope.SHARED.value, Scope.TASKOWNED.value})

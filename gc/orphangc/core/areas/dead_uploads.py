@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.areas.exclusive import EXCLUSIVE
 from orphangc.core.areas.recognise import recognise
 from orphangc.core.areas.table import area_at
-from orphangc.core.model.naming import METADATA_NAME, FilePlace
+from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, JobState, Scope
 
 _WRITTEN_IN_PLACE: Final = {AreaName.MERGED, AreaName.FORST, AreaName.TASKOWNED}

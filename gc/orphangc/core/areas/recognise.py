@@ -11,14 +11,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
 from orphangc.core.areas.table import area_at, layout_shown_by
-from orphangc.core.model.naming import (
-    METADATA_NAME,
-    Artifact,
-    FilePlace,
-    parse_artifact_name,
-    uuid_of,
-)
+from orphangc.core.model.naming import Artifact, FilePlace, parse_artifact_name, uuid_of
 from orphangc.core.model.types import DirectoryLayout, Scope
 
 _UNRECOGNISED: Final = Artifact(DirectoryLayout.UNRECOGNISED)

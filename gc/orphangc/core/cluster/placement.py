@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.core.cluster.ha_facts import FolderNamed, Hold
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
-from orphangc.core.model.locations import Alias, Location, place_of
 from orphangc.core.model.types import JobId
 
 _CHECKPOINT_OPTIONS = frozenset({"state.checkpoints.dir", "execution.checkpointing.dir"})

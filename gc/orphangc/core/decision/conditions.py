@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from flinkstate.places.locations import canonical
 from orphangc.core.cluster.job_status import is_quiet
 from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, mode_of, some
 from orphangc.core.exporter.exporter_answer import order_unproven
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.flink_versions import is_build_of_tested_line, is_tested_version
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import JobState, Mode
 from orphangc.core.times.instants import shifted
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 
+from flinkstate.places.locations import Location
 from orphangc.core.decision.evidence import JobEvidence
-from orphangc.core.model.locations import Location
 from orphangc.core.model.owners import job_directory_of
 
 _RANDOM = re.compile(r"[0-9A-Za-z]+", re.ASCII)

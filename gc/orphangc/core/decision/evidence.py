@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from flinkstate.places.locations import Location
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import Hold
 from orphangc.core.cluster.job_facts import JobFacts
@@ -17,7 +18,6 @@ from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.memory.lost_facts import LostFact
 from orphangc.core.model.bounds import SafetyMargins
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobId, JobState, Mode, may_recur
 from orphangc.core.world import OutsidePath
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from flinkstate.places.locations import Location
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
-from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.types import ForeignKind
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from flinkstate.places.locations import Location
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
 from orphangc.core.decision.judge import Judgement, judge
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import may_recur
 
 _CHANGES = "dstl"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from flinkstate.places.locations import Location
 from orphangc.core.decision.evidence import Checkpoint
-from orphangc.core.model.locations import Location
 
 
 def is_restore_fallback(

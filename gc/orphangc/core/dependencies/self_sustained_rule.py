@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, some
 from orphangc.core.decision.judge import Judgement
@@ -21,8 +23,6 @@ from orphangc.core.dependencies.foreign_files import (
 from orphangc.core.dependencies.own_changelog import judgement_of_references, own_changelog_folders
 from orphangc.core.documents.self_sustained_record import NamedPart, UsageCheckPart
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
-from orphangc.core.model.locations import Alias, Location, place_of
-from orphangc.core.model.naming import METADATA_NAME
 
 Weigh = Callable[[Sequence[UnownedReference], Location], int | None]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from flinkstate.places.locations import canonical
 from orphangc.core.discovery.discovered_facts import (
     SEARCHED_USES,
     DirectoryUse,
@@ -14,7 +15,6 @@ from orphangc.core.discovery.discovered_facts import (
     digest_of,
 )
 from orphangc.core.model.frozen_part import FrozenPart
-from orphangc.core.model.locations import canonical
 
 _STATELESS_USES = frozenset({DirectoryUse.CHANGELOG, DirectoryUse.FORST})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from flinkstate.text.redaction import redacted
 from orphangc.core.discovery.discovered_facts import (
     SEARCHED_USES,
     DirectoryUse,
@@ -13,7 +14,6 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
 )
 from orphangc.core.discovery.remembered_facts import Succession
-from orphangc.core.model.redaction import redacted
 
 
 def discovery_document(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from flinkstate.places.locations import Alias, Location, canonical
 from orphangc.core.discovery.discovered_facts import (
     DirectoryFact,
     PinFact,
     ResourceFacts,
 )
-from orphangc.core.model.locations import Alias, Location, canonical
 
 _Named = TypeVar("_Named", DirectoryFact, PinFact)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from flinkstate.places.locations import canonical
 from orphangc.core.discovery.discovered_facts import (
     SEARCHED_USES,
     Discovery,
@@ -20,7 +21,6 @@ from orphangc.core.discovery.discovered_facts import (
 )
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.model.frozen_part import FrozenPart
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import may_recur
 
 MOST_JOBS = 200

@@ -11,11 +11,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from flinkstate.places.locations import Location
 from orphangc.core.documents.lineage_report import LineageReport, UnneededPart
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.lineage.checkpoint_fates import CheckpointKind, RetentionAction, RetentionReason
 from orphangc.core.model.frozen_part import FrozenPart
-from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import (
     Action,

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from orphangc.core.model.locations import Location
+from flinkstate.places.locations import Location
 from orphangc.core.times.instants import Instant
 
 

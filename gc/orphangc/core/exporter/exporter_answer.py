@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from flinkstate.places.locations import Location
 from orphangc.core.exporter.registry_snapshot import (
     RegistrySnapshot,
     cycle_problem,
     identity_problem,
     order_problem,
 )
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import JobId
 
 REGISTRY_MAX_AGE = timedelta(hours=1)

@@ -37,6 +37,7 @@ from pydantic import (
     model_validator,
 )
 
+from flinkstate.places.locations import canonical
 from orphangc.core.exporter.registry_snapshot import (
     UNKNOWN_SETTINGS,
     EntryKind,
@@ -49,7 +50,6 @@ from orphangc.core.exporter.registry_snapshot import (
     RetainedCheckpoint,
     resolve,
 )
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import JobId, Mode, is_job_id
 from orphangc.core.times.instants import Instant, from_iso
 from orphangc.errors import UnreadableSnapshotError

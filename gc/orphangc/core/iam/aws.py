@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
+from flinkstate.places.locations import Location
 from orphangc.core.iam.permissions import (
     FOLDERS_OF_FILES,
     JOB_ID_LENGTH,
@@ -19,7 +20,6 @@ from orphangc.core.iam.permissions import (
     StorageArea,
     StorageNeed,
 )
-from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import EXPIRY_MARKER
 
 PARTITIONS = ("aws", "aws-cn", "aws-us-gov")

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from flinkstate.places.locations import Location
 from orphangc.core.iam.permissions import FOLDERS_OF_FILES, Right, StorageArea, StorageNeed
-from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import EXPIRY_MARKER
 
 GCS_LIMITS = (

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.documents.s3_inventory import report_time
 from orphangc.core.model.codes import SearchScope
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName, is_job_id
 from orphangc.core.world.storages import storage_of

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TypeVar
 
+from flinkstate.places.checkpoint_names import checkpoint_id_of
 from orphangc.core.lineage.continuation import Continuation, ContinuationSource
-from orphangc.core.model.naming import checkpoint_id_of
 from orphangc.core.model.types import JobState, may_recur
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from flinkstate.places.checkpoint_names import checkpoint_id_of
+from flinkstate.places.locations import is_within
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.memory.job_lives import (
     ALL_ENDS,
@@ -24,8 +26,6 @@ from orphangc.core.memory.remembered import (
     WorldMemory,
 )
 from orphangc.core.memory.sighting import SeenReport, Sighting
-from orphangc.core.model.locations import is_within
-from orphangc.core.model.naming import checkpoint_id_of
 
 SUBSUMED = "SUBSUMED"
 """Marker among the ends upon which Flink deletes a checkpoint: a newer one has completed."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from flinkstate.places.checkpoint_names import checkpoint_id_of
 from orphangc.core.memory.remembered import (
     RememberedDirectory,
     RememberedJob,
@@ -21,7 +22,6 @@ from orphangc.core.memory.remembered import (
     newest_restored,
 )
 from orphangc.core.memory.sighting import SeenJob, Sighting, StoppingSavepoint
-from orphangc.core.model.naming import checkpoint_id_of
 
 FINISHED = ("FINISHED",)
 """End of a job that was stopped with a savepoint.

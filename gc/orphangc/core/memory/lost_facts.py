@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from flinkstate.places.locations import is_within
 from orphangc.core.memory.acknowledgement import (
     Acknowledgement,
     acknowledging_command,
@@ -34,7 +35,6 @@ from orphangc.core.memory.unlocated_jobs import (
     unlocated_jobs,
 )
 from orphangc.core.model.codes import Condition
-from orphangc.core.model.locations import is_within
 
 REPORTED = "reported"
 """Kind of a place that is searched because something named a checkpoint in it."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from flinkstate.places.locations import is_within
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.job_lives import FINISHED, is_flink_rest, is_over
 from orphangc.core.memory.remembered import RememberedJob, WorldMemory
 from orphangc.core.memory.sighting import Sighting
-from orphangc.core.model.locations import is_within
 
 UNREAD = ""
 """Marker among the directories that a job needs: its origin could not be read."""

@@ -14,17 +14,12 @@ import re
 import uuid
 from dataclasses import dataclass
 
+from flinkstate.places.checkpoint_names import checkpoint_id_of
 from orphangc.core.model.types import DirectoryLayout, JobId, Scope, is_job_id
-
-METADATA_NAME = "_metadata"
-
-MAX_METADATA_BYTES = 2**30
-"""A larger ``_metadata`` is refused: it counts as unreadable, and that refuses all work (R6)."""
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _FLAT = re.compile(rf"(?:(0|[1-9][0-9]{{0,18}})_)?({_UUID})", re.ASCII)
 _ENDS_IN_UUID = re.compile(rf".*({_UUID})", re.ASCII | re.DOTALL)
-_EXCLUSIVE_FOLDER = re.compile(r"chk-(0|[1-9][0-9]{0,18})", re.ASCII)
 _SAVEPOINT = re.compile(r"savepoint-[0-9a-f]{6}-[0-9a-f]{12}", re.ASCII)
 _WORKING_FOLDER = re.compile(r"op_.+__[0-9]+_[0-9]+__attempt_[0-9]+", re.ASCII | re.DOTALL)
 _AREAS = {"shared": Scope.SHARED, "taskowned": Scope.TASKOWNED, "dstl": Scope.CHANGELOG}
@@ -115,12 +110,6 @@ def is_possible_key(key: str) -> bool:
     except UnicodeEncodeError:
         return False
     return "\0" not in key
-
-
-def checkpoint_id_of(folder_name: str) -> int | None:
-    """Return the id in the name of a ``chk-<n>`` folder, ``None`` if it is none."""
-    match = _EXCLUSIVE_FOLDER.fullmatch(folder_name)
-    return None if match is None else int(match[1])
 
 
 def _area_of(part: str) -> tuple[Scope, int | None] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from orphangc.core.model.locations import Location
+from flinkstate.places.locations import Location
 from orphangc.core.model.naming import FilePlace, place_of_folder
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from orphangc.core.model.locations import is_within
+from flinkstate.places.locations import is_within
 from orphangc.core.world.known_world import ClosedWorld, PlaceKind, SearchedPlace
 from orphangc.core.world.storages import SearchedStorage
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from flinkstate.places.locations import Location
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.model.locations import Location
 from orphangc.core.model.owners import job_directory_of
 from orphangc.core.world.known_world import OutsidePath
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from flinkstate.places.locations import Location
 from orphangc.core.model.frozen_part import FrozenPart
-from orphangc.core.model.locations import Location
 from orphangc.core.model.owners import job_directory_of
 from orphangc.core.times.instants import Instant
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from flinkstate.places.locations import is_within
 from orphangc.core.model.codes import Condition
-from orphangc.core.model.locations import is_within
 from orphangc.core.world.known_world import World, WorldChange
 
 _ASKED_BY_OPTION = frozenset({Condition.PLACE_LOST, Condition.CLUSTER_SILENT})

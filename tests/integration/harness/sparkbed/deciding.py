@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import HealthCheck, Phase, given, settings
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.spark.executor_verdicts import SentVerdicts
 from orphangc.adapters.spark.passes import PassPart
 from orphangc.app.wiring.engines import opened_spark_engine
@@ -33,7 +34,6 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.decide import decide
 from orphangc.core.decision.kernel import BoundsTable, kernel, verdict_batch
 from orphangc.core.model.bounds import JobBounds
-from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import Artifact, FilePlace, artifact_name, place_of_folder, uuid_of
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import AreaName, JobState, ObjectKey, StoredObject, Tombstone

@@ -9,9 +9,9 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+from flinkstate.places.locations import canonical
 from orphangc.adapters.spark.session import opened_session
 from orphangc.app.cli import main
-from orphangc.core.model.locations import canonical
 
 
 def carry_out(arguments: list[str]) -> dict[str, object]:

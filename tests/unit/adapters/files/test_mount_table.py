@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.adapters.files.mount_table import device_in, device_of
-from orphangc.core.model.locations import canonical
 
 TABLE = """\
 22 1 0:20 / / rw,relatime shared:1 - overlay overlay rw

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.adapters.spark.broadcast import REMEMBERED, write_evidence
 from orphangc.adapters.spark.exchange.work_folder import WorkFolder
 from orphangc.adapters.spark.join import Joined, Marks, row_ids
@@ -16,7 +17,6 @@ from orphangc.adapters.spark.passes import _uuid_rows
 from orphangc.core.columns.listing_columns import NO_TIME, Recogniser
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject, Tombstone
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from flinkstate.places.locations import canonical
 from orphangc.adapters.spark import spark_listing as listing
 from orphangc.adapters.spark.exchange.work_folder import WorkFolder
 from orphangc.adapters.spark.spark_listing import ListedParts, ListingWork, list_ranges
-from orphangc.core.model.locations import canonical
 from orphangc.core.ranges.key_ranges import EVERYTHING, split_at
 from orphangc.errors import StorageUnreachableError
 from properties.test_ranges import key_sets, keys

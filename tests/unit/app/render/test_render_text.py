@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from orphangc.app.console.text import duration, human_bytes, id_ranges, share, visible
+from flinkstate.text.shown_text import human_bytes, visible
+from orphangc.app.console.text import duration, id_ranges, share
 from orphangc.app.render.advice import (
     CONDITION_ADVICE,
     GUARD_ADVICE,

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from flinkstate.inspection.compare import CheckpointComparison, Side, compared
 from flinkstate.inspection.contents_json import describe_contents, total_bytes
 from flinkstate.inspection.metadata_json import describe
 from flinkstate.state.contents import (
@@ -31,7 +32,6 @@ from orphangc.app.render_checkpoint.checkpoint_tables import (
     comparison_tables,
 )
 from orphangc.app.render_checkpoint.checkpoint_view import PagePart, operator_views
-from orphangc.collect.checkpoints.compare import CheckpointComparison, Side, compared
 from unit.app.render.html_pages import parse
 
 HOSTILE = (

@@ -11,10 +11,10 @@ import threading
 import pytest
 import structlog
 
+from flinkstate.text.redaction import redacted
 from orphangc.app.config.configuration import LogSettings
 from orphangc.app.console.verbosity import asked
 from orphangc.app.telemetry.logs import always_shown, configure_logs, run_named
-from orphangc.core.model.redaction import redacted
 
 SECRET = "hunter2"
 EVENTS = ["engine.chosen", "job.blocked", "stamina.retry_scheduled", "lock.kept"]

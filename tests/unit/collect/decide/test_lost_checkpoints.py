@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from flinkstate.places.locations import canonical
 from orphangc.collect.decide.lost_checkpoints import lost_checkpoints
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import DirectoryLayout
 from support.builders import JOB, NAME, a_job, a_root
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import Bed, Job
+from flinkstate.places.locations import canonical
 from orphangc.adapters.open import open_storage
 from orphangc.collect.delete.revalidation import Precondition, Revalidation, preconditions_of
 from orphangc.collect.observe.checkpoints import CheckpointReader
@@ -20,7 +21,6 @@ from orphangc.collect.state.store import RootState
 from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.exporter.exporter_answer import Exported
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import EvidenceSource
 from orphangc.errors import (

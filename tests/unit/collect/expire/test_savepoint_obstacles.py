@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import pytest
 
 from cli.helpers import metadata
+from flinkstate.places.locations import canonical
 from orphangc.collect.expire.savepoint_folders import savepoint_folders
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.lineage.retention_policy import RetentionPolicy
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import StoredObject
 from orphangc.errors import OrphanGcError
 from support.builders import T0

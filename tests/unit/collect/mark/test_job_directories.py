@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.collect.mark.job_directories import JobDirectories, job_directories
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.model.locations import Location, canonical
 from support.builders import JOB, OTHER_JOB, a_root
 
 A, B, C = (canonical(f"s3://{name}/{JOB}") for name in "abc")

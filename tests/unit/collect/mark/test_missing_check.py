@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import pytest
 
+from flinkstate.places.locations import Location
 from orphangc.collect.mark.missing import Missing
 from orphangc.collect.mark.missing_check import (
     confirmed,
@@ -17,7 +18,6 @@ from orphangc.collect.mark.missing_check import (
 )
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint
-from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import artifact_name
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import RefusedError

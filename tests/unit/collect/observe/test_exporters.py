@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
 from orphangc.collect.observe.exporter_files import newest
 from orphangc.collect.observe.exporters import ExporterHandshake, start_handshake
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry, RestoredCheckpoint
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import RefusedError, StorageUnreachableError
 from orphangc.ports import StoreTime

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from bench.checkpoints import metadata, new_uuid
+from flinkstate.places.locations import Alias, canonical
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.model.locations import Alias, canonical
 from support.builders import JOB, T0
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import fsspec
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.files.state_files import FsspecStateFiles, LocalStateFiles
-from orphangc.core.model.locations import Location, canonical
 from orphangc.ports import StateFiles
 
 

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.collect.state.discovery_memory import (
     FOLDER,
@@ -14,7 +15,6 @@ from orphangc.collect.state.discovery_memory import (
     write_discovery_memory,
 )
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, memory_of
-from orphangc.core.model.locations import canonical
 from support.discovered import found
 from support.flink_resources import a_deployment
 

@@ -6,11 +6,11 @@ from itertools import islice
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.collect.state.history import has_planned, kept_record, newest_records, totals_so_far
 from orphangc.collect.state.store import RootState
 from orphangc.core.documents.run_record import RunResult, Totals
-from orphangc.core.model.locations import canonical
 from unit.app.status.records import ROOT, a_phase, a_record
 
 

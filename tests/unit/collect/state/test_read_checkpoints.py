@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.collect.state import read_checkpoints
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import DirectoryLayout, ObjectKey, StoredObject
 from support.builders import NAME, NAME_WITH_ID, OTHER_UUID, T0, UUID, a_root
 

@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.collect.state.history import checks_before, kept_record
 from orphangc.collect.state.self_sustained_history import checks_of_job, keep_checks
 from orphangc.collect.state.store import RootState
 from orphangc.core.documents.run_record import JobRecord
 from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
-from orphangc.core.model.locations import canonical
 from support.builders import JOB, T0
 from unit.app.status.records import ROOT, a_record
 

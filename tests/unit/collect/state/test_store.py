@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.collect.state.store import RootState
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import ObjectKey, StoredObject, Tombstone
 from orphangc.errors import OrphanGcError, RefusedError
 from support import speed

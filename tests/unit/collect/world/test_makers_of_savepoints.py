@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.collect.world.sighted_lineage import is_made_by
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
-from orphangc.core.model.locations import canonical
 from support.builders import T0
 
 JOB = "abcdef" + "0" * 26

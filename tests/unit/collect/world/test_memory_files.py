@@ -4,6 +4,7 @@ import hashlib
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import (
     DamagedMemoryError,
@@ -18,7 +19,6 @@ from orphangc.collect.world.recalling import not_kept, recalled
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.compare_cycles import compared
 from orphangc.core.memory.remembered import WorldMemory
-from orphangc.core.model.locations import canonical
 from orphangc.core.world.known_states import known_state
 from support.builders import BASE
 from unit.collect.state.places import SteppedFiles

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from flinkstate.places.locations import canonical, parse_alias
 from orphangc.core.cluster.ha_facts import FolderNamed
 from orphangc.core.cluster.job_facts import ClusterFacts, RestoredFacts
 from orphangc.core.cluster.placement import (
@@ -15,7 +16,6 @@ from orphangc.core.cluster.placement import (
     home_of,
     job_answers,
 )
-from orphangc.core.model.locations import canonical, parse_alias
 from support.builders import JOB, T0, a_checkpoint, a_hold, some_facts
 
 HERE, THERE = canonical(f"s3://a/{JOB}"), canonical(f"s3://b/{JOB}")

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.entropy_injection import entropy_of, random_part
 from orphangc.core.decision.judge import judge
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.naming import artifact_name
 from support.builders import BASE, JOB, OTHER_JOB, a_cycle, a_job, a_root, a_survey, job_directory
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.core.cluster.job_facts import RestoredFacts
 from orphangc.core.decision.evidence import Survey, mode_of
 from orphangc.core.decision.guards import GUARDS
@@ -17,7 +18,6 @@ from orphangc.core.exporter.registry_snapshot import (
 )
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import JobState, Mode
 from support.builders import (
     JOB,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flinkstate.places.locations import Location
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
@@ -12,7 +13,6 @@ from orphangc.core.dependencies.foreign_files import (
     standing_of,
     unaccounted,
 )
-from orphangc.core.model.locations import Location
 from orphangc.core.model.naming import artifact_name
 from orphangc.core.model.types import ForeignKind
 from support.builders import BASE, JOB, NAME, OTHER_JOB, OTHER_UUID, job_directory

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from flinkstate.places.locations import Alias, canonical
 from orphangc.core.cluster.job_facts import RestoredFacts
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.judge import Judgement, Refusal, judge
@@ -22,7 +23,6 @@ from orphangc.core.exporter.registry_snapshot import (
     RetainedCheckpoint,
 )
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.locations import Alias, canonical
 from orphangc.core.model.naming import artifact_name
 from orphangc.core.model.types import ForeignKind, JobId
 from support.builders import (

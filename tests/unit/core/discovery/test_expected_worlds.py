@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flinkstate.places.locations import parse_alias
 from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_discovery
 from orphangc.core.discovery.remembered_facts import (
@@ -23,7 +24,6 @@ from orphangc.core.discovery.sources.read_resources import (
     discovery_of,
 )
 from orphangc.core.discovery.texts.flink_options import Reading
-from orphangc.core.model.locations import parse_alias
 from support.discovered import ALL, ROOT, SAVEPOINTS, acknowledged, blocks_of, found
 from support.flink_resources import (
     JOB,

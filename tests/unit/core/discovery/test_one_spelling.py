@@ -1,5 +1,6 @@
 """Two names of one directory are one place."""
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.core.discovery.discovered_facts import (
     DirectoryFact,
     DirectoryUse,
@@ -8,7 +9,6 @@ from orphangc.core.discovery.discovered_facts import (
     ResourceFacts,
 )
 from orphangc.core.discovery.one_spelling import spelled_once, spellings
-from orphangc.core.model.locations import Location, canonical
 
 ORIGIN = Origin(kind="File", namespace="", name="x")
 LINKS = {"/link": "/data/flink", "/other": "/data"}

@@ -2,11 +2,11 @@
 
 import pytest
 
+from flinkstate.places.locations import parse_alias
 from orphangc.core.discovery.discovered_world import silent_sources, world_of_discovery
 from orphangc.core.discovery.remembered_facts import memory_of, united
 from orphangc.core.discovery.sources.read_resources import FileText, discovery_of
 from orphangc.core.discovery.texts.flink_options import Reading
-from orphangc.core.model.locations import parse_alias
 from support.discovered import ALL, ROOT, acknowledged, blocks_of, found, namespace
 from support.flink_resources import a_deployment, a_session_job, configuration, made_maps
 

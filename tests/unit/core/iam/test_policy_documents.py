@@ -5,12 +5,12 @@ Each was written down from what it must mean; the judges beside show that it mea
 
 from typing import Any
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.aws import aws_policy
 from orphangc.core.iam.azure import azure_policy
 from orphangc.core.iam.gcp import gcs_policy
 from orphangc.core.iam.permissions import Purpose, Right, StorageArea, StorageNeed, needs_of
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 
 JOB = "0123456789abcdef" * 2

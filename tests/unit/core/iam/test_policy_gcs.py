@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flinkstate.places.locations import Location
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.gcp import gcs_policy
 from orphangc.core.iam.permissions import Purpose, Right, StorageArea, StorageNeed, needs_of
-from orphangc.core.model.locations import Location
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName
 from unit.core.iam.google_judge import allows, extract, holds

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orphangc.core.model.locations import canonical
+from flinkstate.places.locations import canonical
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.owners import Owners, job_directory_of
 from orphangc.core.model.types import JobId, Scope

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
+from flinkstate.places.locations import canonical, parse_alias
 from orphangc.core.model.bounds import SafetyMargins
-from orphangc.core.model.locations import canonical, parse_alias
 from orphangc.core.model.settings import SAFE_MINIMUMS, StorageRootSettings, parse_duration
 from orphangc.core.model.types import AreaName
 from support.builders import JOB, OTHER_JOB, span

@@ -19,8 +19,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import ipc
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.open import open_state_files
-from orphangc.core.model.locations import Location
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StateFiles
 

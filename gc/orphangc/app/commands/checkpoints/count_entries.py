@@ -9,12 +9,12 @@ from dataclasses import replace
 from flinkstate.entries.full_snapshot import read_full_snapshot
 from flinkstate.entries.key_group import StateEntries
 from flinkstate.entries.sst_properties import TAIL_BYTES, read_properties
+from flinkstate.places.locations import Alias
 from flinkstate.state.contents import KeyedStateContents, OperatorContents
 from flinkstate.state.extents import Extent, Inline, place_of
 from flinkstate.values.handles import IncrementalHandle, KeyedHandle, KeyGroupsHandle
 from flinkstate.values.metadata_values import Operator
 from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
-from orphangc.core.model.locations import Alias
 from orphangc.errors import OrphanGcError
 
 _AT_ONCE = 16

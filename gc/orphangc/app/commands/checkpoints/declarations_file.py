@@ -15,9 +15,8 @@ from flinkstate.compatibility.declarations import (
     KeyedState,
     OperatorDeclaration,
 )
-from orphangc.app.config.load import nearest
-from orphangc.app.config.validate import first_problem
-from orphangc.app.console.text import visible
+from flinkstate.text.problems import first_problem, nearest
+from flinkstate.text.shown_text import visible
 from orphangc.errors import SettingsError
 
 _MAX_BYTES = 4_000_000

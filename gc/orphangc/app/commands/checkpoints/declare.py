@@ -9,12 +9,12 @@ from pydantic import ValidationError
 
 from flinkstate.compatibility.declarations import Declarations
 from flinkstate.compatibility.infer import implied_by, undeclarable
+from flinkstate.files.paths import aliases_from, local_target, resolved
 from flinkstate.state.contents import CheckpointContents, OperatorContents
+from flinkstate.text.problems import first_problem
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.app.commands.checkpoints.declarations_file import declarations_yaml
 from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint, read_checkpoint
-from orphangc.app.config.paths import aliases_from, local_target, resolved
-from orphangc.app.config.validate import first_problem
 from orphangc.errors import (
     OrphanGcError,
     SettingsError,

@@ -12,12 +12,12 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
+from flinkstate.files.paths import aliases_from, local_target, resolved
+from flinkstate.places.locations import Location
 from flinkstate.rescale.extraction import FoundPartition, find_operator, find_partitions
 from flinkstate.state.extents import Inline, place_of
 from flinkstate.values.handles import StreamHandle
 from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, read_checkpoint
-from orphangc.app.config.paths import aliases_from, local_target, resolved
-from orphangc.core.model.locations import Location
 from orphangc.errors import OrphanGcError, SettingsError, UnreadableMetadataError
 
 INDEX = "index.json"

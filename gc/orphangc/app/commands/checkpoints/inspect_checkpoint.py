@@ -12,8 +12,12 @@ from typing import Any
 from rich.console import RenderableType
 
 from flinkstate.compatibility.declarations import Declarations
+from flinkstate.files.paths import absolute, aliases_from
+from flinkstate.inspection.compare import CheckpointComparison, Side, compared
 from flinkstate.inspection.contents_json import describe_contents
 from flinkstate.inspection.metadata_json import describe
+from flinkstate.places.locations import Alias
+from flinkstate.text.redaction import redacted
 from orphangc.app.commands.checkpoints.count_entries import with_entries
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
 from orphangc.app.commands.checkpoints.open_checkpoint import (
@@ -30,7 +34,6 @@ from orphangc.app.commands.checkpoints.rescale import (
     rescaling_problems,
 )
 from orphangc.app.commands.checkpoints.verify import verify_files
-from orphangc.app.config.paths import absolute, aliases_from
 from orphangc.app.console.options import InspectOutput
 from orphangc.app.render_checkpoint.checkpoint_html import CheckpointPage, render_checkpoints
 from orphangc.app.render_checkpoint.checkpoint_tables import (
@@ -38,9 +41,6 @@ from orphangc.app.render_checkpoint.checkpoint_tables import (
     checkpoint_tree,
     comparison_tables,
 )
-from orphangc.collect.checkpoints.compare import CheckpointComparison, Side, compared
-from orphangc.core.model.locations import Alias
-from orphangc.core.model.redaction import redacted
 from orphangc.errors import ExitCode, OrphanGcError, UnreadableMetadataError
 
 

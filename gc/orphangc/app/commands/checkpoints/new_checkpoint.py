@@ -7,9 +7,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Location
 from orphangc.adapters.open import open_state_files
-from orphangc.core.model.locations import Location
-from orphangc.core.model.naming import METADATA_NAME
 from orphangc.errors import OrphanGcError, SettingsError, StorageUnreachableError
 
 

@@ -10,19 +10,15 @@ from threading import Lock
 from typing import TypeVar
 
 from flinkstate.compatibility.declarations import Declarations
+from flinkstate.files.paths import located
+from flinkstate.files.read_contents import contents_of
 from flinkstate.metadata.reader import read_metadata
+from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME, checkpoint_id_of
+from flinkstate.places.locations import Alias, Location, canonical
 from flinkstate.state.contents import CheckpointContents, OperatorContents
 from flinkstate.values.metadata_values import Metadata, Operator
 from orphangc.adapters.open import open_storage
-from orphangc.app.config.paths import located
-from orphangc.collect.checkpoints.read_contents import contents_of
-from orphangc.core.model.locations import Alias, Location, canonical
-from orphangc.core.model.naming import (
-    MAX_METADATA_BYTES,
-    METADATA_NAME,
-    checkpoint_id_of,
-    place_of_folder,
-)
+from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.errors import (
     AbsentStorageError,

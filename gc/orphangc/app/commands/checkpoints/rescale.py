@@ -20,10 +20,9 @@ from flinkstate.rescale.assignment import (
 from flinkstate.rescale.extraction import find_operator
 from flinkstate.rescale.repartitioner import AssignedState
 from flinkstate.state.key_groups import MAX_PARALLELISM, known_sum
+from flinkstate.text.shown_text import counted, human_bytes, visible
 from flinkstate.values.handles import KeyGroupRange, StateMode
 from flinkstate.values.metadata_values import Metadata
-from orphangc.app.console.text import human_bytes, visible
-from orphangc.app.render.summary import counted
 from orphangc.app.render_checkpoint.checkpoint_view import RescaledOperator
 from orphangc.errors import SettingsError
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from flinkstate.compatibility.comparison import DeclarationComparison, FindingKind
 from flinkstate.compatibility.find_unclaimed import compared, stateful_operators
 from flinkstate.compatibility.prune import pruned_bytes
+from flinkstate.files.paths import absolute, aliases_from, located, overlap
+from flinkstate.places.locations import Location
 from orphangc.app.commands.checkpoints.declarations_file import read_declarations
 from orphangc.app.commands.checkpoints.declare import read_named
 from orphangc.app.commands.checkpoints.new_checkpoint import NewCheckpoint
 from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
 from orphangc.app.commands.checkpoints.prune_keyed import prune_keyed, unprunable
 from orphangc.app.commands.checkpoints.verify import VerifiedFiles, verify_files
-from orphangc.app.config.paths import absolute, aliases_from, located, overlap
-from orphangc.core.model.locations import Location
 from orphangc.errors import ExitCode, SettingsError
 
 

@@ -21,9 +21,8 @@ from flinkstate.compatibility.comparison import (
     Unclaimed,
     Uncompared,
 )
+from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.commands.checkpoints.unclaimed import Claims
-from orphangc.app.console.text import human_bytes, visible
-from orphangc.app.render.summary import counted
 
 
 def comparison_document(claims: Claims) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
+from flinkstate.places.locations import Alias
 from flinkstate.state.expected_sizes import ExpectedFile, expected_files
 from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
 from orphangc.app.console.progress import shown_progress
-from orphangc.core.model.locations import Alias
 from orphangc.errors import ExitCode, OrphanGcError
 
 _AT_ONCE = 8

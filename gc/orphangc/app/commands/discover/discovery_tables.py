@@ -9,13 +9,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from flinkstate.text.redaction import redacted
+from flinkstate.text.shown_text import counted, visible
 from orphangc.app.commands.discover.equivalent_settings import yaml_of
-from orphangc.app.console.text import visible
-from orphangc.app.render.summary import counted
 from orphangc.app.wiring.discovering import Discovered, block_of
 from orphangc.core.discovery.discovered_facts import UnclearFact
 from orphangc.core.discovery.discovery_document import discovery_document
-from orphangc.core.model.redaction import redacted
 
 _COLUMNS: Mapping[str, Sequence[str]] = {
     "storage_roots": ("uri",),

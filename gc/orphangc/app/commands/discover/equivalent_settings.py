@@ -7,12 +7,12 @@ from typing import Any
 
 import yaml
 
+from flinkstate.places.locations import canonical
+from flinkstate.text.redaction import redacted
+from flinkstate.text.shown_text import visible
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.config.load import IMPLIED, SINGULAR
-from orphangc.app.console.text import visible
 from orphangc.app.wiring.discovering import Discovered
-from orphangc.core.model.locations import canonical
-from orphangc.core.model.redaction import redacted
 from orphangc.core.model.settings import without_credentials
 
 _COMMON = {name: Configuration.model_fields[name].default for name in ("mode", "schedule")}

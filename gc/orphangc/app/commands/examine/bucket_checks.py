@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.operate.health import Check, CheckStatus
 from orphangc.core.documents.bucket_settings import dangers, effects
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 
 _BUCKETS = frozenset({"s3"})

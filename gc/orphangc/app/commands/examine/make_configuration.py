@@ -10,14 +10,14 @@ from pathlib import Path
 
 import yaml
 
+from flinkstate.places.locations import canonical
+from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.examine.source_probes import probe_cluster, probe_namespace, probe_state
 from orphangc.app.commands.world.show import unlisted_cycle_of
 from orphangc.app.config.validate import settings_from
-from orphangc.app.console.text import visible
 from orphangc.app.render.world_tables import statement
 from orphangc.collect.observe.checkpoints import scan_checkpoints
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobState
 from orphangc.errors import OrphanGcError, SettingsError

@@ -10,14 +10,14 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
+from flinkstate.files.paths import located
+from flinkstate.places.locations import Location
 from orphangc import __version__
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.app.commands.operate.health import Check, CheckStatus, Finding, checked
-from orphangc.app.config.paths import located
 from orphangc.app.wiring.clock import now
 from orphangc.collect.state.kept_proof import write_proof
 from orphangc.core.documents.storage_proof import StorageProof
-from orphangc.core.model.locations import Location
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import OrphanGcError, SettingsError

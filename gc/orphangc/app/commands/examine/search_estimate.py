@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from flinkstate.places.locations import Location, canonical
+from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_storage
-from orphangc.app.console.text import visible
 from orphangc.app.wiring.compose import state_of, storage_here
 from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.model.codes import SearchScope
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings
 
 _ENOUGH = 20_000

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from flinkstate.metadata.references import pack_references
+from flinkstate.places.locations import Alias, canonical
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.app.render.plan_tables import plan_tables
@@ -28,7 +29,6 @@ from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.observe.checkpoints import PackedReferences
 from orphangc.collect.sweep.result import SweepResult
 from orphangc.core.documents.plan import Plan
-from orphangc.core.model.locations import Alias, canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError
 

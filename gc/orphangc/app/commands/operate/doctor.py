@@ -12,6 +12,9 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES
+from flinkstate.text.redaction import redacted
+from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
 from orphangc.app.commands.examine.bucket_checks import bucket_checks
@@ -28,7 +31,6 @@ from orphangc.app.commands.operate.health import Check, CheckStatus, Finding, ba
 from orphangc.app.commands.operate.run_checks import checks_of_all, checks_of_root
 from orphangc.app.commands.world.obstacles import Obstacle, obstacles_of
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
-from orphangc.app.console.text import visible
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.world_tables import statement
 from orphangc.app.runner.plan_store import KeptPlans
@@ -42,8 +44,6 @@ from orphangc.app.wiring.proofs import with_proof
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.observe.checkpoints import scan_checkpoints
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
-from orphangc.core.model.naming import MAX_METADATA_BYTES
-from orphangc.core.model.redaction import redacted
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.core.world import PlaceKind, World

@@ -9,17 +9,17 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from flinkstate.files.paths import located
+from flinkstate.places.locations import Location, canonical, place_of
+from flinkstate.text.shown_text import visible
 from orphangc.adapters.rows.plan_directory import PlanDirectory
-from orphangc.app.config.paths import located
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.console.text import visible
 from orphangc.app.render.sentences.verdict_words import explanation_lines
 from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.wiring.compose import roots_now, state_of
 from orphangc.collect.decide.explanation import OneVerdict, explain
 from orphangc.core.documents.plan import Plan
-from orphangc.core.model.locations import Location, canonical, place_of
 from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey

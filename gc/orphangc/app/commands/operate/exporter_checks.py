@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from flinkstate.places.locations import canonical
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
 from orphangc.app.commands.operate.health import Check, CheckStatus
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import open_exports
 from orphangc.collect.observe.exporter_files import newest
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
 from orphangc.errors import UnreadableSnapshotError

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from orphangc.core.model.redaction import redacted
+from flinkstate.text.redaction import redacted
 from orphangc.errors import OrphanGcError
 
 

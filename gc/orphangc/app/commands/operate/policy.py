@@ -12,18 +12,18 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from flinkstate.files.paths import overlap
+from flinkstate.places.locations import canonical
+from flinkstate.text.shown_text import visible
 from orphangc.app.config.configuration import ScheduledRoot
-from orphangc.app.config.paths import overlap
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.options import Partition, Provider
-from orphangc.app.console.text import visible
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.aws import AWS_LIMITS, CEPH_LIMITS, MOST_CHARACTERS, aws_policy
 from orphangc.core.iam.azure import AZURE_LIMITS, azure_policy
 from orphangc.core.iam.gcp import GCS_LIMITS, gcs_policy
 from orphangc.core.iam.permissions import Purpose, Right, StorageNeed, needs_of
-from orphangc.core.model.locations import canonical
 from orphangc.errors import SettingsError
 
 _SCHEMES: Mapping[Provider, frozenset[str]] = {

@@ -11,11 +11,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from flinkstate.files.paths import absolute
+from flinkstate.places.locations import Location, canonical
+from flinkstate.text.shown_text import human_bytes, visible
 from orphangc.adapters.open import open_storage
-from orphangc.app.config.paths import absolute
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.console.text import human_bytes, visible
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.runner.make_plan import DiscardingSink, cycle_of
 from orphangc.app.wiring.compose import state_of
@@ -27,7 +28,6 @@ from orphangc.core.documents.self_sustained_record import (
     UsageCheckPart,
     remembered,
 )
-from orphangc.core.model.locations import Location, canonical
 from orphangc.core.model.settings import StorageRootSettings, parse_duration
 from orphangc.core.model.types import JobId, JobState, is_job_id
 from orphangc.core.times.instants import shifted

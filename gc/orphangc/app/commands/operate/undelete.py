@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flinkstate.places.locations import Location, canonical
+from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.outcome_files import outcome_rows, read_outcome
 from orphangc.adapters.rows.plan_directory import PlanDirectory
-from orphangc.app.console.text import visible
 from orphangc.app.runner.expiry_runs import undo_expiry
 from orphangc.collect.sweep.restore_deleted import undelete
-from orphangc.core.model.locations import Location, canonical
 from orphangc.errors import SettingsError
 from orphangc.ports import DeletionStatus
 

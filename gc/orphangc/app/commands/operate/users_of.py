@@ -10,11 +10,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from flinkstate.files.paths import absolute
+from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Location, canonical
+from flinkstate.text.shown_text import human_bytes, visible
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.open import open_storage
-from orphangc.app.config.paths import absolute
 from orphangc.app.config.validate import settings_from
-from orphangc.app.console.text import human_bytes, visible
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT, ha_metadata
@@ -29,8 +31,7 @@ from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.continuation import resources_by_job
-from orphangc.core.model.locations import Location, canonical
-from orphangc.core.model.naming import METADATA_NAME, place_of_folder
+from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey

@@ -10,7 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from orphangc.app.console.text import duration, human_bytes, visible
+from flinkstate.text.shown_text import human_bytes, visible
+from orphangc.app.console.text import duration
 from orphangc.app.render.retention.unneeded_text import money, unneeded_sentence
 from orphangc.app.render.retention.what_changes import CHANGES
 from orphangc.app.render.shown_names import JobNames, name_of

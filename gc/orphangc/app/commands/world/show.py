@@ -12,9 +12,10 @@ import structlog
 from rich.console import RenderableType
 from rich.text import Text
 
+from flinkstate.places.locations import canonical
+from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import unnamed_text
-from orphangc.app.console.text import visible
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.world_tables import world_tables
 from orphangc.app.wiring.compose import opened, state_of
@@ -25,7 +26,6 @@ from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.unlisted_cycle import UnlistedCycle, unlisted_cycle
 from orphangc.collect.world.recalling import recalled
 from orphangc.core.lineage.continuation import resources_by_job
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import World, WorldChange
 from orphangc.core.world.known_states import KnownState

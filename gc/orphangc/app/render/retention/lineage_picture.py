@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from orphangc.app.console.text import human_bytes, instant
-from orphangc.app.render.summary import counted
+from flinkstate.text.shown_text import counted, human_bytes
+from orphangc.app.console.text import instant
 from orphangc.core.documents.lineage_report import (
     LineageCheckpointPart,
     LineageJobPart,

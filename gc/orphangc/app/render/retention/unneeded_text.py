@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orphangc.app.console.text import human_bytes
+from flinkstate.text.shown_text import human_bytes
 
 if TYPE_CHECKING:  # --version loads no document
     from orphangc.core.documents.lineage_report import UnneededPart

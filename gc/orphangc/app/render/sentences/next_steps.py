@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from flinkstate.text.shown_text import counted
 from orphangc.app.config.load import SINGULAR
 from orphangc.app.console.text import duration, instant
-from orphangc.app.render.summary import Judged, Stop, counted, stops
+from orphangc.app.render.summary import Judged, Stop, stops
 from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import RunMode, RunRecord
 from orphangc.core.lineage.checkpoint_fates import RetentionAction

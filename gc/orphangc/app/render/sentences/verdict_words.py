@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from orphangc.app.console.text import duration, human_bytes, instant
+from flinkstate.text.shown_text import counted, human_bytes
+from orphangc.app.console.text import duration, instant
 from orphangc.app.render.reason_groups import REASON_TEXT
-from orphangc.app.render.summary import counted
 from orphangc.core.model.types import Action, Reason
 from orphangc.core.times.instants import from_iso, shifted
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import takewhile
 
+from flinkstate.text.shown_text import counted
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.summary import Fate, Stop, counted, stops
+from orphangc.app.render.summary import Fate, Stop, stops
 from orphangc.app.status.status import RootStatus, Status
 from orphangc.app.web.jobs import is_outdated, job_names
 from orphangc.app.web.page_text import RESULT_TEXT, Tone, span_text

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orphangc.app.console.text import visible
+from flinkstate.places.locations import canonical
+from flinkstate.text.shown_text import visible
 from orphangc.app.render.reason_groups import KIND_OF, REASON_TEXT, ReasonKind
 from orphangc.app.render.sentences.verdict_words import ACTION_MEANINGS, REASON_MEANINGS
 from orphangc.app.render.shown_names import JobNames
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.documents.run_record import RunRecord
 from orphangc.core.model.bounds import NEVER
-from orphangc.core.model.locations import canonical
 from orphangc.core.model.types import Action, Reason
 from orphangc.errors import OrphanGcError
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
+from flinkstate.text.shown_text import counted, human_bytes
 from orphangc.app.config.configuration import HttpSettings
-from orphangc.app.console.text import human_bytes
 from orphangc.app.render.reason_groups import ReasonKind
 from orphangc.app.render.shown_names import PLACE_NAMES
-from orphangc.app.render.summary import counted
 from orphangc.app.status.status import Status
 from orphangc.app.web.jobs import job_names, known_jobs
 from orphangc.app.web.page_text import SUSTAINED_TEXT, Tone, relative_time

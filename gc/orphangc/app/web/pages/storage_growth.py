@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from orphangc.app.console.text import human_bytes
+from flinkstate.text.shown_text import human_bytes
 from orphangc.app.render.reason_groups import KINDS, ReasonKind, by_kind
 from orphangc.app.web.page_text import minute, span_text
 from orphangc.core.documents.plan import Tally

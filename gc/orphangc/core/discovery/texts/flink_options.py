@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from flinkstate.places.locations import Alias, Location, canonical
+from flinkstate.text.redaction import redacted
 from orphangc.core.discovery.discovered_facts import (
     DirectoryFact,
     DirectoryUse,
@@ -23,8 +25,6 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     digest_of,
 )
-from orphangc.core.model.locations import Alias, Location, canonical
-from orphangc.core.model.redaction import redacted
 
 Options = Mapping[str, tuple[str, ...]]
 """Every value that any source of one resource gives an option, by dotted name."""

@@ -5,8 +5,8 @@ import sys
 from pyflink.common import Types
 from pyflink.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 
-from orphangc.declarations import ListState, MapState, ValueState, keyed_state
-from orphangc.declarations.pyflink_bridge import open_state
+from flinkstate.declarations import ListState, MapState, ValueState, keyed_state
+from flinkstate.declarations.pyflink_bridge import open_state
 
 
 class Count(KeyedProcessFunction):

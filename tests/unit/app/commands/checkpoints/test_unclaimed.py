@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from flinkstate.places.locations import canonical
 from orphangc.app.commands.checkpoints.unclaimed import as_flink_spells
-from orphangc.core.model.locations import canonical
 
 
 @pytest.mark.parametrize(

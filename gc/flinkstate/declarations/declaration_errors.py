@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from orphangc.errors import ExitCode, OrphanGcError
+from flinkstate.errors import ExitCode, FlinkStateError
 
 
-class DeclarationError(OrphanGcError):
+class DeclarationError(FlinkStateError):
     """A declaration is refused.
 
     Attributes:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from flinkstate.places.locations import Alias, place_of
 from flinkstate.state.contents import OperatorContents
 from flinkstate.state.extents import Extent, Inline, size_of
 from flinkstate.state.file_use import all_extents, roles_of
 from flinkstate.values.metadata_values import Metadata, Operator
-from orphangc.core.model.locations import Alias, place_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

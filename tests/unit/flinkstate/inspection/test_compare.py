@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flinkstate.inspection.compare import CheckpointComparison, FileAmount, Side, compared
+from flinkstate.places.locations import parse_alias
 from flinkstate.state.contents import (
     KeyedStateContents,
     KeyedStateKind,
@@ -11,8 +13,6 @@ from flinkstate.state.contents import (
 from flinkstate.values import handles
 from flinkstate.values import metadata_values as model
 from flinkstate.values.handles import StateMode
-from orphangc.collect.checkpoints.compare import CheckpointComparison, FileAmount, Side, compared
-from orphangc.core.model.locations import parse_alias
 
 
 def file(path: str, size: int = 10) -> handles.FileHandle:

@@ -15,20 +15,14 @@ from time import sleep
 
 import pytest
 
-import orphangc.declarations as api
+import flinkstate.declarations as api
 from flinkstate.compatibility.declarations import (
     Declarations,
     KeyedStateType,
     OperatorDeclaration,
     RedistributionMode,
 )
-from flinkstate.state.contents import (
-    CheckpointContents,
-    OperatorContents,
-    OperatorStateContents,
-)
-from flinkstate.values.handles import StateMode
-from orphangc.declarations import (
+from flinkstate.declarations import (
     BroadcastState,
     KeyedStateDescriptor,
     ListState,
@@ -51,6 +45,12 @@ from orphangc.declarations import (
     union_list_state,
     value_state,
 )
+from flinkstate.state.contents import (
+    CheckpointContents,
+    OperatorContents,
+    OperatorStateContents,
+)
+from flinkstate.values.handles import StateMode
 from orphangc.errors import ExitCode, OrphanGcError
 
 KEYED = (value_state, list_state, map_state, reducing_state, aggregating_state)

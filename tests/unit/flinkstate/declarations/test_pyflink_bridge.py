@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orphangc.declarations import (
+from flinkstate.declarations import (
     DeclarationError,
     ListState,
     MapState,
@@ -17,7 +17,7 @@ from orphangc.declarations import (
     keyed_state,
     operator_state,
 )
-from orphangc.declarations.pyflink_bridge import open_state
+from flinkstate.declarations.pyflink_bridge import open_state
 
 
 class Count:

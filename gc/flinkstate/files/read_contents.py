@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
+from flinkstate.errors import FlinkStateError
 from flinkstate.inspection.operator_contents import operator_contents, survey_operator
 from flinkstate.state.contents import CheckpointContents
 from flinkstate.state.extents import Inline
 from flinkstate.state.header_ranges import LARGEST_HEADER, Header
 from flinkstate.values.metadata_values import Metadata
-from orphangc.errors import OrphanGcError
 
 _READS_AT_ONCE = 16
 _NOT_READ = "state files were not read"
@@ -24,7 +24,7 @@ class PartReader(Protocol):
         """Return ``size`` bytes from ``start`` on, fewer at the end, None if there is no file.
 
         Raises:
-            OrphanGcError: It cannot be read.
+            FlinkStateError: It cannot be read.
 
         """
         ...
@@ -75,7 +75,7 @@ def _read(header: Header, read: PartReader | None) -> bytes | str:
         data = read(
             place.path, start=place.start or 0, size=LARGEST_HEADER + 1 if size is None else size
         )
-    except OrphanGcError as err:
+    except FlinkStateError as err:
         return f"{place.path}: {err}"
     if data is None:
         return f"{place.path} is missing"

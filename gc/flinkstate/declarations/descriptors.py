@@ -12,7 +12,7 @@ from flinkstate.compatibility.declarations import (
     RedistributionMode,
     is_timer,
 )
-from orphangc.declarations.declaration_errors import DeclarationError, check_text
+from flinkstate.declarations.declaration_errors import DeclarationError, check_text
 
 
 def _check_id(state_id: str, *, is_keyed: bool) -> None:

@@ -17,9 +17,9 @@ from importlib import import_module
 from typing import Any
 
 from flinkstate.compatibility.declarations import KeyedStateType
-from orphangc.declarations.declaration_errors import DeclarationError
-from orphangc.declarations.descriptors import KeyedStateDescriptor
-from orphangc.declarations.fields import declared_fields
+from flinkstate.declarations.declaration_errors import DeclarationError
+from flinkstate.declarations.descriptors import KeyedStateDescriptor
+from flinkstate.declarations.fields import declared_fields
 
 _TYPES = {"int": "LONG", "str": "STRING", "float": "DOUBLE", "bool": "BOOLEAN"}
 """PyFlink's types of plain values; everything else is pickled."""

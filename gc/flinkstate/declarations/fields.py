@@ -8,14 +8,14 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, get_args, get_origin
 
 from flinkstate.compatibility.declarations import RedistributionMode
-from orphangc.declarations.annotations import bound, is_open, resolved, text_of
-from orphangc.declarations.declaration_errors import DeclarationError, StateConflictError
-from orphangc.declarations.descriptors import (
+from flinkstate.declarations.annotations import bound, is_open, resolved, text_of
+from flinkstate.declarations.declaration_errors import DeclarationError, StateConflictError
+from flinkstate.declarations.descriptors import (
     KeyedStateDescriptor,
     OperatorStateDescriptor,
     StateDescriptor,
 )
-from orphangc.declarations.states import KEYED, OPERATOR, kind_of
+from flinkstate.declarations.states import KEYED, OPERATOR, kind_of
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

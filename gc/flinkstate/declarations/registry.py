@@ -8,19 +8,19 @@ from threading import Lock
 from typing import TypeVar
 
 from flinkstate.compatibility.declarations import Declarations, OperatorDeclaration
-from orphangc.declarations.declaration_errors import (
+from flinkstate.declarations.declaration_errors import (
     DeclarationError,
     RegistryFrozenError,
     StateConflictError,
     UndeclaredStateError,
     check_text,
 )
-from orphangc.declarations.descriptors import (
+from flinkstate.declarations.descriptors import (
     KeyedStateDescriptor,
     OperatorStateDescriptor,
     StateDescriptor,
 )
-from orphangc.declarations.fields import declared_fields
+from flinkstate.declarations.fields import declared_fields
 
 _HASH = re.compile("[0-9a-f]{32}")
 _D = TypeVar("_D", KeyedStateDescriptor, OperatorStateDescriptor)

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Annotated, Generic, TypeVar
 
-from orphangc.declarations import ListState, MapState, ValueState, keyed_state, operator_state
+from flinkstate.declarations import ListState, MapState, ValueState, keyed_state, operator_state
 
 T = TypeVar("T")
 K = TypeVar("K")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flinkstate.compatibility.declarations import Declarations, RedistributionMode
+from flinkstate.declarations.declaration_errors import RestoreMismatchError
 from flinkstate.state.contents import CheckpointContents
-from orphangc.declarations.declaration_errors import RestoreMismatchError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

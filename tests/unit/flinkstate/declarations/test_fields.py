@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
 
-from orphangc.declarations import (
+from flinkstate.declarations import (
     AggregatingState,
     BroadcastState,
     DeclarationError,
@@ -21,7 +21,7 @@ from orphangc.declarations import (
     keyed_state,
     operator_state,
 )
-from unit.declarations import jobs
+from unit.flinkstate.declarations import jobs
 
 if TYPE_CHECKING:
     from nowhere import Unknown

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from orphangc.core.model.redaction import redacted
+from flinkstate.text.redaction import redacted
 from support import speed
 
 HIDDEN = "p4ssw0rdOfSomebody"

@@ -8,8 +8,8 @@ with a checkpoint.
 A class declares its states on its fields. The annotations may be these, or PyFlink's classes of
 the same names:
 
->>> from orphangc.declarations import ListState, MapState, StateRegistry, ValueState
->>> from orphangc.declarations import keyed_state, operator_state, value_state
+>>> from flinkstate.declarations import ListState, MapState, StateRegistry, ValueState
+>>> from flinkstate.declarations import keyed_state, operator_state, value_state
 >>> class CountOrders:
 ...     seen: ValueState[int] = keyed_state("orders-seen", queryable_name="orders")
 ...     _by_day: MapState[str, int] = keyed_state()
@@ -31,7 +31,7 @@ Submission freezes the registry and gives the manifest:
  ('last-order', 'value', 'pickle')]
 >>> orders.declare(value_state("too-late"))  # doctest: +NORMALIZE_WHITESPACE
 Traceback (most recent call last):
-orphangc.declarations.declaration_errors.RegistryFrozenError: keyed value state 'too-late' of
+flinkstate.declarations.declaration_errors.RegistryFrozenError: keyed value state 'too-late' of
 operator 'count-orders' is declared after the job's submission: declare it before; declared are
 'orders-seen', 'by_day', 'last-order'
 
@@ -41,21 +41,21 @@ The running job finds declared state by its id, and no other:
 'orders'
 >>> orders.operator_state("offset")  # doctest: +NORMALIZE_WHITESPACE
 Traceback (most recent call last):
-orphangc.declarations.declaration_errors.UndeclaredStateError: operator 'count-orders' declares no
+flinkstate.declarations.declaration_errors.UndeclaredStateError: operator 'count-orders' declares no
 operator state 'offset'; it declares 'offsets'
 
 ``check_restore`` takes each operator state's redistribution from the manifest, and refuses a
 checkpoint that says otherwise.
 """
 
-from orphangc.declarations.declaration_errors import (
+from flinkstate.declarations.declaration_errors import (
     DeclarationError,
     RegistryFrozenError,
     RestoreMismatchError,
     StateConflictError,
     UndeclaredStateError,
 )
-from orphangc.declarations.descriptors import (
+from flinkstate.declarations.descriptors import (
     KeyedStateDescriptor,
     OperatorStateDescriptor,
     StateDescriptor,
@@ -68,15 +68,15 @@ from orphangc.declarations.descriptors import (
     union_list_state,
     value_state,
 )
-from orphangc.declarations.fields import (
+from flinkstate.declarations.fields import (
     DeclaredField,
     declared_fields,
     keyed_state,
     operator_state,
 )
-from orphangc.declarations.registry import OperatorStates, StateRegistry
-from orphangc.declarations.restoring import RestoredState, check_restore
-from orphangc.declarations.states import (
+from flinkstate.declarations.registry import OperatorStates, StateRegistry
+from flinkstate.declarations.restoring import RestoredState, check_restore
+from flinkstate.declarations.states import (
     AggregatingState,
     BroadcastState,
     ListState,

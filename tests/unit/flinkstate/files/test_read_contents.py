@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from flinkstate.files.read_contents import contents_of
 from flinkstate.state.contents import KeyedStateKind, OperatorContents
 from flinkstate.state.header_ranges import LARGEST_HEADER
 from flinkstate.values import handles
 from flinkstate.values import metadata_values as model
 from flinkstate.values.handles import StateMode
 from flinkstate.values.metadata_values import HandleKind
-from orphangc.collect.checkpoints.read_contents import contents_of
 from orphangc.errors import StorageUnreachableError
 from unit.flinkstate.state import header_writer as write
 

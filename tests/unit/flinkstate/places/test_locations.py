@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from orphangc.core.model.locations import Alias, Location, canonical, parse_alias, place_of
+from flinkstate.places.locations import Alias, Location, canonical, parse_alias, place_of
 from support.builders import JOB
 
 AZURE = "container@account.dfs.core.windows.net"

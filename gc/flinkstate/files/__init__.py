@@ -1,0 +1,1 @@
+"""Files of checkpoints, on this machine and in any storage."""

@@ -1,0 +1,1 @@
+"""Foreign text, sizes and numbers as people read them."""
