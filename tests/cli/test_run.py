@@ -33,6 +33,7 @@ from orphangc.app.config.load import load_configuration
 from orphangc.app.runner import run_root as running
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.state.history import newest_records
+from orphangc.core.documents.lineage_report import LINEAGES_FILE, LineageReport
 from support import speed
 from support.rest_server import RestServer
 
@@ -147,6 +148,19 @@ def test_the_record_says_all_that_the_plan_found(story) -> None:
     assert sum(each["bytes"] for each in record["amounts"]) == record["bytes_listed"]
     assert record["roots_read"] == 2
     assert record["grace_period_seconds"] == 259_200
+
+
+def test_a_run_keeps_its_lineages_without_a_retention_policy(story) -> None:
+    """The page of the run shows them, and what each of its checkpoints holds."""
+    record = Configured.of(story).run().json[0]
+    plan = json.loads(Path(record["plan_folder"], "plan.json").read_text())
+    lineages = LineageReport.model_validate_json(
+        Path(record["plan_folder"], LINEAGES_FILE).read_text()
+    )
+    assert lineages.policy is None
+    assert lineages.expiring == ()
+    assert {each.uri for each in lineages.checkpoints} == {each["uri"] for each in plan["roots"]}
+    assert lineages.unneeded.model_dump(mode="json") == plan["unneeded"]
 
 
 def test_what_is_in_no_job_directory_is_reported_too(story) -> None:

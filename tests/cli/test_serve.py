@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -78,6 +79,9 @@ def test_a_daemon_reports_quarantines_and_deletes_by_its_schedule(story) -> None
         until(lambda: daemon.get("/readyz")[0] == 200)
         assert daemon.metric("orphangc_runs_total", phase="plan", result="done") == runs
         assert daemon.metric("orphangc_swept_objects_total", action="delete") == 2
+        page = daemon.get(f"/ui/runs/{config.records()[-1]['run_id']}/checkpoints")[1]
+        (checkpoint, *_) = re.findall(r'href="(/ui/runs/[^"]+\?uri=[^"]+)"', page)
+        assert "Bytes by operator and state" in daemon.get(checkpoint)[1]
         assert daemon.end() == 0
 
 

@@ -1,25 +1,15 @@
 """The page of ``inspect`` in a real browser: quiet, self-contained, and readable everywhere."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cli.helpers import run
-from integration.harness.chromium import Browser, require_chromium
 from unit.flinkstate.metadata.golden_files import golden
 
 pytestmark = pytest.mark.chromium
 
 FOLDERS = ("2.3.0/classic", "2.3.0/unaligned-merged", "2.3.0/utf")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    require_chromium()
-    chromium = Browser(tmp_path_factory.mktemp("chromium"))
-    yield chromium
-    chromium.close()
 
 
 @pytest.fixture(scope="module")

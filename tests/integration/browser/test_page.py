@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 from prometheus_client import CollectorRegistry
 
-from integration.harness.chromium import Browser, require_chromium
+from orphangc.app.commands.checkpoints.inspect_checkpoint import page_part
 from orphangc.app.daemon.http_app import create_app
 from support import speed
 from unit.app.web.plans import a_kept_plan
@@ -33,19 +33,10 @@ OVERFLOWING = """
 """
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """One browser for the module."""
-    require_chromium()
-    chromium = Browser(tmp_path_factory.mktemp("chromium"))
-    yield chromium
-    chromium.close()
-
-
 @contextmanager
 def served(source: Source) -> Iterator[str]:
     """Serve the app as the daemon does; yield where."""
-    app = create_app(source, CollectorRegistry())
+    app = create_app(source, CollectorRegistry(), page_part)
     config = uvicorn.Config(
         app, host="127.0.0.1", port=0, log_level="error", lifespan="off", server_header=False
     )

@@ -6,21 +6,15 @@ import pytest
 
 from integration.browser.status_picture import HEIGHT, PICTURE, WIDTH, taken
 from integration.browser.test_page import pixels
-from integration.harness.chromium import Browser, require_chromium
 
 pytestmark = pytest.mark.chromium
 
 SIZE_LIMIT = 200_000
 
 
-def test_the_picture_is_taken_from_the_page(tmp_path) -> None:
+def test_the_picture_is_taken_from_the_page(browser) -> None:
     """Fonts differ among machines, so pixels are not compared; size and colours are."""
-    require_chromium()
-    browser = Browser(tmp_path)
-    try:
-        now = taken(browser)
-    finally:
-        browser.close()
+    now = taken(browser)
     for picture in (now, PICTURE.read_bytes()):
         width, height, rows = pixels(picture)
         assert (width, height) == (WIDTH, HEIGHT)

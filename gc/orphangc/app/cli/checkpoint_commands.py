@@ -91,6 +91,18 @@ def inspect(  # noqa: PLR0913 - one parameter an option
         raise typer.Exit(min(code for code, _ in problems))
 
 
+@app.command(hidden=True)
+def page_part(
+    *, checkpoint: o.OneCheckpoint, config: o.ConfigFile, alias: o.AliasOption = None
+) -> None:
+    """Print what a checkpoint holds as a part of a page, for the daemon."""
+    from orphangc.app.commands.checkpoints.inspect_checkpoint import page_part
+    from orphangc.app.config.load import load_configuration
+
+    load_configuration(config)  # for its storage_options
+    sys.stdout.write(page_part(checkpoint, alias or ()))
+
+
 @app.command(
     epilog="Example: orphangc extract s3://bucket/checkpoints/JOB/chk-7"
     " --operator my-source --state SourceReaderState --out state-1"

@@ -14,6 +14,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from orphangc import __version__
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.status.status import StatusSource
+from orphangc.app.web.pages.checkpoint_page import ReadPagePart
 from orphangc.app.web.pages.routes import pages_of
 from orphangc.app.web.probes import probes_of
 from orphangc.app.web.problem_documents import PROBLEM_TYPE, install_problems
@@ -30,7 +31,7 @@ _NO_TELEMETRY: TelemetryConfig = {
 
 _DESCRIPTION = """\
 What the garbage collector for Apache Flink's checkpoint files knows. Everything is read-only and
-told from memory: no request touches a storage, and nothing can be changed or deleted over HTTP.
+told from memory: nothing can be changed or deleted over HTTP.
 """
 _TAGS = [
     {
@@ -43,13 +44,17 @@ _TAGS = [
 
 
 def create_app(
-    source: StatusSource, registry: CollectorRegistry, http: HttpSettings | None = None
+    source: StatusSource,
+    registry: CollectorRegistry,
+    page_part: ReadPagePart,
+    http: HttpSettings | None = None,
 ) -> FastAPI:
     """Return the ASGI application.
 
     Args:
         source: Source of the status, read at every request and from several threads.
         registry: Prometheus registry of the metrics.
+        page_part: Reads a checkpoint for its page.
         http: HTTP settings, for prices and host names.
 
     """
@@ -64,7 +69,7 @@ def create_app(
     )
     app.include_router(probes_of(source, registry))
     app.include_router(rest_of(source))
-    app.include_router(pages_of(source, settings))
+    app.include_router(pages_of(source, settings, page_part))
     install_problems(app)
     app.add_middleware(GZipMiddleware, minimum_size=1024)
     app.add_middleware(Guarded, hosts=settings.known_hosts)

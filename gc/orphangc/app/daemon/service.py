@@ -87,7 +87,7 @@ class _Service:
         self._daemon = Daemon(self._status, children)
         self._server = uvicorn.Server(
             uvicorn.Config(
-                create_app(self._status, metrics.registry, configuration.http),
+                create_app(self._status, metrics.registry, children.page_part, configuration.http),
                 log_config=None,
                 access_log=False,
                 lifespan="off",

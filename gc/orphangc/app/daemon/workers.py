@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,13 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.core.documents.run_record import RunRecord
+from orphangc.errors import OrphanGcError
 
 log = structlog.get_logger()
 
 _RECORDS = TypeAdapter(list[RunRecord])
+_PAGE_CHARACTERS = 4_000_000
+"""Bound of what a page shows of a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +79,13 @@ class Children:
     Attributes:
         config: Configuration file that the children read.
         options: Options of the command line, before the command.
+        page_seconds: How long a page may wait for a checkpoint to be read.
 
     """
 
     config: Path
     options: Sequence[str] = ()
+    page_seconds: float = 20
     _running: dict[int, subprocess.Popen[str]] = field(default_factory=dict)
     _is_over: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -93,17 +99,55 @@ class Children:
 
     def run(self, root: str) -> Ended | None:
         """Return the result of a run of a storage root; ``None`` if no run may start now."""
-        with self._lock:
-            if self._is_over:
+        words = ("--only", root, "--child", "--output", "json")
+        with self._counted("run", *words) as process:
+            if process is None:
                 return None
-            process = self._start("run", "--only", root, "--child", "--output", "json")
-            self._running[process.pid] = process
-        try:
             out, code = _waited_for(process)
-        finally:
-            with self._lock:
-                del self._running[process.pid]
         return Ended(code, _only_record(out))
+
+    @contextmanager
+    def _counted(self, *words: str) -> Iterator[subprocess.Popen[str] | None]:
+        """Yield a child that the end of the daemon stops; ``None`` if none may start now."""
+        with self._lock:
+            process = None if self._is_over else self._start(*words)
+            if process is not None:
+                self._running[process.pid] = process
+        try:
+            yield process
+        finally:
+            if process is not None:
+                with self._lock:
+                    del self._running[process.pid]
+
+    def page_part(self, checkpoint: str, aliases: Sequence[str]) -> str:
+        """Return what a checkpoint holds as a part of a page, read in bounded time.
+
+        Args:
+            checkpoint: Folder of the checkpoint.
+            aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
+
+        Raises:
+            OrphanGcError: It cannot be read in time, or is too large for a page.
+
+        """
+        words = [*(word for each in aliases for word in ("--alias", each)), "--", checkpoint]
+        with self._counted("page-part", *words) as process:
+            if process is None:
+                raise OrphanGcError("the daemon is ending")
+            killer = threading.Timer(self.page_seconds, process.kill)  # it only reads
+            killer.daemon = True
+            killer.start()
+            out, code = _waited_for(process, most=_PAGE_CHARACTERS)
+            is_late = killer.finished.is_set()
+            killer.cancel()
+        if is_late:
+            raise OrphanGcError(f"it could not be read within {self.page_seconds:g} s")
+        if len(out) >= _PAGE_CHARACTERS:
+            raise OrphanGcError("it is too large for a page")
+        if code:
+            raise OrphanGcError(f"reading it failed with exit code {code}; the log says why")
+        return out
 
     def known(self) -> dict[str, Known]:
         """Return the records of each storage root; empty if the child failed."""
@@ -152,12 +196,13 @@ class Children:
         )
 
 
-def _waited_for(process: subprocess.Popen[str]) -> tuple[str, int]:
-    """Return the output of a child and its exit code."""
+def _waited_for(process: subprocess.Popen[str], most: int = -1) -> tuple[str, int]:
+    """Return the output of a child, no more than some characters of it, and its exit code."""
     assert process.stdout is not None  # noqa: S101 - asked for
     assert process.stdin is not None  # noqa: S101
     try:
-        out = process.stdout.read()
+        out = process.stdout.read(most)
+        process.stdout.close()  # a child that prints more ends
         return out, process.wait()
     finally:
         process.stdout.close()

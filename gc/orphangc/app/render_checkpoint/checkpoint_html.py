@@ -88,14 +88,23 @@ def render_checkpoints(pages: Sequence[CheckpointPage]) -> str:
     Foreign text is escaped for HTML and loses its control characters in the environment, not in the
     template.
     """
+    return _rendered("checkpoint.html.j2", pages)
+
+
+def render_part(page: CheckpointPage) -> str:
+    """Return one checkpoint as a part of another page, which has its style sheet."""
+    return _rendered("checkpoint_part.html.j2", [page])
+
+
+def _rendered(template: str, pages: Sequence[CheckpointPage]) -> str:
     sections = [_section(f"c{number}", page) for number, page in enumerate(pages, 1)]
-    return _environment().get_template("checkpoint.html.j2").render(sections=sections)
+    return _environment().get_template(template).render(sections=sections)
 
 
 @cache
 def _environment() -> Environment:
     environment = page_environment("orphangc.app.render")
-    environment.globals.update(kinds=PARTS, **_LIMITS)
+    environment.globals.update(parts=PARTS, **_LIMITS)
     return environment
 
 

@@ -206,7 +206,7 @@ class MadePlan:
         plan: The plan, signed.
         breakdown: Its verdicts by area, age and job.
         cycle: What a run needs to carry it out at once.
-        lineages: Its lineages with their fates, if a retention policy was given.
+        lineages: Its lineages with their fates, if they were asked for.
 
     """
 
@@ -227,6 +227,7 @@ def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
     known: Sequence[KnownState] = (),
     shared: SharedCheckpoints | None = None,
     policy: RetentionPolicy | None = None,
+    asks_lineages: bool = False,
 ) -> MadePlan:
     """Return a plan and its breakdown; write it to ``out``, and render the requested reports.
 
@@ -241,6 +242,7 @@ def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
         known: What earlier plans know about their state location.
         shared: Checkpoints that other storage roots of the same pass have read.
         policy: Retention policy that the same run is to carry out.
+        asks_lineages: Whether the lineages are asked for, as a run with a policy needs them.
 
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
@@ -273,7 +275,7 @@ def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
             known=known,
             shared=shared,
         ) as (cycle, root):
-            lineages, unneeded = _lineages(cycle, root, policy)
+            lineages, unneeded = _lineages(cycle, root, policy, is_asked=asks_lineages)
         for sink in cycle.sinks:
             assert isinstance(sink, _PlanSink)  # noqa: S101 - opened above
             breakdown.add(sink.breakdown)
@@ -302,11 +304,11 @@ def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
 
 
 def _lineages(
-    cycle: Cycle, root: WiredRoot, policy: RetentionPolicy | None
+    cycle: Cycle, root: WiredRoot, policy: RetentionPolicy | None, *, is_asked: bool
 ) -> tuple[LineageReport | None, UnneededPart]:
-    """Return what a retention policy lets go, and in any case what nothing living needs."""
+    """Return the lineages if they are asked for, and in any case what nothing living needs."""
     engine, progress = root.environment.engine, root.environment.progress
-    if policy is None:
+    if not is_asked:
         return None, unneeded_part(cycle, root.settings, engine, progress)
     report = lineage_report(cycle, root.settings, policy, root.environment)
     return report, report.unneeded

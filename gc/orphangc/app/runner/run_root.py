@@ -11,7 +11,7 @@ import structlog
 
 from flinkstate.files.paths import located
 from flinkstate.text.redaction import redacted
-from orphangc.adapters.rows.plan_directory import PlanDirectory
+from orphangc.adapters.rows.plan_directory import PlanDirectory, write_atomically
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.console.exit import Signals, is_signal
 from orphangc.app.runner.expiry_runs import scheduled_expiry
@@ -31,6 +31,7 @@ from orphangc.collect.state.history import checks_before, has_planned, kept_reco
 from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.result import code_of
+from orphangc.core.documents.lineage_report import LINEAGES_FILE
 from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import (
     Phase,
@@ -217,9 +218,12 @@ class _ScheduledRun:
             known=known,
             shared=self.sharing.plans,
             policy=self.draft.settings.expire,
+            asks_lineages=True,
         )
         self.draft.plan, self.draft.breakdown = made.plan, made.breakdown
         self.draft.plan_folder = str(folder)
+        assert made.lineages is not None  # noqa: S101 - asked for
+        write_atomically(folder / LINEAGES_FILE, made.lineages.model_dump_json().encode())
         may_collect = (
             self.draft.effective_mode is not RunMode.REPORT and not made.plan.is_wholly_refused
         )
@@ -264,9 +268,10 @@ class _ScheduledRun:
         What stops it fails the run: the sweep before it may have deleted something.
         """
         draft, made = self.draft, self.made
-        if made is None or made.lineages is None:
+        if made is None or draft.settings.expire is None:
             return ExitCode.DONE
         assert draft.plan_folder is not None  # noqa: S101 - the phase before
+        assert made.lineages is not None  # noqa: S101 - asked for
         holding = Holding(
             settings=draft.settings.bare,
             state=self.state,

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse
 
 from orphangc import __version__
 from orphangc.app.render.template_environment import page_environment
+from orphangc.app.render_checkpoint.checkpoint_view import PARTS
 from orphangc.app.web.page_text import (
     FATE_TEXT,
     MODE_TEXT,
@@ -28,6 +29,9 @@ _ICON = (
     ' stroke-dasharray="19 6"/></svg>'
 )
 
+_ROWS = 500
+"""Maximum number of checkpoints in a table."""
+
 
 @cache
 def _environment() -> Environment:
@@ -40,6 +44,8 @@ def _environment() -> Environment:
         result_text=RESULT_TEXT,
         anchors={},  # bars of the report link to anchors on its page; here they link to pages
         fates={},
+        parts=PARTS,
+        limit_rows=_ROWS,
     )
     return environment
 
@@ -53,7 +59,23 @@ def style() -> str:
 @cache
 def style_name() -> str:
     """Return the name of the style sheet, which changes with its contents."""
-    return f"style-{hashlib.sha256(style().encode()).hexdigest()[:16]}.css"
+    return f"style-{_digest(style())}.css"
+
+
+@cache
+def script() -> str:
+    """Return the script of the pages that change while they are looked at."""
+    return _environment().get_template("refresh.js").render()
+
+
+@cache
+def script_name() -> str:
+    """Return the name of the script, which changes with its contents."""
+    return f"refresh-{_digest(script())}.js"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def icon() -> str:
@@ -74,7 +96,6 @@ def page(
 
     """
     base = str(request.scope.get("root_path", "")).rstrip("/")
-    text = (
-        _environment().get_template(template).render(base=base, style_name=style_name(), **context)
-    )
+    names = {"style_name": style_name(), "script_name": script_name()}
+    text = _environment().get_template(template).render(base=base, **names, **context)
     return HTMLResponse(text, status)

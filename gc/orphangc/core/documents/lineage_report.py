@@ -12,6 +12,9 @@ from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.types import JobState
 from orphangc.core.times.instants import Instant
 
+LINEAGES_FILE = "lineages.json"
+"""Name of the lineages of a scheduled run in the folder of its plan."""
+
 
 class LineageJobPart(FrozenPart):
     """One job of a lineage.

@@ -4,23 +4,28 @@ import anyio
 import httpx
 from prometheus_client import CollectorRegistry
 
+from orphangc.app.commands.checkpoints.inspect_checkpoint import page_part
 from orphangc.app.daemon.http_app import create_app
 from unit.app.web.statuses import Source, a_status
 
 _SOURCE = Source(a_status())
-_APP = create_app(_SOURCE, CollectorRegistry())
+_APP = create_app(_SOURCE, CollectorRegistry(), page_part)
 """To make an app takes longer than to ask it; its status is changed instead."""
 
 
 class Client:
     """A client of an app with one status."""
 
-    def __init__(self, status=None, *, registry=None, http=None, source=None) -> None:
+    def __init__(
+        self, status=None, *, registry=None, http=None, source=None, part=page_part
+    ) -> None:
         self.status = a_status() if status is None else status
-        is_usual = registry is None and http is None and source is None
+        is_usual = (registry, http, source, part) == (None, None, None, page_part)
         self.source = _SOURCE if is_usual else source or Source(self.status)
         self.app = (
-            _APP if is_usual else create_app(self.source, registry or CollectorRegistry(), http)
+            _APP
+            if is_usual
+            else create_app(self.source, registry or CollectorRegistry(), part, http)
         )
 
     def ask(self, method: str, path: str, **options) -> httpx.Response:

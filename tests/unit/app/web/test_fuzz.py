@@ -8,6 +8,7 @@ from hypothesis import settings
 from prometheus_client import CollectorRegistry
 from schemathesis.checks import not_a_server_error
 
+from orphangc.app.commands.checkpoints.inspect_checkpoint import page_part
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.daemon.http_app import create_app
 from unit.app.web.statuses import ORDERS, PAYMENTS, Source, troubled, well
@@ -19,7 +20,7 @@ _EXAMPLES = min(60, settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "d
 """A route has few parameters; more examples say the same again."""
 
 NAMED = HttpSettings(allowed_hosts=("testserver",))
-APP = create_app(Source(troubled()), CollectorRegistry(), NAMED)
+APP = create_app(Source(troubled()), CollectorRegistry(), page_part, NAMED)
 schema = schemathesis.openapi.from_asgi("/openapi.json", APP)
 
 
@@ -36,7 +37,7 @@ def test_what_exists_is_as_described_too(story, job_id):
     """Random ids find nothing; these find something."""
     status = story()
     described = schemathesis.openapi.from_asgi(
-        "/openapi.json", create_app(Source(status), CollectorRegistry(), NAMED)
+        "/openapi.json", create_app(Source(status), CollectorRegistry(), page_part, NAMED)
     )
     run = status.roots[0].records[-1].run_id
     for path, parameters in (

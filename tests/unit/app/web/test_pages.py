@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from orphangc.app.config.configuration import HttpSettings
-from orphangc.app.web.page_templates import style
+from orphangc.app.web.page_templates import script_name, style
 from orphangc.app.web.page_text import MODE_TEXT, RESULT_TEXT
 from orphangc.app.web.pages.attention_text import STOP_TITLES
 from orphangc.core.decision.conditions import CONDITIONS
@@ -301,18 +301,20 @@ def test_pages_have_landmarks_one_heading_and_names_for_everything(story):
 
 @pytest.mark.parametrize("story", STORIES)
 def test_pages_need_nothing_from_elsewhere_and_run_nothing(story):
-    """No script, no inline style, no address of another host."""
+    """No script but the one that refreshes, no inline style, no address of another host."""
     status = STORIES[story]()
     client = Client(status)
     for path in pages_of(status):
         text = client.get(path).text
         page = parse(text)
-        assert not page.all("script")
+        scripts = [each.attributes for each in page.all("script")]
+        assert scripts in ([], [{"src": f"/assets/{script_name()}", "defer": ""}])
+        assert not any(each.text for each in page.all("script"))
         assert not page.all("style")
         for each in page.all():
             assert not any(name == "style" or name.startswith("on") for name in each.attributes)
             for name in ("href", "src", "action"):
-                target = each.attributes.get(name, "/")
+                target = each.attributes.get(name, "/") or "#"  # "" is the page itself
                 assert target.startswith(("/", "#")), target
                 assert not target.startswith("//")
 
@@ -386,7 +388,8 @@ def test_hostile_names_and_messages_stay_text(text, tmp_path):
     for path in ("/", f"/ui/runs/{record.run_id}", f"/ui/jobs/{ORDERS}"):
         page = parse(Client(status).get(path).text)
         allowed = {each.tag for each in parse(Client(plain).get("/").text).all()}
-        assert not {"script", "img", "b"} & {each.tag for each in page.all()}
+        assert not {"img", "b"} & {each.tag for each in page.all()}
+        assert len(page.all("script")) <= 1
         assert {each.tag for each in page.all()} <= allowed | {
             "p",
             "dl",
@@ -406,7 +409,8 @@ def test_hostile_names_and_messages_stay_text(text, tmp_path):
             assert not any(name.startswith("on") for name in each.attributes)
     for path in (f"/ui/runs/{record.run_id}/objects", "/ui/runs"):
         page = parse(Client(status).get(path, params={"key": text, "root": text}).text)
-        assert not {"script", "img", "b"} & {each.tag for each in page.all()}
+        assert not {"img", "b"} & {each.tag for each in page.all()}
+        assert all(each.attributes["src"] for each in page.all("script"))
 
 
 def test_many_jobs_and_roots_are_shown_within_a_second_or_so():

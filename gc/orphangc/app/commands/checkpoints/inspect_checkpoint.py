@@ -16,6 +16,7 @@ from flinkstate.files.paths import absolute, aliases_from
 from flinkstate.inspection.compare import CheckpointComparison, Side, compared
 from flinkstate.inspection.contents_json import describe_contents
 from flinkstate.inspection.metadata_json import describe
+from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES
 from flinkstate.places.locations import Alias
 from flinkstate.text.redaction import redacted
 from orphangc.app.commands.checkpoints.count_entries import with_entries
@@ -35,13 +36,20 @@ from orphangc.app.commands.checkpoints.rescale import (
 )
 from orphangc.app.commands.checkpoints.verify import verify_files
 from orphangc.app.console.options import InspectOutput
-from orphangc.app.render_checkpoint.checkpoint_html import CheckpointPage, render_checkpoints
+from orphangc.app.render_checkpoint.checkpoint_html import (
+    CheckpointPage,
+    render_checkpoints,
+    render_part,
+)
 from orphangc.app.render_checkpoint.checkpoint_tables import (
     checkpoint_tables,
     checkpoint_tree,
     comparison_tables,
 )
 from orphangc.errors import ExitCode, OrphanGcError, UnreadableMetadataError
+
+_PAGE_METADATA_BYTES = 32 << 20
+"""Largest ``_metadata`` that a page of the daemon reads: Flink's are of some kilobytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +59,7 @@ class Questions:
     Attributes:
         aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
         reads_state: Whether to read state files for the names of keyed states.
+        max_bytes: Largest ``_metadata`` that is read.
         against: Another checkpoint to compare each one with.
         rescale_to: Parallelisms for which the state of each subtask is shown, as ``[OPERATOR=]N``.
         verifies: Whether to look up every file of the checkpoint.
@@ -61,6 +70,7 @@ class Questions:
 
     aliases: Sequence[str] = ()
     reads_state: bool = True
+    max_bytes: int = MAX_METADATA_BYTES
     against: str | None = None
     rescale_to: Sequence[str] = ()
     verifies: bool = False
@@ -136,7 +146,12 @@ def _other(uri: str, aliases: tuple[Alias, ...], *, reads_state: bool) -> Opened
 def _inspected(uri: str, asked: _Asked) -> Inspected:
     questions, aliases = asked.questions, asked.aliases
     try:
-        checkpoint = read_checkpoint(uri, aliases=aliases, reads_state=questions.reads_state)
+        checkpoint = read_checkpoint(
+            uri,
+            aliases=aliases,
+            reads_state=questions.reads_state,
+            max_bytes=questions.max_bytes,
+        )
     except UnreadableMetadataError as err:
         return _failed(uri, err, offset=err.offset, reason=err.reason)
     except OrphanGcError as err:
@@ -280,13 +295,32 @@ def _comparison(inspected: Inspected) -> list[RenderableType]:
 
 
 def _write_page(path: Path, every: Sequence[Inspected]) -> None:
-    pages = [
-        CheckpointPage(
-            document=each.document,
-            contents=None if each.checkpoint is None else each.checkpoint.contents,
-            comparison=each.comparison,
-            rescaled=tuple(rescaled_rows(each.document.get("rescaled_to", {"operators": ()}))),
-        )
-        for each in every
-    ]
-    path.write_text(render_checkpoints(pages), encoding="utf-8")
+    path.write_text(render_checkpoints([*map(_page, every)]), encoding="utf-8")
+
+
+def _page(inspected: Inspected) -> CheckpointPage:
+    checkpoint = inspected.checkpoint
+    return CheckpointPage(
+        document=inspected.document,
+        contents=None if checkpoint is None else checkpoint.contents,
+        comparison=inspected.comparison,
+        rescaled=tuple(rescaled_rows(inspected.document.get("rescaled_to", {"operators": ()}))),
+    )
+
+
+def page_part(uri: str, aliases: Sequence[str]) -> str:
+    """Return what a checkpoint holds as a part of a page of the daemon.
+
+    Only its ``_metadata`` is read: a run may read no file of state.
+
+    Args:
+        uri: Folder of the checkpoint.
+        aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
+
+    Raises:
+        OrphanGcError: An alias is invalid.
+
+    """
+    questions = Questions(aliases=aliases, reads_state=False, max_bytes=_PAGE_METADATA_BYTES)
+    (inspected,) = inspect_checkpoints([uri], questions)
+    return render_part(_page(inspected))

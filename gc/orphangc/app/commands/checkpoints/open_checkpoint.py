@@ -55,7 +55,11 @@ class OpenedCheckpoint:
 
 
 def read_checkpoint(
-    uri: str, *, aliases: Sequence[Alias] = (), reads_state: bool = True
+    uri: str,
+    *,
+    aliases: Sequence[Alias] = (),
+    reads_state: bool = True,
+    max_bytes: int = MAX_METADATA_BYTES,
 ) -> OpenedCheckpoint:
     """Return a checkpoint.
 
@@ -63,6 +67,7 @@ def read_checkpoint(
         uri: Its folder, or its ``_metadata`` file under any name.
         aliases: Replacements in paths inside ``_metadata``.
         reads_state: Whether to look into state files for the names of keyed states.
+        max_bytes: Largest ``_metadata`` that is read.
 
     Raises:
         SettingsError: ``uri`` names no place.
@@ -71,7 +76,7 @@ def read_checkpoint(
         OrphanGcError: There is no checkpoint.
 
     """
-    folder, stored_at, data = _read_reported(located(uri))
+    folder, stored_at, data = _read_reported(located(uri), max_bytes)
     metadata = read_metadata(data)
     contents = contents_of(
         metadata,
@@ -167,10 +172,10 @@ def _opened(folder: Location) -> Storage | OrphanGcError:
         return err
 
 
-def _read_reported(place: Location) -> tuple[Location, datetime | None, bytes]:
+def _read_reported(place: Location, max_bytes: int) -> tuple[Location, datetime | None, bytes]:
     """Return what ``_read`` does; an error of the store names the checkpoint."""
     try:
-        return _read(place)
+        return _read(place, max_bytes)
     except AbsentStorageError as err:
         raise OrphanGcError(
             f"checkpoint {place} cannot be read: it does not exist, or its server does not answer"
@@ -179,26 +184,26 @@ def _read_reported(place: Location) -> tuple[Location, datetime | None, bytes]:
         raise StorageUnreachableError(f"checkpoint {place} cannot be read: {err}") from err
 
 
-def _read(place: Location) -> tuple[Location, datetime | None, bytes]:
+def _read(place: Location, max_bytes: int) -> tuple[Location, datetime | None, bytes]:
     """Return folder, store time and bytes of a metadata file, given its folder or any file."""
     if place.scheme == "file" and not Path(place.path).exists():
         raise OrphanGcError(f"there is no checkpoint: {place} does not exist")
-    found = _file(open_storage(place.parent), place.name)
+    found = _file(open_storage(place.parent), place.name, max_bytes)
     if found is not None:
         return place.parent, *found
     storage = open_storage(place)
-    found = _file(storage, METADATA_NAME)
+    found = _file(storage, METADATA_NAME, max_bytes)
     if found is None:
         raise OrphanGcError(f"there is no {METADATA_NAME} in {place}{_hint(storage, place)}")
     return place, *found
 
 
-def _file(storage: Storage, name: str) -> tuple[datetime | None, bytes] | None:
+def _file(storage: Storage, name: str, max_bytes: int) -> tuple[datetime | None, bytes] | None:
     """Return store time and bytes of a file, ``None`` if there is none of this name."""
     stored: StoredObject | None = storage.stat([ObjectKey(name)])[0] if name else None
     if stored is None:
         return None
-    data = storage.read(ObjectKey(name), max_bytes=MAX_METADATA_BYTES)
+    data = storage.read(ObjectKey(name), max_bytes=max_bytes)
     return None if data is None else (stored.modified_at, data)
 
 

@@ -14,11 +14,23 @@ from fastapi.responses import HTMLResponse, Response
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.summary import stops
-from orphangc.app.status.status import StatusSource
+from orphangc.app.status.status import Status, StatusSource
 from orphangc.app.web.jobs import job_names, known_jobs, self_sustained, sightings, unknown_job
-from orphangc.app.web.page_templates import icon, page, style, style_name
+from orphangc.app.web.page_templates import (
+    icon,
+    page,
+    script,
+    script_name,
+    style,
+    style_name,
+)
 from orphangc.app.web.page_text import SUSTAINED_TEXT
 from orphangc.app.web.pages.attention_text import STOP_TITLES
+from orphangc.app.web.pages.checkpoint_page import (
+    ReadPagePart,
+    checkpoint_context,
+    checkpoints_context,
+)
 from orphangc.app.web.pages.lineage_page import shown_lineages
 from orphangc.app.web.pages.object_page import explanation
 from orphangc.app.web.pages.overview import status_context
@@ -30,16 +42,16 @@ from orphangc.app.web.pages.page_view import (
     stored_in,
 )
 from orphangc.app.web.problem_documents import problem
-from orphangc.app.web.runs import UNKNOWN_RUN, all_runs, find_run
+from orphangc.app.web.runs import UNKNOWN_RUN, FoundRun, all_runs, find_run
 
 _ASSET_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable"}
 _RUNS_ON_STATUS = 12
 _RUNS_ON_PAGE = 500
 _READERS = 2
-"""Maximum number of pages that read a plan at a time, so that the daemon never waits."""
+"""Maximum number of pages that read files at a time, so that the daemon never waits."""
 
 
-def pages_of(source: StatusSource, http: HttpSettings) -> APIRouter:
+def pages_of(source: StatusSource, http: HttpSettings, page_part: ReadPagePart) -> APIRouter:
     """Return the routes for people."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
     _add_assets(router)
@@ -48,6 +60,7 @@ def pages_of(source: StatusSource, http: HttpSettings) -> APIRouter:
     reading = threading.BoundedSemaphore(_READERS)
     _add_objects(router, source, reading)
     _add_lineages(router, source, reading)
+    _add_checkpoints(router, source, reading, page_part)
 
     @router.get("/ui/jobs/{job_id}")
     def job(request: Request, job_id: str) -> Response:
@@ -57,6 +70,7 @@ def pages_of(source: StatusSource, http: HttpSettings) -> APIRouter:
             raise problem(*unknown_job(status, job_id))
         names = job_names(status)
         context = {
+            "status": status,
             "linked": {job_id},
             "name": names(job_id),
             "job_id": job_id,
@@ -78,6 +92,8 @@ def _add_assets(router: APIRouter) -> None:
     def asset(name: str) -> Response:
         if name == style_name():
             return Response(style(), media_type="text/css", headers=_ASSET_HEADERS)
+        if name == script_name():
+            return Response(script(), media_type="text/javascript", headers=_ASSET_HEADERS)
         if name == "icon.svg":
             return Response(icon(), media_type="image/svg+xml", headers=_ASSET_HEADERS)
         raise problem(HTTPStatus.NOT_FOUND, "No such file.")
@@ -94,16 +110,16 @@ def _add_runs(router: APIRouter, source: StatusSource) -> None:
     def runs(
         request: Request, root: Annotated[str | None, Query(max_length=4096)] = None
     ) -> Response:
-        found = all_runs(source.status(), root)
-        context = {"runs": found[:_RUNS_ON_PAGE], "kept": len(found), "root": root}
+        status = source.status()
+        found = all_runs(status, root)
+        shown = {"runs": found[:_RUNS_ON_PAGE], "kept": len(found), "root": root}
+        context = {"status": status, **shown}
         return page(request, "runs.html.j2", context)
 
     @router.get("/ui/runs/{run_id}")
     def run(request: Request, run_id: str) -> Response:
         status = source.status()
-        found = find_run(status, run_id)
-        if found is None:
-            raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
+        found = _found(status, run_id)
         record = found.record
         names = JobNames.of(record.jobs)
         context = {
@@ -122,16 +138,29 @@ def _add_runs(router: APIRouter, source: StatusSource) -> None:
         return page(request, "run.html.j2", context)
 
 
+def _found(status: Status, run_id: str) -> FoundRun:
+    """Return a run.
+
+    Raises:
+        HTTPException: No record that is kept is of this run.
+
+    """
+    found = find_run(status, run_id)
+    if found is None:
+        raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
+    return found
+
+
 @contextmanager
 def _one_of(reading: threading.BoundedSemaphore) -> Iterator[None]:
-    """Read a plan as one of a few.
+    """Read files as one of a few.
 
     Raises:
         HTTPException: As many are being read as may be.
 
     """
     if not reading.acquire(blocking=False):
-        raise problem(HTTPStatus.SERVICE_UNAVAILABLE, "Other pages are reading plans; try again.")
+        raise problem(HTTPStatus.SERVICE_UNAVAILABLE, "Other pages are being read; try again.")
     try:
         yield
     finally:
@@ -143,12 +172,31 @@ def _add_lineages(
 ) -> None:
     @router.get("/ui/runs/{run_id}/lineages")
     def lineages(request: Request, run_id: str) -> Response:
-        found = find_run(source.status(), run_id)
-        if found is None:
-            raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
+        found = _found(source.status(), run_id)
         with _one_of(reading):
             shown = shown_lineages(found.record)
         return page(request, "lineage_page.html.j2", {"run": found.record, "shown": shown})
+
+
+def _add_checkpoints(
+    router: APIRouter,
+    source: StatusSource,
+    reading: threading.BoundedSemaphore,
+    page_part: ReadPagePart,
+) -> None:
+    @router.get("/ui/runs/{run_id}/checkpoints")
+    def checkpoints(
+        request: Request,
+        run_id: str,
+        uri: Annotated[str | None, Query(max_length=4096)] = None,
+        job: Annotated[str | None, Query(max_length=64)] = None,
+    ) -> Response:
+        found = _found(source.status(), run_id)
+        with _one_of(reading):
+            if uri is None:
+                return page(request, "checkpoints.html.j2", checkpoints_context(found, job))
+            context = checkpoint_context(found, uri, page_part)
+        return page(request, "checkpoint_page.html.j2", context)
 
 
 def _add_objects(
@@ -159,9 +207,7 @@ def _add_objects(
         request: Request, run_id: str, key: Annotated[str, Query(max_length=4096)] = ""
     ) -> Response:
         status = source.status()
-        found = find_run(status, run_id)
-        if found is None:
-            raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
+        found = _found(status, run_id)
         with _one_of(reading):
             shown = explanation(found.record, key)
         context = {"run": found.record, "shown": shown, "linked": frozenset(known_jobs(status))}
