@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from bench.synth.running import Synth, synth_server
 from cli.helpers import Ran, run
+from orphangc.adapters.open import open_storage
 
 KEYS, LIVE = 20_000, 19_000
 ORPHANS = 900
@@ -87,3 +90,28 @@ def test_a_saved_plan_is_swept_without_a_listing_of_shared(bucket: Synth, tmp_pa
     counted(bucket, "plan", bucket.uri, "--out", tmp_path / "last", *options, *margins)
     _, _, shared = counted(bucket, "sweep", tmp_path / "last", "--relist")
     assert shared >= (LIVE - 1) // 1000
+
+
+@pytest.mark.ci
+def test_the_storage_roots_of_a_run_share_one_listing(tmp_path: Path, monkeypatch) -> None:
+    """The first one lists the bucket; the others look at their job directories alone."""
+    keys, state = 120_000, str(tmp_path / "state")
+    with synth_server(keys=keys, jobs=3) as bucket:
+        for name, value in bucket.environment.items():
+            monkeypatch.setenv(name, value)
+        jobs = open_storage(bucket.uri).folder("").folders
+        roots = [{"root": f"{bucket.uri}/{job}", "state": state} for job in jobs]
+        config, plans = tmp_path / "orphangc.yaml", tmp_path / "plans"
+        content = {"mode": "report", "plans": str(plans), "storage_roots": roots}
+        config.write_text(yaml.safe_dump(content))
+        ran, _, _ = counted(bucket, "run", "--config", config)
+    assert [each["objects_listed"] for each in ran.json] == [keys / 3] * 3
+    made = {each["root"]: each for each in map(loaded, plans.glob("*/*/plan.json"))}
+    first, *others = (made[each["root"]]["list_requests"] for each in roots)
+    assert first > keys / 3 / 1000
+    assert all(each < 30 for each in others), others
+
+
+def loaded(plan: Path) -> dict[str, Any]:
+    """Return a plan."""
+    return json.loads(plan.read_text())

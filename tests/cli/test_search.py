@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ import pytest
 import yaml
 
 from cli.helpers import AT_ONCE, DAY, Bed, Planned, metadata, run, write
+from cli.scheduled import swept
 from cli.stories import ENDED, Story, bed, make_story, story
 from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, requests_to, s3_server
 from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.app.runner import run_all as running
 from orphangc.app.wiring import compose
 
 __all__ = ["bed", "on_s3", "s3_server", "story"]
@@ -326,24 +329,69 @@ def blocks(plan: Planned) -> dict[str, str]:
     }
 
 
-def test_storage_roots_in_one_bucket_search_it_once_in_a_run(on_s3, s3_server) -> None:
-    """The second one adds the listing of its own keys; each sees what is beside both."""
-    other = f"s3://{on_s3.bucket}/second"
-    shared = f"second/{OTHER}/shared/{uuid.uuid4()}"
-    on_s3.client.put_object(Bucket=on_s3.bucket, Key=shared, Body=b"state")
-    data = metadata(1, [f"s3://{on_s3.bucket}/{shared}"])
-    key = f"second/{OTHER}/chk-1/_metadata"
-    on_s3.client.put_object(Bucket=on_s3.bucket, Key=key, Body=data)
-    red(on_s3, f"between/{B}/chk-3/_metadata")
+def two_roots(on_s3: S3Story) -> Path:
+    """Return a configuration with a second storage root: a live file, a checkpoint, two orphans."""
+    names = [f"second/{OTHER}/shared/{uuid.UUID(int=number)}" for number in range(1, 4)]
+    for name in names:
+        on_s3.client.put_object(Bucket=on_s3.bucket, Key=name, Body=name.encode())
+    time.sleep(1.1)  # one store time for all would be a copied tree
+    complete(on_s3, 1, names[0])
+    none = dict.fromkeys(("grace_period", "quarantine_period", "quiet_period", "clock_skew"), "0")
+    shared = {"state": f"s3://{on_s3.bucket}/state", "ended_job": ["all"], "closed_world": True}
+    shared |= {"allow_short_margins": True, "max_delete_share": "1", **none}
+    roots = [{"root": root, **shared} for root in (on_s3.root, f"s3://{on_s3.bucket}/second")]
     config = on_s3.folder / "orphangc.yaml"
-    state = f"s3://{on_s3.bucket}/state"
-    roots = [{"root": each, "state": state} for each in (on_s3.root, other)]
-    config.write_text(yaml.safe_dump({"mode": "report", "storage_roots": roots}))
+    plans = str(on_s3.folder / "plans")
+    config.write_text(
+        yaml.safe_dump({"mode": "quarantine", "plans": plans, "storage_roots": roots})
+    )
+    return config
+
+
+def complete(on_s3: S3Story, number: int, *names: str) -> None:
+    """Complete a checkpoint in the second storage root."""
+    data = metadata(number, [f"s3://{on_s3.bucket}/{name}" for name in names])
+    key = f"second/{OTHER}/chk-{number}/_metadata"
+    on_s3.client.put_object(Bucket=on_s3.bucket, Key=key, Body=data)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_checkpoint_that_completes_after_the_shared_listing_counts(
+    on_s3, monkeypatch, is_named
+) -> None:
+    """It names an orphan, and a file that the listing lacks, which is not missing for that."""
+    config = two_roots(on_s3)
+    live, orphan, _ = (f"second/{OTHER}/shared/{uuid.UUID(int=number)}" for number in range(1, 4))
+    assert run("run", "--config", config).code == 0
+    run_root = running.run_root
+
+    def changing(settings: Any, *more: Any) -> Any:
+        if settings.root.endswith("/second") and is_named:
+            new = f"second/{OTHER}/shared/{uuid.uuid4()}"
+            on_s3.client.put_object(Bucket=on_s3.bucket, Key=new, Body=b"new")
+            complete(on_s3, 2, live, orphan, new)
+            time.sleep(1.1)  # a job that writes now has not ended
+        return run_root(settings, *more)
+
+    monkeypatch.setattr(running, "run_root", changing)
+    time.sleep(1.1)  # S3 has whole seconds only
+    first, second = run("run", "--config", config).json
+    assert swept(first) == {"tombstone/done": len(on_s3.orphans)}
+    assert swept(second) == {"tombstone/done": 1 if is_named else 2}
+    assert (second["refusals"], second["missing_objects"]) == ({}, 0)
+
+
+def test_storage_roots_in_one_bucket_search_it_once_in_a_run(on_s3, s3_server) -> None:
+    """The listing serves the second one, too; each sees what is beside both."""
+    config = two_roots(on_s3)
+    red(on_s3, f"between/{B}/chk-3/_metadata")
     with requests_to(s3_server) as paths:
         ran = run("run", "--config", config)
-    assert all(each["plan_id"] for each in ran.json), ran.err
+    assert [each["objects_listed"] for each in ran.json] == [7, 4], ran.err
     asked = [parse_qs(urlsplit(path).query) for path in paths]
-    whole = [each for each in asked if "list-type" in each and "prefix" not in each]
+    pages = [each for each in asked if "list-type" in each and "max-keys" not in each]
+    whole = [each for each in pages if "prefix" not in each]
     assert len(whole) == 2, "what is before and after the first storage root"
     ran = run("world", "--config", config, "--output", "json")
     (storage,) = ran.json["storages"]

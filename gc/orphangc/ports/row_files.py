@@ -8,7 +8,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from orphangc.core.decision.kernel import VERDICT_SCHEMA
-from orphangc.core.ranges.key_ranges import KeyRange
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 
 OUTCOME_SCHEMA = (
     VERDICT_SCHEMA.append(pa.field("outcome", pa.string(), nullable=False))
@@ -88,8 +88,11 @@ class Spool(Protocol):
         """Return the listed ranges, those of an interrupted run included."""
         ...
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield each row of the finished ranges once, in large batches; may be called again."""
+    def batches(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield each row once of the finished ranges that share keys with a range.
+
+        In large batches, by ascending ranges. May be called again.
+        """
         ...
 
 

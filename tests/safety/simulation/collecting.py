@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from flinkstate.places.locations import Location, canonical
-from orphangc.adapters.rows.planned_listing import PlannedStorage
+from orphangc.adapters.rows.planned_listing import planned_storage
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
@@ -382,7 +382,7 @@ class Collector:
         state, outcomes = self.root_state, Rows()
         environment = self._environment()
         if made is None:
-            planned = PlannedStorage(environment.storage, saved.plan, lambda: saved.rows)
+            planned = planned_storage(environment.storage, saved.plan, lambda: saved.rows)
             environment = replace(environment, storage=planned)
         sweep = Sweep(
             environment=environment,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.ports import (
+    LISTING_SCHEMA,
     DeletionResult,
     EarlierListing,
     Folder,
@@ -109,3 +110,36 @@ class EarlierStorage(Storage):
     def now(self) -> StoreTime:
         """Return the store's time; see ``Storage``."""
         return self._storage.now()
+
+
+class ListedBefore(EarlierStorage):
+    """A storage with the rows of an earlier listing."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        earlier: EarlierListing,
+        rows: Callable[[], Iterable[pa.RecordBatch]],
+        *,
+        is_inventoried: bool = False,
+    ) -> None:
+        """Take the listing, and what reads its rows: at least the columns of a listing."""
+        super().__init__(storage, is_inventoried=is_inventoried)
+        self._earlier = earlier
+        self._rows = rows
+
+    @property
+    def earlier(self) -> EarlierListing:
+        """Return the listing; see ``Storage``."""
+        return self._earlier
+
+    def listed(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the listing; see ``EarlierStorage``.
+
+        Raises:
+            OrphanGcError: They cannot be read.
+
+        """
+        for batch in self._rows():
+            columns = [batch[name] for name in LISTING_SCHEMA.names]
+            yield pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)

@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 import pyarrow as pa
 
-from orphangc.adapters.rows.earlier_storage import EarlierStorage
+from orphangc.adapters.rows.earlier_storage import ListedBefore
 from orphangc.core.documents.plan import Plan
-from orphangc.ports import LISTING_SCHEMA, EarlierListing, Storage
+from orphangc.ports import EarlierListing, Storage
 
 
-class PlannedStorage(EarlierStorage):
-    """A storage listed by the verdicts of a plan, which hold one row for each object."""
+def planned_storage(
+    storage: Storage, plan: Plan, rows: Callable[[], Iterable[pa.RecordBatch]]
+) -> Storage:
+    """Return a storage listed by the verdicts of a plan, which hold one row for each object.
 
-    def __init__(
-        self, storage: Storage, plan: Plan, rows: Callable[[], Iterable[pa.RecordBatch]]
-    ) -> None:
-        """Take the plan, and what reads its verdicts: at least the columns of a listing."""
-        super().__init__(storage, is_inventoried=plan.inventory is not None)
-        self._plan = plan
-        self._rows = rows
+    Args:
+        storage: The storage root of the plan.
+        plan: The plan.
+        rows: Reads its verdicts.
 
-    @property
-    def earlier(self) -> EarlierListing:
-        """Return the plan as an earlier listing; see ``Storage``."""
-        plan = self._plan
-        inventory = plan.inventory
-        return EarlierListing(
-            source=f"plan {plan.plan_id[:12]}"
-            if inventory is None
-            else f"inventory {inventory.uri}",
-            begun_at=plan.listed_at or plan.created_at,
-            directories=frozenset(each for job in plan.jobs for each in job.directories),
-        )
-
-    def listed(self) -> Iterator[pa.RecordBatch]:
-        """Yield the objects that the plan decided on; see ``EarlierStorage``.
-
-        Raises:
-            PlanMismatchError: A file of the plan cannot be read.
-
-        """
-        for batch in self._rows():
-            columns = [batch[name] for name in LISTING_SCHEMA.names]
-            yield pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)
+    """
+    inventory = plan.inventory
+    earlier = EarlierListing(
+        source=f"plan {plan.plan_id[:12]}" if inventory is None else f"inventory {inventory.uri}",
+        begun_at=plan.listed_at or plan.created_at,
+        directories=frozenset(each for job in plan.jobs for each in job.directories),
+    )
+    return ListedBefore(storage, earlier, rows, is_inventoried=inventory is not None)

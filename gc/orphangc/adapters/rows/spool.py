@@ -23,7 +23,7 @@ from pyarrow import ipc
 
 from orphangc.adapters.rows.resumable_listing import FinishedPart, ResumableListing
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
-from orphangc.core.ranges.key_ranges import KeyRange
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.core.times.instant_columns import with_known_times
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
@@ -130,8 +130,8 @@ class ArrowSpool:
             self._parts.append(part)
             self._free.append(file)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield every row of the finished ranges once, in large batches, by ascending ranges.
+    def batches(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of finished ranges in large batches; see ``Spool``.
 
         Raises:
             OrphanGcError: The files are damaged.
@@ -141,7 +141,8 @@ class ArrowSpool:
             folder = self._open()
             for file in self._files:
                 file.flush()
-            parts = sorted(self._parts, key=lambda part: part.order)
+            found = (part for part in self._parts if part.within.overlaps(within))
+            parts = sorted(found, key=lambda part: part.order)
         yield from _coalesced(_read(folder, parts))
 
 

@@ -10,7 +10,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import stamina
 import structlog
 
@@ -20,6 +19,7 @@ from orphangc.adapters.rows.earlier_storage import EarlierStorage
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
 from orphangc.adapters.s3_inventory.data_files import current_objects
+from orphangc.core.columns.stored_objects import rows_below
 from orphangc.core.documents.s3_inventory import (
     DataFile,
     Inventory,
@@ -30,7 +30,7 @@ from orphangc.core.documents.s3_inventory import (
 )
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import RefusedError, SettingsError, UnreadableInventoryError
-from orphangc.ports import LISTING_SCHEMA, EarlierListing, Storage
+from orphangc.ports import EarlierListing, Storage
 
 _MANIFEST, _CHECKSUM = "manifest.json", "manifest.checksum"
 _MAX_MANIFEST_BYTES = 64 << 20
@@ -158,11 +158,9 @@ class InventoryStorage(EarlierStorage):
         for path in self._fetched():
             for batch in self._read(path):
                 self._objects += batch.num_rows
-                below = batch.filter(pc.starts_with(batch["key"], prefix))
+                below = rows_below(batch, prefix)
                 if below.num_rows:
-                    keys = pc.utf8_slice_codeunits(below["key"], start=len(prefix))
-                    columns = [keys, *below.columns[1:]]
-                    yield pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)
+                    yield below
 
     def _read(self, path: Path) -> Iterator[pa.RecordBatch]:
         try:

@@ -24,6 +24,7 @@ from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import WiredRoot, opened, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.app.wiring.sharing import listed_in_pass
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.expire.reported_lineages import lineage_report
@@ -124,12 +125,13 @@ def opened_cycle(
         engine: Engine: local or Spark.
         known: What earlier plans know about their state location.
         is_remembered: Whether the memory for later cycles is written.
-        shared: Checkpoints that other storage roots of the same pass have read.
+        shared: Checkpoints that other storage roots of the same pass have read, and listings.
 
     """
     state = state_of(settings)
     tombstones, halted = state.tombstones(), state.halted()
     before = recalled(state, known)
+    lists = engine.is_spark or settings.inventory is not None
     with opened(
         settings,
         progress,
@@ -137,6 +139,7 @@ def opened_cycle(
         engine=engine,
         is_planning=True,
         memory=before.memory,
+        earlier=None if lists else listed_in_pass(shared, state.root),
     ) as root:
         cycle = run_cycle(
             root.environment,

@@ -27,7 +27,7 @@ from orphangc.app.telemetry.logs import configure_logs
 from orphangc.app.telemetry.metrics_push import push, write_textfile
 from orphangc.app.wiring.compose import is_versioned, state_of
 from orphangc.app.wiring.discovering import load_and_discover
-from orphangc.app.wiring.sharing import PassSharing
+from orphangc.app.wiring.sharing import shared_in_pass
 from orphangc.collect.state.history import kept_record, newest_records
 from orphangc.core.documents.run_record import RunRecord, StoppedPart
 from orphangc.core.model.types import Action, Outcome
@@ -56,8 +56,7 @@ def run_configured(
     configuration = _loaded(config, is_remembered=True, is_child=is_child)
     roots = chosen_roots(configuration, only)
     records: list[RunRecord] = []
-    sharing = PassSharing()
-    with shielded() as signals:
+    with shielded() as signals, shared_in_pass(roots) as sharing:
         if is_child:
             _end_with_stdin()
         for root in roots:

@@ -11,7 +11,7 @@ from typing import Any
 
 from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.adapters.rows.plan_directory import PlanDirectory
-from orphangc.adapters.rows.planned_listing import PlannedStorage
+from orphangc.adapters.rows.planned_listing import planned_storage
 from orphangc.adapters.rows.temporary_rows import temporary_space
 from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.app.config.validate import settings_from
@@ -171,7 +171,7 @@ class HeldSweep:
     def _planned(self, storage: Storage) -> Storage:
         """Return the storage root, listed by the plan."""
         directory = PlanDirectory(self.path)
-        return PlannedStorage(
+        return planned_storage(
             storage, self.plan, lambda: directory.rows(self.plan, LISTING_SCHEMA.names)
         )
 

@@ -252,7 +252,7 @@ def opened(
     hides = storage.has_hidden and (is_planning or settings.abort_uploads)
     extras = storage if hides else None
     if earlier is not None:
-        storage = earlier(storage)
+        storage, listing = earlier(storage), None
     with ExitStack() as stack:
         pool = _opened_spark(stack, storage, engine) if engine.is_spark else None
         chosen: Engine | None = pool if earlier is None else None

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
+from flinkstate.places.locations import Location, canonical
+from orphangc.adapters.rows.earlier_storage import ListedBefore
+from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.app.wiring.clock import now
+from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.ports import EarlierListing, Storage
 
 
 def shared_checkpoints() -> SharedCheckpoints:
@@ -18,10 +27,35 @@ class PassSharing:
     """What the runs of one pass share: a sweep never rests on what its plan was made from.
 
     Attributes:
-        plans: Checkpoints that plans are made from.
+        plans: Checkpoints and listings that plans are made from.
         sweeps: Checkpoints that sweeps read again.
 
     """
 
     plans: SharedCheckpoints = field(default_factory=shared_checkpoints)
     sweeps: SharedCheckpoints = field(default_factory=shared_checkpoints)
+
+
+@contextmanager
+def shared_in_pass(roots: Iterable[StorageRootSettings]) -> Iterator[PassSharing]:
+    """Yield what the runs of some storage roots share, one after the other."""
+    with ExitStack() as stack:
+        listings = SharedListings(
+            roots=[canonical(each.root) for each in roots],
+            new_spool=lambda: stack.enter_context(ArrowSpool()),
+        )
+        yield PassSharing(plans=SharedCheckpoints(now, listings=listings))
+
+
+def listed_in_pass(
+    shared: SharedCheckpoints | None, root: Location
+) -> Callable[[Storage], Storage] | None:
+    """Return what gives a storage root the listing of an earlier one's search.
+
+    ``None`` if there is none, or it is too old.
+    """
+    kept = None if shared is None else shared.listings.listing_of(root, now())
+    if kept is None:
+        return None
+    earlier = EarlierListing(source=f"the search of {kept.place}", begun_at=kept.begun_at)
+    return partial(ListedBefore, earlier=earlier, rows=partial(kept.rows, root))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.core.model.types import StoredObject
-from orphangc.core.ranges.key_ranges import KeyRange
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.ports import Spool, SpoolPart
 
 
@@ -40,9 +40,9 @@ class NotingSpool:
         """Return a new part; see ``Spool``."""
         return _NotingPart(self._spool.part(), self)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows; see ``Spool``."""
-        return self._spool.batches()
+    def batches(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield rows; see ``Spool``."""
+        return self._spool.batches(within)
 
 
 class _NotingPart:

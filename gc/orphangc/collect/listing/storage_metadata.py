@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,8 +15,8 @@ from flinkstate.places.locations import is_within
 from orphangc.collect.listing.list_storage import STREAMS, list_all
 from orphangc.collect.listing.noted_names import NotingSpool
 from orphangc.core.model.types import StoredObject
-from orphangc.core.ranges.key_ranges import KeyRange
-from orphangc.ports import LISTING_SCHEMA, Progress, SpoolPart, Storage
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
+from orphangc.ports import LISTING_SCHEMA, Progress, Spool, SpoolPart, Storage
 from orphangc.ports.engine import ListingHints
 
 _PHASE = "search"
@@ -42,8 +43,27 @@ class ListedMetadata:
     directories: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class KeptRows:
+    """What is kept of a listing.
+
+    Attributes:
+        spool: Receives the rows.
+        prefixes: What the keys of kept rows begin with.
+
+    """
+
+    spool: Spool
+    prefixes: Sequence[str]
+
+
 def metadata_in(
-    storage: Storage, left_out: Collection[str], progress: Progress, *, streams: int = STREAMS
+    storage: Storage,
+    left_out: Collection[str],
+    progress: Progress,
+    *,
+    streams: int = STREAMS,
+    kept: KeptRows | None = None,
 ) -> ListedMetadata:
     """Return every ``_metadata`` of a storage, listed to its end.
 
@@ -52,6 +72,7 @@ def metadata_in(
         left_out: Keys of folders that are not listed, without a slash at the end.
         progress: Receives the number of listed objects.
         streams: Maximum number of requests at a time.
+        kept: Rows to keep of a storage that is listed in order.
 
     Raises:
         StorageUnreachableError: It could not be listed to its end.
@@ -60,7 +81,7 @@ def metadata_in(
     folders = frozenset(each for each in left_out if not is_within(each, {*left_out} - {each}))
     if "" in folders:
         return ListedMetadata()
-    spool = _CountingSpool(folders if storage.is_ordered else ())
+    spool = _CountingSpool(folders if storage.is_ordered else (), kept)
     noted = NotingSpool(spool, METADATA_NAME)
     if storage.is_ordered:
         list_all(
@@ -115,9 +136,10 @@ def _batches_beside(
 
 @dataclass(slots=True)
 class _CountingSpool:
-    """A spool that keeps no row: it counts objects, and notes what is no object of its own."""
+    """A spool that counts objects, notes what is no object of its own, and keeps few rows."""
 
     left_out: Collection[str]
+    kept: KeptRows | None
     objects: int = 0
     links: list[str] = field(default_factory=list)
     directories: set[str] = field(default_factory=set)
@@ -140,8 +162,9 @@ class _CountingSpool:
         """Return the listed ranges, and those that are left out; see ``Spool``."""
         return list(self._finished)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
         """Yield nothing; see ``Spool``."""
+        del within
         yield from ()
 
     def add(self, within: KeyRange, part: _CountingPart) -> None:
@@ -162,12 +185,15 @@ class _CountingPart:
         self.links: list[str] = []
         self.directories: set[str] = set()
         self._spool = spool
+        self._kept: SpoolPart | None = None
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Count a batch."""
         self.rows += batch.num_rows
         keys, is_object = batch.column("key"), batch.column("size").is_valid()
         self.objects += pc.sum(is_object).as_py() or 0
+        if batch.num_rows and self._spool.kept is not None:
+            self._keep(batch, self._spool.kept)
         if batch.column("modified_at").null_count == 0:
             return
         is_link = pc.and_(is_object, batch.column("modified_at").is_null())
@@ -176,6 +202,17 @@ class _CountingPart:
         folders = keys.filter(is_folder).to_pylist()
         self.directories.update(key[:-1].rpartition("/")[0] for key in folders)
 
+    def _keep(self, batch: pa.RecordBatch, kept: KeptRows) -> None:
+        """Keep the rows of an ordered batch whose keys begin with one of the prefixes."""
+        first, last = (batch["key"][at].as_py() for at in (0, -1))
+        near = [each for each in kept.prefixes if first[: len(each)] <= each <= last]
+        if near:
+            self._kept = self._kept or kept.spool.part()
+            is_kept = (pc.starts_with(batch["key"], each) for each in near)
+            self._kept.append(batch.filter(reduce(pc.or_, is_kept)))
+
     def finish(self, within: KeyRange) -> None:
         """Record the end of a range; see ``SpoolPart``."""
+        if self._kept is not None:
+            self._kept.finish(within)
         self._spool.add(within, self)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location, is_within
 from orphangc.collect.listing.shared_listings import SharedListings
-from orphangc.collect.listing.storage_metadata import ListedMetadata, metadata_in
+from orphangc.collect.listing.storage_metadata import ListedMetadata
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.state.read_checkpoints import Contents, ReadCheckpoints
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
@@ -285,8 +285,7 @@ class StorageSearch:
         place, own = storage.location, self.own
         first, others = shared.others.get((place, left_out), (None, ListedMetadata()))
         if first is None or (first != own and first not in shared.own):
-            keys = (place.key_of(each) for each in (*left_out, *([own] if own else [])))
-            others = metadata_in(storage, [each for each in keys if each is not None], progress)
+            others = shared.listed_beside(storage, (*left_out, *([own] if own else [])), progress)
             shared.others[place, left_out] = (own or place, others)
             first = own
         parts = (others, shared.own_in(place, first))

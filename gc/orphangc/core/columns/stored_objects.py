@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.times.instants import from_microseconds
@@ -24,3 +25,10 @@ def stored_objects(rows: pa.RecordBatch) -> list[StoredObject]:
         )
         for key, size, us, etag in zip(keys, sizes, instants, etags, strict=True)
     ]
+
+
+def rows_below(rows: pa.RecordBatch, prefix: str) -> pa.RecordBatch:
+    """Return the rows of a listing whose keys begin with a prefix, with keys without it."""
+    below = rows.filter(pc.starts_with(rows["key"], prefix))
+    keys = pc.utf8_slice_codeunits(below["key"], start=len(prefix))
+    return pa.RecordBatch.from_arrays([keys, *below.columns[1:]], schema=rows.schema)

@@ -42,6 +42,10 @@ class KeyRange:
         """Return whether no key can be in the range."""
         return _end(self) <= _start(self)
 
+    def overlaps(self, other: KeyRange) -> bool:
+        """Return whether a key may be in both ranges."""
+        return max(_start(self), _start(other)) < min(_end(self), _end(other))
+
 
 EVERYTHING = KeyRange()
 """The whole key space."""
