@@ -19,7 +19,10 @@ from packaging.metadata import Metadata
 
 TOP = Path(__file__).parents[1]
 _PACKAGES = ("flinkstate", "orphangc")
-_COMMAND = "orphangc = orphangc.app.cli:main"
+_COMMANDS = (
+    "flinkstate = flinkstate.console.application:main",
+    "orphangc = orphangc.app.cli:main",
+)
 _NEEDED = ("METADATA", "entry_points.txt", "licenses/LICENSE")
 
 
@@ -48,8 +51,9 @@ def wheel_problems(wheel: Path, wanted: AbstractSet[str]) -> Iterator[str]:
         if missing:
             yield from (f"{wheel.name} lacks {each}" for each in missing)
             return
-        if _COMMAND not in packed.read(about["entry_points.txt"]).decode():
-            yield f"{wheel.name} does not install the command: {_COMMAND}"
+        installed = packed.read(about["entry_points.txt"]).decode()
+        if lacking := [each for each in _COMMANDS if each not in installed]:
+            yield f"{wheel.name} does not install the command: {', '.join(lacking)}"
         text = packed.read(about["METADATA"])
     yield from metadata_problems(text, wheel)
 

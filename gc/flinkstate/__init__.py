@@ -1,1 +1,1 @@
-"""Flink's own formats, as pure functions over bytes."""
+"""Reads and writes the checkpoints and savepoints of Apache Flink, without Flink."""

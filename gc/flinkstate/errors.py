@@ -52,3 +52,13 @@ class UnreadableMetadataError(FlinkStateError):
         super().__init__(f"cannot decode Flink metadata at byte {offset}: {reason}")
         self.reason = reason
         self.offset = offset
+
+
+class StorageUnreachableError(FlinkStateError):
+    """The storage cannot be listed or read: absent, no credentials, no network."""
+
+    exit_code = ExitCode.UNREACHABLE
+
+
+class AbsentStorageError(StorageUnreachableError):
+    """The store says that a storage root does not exist; an HTTP server may only be silent."""

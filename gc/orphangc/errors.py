@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from flinkstate.errors import (
+    AbsentStorageError,
     ExitCode,
     FlinkStateError,
     SettingsError,
+    StorageUnreachableError,
     UnreadableMetadataError,
 )
 
-__all__ = ["ExitCode", "SettingsError", "UnreadableMetadataError"]
+__all__ = [
+    "AbsentStorageError",
+    "ExitCode",
+    "SettingsError",
+    "StorageUnreachableError",
+    "UnreadableMetadataError",
+]
 
 OrphanGcError = FlinkStateError
 """One base for both packages: what catches the collector's errors catches those of a checkpoint."""
@@ -62,16 +70,6 @@ class RegistryUnavailableError(OrphanGcError):
     """Flink's REST API or a registry snapshot source gave no usable answer."""
 
     exit_code = ExitCode.UNREACHABLE
-
-
-class StorageUnreachableError(OrphanGcError):
-    """The storage cannot be listed or read: absent, no credentials, no network."""
-
-    exit_code = ExitCode.UNREACHABLE
-
-
-class AbsentStorageError(StorageUnreachableError):
-    """The store says that a storage root does not exist; an HTTP server may only be silent."""
 
 
 class LockHeldError(OrphanGcError):

@@ -9,14 +9,9 @@ import pytest
 from rich.table import Table
 
 from cli.helpers import run
+from flinkstate.commands.rescale import Rescaling, rescaled_document, rescaled_rows, rescaled_tables
 from flinkstate.values.handles import FileHandle, OperatorHandle, OperatorState, StateMode
 from flinkstate.values.metadata_values import Metadata, Operator, Subtask
-from orphangc.app.commands.checkpoints.rescale import (
-    Rescaling,
-    rescaled_document,
-    rescaled_rows,
-    rescaled_tables,
-)
 from unit.flinkstate.metadata.golden_files import golden
 
 PARALLELISM_2 = golden("real/2.3.0/rocksdb+tofile/chk-7").folder

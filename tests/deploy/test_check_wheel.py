@@ -19,6 +19,11 @@ MODULES = {
     "flinkstate/x.py": "",
     "orphangc/schema.json": "{}",
 }
+COMMANDS = """\
+[console_scripts]
+flinkstate = flinkstate.console.application:main
+orphangc = orphangc.app.cli:main
+"""
 METADATA = """\
 Metadata-Version: 2.4
 Name: orphangc
@@ -51,7 +56,7 @@ def built(tmp_path):
     wheel = {
         **MODULES,
         f"{about}/METADATA": METADATA,
-        f"{about}/entry_points.txt": "[console_scripts]\norphangc = orphangc.app.cli:main\n",
+        f"{about}/entry_points.txt": COMMANDS,
         f"{about}/licenses/LICENSE": "Apache",
     }
     archive = {f"orphangc-1.2.3/gc/{name}": text for name, text in MODULES.items()}

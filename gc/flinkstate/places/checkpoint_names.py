@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 METADATA_NAME = "_metadata"
 
 MAX_METADATA_BYTES = 2**30
 """A larger ``_metadata`` is refused: it counts as unreadable, and that refuses all work (R6)."""
 
+_AREAS = {"shared", "taskowned"}
+_JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_SAVEPOINT = re.compile(r"savepoint-[0-9a-f]{6}-[0-9a-f]{12}", re.ASCII)
 _EXCLUSIVE_FOLDER = re.compile(r"chk-(0|[1-9][0-9]{0,18})", re.ASCII)
 
 
@@ -16,3 +20,32 @@ def checkpoint_id_of(folder_name: str) -> int | None:
     """Return the id in the name of a ``chk-<n>`` folder, ``None`` if it is none."""
     match = _EXCLUSIVE_FOLDER.fullmatch(folder_name)
     return None if match is None else int(match[1])
+
+
+def is_savepoint_folder(name: str) -> bool:
+    """Return whether Flink names folders of savepoints so."""
+    return _SAVEPOINT.fullmatch(name) is not None
+
+
+def is_job_id(text: str) -> bool:
+    """Return whether a text is spelled as Flink spells a job id."""
+    return _JOB_ID.fullmatch(text) is not None
+
+
+def job_id_of(folder: str) -> str | None:
+    """Return the job in whose directory a checkpoint's folder is, ``None`` if its path names none.
+
+    A folder named by a job id owns the areas below it. An area below any other folder is of a job
+    that the path does not name, and so is a savepoint.
+    """
+    parts = folder.strip("/").split("/")
+    for above, part in pairwise(parts):
+        if is_job_id(above) and _is_area(part):
+            return above
+    if any(map(_is_area, parts)) or is_savepoint_folder(parts[-1]):
+        return None
+    return next(filter(is_job_id, parts), None)
+
+
+def _is_area(name: str) -> bool:
+    return name in _AREAS or checkpoint_id_of(name) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 _INVISIBLE = re.compile(
     "["
@@ -41,3 +42,11 @@ def visible(text: str) -> str:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: ``1 job``, ``2,048 objects``, ``2 entries``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+@dataclass(frozen=True, slots=True)
+class KindText:
+    """Name of a kind, and its meaning in a sentence."""
+
+    label: str
+    meaning: str

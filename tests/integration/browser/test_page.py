@@ -13,8 +13,8 @@ import pytest
 import uvicorn
 from prometheus_client import CollectorRegistry
 
-from orphangc.app.commands.checkpoints.inspect_checkpoint import page_part
 from orphangc.app.daemon.http_app import create_app
+from orphangc.app.render_checkpoint.checkpoint_html import page_part
 from support import speed
 from unit.app.web.plans import a_kept_plan
 from unit.app.web.statuses import STORIES, Source, a_record, a_root, a_status, crowded

@@ -15,7 +15,7 @@ from integration.harness.flinkbed.distribution import compiled, jars, java_tool
 from integration.harness.flinkbed.fixtures import NEWEST, require_flink
 from integration.harness.flinkbed.plugin import PLUGIN
 from support import speed
-from unit.app.commands.checkpoints.test_declarations_file import EXAMPLE, WRONG
+from unit.flinkstate.commands.test_declarations_file import EXAMPLE, WRONG
 
 PROBE = Path(__file__).parents[1] / "harness" / "flinkbed" / "java" / "DeclarationsProbe.java"
 

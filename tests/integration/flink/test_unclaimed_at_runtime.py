@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from cli.helpers import run
+from flinkstate.commands.declarations_file import read_declarations
 from flinkstate.operator_ids import operator_id
 from integration.flink.test_unclaimed import AS_WRITTEN, DRAWERS, KEYS, ONCE
 from integration.harness.flinkbed.cluster import Cluster
@@ -26,7 +27,6 @@ from integration.harness.flinkbed.plugin import UNCLAIMED, plugin_jar
 from integration.harness.flinkbed.settings import ON_REQUEST, Workload, as_numbers
 from integration.harness.flinkbed.truth import retained
 from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
-from orphangc.app.commands.checkpoints.declarations_file import read_declarations
 
 pytestmark = pytest.mark.flink
 

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from cli.helpers import Bed, run
 from cli.stories import make_story
+from flinkstate.tables.printing import print_tables
 from flinkstate.text.shown_text import visible
-from orphangc.app.cli.output import print_tables
 from orphangc.app.config.configuration import LogSettings
 from orphangc.app.console.exit import complain
 from orphangc.app.telemetry.logs import configure_logs

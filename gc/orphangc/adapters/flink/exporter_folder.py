@@ -13,12 +13,13 @@ import uuid
 from datetime import datetime
 from functools import cached_property
 
+from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.cluster.end_records import EndFile, EndRecord, exported_end
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES
 from orphangc.core.exporter.registry_snapshot import epoch_in
-from orphangc.core.model.types import JobId, ObjectKey, is_job_id
+from orphangc.core.model.types import JobId, ObjectKey
 from orphangc.ports import StateFiles, Storage
 
 _SNAPSHOT = re.compile(r"snapshot-[0-9]{13}-.+\.jsonl(?:\.gz)?", re.ASCII)

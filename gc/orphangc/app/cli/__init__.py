@@ -6,6 +6,8 @@ import gc
 import os
 from typing import NoReturn
 
+from flinkstate.console.exit import run_to_exit
+from flinkstate.console.streams import open_streams
 from orphangc.app.cli import (
     checkpoint_commands,
     collect_commands,
@@ -17,8 +19,7 @@ from orphangc.app.cli import (
     world_commands,
 )
 from orphangc.app.cli.application import app
-from orphangc.app.console.exit import run_to_exit
-from orphangc.app.console.streams import open_streams
+from orphangc.app.console.exit import complain
 from orphangc.hidden_modules import hide
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -47,4 +48,4 @@ def main() -> NoReturn:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would look for some
     gc.set_threshold(*_RARELY)
     hide("pandas")  # only Spark needs it, whose session shows it again
-    run_to_exit(app)
+    run_to_exit(app, complain)

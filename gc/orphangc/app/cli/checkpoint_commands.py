@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from flinkstate.console import options as c
+from flinkstate.tables.printing import InspectOutput, is_json, print_json, print_tables, show
 from orphangc.app.cli.application import app
-from orphangc.app.cli.output import is_json, print_json, print_tables, show
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import complain
 from orphangc.errors import ExitCode
@@ -25,7 +27,7 @@ def inspect(  # noqa: PLR0913 - one parameter an option
         list[str], typer.Argument(help="Folders of checkpoints or savepoints, or _metadata files.")
     ],
     output: Annotated[
-        o.InspectOutput | None,
+        InspectOutput | None,
         typer.Option(
             help="table (default on a terminal), tree, json (default elsewhere), or jsonl: one"
             " document per line."
@@ -33,8 +35,8 @@ def inspect(  # noqa: PLR0913 - one parameter an option
     ] = None,
     tree: Annotated[bool, typer.Option("--tree", help="Same as --output tree.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write an HTML page to this file.")] = None,
-    against: o.Against = None,
-    rescale_to: o.RescaleTo = None,
+    against: c.Against = None,
+    rescale_to: c.RescaleTo = None,
     verify: Annotated[
         bool,
         typer.Option(
@@ -55,21 +57,23 @@ def inspect(  # noqa: PLR0913 - one parameter an option
             " reading a canonical savepoint whole.",
         ),
     ] = False,
-    metadata_only: o.MetadataOnly = False,
+    metadata_only: c.MetadataOnly = False,
     alias: o.AliasOption = None,
 ) -> None:
     """Show the operators, states and files of checkpoints and savepoints.
 
     Exit code 1: one cannot be read, lacks a file, or cannot be rescaled so. 4: that is unknown.
     """
-    from orphangc.app.commands.checkpoints.inspect_checkpoint import (
+    from flinkstate.commands.inspect_checkpoint import (
         Questions,
         inspect_checkpoints,
         show_checkpoints,
     )
+    from orphangc.app.console.checkpoint_host import HOST
+    from orphangc.app.render_checkpoint.checkpoint_html import write_page
 
-    chosen = o.InspectOutput.TREE if tree else output
-    chosen = chosen or (o.InspectOutput.TABLE if sys.stdout.isatty() else o.InspectOutput.JSON)
+    chosen = InspectOutput.TREE if tree else output
+    chosen = chosen or (InspectOutput.TABLE if sys.stdout.isatty() else InspectOutput.JSON)
     questions = Questions(
         aliases=alias or (),
         reads_state=not metadata_only,
@@ -80,10 +84,9 @@ def inspect(  # noqa: PLR0913 - one parameter an option
         counts_entries=count_entries,
     )
     problems = show_checkpoints(
-        inspect_checkpoints(checkpoints, questions),
+        inspect_checkpoints(checkpoints, questions, HOST),
         chosen,
-        html=html,
-        show=print_tables,
+        write_page=None if html is None else partial(write_page, html),
     )
     for _, line in problems:
         complain(line)
@@ -93,11 +96,11 @@ def inspect(  # noqa: PLR0913 - one parameter an option
 
 @app.command(hidden=True)
 def page_part(
-    *, checkpoint: o.OneCheckpoint, config: o.ConfigFile, alias: o.AliasOption = None
+    *, checkpoint: c.OneCheckpoint, config: o.ConfigFile, alias: o.AliasOption = None
 ) -> None:
     """Print what a checkpoint holds as a part of a page, for the daemon."""
-    from orphangc.app.commands.checkpoints.inspect_checkpoint import page_part
     from orphangc.app.config.load import load_configuration
+    from orphangc.app.render_checkpoint.checkpoint_html import page_part
 
     load_configuration(config)  # for its storage_options
     sys.stdout.write(page_part(checkpoint, alias or ()))
@@ -109,7 +112,7 @@ def page_part(
 )
 def extract(
     *,
-    checkpoint: o.OneCheckpoint,
+    checkpoint: c.OneCheckpoint,
     operator: Annotated[str, typer.Option(help="Id, uid or name of the operator.")],
     state: Annotated[str, typer.Option(help="Name of the operator state.")],
     out: Annotated[Path, typer.Option(help="New folder for the bytes.")],
@@ -120,10 +123,17 @@ def extract(
     output: o.OutputOption = None,
 ) -> None:
     """Write the raw bytes of one operator state, one file per partition, and an index."""
-    from orphangc.app.commands.checkpoints.extract import extract_state, extracted_tables
+    from flinkstate.commands.extract import extract_state, extracted_tables
+    from orphangc.app.console.checkpoint_host import HOST
 
     index = extract_state(
-        checkpoint, operator=operator, state=state, subtask=subtask, out=out, alias=alias or ()
+        checkpoint,
+        HOST,
+        operator=operator,
+        state=state,
+        subtask=subtask,
+        out=out,
+        alias=alias or (),
     )
     show(output, index, lambda: extracted_tables(index))
 
@@ -133,7 +143,7 @@ def extract(
 )
 def declare(
     *,
-    checkpoint: o.OneCheckpoint,
+    checkpoint: c.OneCheckpoint,
     out: Annotated[Path, typer.Option(help="New file to write.")],
     alias: o.AliasOption = None,
 ) -> None:
@@ -143,9 +153,10 @@ def declare(
     its id, uid or uid hash) were read and do not hold it; all other unclaimed state is reported
     and kept.
     """
-    from orphangc.app.commands.checkpoints.declare import declare_checkpoint
+    from flinkstate.commands.declare import declare_checkpoint
+    from orphangc.app.console.checkpoint_host import HOST
 
-    for remark in declare_checkpoint(checkpoint, out=out, alias=alias or ()):
+    for remark in declare_checkpoint(checkpoint, HOST, out=out, alias=alias or ()):
         complain(f"not declared: {remark}")
 
 
@@ -155,7 +166,7 @@ def declare(
 )
 def unclaimed(
     *,
-    checkpoint: o.OneCheckpoint,
+    checkpoint: c.OneCheckpoint,
     declarations: Annotated[
         Path, typer.Option(help="Declarations file of the job's next version.")
     ],
@@ -182,15 +193,17 @@ def unclaimed(
     Exit code 5: unclaimed state found. 1: none found, but the checkpoint lacks a file. 4: some
     state names could not be read, or some files not looked up.
     """
-    from orphangc.app.commands.checkpoints.unclaimed import find_unclaimed
-    from orphangc.app.commands.checkpoints.unclaimed_tables import (
+    from flinkstate.commands.unclaimed import find_unclaimed
+    from flinkstate.commands.unclaimed_tables import (
         comparison_document,
         comparison_tables,
         comparison_warnings,
     )
+    from orphangc.app.console.checkpoint_host import HOST
 
     found = find_unclaimed(
         checkpoint,
+        HOST,
         declarations=declarations,
         prune_to=prune_to,
         verifies=verify,

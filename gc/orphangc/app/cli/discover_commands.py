@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from flinkstate.tables.printing import show
 from orphangc.app.cli.application import app
-from orphangc.app.cli.output import end, show
+from orphangc.app.cli.output import end
 from orphangc.app.console import options as o
 from orphangc.errors import ExitCode
 

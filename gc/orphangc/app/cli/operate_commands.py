@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
+from flinkstate.tables.printing import is_json, show
 from orphangc.app.cli.application import app
-from orphangc.app.cli.output import end, is_json, print_steps, show
+from orphangc.app.cli.output import end, print_steps
 from orphangc.app.console import options as o
 from orphangc.errors import ExitCode
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from flinkstate.tables.printing import is_json, show
 from orphangc.app.cli.application import app
-from orphangc.app.cli.output import is_json, print_steps, show
+from orphangc.app.cli.output import print_steps
 from orphangc.app.console import options as o
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.errors import ExitCode

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from flinkstate.tables.printing import is_json, print_json, show
 from flinkstate.text.shown_text import visible
 from orphangc.app.cli.application import world_commands
-from orphangc.app.cli.output import is_json, print_json, show
 from orphangc.app.console import options as o
 from orphangc.errors import SettingsError
 

@@ -20,8 +20,8 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from orphangc.app.config.paths import default_plans
 from orphangc.app.config.schedule import check_schedule, check_timezone
+from orphangc.app.config.validate import default_plans
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import (

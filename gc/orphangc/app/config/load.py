@@ -26,8 +26,7 @@ from orphangc.app.config.configuration import (
     ScheduledRoot,
 )
 from orphangc.app.config.field_docs import documented_schema
-from orphangc.app.config.paths import check_outside
-from orphangc.app.config.validate import validated
+from orphangc.app.config.validate import check_outside, validated
 from orphangc.app.config.yaml_text import read_yaml
 from orphangc.core.model.settings import SiblingStatements
 from orphangc.errors import SettingsError

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from flinkstate.files.paths import absolute
+from flinkstate.files.paths import absolute, local, resolved
+from flinkstate.places.locations import canonical
 from flinkstate.text.problems import first_problem
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
@@ -76,3 +78,22 @@ def _each(value: Any, change: Callable[[str], str]) -> Any:
 def _absolute_alias(text: str) -> str:
     source, _, target = text.partition("=")
     return f"{absolute(source)}={absolute(target)}" if source and target else text
+
+
+def check_outside(root: str, places: Sequence[Path]) -> None:
+    """Make sure that no file is written below the storage root, which belongs to Flink.
+
+    Raises:
+        SettingsError: A place is inside the storage root.
+
+    """
+    for place in places:
+        if resolved(canonical(root)).contains(resolved(local(place))):
+            raise SettingsError(f"{place} is inside the storage root {root}: choose another")
+
+
+def default_plans() -> Path:
+    """Return the default folder of plans, below this user's state folder."""
+    from platformdirs import user_state_path  # noqa: PLC0415 - seldom needed
+
+    return user_state_path("orphangc") / "plans"

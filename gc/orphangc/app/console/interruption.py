@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from orphangc.app.console.exit import Interrupted, complain, is_signal
+from flinkstate.console.exit import Interrupted
+from orphangc.app.console.exit import complain, is_signal
 
 
 @contextmanager

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from flinkstate.console.options import AliasOption, OutputOption
 from flinkstate.files.paths import located
+from flinkstate.tables.printing import Output
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.core.model.codes import SearchScope
 from orphangc.errors import SettingsError
+
+__all__ = ["AliasOption", "Output", "OutputOption"]
 
 _SAFETY, _EVIDENCE, _LIMITS = "Safety margins", "Evidence", "Limits"
 _LISTING = "Listing"
@@ -39,22 +43,6 @@ def default_of(setting: str) -> Any:
     return DEFAULTS[setting]
 
 
-class Output(StrEnum):
-    """Format of a command's result on stdout."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
-class InspectOutput(StrEnum):
-    """Format of checkpoints on stdout."""
-
-    TABLE = "table"
-    TREE = "tree"
-    JSON = "json"
-    JSONL = "jsonl"
-
-
 class SchemaOf(StrEnum):
     """File that a JSON schema describes."""
 
@@ -70,10 +58,6 @@ class EngineName(StrEnum):
     SPARK = "spark"
 
 
-OutputOption = Annotated[
-    Output | None,
-    typer.Option("--output", help="table (default on a terminal) or json (default elsewhere)."),
-]
 GracePeriod = Annotated[
     str,
     typer.Option(help="Minimum age of an orphan.", rich_help_panel=_SAFETY),
@@ -257,33 +241,6 @@ ZooKeeperHaOption = Annotated[
         rich_help_panel=_EVIDENCE,
     ),
 ]
-RescaleTo = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Show the state of each new subtask at this parallelism: of every operator, or of the"
-        " one with this id, uid or name. Repeatable. Exit code 1 if Flink refuses it.",
-        metavar="[OPERATOR=]N",
-    ),
-]
-Against = Annotated[
-    str | None,
-    typer.Option(
-        help="Compare with another checkpoint: what both hold, and what each adds.",
-        metavar="CHECKPOINT",
-    ),
-]
-MetadataOnly = Annotated[
-    bool,
-    typer.Option("--metadata-only", help="Read no state file; names of keyed states stay unknown."),
-]
-AliasOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="FROM=TO",
-        help="Read paths inside _metadata that start with FROM as starting with TO. Repeatable.",
-        rich_help_panel=_EVIDENCE,
-    ),
-]
 Pin = Annotated[
     list[str] | None,
     typer.Option(
@@ -385,13 +342,6 @@ def engine_choice(engine: EngineName, work: str | None, threshold: int) -> Engin
             return EngineChoice(work=place, threshold=threshold)
 
 
-def is_json(output: Output | None, *, is_terminal: Callable[[], bool]) -> bool:
-    """Return whether data is to be printed as JSON."""
-    if output is None:
-        return not is_terminal()
-    return output is Output.JSON
-
-
 PlanFolder = Annotated[Path, typer.Argument(help="Folder of a saved plan.", metavar="DIR")]
 DoctorConfig = Annotated[Path | None, typer.Option("--config", help="The configuration file.")]
 Prove = Annotated[
@@ -455,9 +405,3 @@ MayExpire = Annotated[
     bool, typer.Option("--expire", help="Also allow sweeps of plans of expire; a file says it.")
 ]
 PartitionOption = Annotated[Partition, typer.Option(help="Partition of AWS.")]
-OneCheckpoint = Annotated[
-    str,
-    typer.Argument(
-        help="Folder of a checkpoint or savepoint, or its _metadata file.", metavar="CHECKPOINT"
-    ),
-]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from flinkstate.text.shown_text import KindText
 from orphangc.core.documents.plan import Tally
 from orphangc.core.model.bounds import BoundName
 from orphangc.core.model.tallies import AgeBucket, Amount
@@ -23,14 +23,6 @@ class ReasonKind(StrEnum):
     REFUSED = "refused"
     REPORT_ONLY = "report"
     UNRECOGNISED = "unrecognised"
-
-
-@dataclass(frozen=True, slots=True)
-class KindText:
-    """Name of a kind, and its meaning in a sentence."""
-
-    label: str
-    meaning: str
 
 
 KINDS: Mapping[ReasonKind, KindText] = {

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment
 
+from flinkstate.commands.inspect_checkpoint import Inspected, Questions, inspect_checkpoints
+from flinkstate.commands.rescale import rescaled_rows
 from flinkstate.inspection.compare import CheckpointComparison
 from flinkstate.state.contents import CheckpointContents
-from flinkstate.text.shown_text import human_bytes
-from orphangc.app.render.template_environment import page_environment
-from orphangc.app.render_checkpoint.checkpoint_view import (
+from flinkstate.tables.checkpoint_view import (
     PARTS,
     OperatorView,
     PagePart,
     RescaledOperator,
     operator_views,
 )
+from flinkstate.text.shown_text import human_bytes
+from orphangc.app.console.checkpoint_host import HOST
+from orphangc.app.render.template_environment import page_environment
 
 _LIMITS = {
     "limit_operators": 50,
@@ -30,6 +34,8 @@ _LIMITS = {
 """Maximum numbers of entries; the JSON document has all of them."""
 
 _DIGITS = 4
+_PAGE_METADATA_BYTES = 32 << 20
+"""Largest ``_metadata`` that a page of the daemon reads: Flink's are of some kilobytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +86,45 @@ class _PageSection:
     bars: tuple[_Bar, ...]
     parts: tuple[PagePart, ...]
     files: tuple[dict[str, Any], ...]
+
+
+def write_page(path: Path, every: Sequence[Inspected]) -> None:
+    """Write one page about inspected checkpoints.
+
+    Raises:
+        OSError: The page cannot be written.
+
+    """
+    path.write_text(render_checkpoints([*map(_page, every)]), encoding="utf-8")
+
+
+def _page(inspected: Inspected) -> CheckpointPage:
+    checkpoint = inspected.checkpoint
+    return CheckpointPage(
+        document=inspected.document,
+        contents=None if checkpoint is None else checkpoint.contents,
+        comparison=inspected.comparison,
+        rescaled=tuple(rescaled_rows(inspected.document.get("rescaled_to", {"operators": ()}))),
+    )
+
+
+def page_part(uri: str, aliases: Sequence[str]) -> str:
+    """Return what a checkpoint holds as a part of a page of the daemon.
+
+    Only its ``_metadata`` is read: a run may read no file of state.
+
+    Args:
+        uri: Folder of the checkpoint.
+        aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
+
+    Raises:
+        OrphanGcError: An alias is invalid.
+
+    """
+    questions = Questions(aliases=aliases, reads_state=False)
+    bounded = replace(HOST, max_bytes=_PAGE_METADATA_BYTES)
+    (inspected,) = inspect_checkpoints([uri], questions, bounded)
+    return render_part(_page(inspected))
 
 
 def render_checkpoints(pages: Sequence[CheckpointPage]) -> str:

@@ -18,7 +18,7 @@ from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.verdict_files import VerdictFiles
-from orphangc.app.config.paths import check_outside
+from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders

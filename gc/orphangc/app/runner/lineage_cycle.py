@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from orphangc.adapters.rows.plan_directory import check_writable
-from orphangc.app.config.paths import check_outside
+from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.app.wiring.compose import WiredRoot, opened, state_of

@@ -16,7 +16,7 @@ import pyarrow as pa
 from flinkstate.places.locations import Location
 from orphangc.adapters.rows.plan_directory import PlanDirectory, check_writable
 from orphangc.adapters.rows.verdict_files import VerdictFiles
-from orphangc.app.config.paths import check_outside
+from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.runner.lineage_cycle import policy_warnings
 from orphangc.app.telemetry.audit_log import log_plan

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 
+from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.app.console.text import duration
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.status.status import RootStatus, Status
 from orphangc.core.documents.run_record import JobRecord, RunRecord
 from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
-from orphangc.core.model.types import ForeignKind, is_job_id
+from orphangc.core.model.types import ForeignKind
 
 _GRAVITY = {True: 0, None: 1, False: 2}
 

@@ -11,9 +11,9 @@ from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from flinkstate.tables.checkpoint_view import PARTS
 from orphangc import __version__
 from orphangc.app.render.template_environment import page_environment
-from orphangc.app.render_checkpoint.checkpoint_view import PARTS
 from orphangc.app.web.page_text import (
     FATE_TEXT,
     MODE_TEXT,

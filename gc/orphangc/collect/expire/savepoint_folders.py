@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.checkpoint_names import METADATA_NAME, is_savepoint_folder
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_bytes import NamedFiles
@@ -21,7 +21,6 @@ from orphangc.collect.expire.stored_sizes import least_sizes
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.lineage.retention_policy import RetentionPolicy
-from orphangc.core.model.naming import is_savepoint_folder
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from orphangc.core.model.types import Scope, is_job_id
+from flinkstate.places.checkpoint_names import is_job_id
+from orphangc.core.model.types import Scope
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.core.ranges.split_points import scale_of
 from orphangc.ports import Storage

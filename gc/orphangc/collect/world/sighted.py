@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.checkpoint_names import METADATA_NAME, is_savepoint_folder
 from flinkstate.places.locations import Alias, Location, canonical, is_within, place_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment, Observation
@@ -27,7 +27,6 @@ from orphangc.core.memory.sighting import (
     StoppingSavepoint,
 )
 from orphangc.core.memory.unlocated_jobs import UNREAD
-from orphangc.core.model.naming import is_savepoint_folder
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobState
 from orphangc.core.world import SearchedPlace

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.core.cluster.job_facts import GLOBALLY_TERMINAL
-from orphangc.core.model.types import JobId, is_job_id
+from orphangc.core.model.types import JobId
 
 _ENDING = ".json"
 _APPLICATION_STATUS = {"SUCCEEDED": "FINISHED", "CANCELED": "CANCELED", "FAILED": "FAILED"}

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.core.cluster.ha_facts import (
     FolderNamed,
     HaFacts,
@@ -25,7 +26,7 @@ from orphangc.core.cluster.ha_facts import (
     PlaceNamed,
     checkpoint_id_of,
 )
-from orphangc.core.model.types import EvidenceSource, JobId, is_job_id
+from orphangc.core.model.types import EvidenceSource, JobId
 from orphangc.errors import RegistryUnavailableError
 
 HA_SELECTOR = "configmap-type=high-availability"

@@ -37,6 +37,7 @@ from pydantic import (
     model_validator,
 )
 
+from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import canonical
 from orphangc.core.exporter.registry_snapshot import (
     UNKNOWN_SETTINGS,
@@ -50,7 +51,7 @@ from orphangc.core.exporter.registry_snapshot import (
     RetainedCheckpoint,
     resolve,
 )
-from orphangc.core.model.types import JobId, Mode, is_job_id
+from orphangc.core.model.types import JobId, Mode
 from orphangc.core.times.instants import Instant, from_iso
 from orphangc.errors import UnreadableSnapshotError
 

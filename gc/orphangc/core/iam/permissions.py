@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location, canonical
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.documents.s3_inventory import report_time
 from orphangc.core.model.codes import SearchScope
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import AreaName, is_job_id
+from orphangc.core.model.types import AreaName
 from orphangc.core.world.storages import storage_of
 
 JOB_ID_LENGTH = 32

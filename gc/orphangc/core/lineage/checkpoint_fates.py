@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 
+from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob
 from orphangc.core.lineage.retention_policy import RetentionPolicy, kept_by
-from orphangc.core.model.types import JobState, is_job_id
+from orphangc.core.model.types import JobState
 from orphangc.core.times.instants import shifted
 
 

@@ -9,9 +9,9 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob
 from orphangc.core.model.settings import Duration, Place
-from orphangc.core.model.types import is_job_id
 from orphangc.core.times.instants import shifted
 
 _ENDED_FOR = timedelta(days=30)

@@ -10,12 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from flinkstate.places.checkpoint_names import checkpoint_id_of
+from flinkstate.places.checkpoint_names import checkpoint_id_of, is_job_id
 from flinkstate.places.locations import canonical
 from orphangc.core.lineage.continuation import Continuation, ContinuationSource
 from orphangc.core.lineage.lineage_graph import LineageCheckpoint, LineageJob
 from orphangc.core.lineage.retention_policy import StatedOrigin
-from orphangc.core.model.types import is_job_id
 from orphangc.core.times.instants import shifted
 
 

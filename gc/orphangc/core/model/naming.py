@@ -14,13 +14,12 @@ import re
 import uuid
 from dataclasses import dataclass
 
-from flinkstate.places.checkpoint_names import checkpoint_id_of
-from orphangc.core.model.types import DirectoryLayout, JobId, Scope, is_job_id
+from flinkstate.places.checkpoint_names import checkpoint_id_of, is_job_id, is_savepoint_folder
+from orphangc.core.model.types import DirectoryLayout, JobId, Scope
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _FLAT = re.compile(rf"(?:(0|[1-9][0-9]{{0,18}})_)?({_UUID})", re.ASCII)
 _ENDS_IN_UUID = re.compile(rf".*({_UUID})", re.ASCII | re.DOTALL)
-_SAVEPOINT = re.compile(r"savepoint-[0-9a-f]{6}-[0-9a-f]{12}", re.ASCII)
 _WORKING_FOLDER = re.compile(r"op_.+__[0-9]+_[0-9]+__attempt_[0-9]+", re.ASCII | re.DOTALL)
 _AREAS = {"shared": Scope.SHARED, "taskowned": Scope.TASKOWNED, "dstl": Scope.CHANGELOG}
 _MAX_ID = 2**63 - 1
@@ -159,11 +158,6 @@ def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
         if place is not None and place.scope is not Scope.CHANGELOG:
             return place
     return _outside(parts, owners)
-
-
-def is_savepoint_folder(name: str) -> bool:
-    """Return whether Flink names folders of savepoints so."""
-    return _SAVEPOINT.fullmatch(name) is not None
 
 
 def _outside(parts: list[str], owners: list[str]) -> FilePlace:

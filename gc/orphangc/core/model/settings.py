@@ -21,12 +21,13 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
+from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Alias, Location, canonical, parse_alias
 from flinkstate.text.redaction import redacted
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.codes import SearchScope
 from orphangc.core.model.flink_versions import is_build_of_tested_line
-from orphangc.core.model.types import AreaName, is_job_id
+from orphangc.core.model.types import AreaName
 
 SAFE_MINIMUMS: Mapping[str, tuple[timedelta, str]] = MappingProxyType(
     {

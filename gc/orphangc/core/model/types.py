@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -14,13 +13,7 @@ ObjectKey = NewType("ObjectKey", str)
 JobId = NewType("JobId", str)
 """Flink's job id, 32 lower-case hexadecimal digits; "" for objects in no job directory."""
 
-_JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _MANY_ZEROS = "0" * 12
-
-
-def is_job_id(text: str) -> bool:
-    """Return whether a text is spelled as Flink spells a job id."""
-    return _JOB_ID.fullmatch(text) is not None
 
 
 def may_recur(job_id: str) -> bool:

@@ -21,17 +21,17 @@ from flinkstate.state.contents import (
     Serializer,
     StatePartitions,
 )
+from flinkstate.tables.checkpoint_tables import (
+    checkpoint_tables,
+    checkpoint_tree,
+    comparison_tables,
+)
+from flinkstate.tables.checkpoint_view import PagePart, operator_views
 from flinkstate.values import handles
 from flinkstate.values import metadata_values as model
 from flinkstate.values.handles import StateMode
 from flinkstate.values.metadata_values import HandleKind
 from orphangc.app.render_checkpoint.checkpoint_html import CheckpointPage, render_checkpoints
-from orphangc.app.render_checkpoint.checkpoint_tables import (
-    checkpoint_tables,
-    checkpoint_tree,
-    comparison_tables,
-)
-from orphangc.app.render_checkpoint.checkpoint_view import PagePart, operator_views
 from unit.app.render.html_pages import parse
 
 HOSTILE = (

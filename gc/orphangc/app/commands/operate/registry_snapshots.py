@@ -13,13 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from flinkstate.files.paths import located
+from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location
 from flinkstate.text.shown_text import visible
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.plan_directory import check_writable, write_atomically
-from orphangc.app.config.paths import check_outside
-from orphangc.app.config.validate import settings_from
+from orphangc.app.config.validate import check_outside, settings_from
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT
 from orphangc.collect.checkpoints.export_registry import derive_snapshot
@@ -27,7 +27,7 @@ from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot, write_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, oldest_retained
-from orphangc.core.model.types import JobId, ObjectKey, is_job_id
+from orphangc.core.model.types import JobId, ObjectKey
 from orphangc.errors import (
     RefusedError,
     SettingsError,

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flinkstate.files.paths import absolute
+from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import human_bytes, visible
 from orphangc.adapters.open import open_storage
@@ -29,7 +30,7 @@ from orphangc.core.documents.self_sustained_record import (
     remembered,
 )
 from orphangc.core.model.settings import StorageRootSettings, parse_duration
-from orphangc.core.model.types import JobId, JobState, is_job_id
+from orphangc.core.model.types import JobId, JobState
 from orphangc.core.times.instants import shifted
 from orphangc.errors import ExitCode, RefusedError, SettingsError
 

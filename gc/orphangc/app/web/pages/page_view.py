@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.console.text import id_ranges
 from orphangc.app.render.reason_groups import STATE_TEXT, ReasonKind, by_kind
@@ -20,7 +21,7 @@ from orphangc.app.web.pages.storage_growth import Growth, growth
 from orphangc.core.documents.plan import Tally
 from orphangc.core.documents.run_record import JobRecord, RunMode, RunRecord, TombstonesPart
 from orphangc.core.model.tallies import Amount
-from orphangc.core.model.types import Action, Outcome, is_job_id
+from orphangc.core.model.types import Action, Outcome
 
 _GIB = 1024**3
 _ORPHANED = (ReasonKind.ORPHAN, ReasonKind.QUARANTINE, ReasonKind.DUE)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.core.cluster.job_facts import NOT_ADDRESSABLE
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
@@ -46,7 +47,6 @@ from orphangc.core.discovery.texts.strict_fields import (
     fields_of,
     guarded,
 )
-from orphangc.core.model.types import is_job_id
 
 DEPLOYMENT, SESSION_JOB = "FlinkDeployment", "FlinkSessionJob"
 SNAPSHOT, BLUE_GREEN = "FlinkStateSnapshot", "FlinkBlueGreenDeployment"

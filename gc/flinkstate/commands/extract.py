@@ -12,13 +12,14 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
+from flinkstate.commands.open_checkpoint import CheckpointFiles, read_checkpoint
+from flinkstate.errors import FlinkStateError, SettingsError, UnreadableMetadataError
+from flinkstate.files.host import Host
 from flinkstate.files.paths import aliases_from, local_target, resolved
 from flinkstate.places.locations import Location
 from flinkstate.rescale.extraction import FoundPartition, find_operator, find_partitions
 from flinkstate.state.extents import Inline, place_of
 from flinkstate.values.handles import StreamHandle
-from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, read_checkpoint
-from orphangc.errors import OrphanGcError, SettingsError, UnreadableMetadataError
 
 INDEX = "index.json"
 _CHUNK_BYTES = 8 << 20
@@ -29,6 +30,7 @@ _VERSIONS = range(1, _STATES_COMPRESSION + 1)
 
 def extract_state(
     uri: str,
+    host: Host,
     *,
     operator: str,
     state: str,
@@ -45,19 +47,19 @@ def extract_state(
     Raises:
         SettingsError: The folder is a URI, exists, or is inside the checkpoint's folder; or there
             is no such operator or state.
-        OrphanGcError: A file is missing, shorter than its partitions, or cannot be read. The new
+        FlinkStateError: A file is missing, shorter than its partitions, or cannot be read. The new
             folder is then removed.
 
     """
     aliases, place = aliases_from(alias), local_target(out)
     try:
-        checkpoint = read_checkpoint(uri, aliases=aliases, reads_state=False)
+        checkpoint = read_checkpoint(uri, host, aliases=aliases, reads_state=False)
     except UnreadableMetadataError as err:
-        raise OrphanGcError(f"{uri}: {err}; nothing is written") from err
+        raise FlinkStateError(f"{uri}: {err}; nothing is written") from err
     _check_new(out, place, checkpoint.folder)
     owner = find_operator(checkpoint.metadata, operator)
     found = find_partitions(owner, state, subtask=subtask)
-    source = _Source(str(checkpoint.folder), CheckpointFiles(checkpoint.folder, aliases))
+    source = _Source(str(checkpoint.folder), checkpoint.files)
     partial = out.with_name(f".{out.name}-{uuid.uuid4().hex}.partial")
     partial.mkdir(parents=True)
     try:
@@ -100,7 +102,7 @@ def _written(found: FoundPartition, source: _Source, folder: Path) -> dict[str, 
         for chunk in source.chunks(found):
             length += file.write(chunk)
     if found.size not in {None, length}:
-        raise OrphanGcError(
+        raise FlinkStateError(
             f"partition {found.number} of subtask {found.subtask} has {length} bytes"
             f" instead of {found.size} in {source.path_of(found.delegate) or '_metadata'}"
         )
@@ -165,5 +167,5 @@ class _Source:
             return place.data[at : at + size]
         data = self._files.part(place.path, start=(place.start or 0) + at, size=size)
         if data is None:
-            raise OrphanGcError(f"{place.path} is missing: the checkpoint is not whole")
+            raise FlinkStateError(f"{place.path} is missing: the checkpoint is not whole")
         return data

@@ -14,8 +14,8 @@ from rich.tree import Tree
 
 from flinkstate.inspection.compare import Amounts, CheckpointComparison, FileAmount
 from flinkstate.state.contents import CheckpointContents, OperatorStateContents
+from flinkstate.tables.checkpoint_view import OperatorView, StateRow, operator_views
 from flinkstate.text.shown_text import counted, human_bytes, visible
-from orphangc.app.render_checkpoint.checkpoint_view import OperatorView, StateRow, operator_views
 
 _MANY = 40
 

@@ -11,45 +11,32 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from flinkstate.compatibility.declarations import Declarations
-from flinkstate.files.paths import absolute, aliases_from
-from flinkstate.inspection.compare import CheckpointComparison, Side, compared
-from flinkstate.inspection.contents_json import describe_contents
-from flinkstate.inspection.metadata_json import describe
-from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES
-from flinkstate.places.locations import Alias
-from flinkstate.text.redaction import redacted
-from orphangc.app.commands.checkpoints.count_entries import with_entries
-from orphangc.app.commands.checkpoints.declarations_file import read_declarations
-from orphangc.app.commands.checkpoints.open_checkpoint import (
-    OpenedCheckpoint,
-    named_by,
-    read_checkpoint,
-)
-from orphangc.app.commands.checkpoints.rescale import (
+from flinkstate.commands.count_entries import with_entries
+from flinkstate.commands.declarations_file import read_declarations
+from flinkstate.commands.open_checkpoint import OpenedCheckpoint, named_by, read_checkpoint
+from flinkstate.commands.rescale import (
     Rescaling,
     rescaled_document,
-    rescaled_rows,
     rescaled_tables,
     rescaling_from,
     rescaling_problems,
 )
-from orphangc.app.commands.checkpoints.verify import verify_files
-from orphangc.app.console.options import InspectOutput
-from orphangc.app.render_checkpoint.checkpoint_html import (
-    CheckpointPage,
-    render_checkpoints,
-    render_part,
-)
-from orphangc.app.render_checkpoint.checkpoint_tables import (
+from flinkstate.commands.verify import verify_files
+from flinkstate.compatibility.declarations import Declarations
+from flinkstate.errors import ExitCode, FlinkStateError, UnreadableMetadataError
+from flinkstate.files.host import Host
+from flinkstate.files.paths import absolute, aliases_from
+from flinkstate.inspection.compare import CheckpointComparison, Side, compared
+from flinkstate.inspection.contents_json import describe_contents
+from flinkstate.inspection.metadata_json import describe
+from flinkstate.places.locations import Alias
+from flinkstate.tables.checkpoint_tables import (
     checkpoint_tables,
     checkpoint_tree,
     comparison_tables,
 )
-from orphangc.errors import ExitCode, OrphanGcError, UnreadableMetadataError
-
-_PAGE_METADATA_BYTES = 32 << 20
-"""Largest ``_metadata`` that a page of the daemon reads: Flink's are of some kilobytes."""
+from flinkstate.tables.printing import InspectOutput, print_tables
+from flinkstate.text.redaction import redacted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +46,6 @@ class Questions:
     Attributes:
         aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
         reads_state: Whether to read state files for the names of keyed states.
-        max_bytes: Largest ``_metadata`` that is read.
         against: Another checkpoint to compare each one with.
         rescale_to: Parallelisms for which the state of each subtask is shown, as ``[OPERATOR=]N``.
         verifies: Whether to look up every file of the checkpoint.
@@ -70,7 +56,6 @@ class Questions:
 
     aliases: Sequence[str] = ()
     reads_state: bool = True
-    max_bytes: int = MAX_METADATA_BYTES
     against: str | None = None
     rescale_to: Sequence[str] = ()
     verifies: bool = False
@@ -96,26 +81,30 @@ class Inspected:
     problems: tuple[tuple[ExitCode, str], ...] = ()
 
 
-def inspect_checkpoints(uris: Sequence[str], questions: Questions) -> Iterator[Inspected]:
+def inspect_checkpoints(
+    uris: Sequence[str], questions: Questions, host: Host
+) -> Iterator[Inspected]:
     """Yield the contents of each checkpoint; one that cannot be read yields a document with
     ``error``.
 
     Args:
         uris: Folders of the checkpoints, or their ``_metadata`` files.
         questions: Options of ``inspect``.
+        host: Opens places, and shows progress.
 
     Raises:
-        OrphanGcError: An alias is invalid, or the checkpoint to compare with cannot be read.
+        FlinkStateError: An alias is invalid, or the checkpoint to compare with cannot be read.
 
     """
     aliases = aliases_from(questions.aliases)
     rescaling = rescaling_from(questions.rescale_to)
     against = None
     if questions.against is not None:
-        against = _other(questions.against, aliases, reads_state=questions.reads_state)
+        against = _other(questions.against, host, aliases, reads_state=questions.reads_state)
     declared = questions.declarations
     asked = _Asked(
         questions=questions,
+        host=host,
         aliases=aliases,
         rescaling=rescaling,
         against=against,
@@ -129,38 +118,38 @@ class _Asked:
     """The options of ``inspect``, read."""
 
     questions: Questions
+    host: Host
     aliases: tuple[Alias, ...]
     rescaling: Rescaling
     against: OpenedCheckpoint | None
     declared: Declarations | None = None
 
 
-def _other(uri: str, aliases: tuple[Alias, ...], *, reads_state: bool) -> OpenedCheckpoint:
+def _other(
+    uri: str, host: Host, aliases: tuple[Alias, ...], *, reads_state: bool
+) -> OpenedCheckpoint:
     """Return the checkpoint to compare others with; an error names it."""
     try:
-        return read_checkpoint(uri, aliases=aliases, reads_state=reads_state)
+        return read_checkpoint(uri, host, aliases=aliases, reads_state=reads_state)
     except UnreadableMetadataError as err:
-        raise OrphanGcError(f"{absolute(uri)}: {err}; nothing is shown") from err
+        raise FlinkStateError(f"{absolute(uri)}: {err}; nothing is shown") from err
 
 
 def _inspected(uri: str, asked: _Asked) -> Inspected:
     questions, aliases = asked.questions, asked.aliases
     try:
         checkpoint = read_checkpoint(
-            uri,
-            aliases=aliases,
-            reads_state=questions.reads_state,
-            max_bytes=questions.max_bytes,
+            uri, asked.host, aliases=aliases, reads_state=questions.reads_state
         )
     except UnreadableMetadataError as err:
         return _failed(uri, err, offset=err.offset, reason=err.reason)
-    except OrphanGcError as err:
+    except FlinkStateError as err:
         return _failed(uri, err)
     if asked.declared is not None:
         checkpoint = named_by(checkpoint, asked.declared)
     doubts: list[str] = []
     if questions.counts_entries:
-        checkpoint, doubts = with_entries(checkpoint, aliases)
+        checkpoint, doubts = with_entries(checkpoint)
     directory = str(checkpoint.folder)
     document = describe(checkpoint.metadata, directory=directory)
     at = checkpoint.stored_at
@@ -179,7 +168,7 @@ def _inspected(uri: str, asked: _Asked) -> Inspected:
             for is_refused, why in rescaling_problems(document["rescaled_to"])
         ]
     if questions.verifies:
-        verified = verify_files(checkpoint, aliases)
+        verified = verify_files(checkpoint, asked.host)
         document["verified"] = verified.document
         problems += [(verified.exit_code, f"{directory}: {line}") for line in verified.lines()]
     return Inspected(
@@ -190,7 +179,7 @@ def _inspected(uri: str, asked: _Asked) -> Inspected:
     )
 
 
-def _failed(uri: str, err: OrphanGcError, **more: object) -> Inspected:
+def _failed(uri: str, err: FlinkStateError, **more: object) -> Inspected:
     directory, error = redacted(absolute(uri)), redacted(str(err))
     return Inspected(
         document={
@@ -216,16 +205,14 @@ def show_checkpoints(
     every: Iterable[Inspected],
     output: InspectOutput,
     *,
-    html: Path | None,
-    show: Callable[[list[RenderableType]], None],
+    write_page: Callable[[Sequence[Inspected]], object] | None = None,
 ) -> list[tuple[ExitCode, str]]:
     """Print checkpoints, each in one line as soon as it is read, or all together at the end.
 
     Args:
         every: Inspected checkpoints.
         output: Output format.
-        html: File for a page about all of them; ``None`` for no page.
-        show: Prints tables.
+        write_page: Writes a page about all of them; ``None`` for no page.
 
     Returns:
         What is wrong with them, one line each, with the exit code.
@@ -240,21 +227,17 @@ def show_checkpoints(
     for each in every:
         if is_streamed:
             sys.stdout.write(json.dumps(each.document) + "\n")
-        if html is not None or not is_streamed:
+        if write_page is not None or not is_streamed:
             kept.append(each)
         problems += each.problems
     if not is_streamed:
-        _print_together(kept, output, show)
-    if html is not None:
-        _write_page(html, kept)
+        _print_together(kept, output)
+    if write_page is not None:
+        write_page(kept)
     return problems
 
 
-def _print_together(
-    every: Sequence[Inspected],
-    output: InspectOutput,
-    show: Callable[[list[RenderableType]], None],
-) -> None:
+def _print_together(every: Sequence[Inspected], output: InspectOutput) -> None:
     if output is InspectOutput.JSON:
         documents = [each.document for each in every]
         whole = documents if len(documents) > 1 else documents[0]
@@ -262,7 +245,7 @@ def _print_together(
         sys.stdout.write(json.dumps(whole, indent=1 if sys.stdout.isatty() else None) + "\n")
     else:
         render = _tables if output is InspectOutput.TABLE else _tree
-        show([part for each in every for part in render(each)])
+        print_tables([part for each in every for part in render(each)])
 
 
 def _tables(inspected: Inspected) -> list[RenderableType]:
@@ -292,35 +275,3 @@ def _rescaled(inspected: Inspected) -> list[RenderableType]:
 
 def _comparison(inspected: Inspected) -> list[RenderableType]:
     return [] if inspected.comparison is None else comparison_tables(inspected.comparison)
-
-
-def _write_page(path: Path, every: Sequence[Inspected]) -> None:
-    path.write_text(render_checkpoints([*map(_page, every)]), encoding="utf-8")
-
-
-def _page(inspected: Inspected) -> CheckpointPage:
-    checkpoint = inspected.checkpoint
-    return CheckpointPage(
-        document=inspected.document,
-        contents=None if checkpoint is None else checkpoint.contents,
-        comparison=inspected.comparison,
-        rescaled=tuple(rescaled_rows(inspected.document.get("rescaled_to", {"operators": ()}))),
-    )
-
-
-def page_part(uri: str, aliases: Sequence[str]) -> str:
-    """Return what a checkpoint holds as a part of a page of the daemon.
-
-    Only its ``_metadata`` is read: a run may read no file of state.
-
-    Args:
-        uri: Folder of the checkpoint.
-        aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
-
-    Raises:
-        OrphanGcError: An alias is invalid.
-
-    """
-    questions = Questions(aliases=aliases, reads_state=False, max_bytes=_PAGE_METADATA_BYTES)
-    (inspected,) = inspect_checkpoints([uri], questions)
-    return render_part(_page(inspected))

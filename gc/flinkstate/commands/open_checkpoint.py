@@ -10,23 +10,24 @@ from threading import Lock
 from typing import TypeVar
 
 from flinkstate.compatibility.declarations import Declarations
-from flinkstate.files.paths import located
-from flinkstate.files.read_contents import contents_of
-from flinkstate.metadata.reader import read_metadata
-from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME, checkpoint_id_of
-from flinkstate.places.locations import Alias, Location, canonical
-from flinkstate.state.contents import CheckpointContents, OperatorContents
-from flinkstate.values.metadata_values import Metadata, Operator
-from orphangc.adapters.open import open_storage
-from orphangc.core.model.naming import place_of_folder
-from orphangc.core.model.types import JobId, ObjectKey, StoredObject
-from orphangc.errors import (
+from flinkstate.errors import (
     AbsentStorageError,
-    OrphanGcError,
+    FlinkStateError,
     SettingsError,
     StorageUnreachableError,
 )
-from orphangc.ports import Storage
+from flinkstate.files.host import FolderReader, Host
+from flinkstate.files.paths import located
+from flinkstate.files.read_contents import contents_of
+from flinkstate.metadata.reader import read_metadata
+from flinkstate.places.checkpoint_names import (
+    METADATA_NAME,
+    checkpoint_id_of,
+    job_id_of,
+)
+from flinkstate.places.locations import Alias, Location, canonical
+from flinkstate.state.contents import CheckpointContents, OperatorContents
+from flinkstate.values.metadata_values import Metadata, Operator
 
 _Operator = TypeVar("_Operator", Operator, OperatorContents)
 
@@ -40,6 +41,7 @@ class OpenedCheckpoint:
         metadata: Parsed ``_metadata``.
         contents: State of its operators.
         stored_at: Store time of its ``_metadata``; ``None`` if the store gives none.
+        files: Reads its files.
 
     """
 
@@ -47,44 +49,40 @@ class OpenedCheckpoint:
     metadata: Metadata
     contents: CheckpointContents
     stored_at: datetime | None = None
+    files: CheckpointFiles
 
     @property
-    def job_id(self) -> JobId | None:
+    def job_id(self) -> str | None:
         """Return the job of its directory; ``None`` for a savepoint, whose path names none."""
-        return place_of_folder(self.folder.path.lstrip("/")).job_id or None
+        return job_id_of(self.folder.path)
 
 
 def read_checkpoint(
-    uri: str,
-    *,
-    aliases: Sequence[Alias] = (),
-    reads_state: bool = True,
-    max_bytes: int = MAX_METADATA_BYTES,
+    uri: str, host: Host, *, aliases: Sequence[Alias] = (), reads_state: bool = True
 ) -> OpenedCheckpoint:
     """Return a checkpoint.
 
     Args:
         uri: Its folder, or its ``_metadata`` file under any name.
+        host: Opens places.
         aliases: Replacements in paths inside ``_metadata``.
         reads_state: Whether to look into state files for the names of keyed states.
-        max_bytes: Largest ``_metadata`` that is read.
 
     Raises:
         SettingsError: ``uri`` names no place.
         StorageUnreachableError: The store cannot be reached, or refuses access.
         UnreadableMetadataError: The bytes are not exactly one metadata file.
-        OrphanGcError: There is no checkpoint.
+        FlinkStateError: There is no checkpoint.
 
     """
-    folder, stored_at, data = _read_reported(located(uri), max_bytes)
+    folder, stored_at, data = _read_reported(located(uri), host)
     metadata = read_metadata(data)
+    files = CheckpointFiles(folder, host, aliases)
     contents = contents_of(
-        metadata,
-        directory=str(folder),
-        read=CheckpointFiles(folder, aliases).part if reads_state else None,
+        metadata, directory=str(folder), read=files.part if reads_state else None
     )
     return OpenedCheckpoint(
-        folder=folder, metadata=metadata, contents=contents, stored_at=stored_at
+        folder=folder, metadata=metadata, contents=contents, stored_at=stored_at, files=files
     )
 
 
@@ -116,34 +114,35 @@ class CheckpointFiles:
     not make a command connect to other stores, or wait for them.
     """
 
-    def __init__(self, home: Location, aliases: Sequence[Alias] = ()) -> None:
+    def __init__(self, home: Location, host: Host, aliases: Sequence[Alias] = ()) -> None:
         self._home = home
+        self._host = host
         self._aliases = aliases
         self._lock = Lock()
-        self._storages: dict[Location, Storage | OrphanGcError] = {}
+        self._folders: dict[Location, FolderReader | FlinkStateError] = {}
 
     def part(self, path: str, *, start: int, size: int) -> bytes | None:
         """Return ``size`` bytes from ``start`` on, fewer at the end; ``None`` if there is no file.
 
         Raises:
-            OrphanGcError: The path is invalid, or cannot be read.
+            FlinkStateError: The path is invalid, or cannot be read.
 
         """
         place = self._place(path)
-        return self._storage(place.parent).part(ObjectKey(place.name), start=start, size=size)
+        return self._folder(place.parent).part(place.name, start=start, size=size)
 
     def sizes(self, paths: Sequence[str]) -> list[int | None]:
         """Return the size of each file of one folder in bytes, ``None`` for an absent one.
 
         Raises:
-            OrphanGcError: A path is invalid, or the folder cannot be read.
+            FlinkStateError: A path is invalid, or the folder cannot be read.
 
         """
         places = [self._place(path) for path in paths]
         folder = places[0].parent
         if folder.scheme == "file" and not Path(folder.path).exists():
             return [None] * len(paths)
-        found = self._storage(folder).stat([ObjectKey(each.name) for each in places])
+        found = self._folder(folder).stat([each.name for each in places])
         return [None if each is None else each.size for each in found]
 
     def _place(self, path: str) -> Location:
@@ -155,63 +154,63 @@ class CheckpointFiles:
             raise SettingsError("not in the checkpoint's own storage; --alias can say where")
         return place
 
-    def _storage(self, folder: Location) -> Storage:
+    def _folder(self, folder: Location) -> FolderReader:
         with self._lock:
-            if folder not in self._storages:
-                self._storages[folder] = _opened(folder)
-            found = self._storages[folder]
-        if isinstance(found, OrphanGcError):
+            if folder not in self._folders:
+                self._folders[folder] = _opened(folder, self._host)
+            found = self._folders[folder]
+        if isinstance(found, FlinkStateError):
             raise found
         return found
 
 
-def _opened(folder: Location) -> Storage | OrphanGcError:
+def _opened(folder: Location, host: Host) -> FolderReader | FlinkStateError:
     try:
-        return open_storage(folder)
-    except OrphanGcError as err:
+        return host.reader(folder)
+    except FlinkStateError as err:
         return err
 
 
-def _read_reported(place: Location, max_bytes: int) -> tuple[Location, datetime | None, bytes]:
+def _read_reported(place: Location, host: Host) -> tuple[Location, datetime | None, bytes]:
     """Return what ``_read`` does; an error of the store names the checkpoint."""
     try:
-        return _read(place, max_bytes)
+        return _read(place, host)
     except AbsentStorageError as err:
-        raise OrphanGcError(
+        raise FlinkStateError(
             f"checkpoint {place} cannot be read: it does not exist, or its server does not answer"
         ) from err
     except StorageUnreachableError as err:
         raise StorageUnreachableError(f"checkpoint {place} cannot be read: {err}") from err
 
 
-def _read(place: Location, max_bytes: int) -> tuple[Location, datetime | None, bytes]:
+def _read(place: Location, host: Host) -> tuple[Location, datetime | None, bytes]:
     """Return folder, store time and bytes of a metadata file, given its folder or any file."""
     if place.scheme == "file" and not Path(place.path).exists():
-        raise OrphanGcError(f"there is no checkpoint: {place} does not exist")
-    found = _file(open_storage(place.parent), place.name, max_bytes)
+        raise FlinkStateError(f"there is no checkpoint: {place} does not exist")
+    found = _file(host.reader(place.parent), place.name, host.max_bytes)
     if found is not None:
         return place.parent, *found
-    storage = open_storage(place)
-    found = _file(storage, METADATA_NAME, max_bytes)
+    folder = host.reader(place)
+    found = _file(folder, METADATA_NAME, host.max_bytes)
     if found is None:
-        raise OrphanGcError(f"there is no {METADATA_NAME} in {place}{_hint(storage, place)}")
+        raise FlinkStateError(f"there is no {METADATA_NAME} in {place}{_hint(folder, place)}")
     return place, *found
 
 
-def _file(storage: Storage, name: str, max_bytes: int) -> tuple[datetime | None, bytes] | None:
+def _file(folder: FolderReader, name: str, max_bytes: int) -> tuple[datetime | None, bytes] | None:
     """Return store time and bytes of a file, ``None`` if there is none of this name."""
-    stored: StoredObject | None = storage.stat([ObjectKey(name)])[0] if name else None
+    stored = folder.stat([name])[0] if name else None
     if stored is None:
         return None
-    data = storage.read(ObjectKey(name), max_bytes=max_bytes)
+    data = folder.read(name, max_bytes=max_bytes)
     return None if data is None else (stored.modified_at, data)
 
 
-def _hint(storage: Storage, place: Location) -> str:
+def _hint(folder: FolderReader, place: Location) -> str:
     """Return which folder to give instead of a job's directory; "" if it is none."""
-    ids = {name: checkpoint_id_of(name) for name in storage.folder().folders}
+    ids = {name: checkpoint_id_of(name) for name in folder.folder().folders}
     names = sorted((n for n in ids if ids[n] is not None), key=lambda n: ids[n] or 0, reverse=True)
-    stored = storage.stat([ObjectKey(f"{name}/{METADATA_NAME}") for name in names])
+    stored = folder.stat([f"{name}/{METADATA_NAME}" for name in names])
     newest = next((name for name, each in zip(names, stored, strict=True) if each), None)
     if newest is None:
         return ""

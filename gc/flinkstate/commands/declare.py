@@ -7,33 +7,33 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from flinkstate.commands.declarations_file import declarations_yaml
+from flinkstate.commands.open_checkpoint import OpenedCheckpoint, read_checkpoint
 from flinkstate.compatibility.declarations import Declarations
 from flinkstate.compatibility.infer import implied_by, undeclarable
-from flinkstate.files.paths import aliases_from, local_target, resolved
-from flinkstate.state.contents import CheckpointContents, OperatorContents
-from flinkstate.text.problems import first_problem
-from orphangc.adapters.files.state_files import LocalStateFiles
-from orphangc.app.commands.checkpoints.declarations_file import declarations_yaml
-from orphangc.app.commands.checkpoints.open_checkpoint import OpenedCheckpoint, read_checkpoint
-from orphangc.errors import (
-    OrphanGcError,
+from flinkstate.errors import (
+    FlinkStateError,
     SettingsError,
     StorageUnreachableError,
     UnreadableMetadataError,
 )
+from flinkstate.files.host import Host
+from flinkstate.files.paths import aliases_from, local_target, resolved
+from flinkstate.state.contents import CheckpointContents, OperatorContents
+from flinkstate.text.problems import first_problem
 
 
-def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str]:
+def declare_checkpoint(uri: str, host: Host, *, out: Path, alias: Sequence[str]) -> list[str]:
     """Write the declarations file of a checkpoint; return what it lacks, one line each.
 
     Raises:
         SettingsError: The file is a URI, exists, or would be inside the checkpoint's folder, which
             Flink deletes only if nothing else is in it.
-        OrphanGcError: The checkpoint cannot be read, or the file not be written.
+        FlinkStateError: The checkpoint cannot be read, or the file not be written.
 
     """
     place = local_target(out)
-    checkpoint = read_named(uri, alias)
+    checkpoint = read_named(uri, host, alias)
     if resolved(checkpoint.folder).contains(resolved(place)):
         raise SettingsError(f"{out} is inside the checkpoint {checkpoint.folder}: choose another")
     contents = checkpoint.contents
@@ -44,9 +44,9 @@ def declare_checkpoint(uri: str, *, out: Path, alias: Sequence[str]) -> list[str
         remarks=remarks,
     )
     try:
-        is_new = LocalStateFiles(place.parent).create(out.name, text.encode())
+        is_new = host.writer(place.parent).create(out.name, text.encode())
     except StorageUnreachableError as err:
-        raise OrphanGcError(f"{out} cannot be written: {err}") from err
+        raise FlinkStateError(f"{out} cannot be written: {err}") from err
     if not is_new:
         raise SettingsError(f"{out} exists and is left as it is: give a new file")
     return [
@@ -61,21 +61,21 @@ def _implied_by(contents: CheckpointContents, uri: str) -> Declarations:
         return implied_by(contents)
     except ValidationError as err:  # for example two operators with one id, which no Flink writes
         problem = first_problem(err)
-        raise OrphanGcError(f"{uri} implies no declarations: {problem}") from err
+        raise FlinkStateError(f"{uri} implies no declarations: {problem}") from err
 
 
 def _label(operator: OperatorContents) -> str:
     return f"operator {operator.uid or operator.name or operator.id}"
 
 
-def read_named(uri: str, alias: Sequence[str]) -> OpenedCheckpoint:
+def read_named(uri: str, host: Host, alias: Sequence[str]) -> OpenedCheckpoint:
     """Return a checkpoint; an error names the checkpoint that cannot be read.
 
     Raises:
-        OrphanGcError: The checkpoint cannot be read.
+        FlinkStateError: The checkpoint cannot be read.
 
     """
     try:
-        return read_checkpoint(uri, aliases=aliases_from(alias))
+        return read_checkpoint(uri, host, aliases=aliases_from(alias))
     except UnreadableMetadataError as err:
-        raise OrphanGcError(f"{uri}: {err}; nothing is written") from err
+        raise FlinkStateError(f"{uri}: {err}; nothing is written") from err

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from flinkstate.commands.open_checkpoint import CheckpointFiles, OpenedCheckpoint
 from flinkstate.entries.full_snapshot import read_full_snapshot
 from flinkstate.entries.key_group import StateEntries
 from flinkstate.entries.sst_properties import TAIL_BYTES, read_properties
-from flinkstate.places.locations import Alias
+from flinkstate.errors import FlinkStateError
 from flinkstate.state.contents import KeyedStateContents, OperatorContents
 from flinkstate.state.extents import Extent, Inline, place_of
 from flinkstate.values.handles import IncrementalHandle, KeyedHandle, KeyGroupsHandle
 from flinkstate.values.metadata_values import Operator
-from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
-from orphangc.errors import OrphanGcError
 
 _AT_ONCE = 16
 _TABLE = ".sst"
@@ -25,26 +24,22 @@ Entries = dict[str, StateEntries]
 """Number and size of the entries, by the name of a state."""
 
 
-def with_entries(
-    checkpoint: OpenedCheckpoint, aliases: Sequence[Alias]
-) -> tuple[OpenedCheckpoint, list[str]]:
+def with_entries(checkpoint: OpenedCheckpoint) -> tuple[OpenedCheckpoint, list[str]]:
     """Return a checkpoint with the entries of each keyed state, and why some are not known.
 
     In an incremental snapshot each table file belongs to one state, and says how many entries it
     has. A key that was written or deleted again has one in several files, until RocksDB compacts
     them. Any other snapshot is read whole.
     """
-    files = CheckpointFiles(checkpoint.folder, aliases)
-    directory = str(checkpoint.folder)
     contents, doubts = [], []
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        counting = _Counting(files, directory, pool)
+        counting = _Counting(checkpoint.files, str(checkpoint.folder), pool)
         for each, operator in zip(
             checkpoint.contents.operators, checkpoint.metadata.operators, strict=True
         ):
             try:
                 contents.append(_counted(each, counting.of_operator(operator)))
-            except OrphanGcError as err:
+            except FlinkStateError as err:
                 contents.append(each)
                 label = each.uid or each.name or each.id
                 doubts.append(f"entries of keyed state of operator {label} are unknown: {err}")
@@ -77,7 +72,7 @@ class _Counting:
         """Return the entries of an operator's keyed states.
 
         Raises:
-            OrphanGcError: A file cannot be read, or has another format.
+            FlinkStateError: A file cannot be read, or has another format.
 
         """
         found: Entries = {}
@@ -98,33 +93,33 @@ class _Counting:
             if each.name.endswith(_TABLE) and isinstance(place, Extent):
                 yield place
             elif each.name.endswith(_TABLE):
-                raise OrphanGcError("a table file is inside _metadata")
+                raise FlinkStateError("a table file is inside _metadata")
 
     def _of_table(self, place: Extent) -> Entries:
         if place.size is None:
-            raise OrphanGcError(f"the size of {place.path} is unknown")
+            raise FlinkStateError(f"the size of {place.path} is unknown")
         tail = min(place.size, TAIL_BYTES)
         start = (place.start or 0) + place.size - tail
         data = self._files.part(place.path, start=start, size=tail)
         if data is None:
-            raise OrphanGcError(f"{place.path} is missing")
+            raise FlinkStateError(f"{place.path} is missing")
         found = read_properties(data, size=place.size)
         return {found.column_family: StateEntries(count=found.entries, bytes=place.size)}
 
     def _of_snapshot(self, handle: KeyedHandle, groups: int) -> Entries:
         if not isinstance(handle, KeyGroupsHandle):
-            raise OrphanGcError(_NO_FORMAT)
+            raise FlinkStateError(_NO_FORMAT)
         if not any(each > 0 for each in handle.groups.offsets):
             return {}
         place = place_of(handle.delegate, self._directory)
         if isinstance(place, Inline):
             data: bytes | None = place.data
         elif place.size is None:
-            raise OrphanGcError(f"the size of {place.path} is unknown")
+            raise FlinkStateError(f"the size of {place.path} is unknown")
         else:
             data = self._files.part(place.path, start=place.start or 0, size=place.size)
         if data is None:
-            raise OrphanGcError("a file of it is missing")
+            raise FlinkStateError("a file of it is missing")
         return read_full_snapshot(data, handle.groups, groups=groups).entries()
 
 

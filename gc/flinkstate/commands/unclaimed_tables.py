@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from flinkstate.commands.unclaimed import Claims
 from flinkstate.compatibility.comparison import (
     AbsentOperator,
     ChangedState,
@@ -22,7 +23,6 @@ from flinkstate.compatibility.comparison import (
     Uncompared,
 )
 from flinkstate.text.shown_text import counted, human_bytes, visible
-from orphangc.app.commands.checkpoints.unclaimed import Claims
 
 
 def comparison_document(claims: Claims) -> dict[str, Any]:

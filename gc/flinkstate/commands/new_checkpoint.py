@@ -7,10 +7,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from flinkstate.errors import FlinkStateError, SettingsError, StorageUnreachableError
+from flinkstate.files.host import Host
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
-from orphangc.adapters.open import open_state_files
-from orphangc.errors import OrphanGcError, SettingsError, StorageUnreachableError
 
 
 class NewCheckpoint:
@@ -20,18 +20,18 @@ class NewCheckpoint:
     to them.
     """
 
-    def __init__(self, place: Location) -> None:
+    def __init__(self, place: Location, host: Host) -> None:
         """Open the folder.
 
         Raises:
             SettingsError: It is a file, or not empty.
-            OrphanGcError: It cannot be listed.
+            FlinkStateError: It cannot be listed.
 
         """
         if place.scheme == "file" and Path(place.path).is_file():
             raise SettingsError(f"{place} is a file: give a new folder")
         self._place = place
-        self._files = open_state_files(place)
+        self._files = host.writer(place)
         try:
             is_new = not self._files.names("")
         except StorageUnreachableError as err:
@@ -45,13 +45,13 @@ class NewCheckpoint:
         """Write a new file under a name that no other process uses.
 
         Raises:
-            OrphanGcError: It cannot be written.
+            FlinkStateError: It cannot be written.
 
         """
         self._written.append(name)  # first: a write whose answer is lost may have happened
         try:
             self._files.create(name, data)
-        except OrphanGcError as err:
+        except FlinkStateError as err:
             raise self._unwritten(err) from err
 
     def finish(self, metadata: bytes) -> None:
@@ -59,13 +59,13 @@ class NewCheckpoint:
 
         Raises:
             SettingsError: Another process has written one meanwhile.
-            OrphanGcError: It cannot be written, or whether it was written cannot be known.
+            FlinkStateError: It cannot be written, or whether it was written cannot be known.
 
         """
         self._metadata = metadata
         try:
             is_ours = self._files.create(METADATA_NAME, metadata)
-        except OrphanGcError as err:
+        except FlinkStateError as err:
             if self._files.read(METADATA_NAME) != metadata:
                 raise self._unwritten(err) from err
             is_ours = True  # only the answer was lost
@@ -74,9 +74,9 @@ class NewCheckpoint:
                 f"{self._place} was filled by another process meanwhile: give a new folder"
             )
 
-    def _unwritten(self, err: OrphanGcError) -> OrphanGcError:
+    def _unwritten(self, err: FlinkStateError) -> FlinkStateError:
         """Return the error: the store of the original was reached, so it is none of that."""
-        return OrphanGcError(f"the pruned checkpoint {self._place} cannot be written: {err}")
+        return FlinkStateError(f"the pruned checkpoint {self._place} cannot be written: {err}")
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -92,7 +92,7 @@ class NewCheckpoint:
         if kind is None or self._may_be_complete():
             return
         for name in self._written:
-            with suppress(OrphanGcError):  # the first error is the one to report
+            with suppress(FlinkStateError):  # the first error is the one to report
                 self._files.remove(name)
 
     def _may_be_complete(self) -> bool:
@@ -100,5 +100,5 @@ class NewCheckpoint:
             return False
         try:
             return self._files.read(METADATA_NAME) == self._metadata
-        except OrphanGcError:
+        except FlinkStateError:
             return True

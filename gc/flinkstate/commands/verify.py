@@ -7,11 +7,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
-from flinkstate.places.locations import Alias
+from flinkstate.commands.open_checkpoint import CheckpointFiles, OpenedCheckpoint
+from flinkstate.errors import ExitCode, FlinkStateError
+from flinkstate.files.host import Host
 from flinkstate.state.expected_sizes import ExpectedFile, expected_files
-from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
-from orphangc.app.console.progress import shown_progress
-from orphangc.errors import ExitCode, OrphanGcError
 
 _AT_ONCE = 8
 _BATCH = 500
@@ -74,17 +73,16 @@ class VerifiedFiles:
         ]
 
 
-def verify_files(checkpoint: OpenedCheckpoint, aliases: Sequence[Alias] = ()) -> VerifiedFiles:
+def verify_files(checkpoint: OpenedCheckpoint, host: Host) -> VerifiedFiles:
     """Return which files of a checkpoint are missing or of another size.
 
     Files in other stores than the checkpoint's own are not looked up: a path in ``_metadata`` is
     untrusted. An alias that leads them here lets them be verified.
     """
-    files = CheckpointFiles(checkpoint.folder, aliases)
     expected = expected_files(checkpoint.metadata, directory=str(checkpoint.folder))
     damaged, unseen, done = [], [], 0
-    with shown_progress() as progress, ThreadPoolExecutor(_AT_ONCE) as pool:
-        running = [pool.submit(_verified, files, batch) for batch in _batches(expected)]
+    with host.progress() as progress, ThreadPoolExecutor(_AT_ONCE) as pool:
+        running = [pool.submit(_verified, checkpoint.files, batch) for batch in _batches(expected)]
         for each in as_completed(running):
             one_damaged, one_unseen, count = each.result()
             damaged += one_damaged
@@ -112,7 +110,7 @@ def _verified(
 ) -> tuple[list[FileProblem], list[FileProblem], int]:
     try:
         sizes = files.sizes([each.path for each in batch])
-    except OrphanGcError as err:
+    except FlinkStateError as err:
         unseen = [FileProblem(path=each.path, problem=str(err)) for each in batch]
         return [], unseen, len(batch)
     damaged = [

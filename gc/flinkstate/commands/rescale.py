@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from flinkstate.errors import SettingsError
 from flinkstate.rescale.assignment import (
     AssignedKeyed,
     NewSubtask,
@@ -20,11 +21,10 @@ from flinkstate.rescale.assignment import (
 from flinkstate.rescale.extraction import find_operator
 from flinkstate.rescale.repartitioner import AssignedState
 from flinkstate.state.key_groups import MAX_PARALLELISM, known_sum
+from flinkstate.tables.checkpoint_view import RescaledOperator
 from flinkstate.text.shown_text import counted, human_bytes, visible
 from flinkstate.values.handles import KeyGroupRange, StateMode
 from flinkstate.values.metadata_values import Metadata
-from orphangc.app.render_checkpoint.checkpoint_view import RescaledOperator
-from orphangc.errors import SettingsError
 
 _Document = dict[str, Any]
 _NAMES = {mode: mode.name for mode in StateMode}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flinkstate.commands.declarations_file import declarations_yaml, read_declarations
 from flinkstate.compatibility import declarations as declarations_module
 from flinkstate.compatibility.declarations import (
     Declarations,
@@ -19,7 +20,6 @@ from flinkstate.compatibility.declarations import (
     RedistributionMode,
     declarations_schema,
 )
-from orphangc.app.commands.checkpoints.declarations_file import declarations_yaml, read_declarations
 from orphangc.errors import SettingsError
 
 SCHEMA = Path(declarations_module.__file__).with_name("declarations.schema.json")

@@ -15,9 +15,9 @@ from flinkstate.compatibility.declarations import (
     KeyedState,
     OperatorDeclaration,
 )
+from flinkstate.errors import SettingsError
 from flinkstate.text.problems import first_problem, nearest
 from flinkstate.text.shown_text import visible
-from orphangc.errors import SettingsError
 
 _MAX_BYTES = 4_000_000
 """Maximum size of the file in bytes; no job declares more."""

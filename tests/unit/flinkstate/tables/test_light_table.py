@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from orphangc.app.cli.output import _print
-from orphangc.app.console.light_table import DROPPED
+from flinkstate.tables.light_table import DROPPED
+from flinkstate.tables.printing import _print
 
 ROOT = "s3://bucket/checkpoints/of/a/team/in/production"
 JOB = "0123456789abcdef0123456789abcdef"

@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from flinkstate.commands.declarations_file import read_declarations
+from flinkstate.commands.declare import read_named
+from flinkstate.commands.new_checkpoint import NewCheckpoint
+from flinkstate.commands.open_checkpoint import OpenedCheckpoint
+from flinkstate.commands.prune_keyed import prune_keyed, unprunable
+from flinkstate.commands.verify import VerifiedFiles, verify_files
 from flinkstate.compatibility.comparison import DeclarationComparison, FindingKind
 from flinkstate.compatibility.find_unclaimed import compared, stateful_operators
 from flinkstate.compatibility.prune import pruned_bytes
+from flinkstate.errors import ExitCode, SettingsError
+from flinkstate.files.host import Host
 from flinkstate.files.paths import absolute, aliases_from, located, overlap
 from flinkstate.places.locations import Location
-from orphangc.app.commands.checkpoints.declarations_file import read_declarations
-from orphangc.app.commands.checkpoints.declare import read_named
-from orphangc.app.commands.checkpoints.new_checkpoint import NewCheckpoint
-from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
-from orphangc.app.commands.checkpoints.prune_keyed import prune_keyed, unprunable
-from orphangc.app.commands.checkpoints.verify import VerifiedFiles, verify_files
-from orphangc.errors import ExitCode, SettingsError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,7 @@ class Claims:
 
 def find_unclaimed(
     uri: str,
+    host: Host,
     *,
     declarations: Path,
     prune_to: str | None,
@@ -75,17 +77,16 @@ def find_unclaimed(
         SettingsError: The declarations or the new folder are unusable; or the state to remove may
             be declared under another name; or Flink will refuse the pruned checkpoint. Nothing is
             written.
-        OrphanGcError: The checkpoint cannot be read or pruned. Nothing is written.
+        FlinkStateError: The checkpoint cannot be read or pruned. Nothing is written.
 
     """
     declared = read_declarations(declarations)
-    checkpoint = read_named(uri, alias)
+    checkpoint = read_named(uri, host, alias)
     comparison = compared(
         checkpoint.contents, declared, stateful=stateful_operators(checkpoint.metadata)
     )
-    files = CheckpointFiles(checkpoint.folder, aliases_from(alias))
-    comparison = _with_prunable(comparison, checkpoint, files)
-    verified = verify_files(checkpoint, aliases_from(alias)) if verifies else None
+    comparison = _with_prunable(comparison, checkpoint)
+    verified = verify_files(checkpoint, host) if verifies else None
     is_damaged = verified is not None and bool(verified.damaged)
     place = None if prune_to is None or is_damaged else located(prune_to)
     kept: Mapping[str, str] = {}
@@ -94,8 +95,8 @@ def find_unclaimed(
             checkpoint,
             comparison,
             place,
+            host,
             spelled=as_flink_spells(uri, checkpoint.folder, alias),
-            files=files,
         )
     return Claims(
         checkpoint=checkpoint.folder,
@@ -107,7 +108,7 @@ def find_unclaimed(
 
 
 def _with_prunable(
-    comparison: DeclarationComparison, checkpoint: OpenedCheckpoint, files: CheckpointFiles
+    comparison: DeclarationComparison, checkpoint: OpenedCheckpoint
 ) -> DeclarationComparison:
     """Return the comparison; keyed state is prunable only if its files show no problem."""
     doubtful = {
@@ -115,7 +116,7 @@ def _with_prunable(
         for each in comparison.unclaimed
         if each.kind is FindingKind.KEYED_STATE and each.is_prunable
     }
-    problems = unprunable(checkpoint, doubtful, files)
+    problems = unprunable(checkpoint, doubtful)
     return replace(
         comparison,
         unclaimed=tuple(
@@ -150,9 +151,9 @@ def _prune(
     checkpoint: OpenedCheckpoint,
     comparison: DeclarationComparison,
     place: Location,
+    host: Host,
     *,
     spelled: str,
-    files: CheckpointFiles,
 ) -> Mapping[str, str]:
     """Write the pruned checkpoint into a new folder, ``_metadata`` last; or leave no file in it.
 
@@ -166,10 +167,10 @@ def _prune(
         )
     if problem := _objection(comparison):
         raise SettingsError(f"{problem}; nothing is written")
-    target = NewCheckpoint(place)
+    target = NewCheckpoint(place, host)
     pruned_bytes(checkpoint.metadata, comparison, directory=spelled)  # what it refuses, it refuses
     with target:
-        keyed = prune_keyed(checkpoint, comparison, files, target.write)
+        keyed = prune_keyed(checkpoint, comparison, target.write)
         target.finish(
             pruned_bytes(checkpoint.metadata, comparison, directory=spelled, keyed=keyed.handles)
         )

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 
+from flinkstate.commands.open_checkpoint import CheckpointFiles, OpenedCheckpoint
 from flinkstate.compatibility.comparison import DeclarationComparison, FindingKind
 from flinkstate.entries.full_snapshot import (
     PROBE_BYTES,
@@ -13,6 +14,7 @@ from flinkstate.entries.full_snapshot import (
     problem_of,
     read_full_snapshot,
 )
+from flinkstate.errors import FlinkStateError, UnreadableMetadataError
 from flinkstate.state.extents import Inline, place_of
 from flinkstate.state.keyed_headers import read_keyed_header
 from flinkstate.values.handles import (
@@ -23,8 +25,6 @@ from flinkstate.values.handles import (
     RelativeHandle,
 )
 from flinkstate.values.metadata_values import Operator, Subtask
-from orphangc.app.commands.checkpoints.open_checkpoint import CheckpointFiles, OpenedCheckpoint
-from orphangc.errors import OrphanGcError, UnreadableMetadataError
 
 NEXT_STEP = (
     "restore it once, without snapshot compression, take a canonical savepoint, and prune that"
@@ -54,7 +54,6 @@ class KeyedPruning:
 def prune_keyed(
     checkpoint: OpenedCheckpoint,
     comparison: DeclarationComparison,
-    files: CheckpointFiles,
     write: Callable[[str, bytes], object],
 ) -> KeyedPruning:
     """Write the keyed state of operators without their unclaimed keyed states.
@@ -65,37 +64,33 @@ def prune_keyed(
     Args:
         checkpoint: Original checkpoint.
         comparison: Comparison that lists the unclaimed state.
-        files: Reads its state files.
         write: Writes a new file, given its name.
 
     Raises:
-        OrphanGcError: A state file cannot be read.
+        FlinkStateError: A state file cannot be read.
 
     """
     gone: dict[str, set[str]] = {}
     for each in comparison.unclaimed:
         if each.kind is FindingKind.KEYED_STATE and each.state is not None:
             gone.setdefault(each.operator.id, set()).add(each.state)
-    found = KeyedPruning()
+    found, source = KeyedPruning(), _KeyedSource(str(checkpoint.folder), checkpoint.files)
     for operator in checkpoint.metadata.operators:
         if operator.id in gone:
             target = _KeyedTarget(found=found, write=write)
-            _prune_operator(operator, gone[operator.id], _KeyedSource(checkpoint, files), target)
+            _prune_operator(operator, gone[operator.id], source, target)
     return found
 
 
-def unprunable(
-    checkpoint: OpenedCheckpoint, operators: Collection[str], files: CheckpointFiles
-) -> dict[str, str]:
+def unprunable(checkpoint: OpenedCheckpoint, operators: Collection[str]) -> dict[str, str]:
     """Return why keyed state of operators cannot be pruned, by id, as their first bytes show.
 
     Args:
         checkpoint: Checkpoint that holds the state.
         operators: Ids of the operators to look at.
-        files: Reads its state files.
 
     """
-    source = _KeyedSource(checkpoint, files)
+    source = _KeyedSource(str(checkpoint.folder), checkpoint.files)
     found = {}
     for operator in checkpoint.metadata.operators:
         if operator.id in operators:
@@ -157,7 +152,7 @@ def _written(
 
 @dataclass(frozen=True, slots=True)
 class _KeyedSource:
-    checkpoint: OpenedCheckpoint
+    directory: str
     files: CheckpointFiles
 
     def problem(self, handle: KeyedHandle) -> str | None:
@@ -173,12 +168,12 @@ class _KeyedSource:
             group = b"" if probe is None else self._part(handle, probe, PROBE_BYTES)
         except UnreadableMetadataError as err:
             return err.reason
-        except OrphanGcError as err:
+        except FlinkStateError as err:
             return str(err)
         return problem_of(header, handle.groups, group)
 
     def _part(self, handle: KeyGroupsHandle, start: int, size: int) -> bytes:
-        place = place_of(handle.delegate, str(self.checkpoint.folder))
+        place = place_of(handle.delegate, self.directory)
         if isinstance(place, Inline):
             return place.data[start : start + size]
         return self.files.part(place.path, start=(place.start or 0) + start, size=size) or b""
@@ -187,16 +182,18 @@ class _KeyedSource:
         """Return the whole stream of a handle.
 
         Raises:
-            OrphanGcError: It is missing, cut short, or too large.
+            FlinkStateError: It is missing, cut short, or too large.
 
         """
-        place = place_of(handle.delegate, str(self.checkpoint.folder))
+        place = place_of(handle.delegate, self.directory)
         if isinstance(place, Inline):
             return place.data
         size = _MAX_BYTES + 1 if place.size is None else place.size
         if place.size is not None and place.size > _MAX_BYTES:
-            raise OrphanGcError(f"{place.path} has over {_MAX_BYTES} bytes: too large to be pruned")
+            raise FlinkStateError(
+                f"{place.path} has over {_MAX_BYTES} bytes: too large to be pruned"
+            )
         data = self.files.part(place.path, start=place.start or 0, size=size)
         if data is None or (place.size is not None and len(data) < size):
-            raise OrphanGcError(f"{place.path} is missing or cut short; nothing is written")
+            raise FlinkStateError(f"{place.path} is missing or cut short; nothing is written")
         return data

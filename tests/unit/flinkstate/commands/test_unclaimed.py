@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from flinkstate.commands.unclaimed import as_flink_spells
 from flinkstate.places.locations import canonical
-from orphangc.app.commands.checkpoints.unclaimed import as_flink_spells
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from flinkstate.state.contents import (
     OperatorContents,
     Serializer,
 )
+from flinkstate.text.shown_text import KindText
 from flinkstate.values.handles import StateMode
-from orphangc.app.render.reason_groups import KindText
 
 
 class PagePart(StrEnum):

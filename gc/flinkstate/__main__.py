@@ -1,0 +1,5 @@
+"""``python -m flinkstate``."""
+
+from flinkstate.console.application import main
+
+main()

@@ -1,0 +1,1 @@
+"""What each command about single checkpoints does, for any program that opens places."""

@@ -1,0 +1,66 @@
+"""How a command ends: with a stable code, and one line on stderr for an error."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
+
+from flinkstate.console.streams import silence_errors
+from flinkstate.errors import ExitCode, FlinkStateError
+from flinkstate.text.redaction import redacted
+from flinkstate.text.shown_text import visible
+
+ENDING = (signal.SIGINT, signal.SIGTERM)
+"""Signals that end a process in order."""
+
+SIGNALLED = 128
+"""Base of the exit code of a process that a signal ended; the signal's number is added."""
+
+
+class Interrupted(SystemExit):
+    """A signal ended the work; ``is_said`` once a person was shown what follows from it."""
+
+    is_said = False
+
+
+def complain_as(program: str, message: str) -> None:
+    """Print an error in one line on stderr, if it can be written, without the credentials of any
+    URL.
+    """
+    from rich.console import Console  # noqa: PLC0415 - most commands end without an error
+    from rich.markup import escape  # noqa: PLC0415
+
+    line = visible(" ".join(redacted(message).split()))
+    try:
+        Console(stderr=True, soft_wrap=True, highlight=False).print(f"{program}: {escape(line)}")
+    except OSError:
+        silence_errors()  # the exit code says it all the same
+
+
+def run_to_exit(command: Callable[[], object], complain: Callable[[str], object]) -> NoReturn:
+    """Run a command and exit with its code; no error of ours shows a traceback."""
+    for number in ENDING:
+        signal.signal(number, _on_signal)
+    try:
+        command()
+    except FlinkStateError as err:
+        complain(str(err))
+        sys.exit(err.exit_code)
+    except Interrupted as err:
+        if not err.is_said:
+            complain("interrupted: the same command begins again")
+        raise
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(ExitCode.FAILED)
+    except OSError as err:
+        complain(str(err))
+        sys.exit(ExitCode.FAILED)
+    sys.exit(ExitCode.DONE)
+
+
+def _on_signal(number: int, _: FrameType | None) -> NoReturn:
+    raise Interrupted(SIGNALLED + number)

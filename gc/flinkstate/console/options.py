@@ -1,0 +1,47 @@
+"""Arguments and options of the commands about single checkpoints."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from flinkstate.tables.printing import Output
+
+OutputOption = Annotated[
+    Output | None,
+    typer.Option("--output", help="table (default on a terminal) or json (default elsewhere)."),
+]
+RescaleTo = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Show the state of each new subtask at this parallelism: of every operator, or of the"
+        " one with this id, uid or name. Repeatable. Exit code 1 if Flink refuses it.",
+        metavar="[OPERATOR=]N",
+    ),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        help="Compare with another checkpoint: what both hold, and what each adds.",
+        metavar="CHECKPOINT",
+    ),
+]
+MetadataOnly = Annotated[
+    bool,
+    typer.Option("--metadata-only", help="Read no state file; names of keyed states stay unknown."),
+]
+AliasOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FROM=TO",
+        help="Read paths inside _metadata that start with FROM as starting with TO. Repeatable.",
+        rich_help_panel="Evidence",
+    ),
+]
+OneCheckpoint = Annotated[
+    str,
+    typer.Argument(
+        help="Folder of a checkpoint or savepoint, or its _metadata file.", metavar="CHECKPOINT"
+    ),
+]

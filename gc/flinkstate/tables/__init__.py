@@ -1,0 +1,1 @@
+"""The contents of checkpoints as tables and trees, and how tables are printed."""

@@ -1,1 +1,0 @@
-"""``inspect``, ``extract``, ``declare``, ``unclaimed``: commands about single checkpoints."""
