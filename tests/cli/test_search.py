@@ -187,6 +187,18 @@ def test_what_an_earlier_cycle_read_is_not_read_again(story, reads) -> None:
     assert reads == [str(other.relative_to(story.bed.folder))]
 
 
+def test_a_file_that_is_written_in_place_with_its_old_time_is_read_again(story, reads) -> None:
+    """Size, inode and time are the same then, as after ``cp --preserve``."""
+    other = retained(story, FOLDERS[0])
+    assert story.bed.plan().removals() == {key_of(story, story.orphans[1])}
+    found = other.stat()
+    other.write_bytes(metadata(3, [*story.live, story.orphans[1]]))
+    os.utime(other, ns=(found.st_atime_ns, found.st_mtime_ns))
+    assert (other.stat().st_size, other.stat().st_ino) == (found.st_size, found.st_ino)
+    assert story.bed.plan().removals() == {key_of(story, story.orphans[0])}
+    assert len(reads) == 2
+
+
 @pytest.mark.parametrize("harm", ["gone", "damaged", "empty", "of another version"])
 def test_a_memory_of_readings_that_is_lost_costs_a_reading_alone(
     story, reads, monkeypatch, harm
@@ -225,10 +237,11 @@ PARQUET = b"PAR1" + bytes(64) + b"PAR1"
 
 
 def test_summaries_of_a_lake_are_counted_and_are_no_checkpoints(story) -> None:
-    """Spark writes one beside each table."""
+    """Spark writes one beside each table; its footer may be encrypted."""
     lake = story.bed.folder / "lake"
     for number in range(3):
-        write(lake / f"table-{number}" / "_metadata", PARQUET, 20 * DAY)
+        data = PARQUET.replace(b"PAR1", b"PARE") if number else PARQUET
+        write(lake / f"table-{number}" / "_metadata", data, 20 * DAY)
     plan = story.bed.plan()
     assert plan.removals() == {key_of(story, each) for each in story.orphans}
     (storage,) = plan.document["world"]["storages"]
@@ -236,11 +249,33 @@ def test_summaries_of_a_lake_are_counted_and_are_no_checkpoints(story) -> None:
     assert storage["checkpoints"] == 2
 
 
-@pytest.mark.parametrize("data", [b"", b"PAR1", PARQUET[:-1], b"PAR2" + PARQUET[4:], b"no"])
+@pytest.mark.parametrize("data", [b"", b"PAR1", PARQUET[:-1], b"PARE" + PARQUET[4:], b"no"])
 def test_what_cannot_be_read_to_its_end_may_be_a_checkpoint(story, data) -> None:
     """So it refuses all."""
     write(story.bed.folder / "lake" / "table" / "_metadata", data, 20 * DAY)
     assert story.bed.plan().refusal(story.job) == "unreadable_root"
+
+
+@pytest.mark.parametrize("times", [1, 99])
+def test_a_listed_checkpoint_that_is_not_there_is_read_again(
+    story, monkeypatch, times
+) -> None:
+    """Nothing is beside its folder. What is listed on and on, and never read, refuses all (R6)."""
+    other, read, asked = retained(story, FOLDERS[0]), LocalStorage.read, list[str]()
+
+    def reading(self: LocalStorage, key: Any, **more: Any) -> bytes | None:
+        if not str(other).endswith(f"/{key}"):
+            return read(self, key, **more)
+        asked.append(key)
+        return read(self, key, **more) if len(asked) > times else None
+
+    monkeypatch.setattr(LocalStorage, "read", reading)
+    monkeypatch.setattr(LocalStorage, "stat", lambda _, keys: [None for _ in keys])
+    plan = story.bed.plan()
+    if times == 1:
+        assert plan.removals() == {key_of(story, story.orphans[1])}
+    else:
+        assert plan.refusal(story.job) == "unreadable_root"
 
 
 def test_a_prefix_without_checkpoints_is_not_searched(story) -> None:

@@ -165,6 +165,11 @@ class Storage(ABC):
     def now(self) -> StoreTime:
         """Return the present time of the store and of this machine, without writing anything."""
 
+    def last_change(self, key: ObjectKey) -> str:
+        """Return what else differs after any write to an object, "" where its ETag says all."""
+        del key
+        return ""
+
     # --- delete: exactly the given keys; no glob, no prefix, no recursion
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:

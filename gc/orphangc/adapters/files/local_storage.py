@@ -149,6 +149,17 @@ class LocalStorage(Storage):
             found.append(None if st.S_ISDIR(result.st_mode) else _facts(key, result))
         return found
 
+    def last_change(self, key: ObjectKey) -> str:
+        """Return the time of the last change of a file, which no program sets; see ``Storage``.
+
+        It is no part of the ETag: a mount with ``fsGroup`` changes the owner of every file.
+        """
+        try:
+            with self._parent(key) as (handle, name):
+                return f"{os.stat(name, dir_fd=handle, follow_symlinks=False).st_ctime_ns:x}"
+        except (OSError, ValueError):
+            return ""  # it is read, and that says more
+
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
         """Unlink each file that is still the same regular file; see ``Storage``."""
         if len(objects) > self.batch_size:

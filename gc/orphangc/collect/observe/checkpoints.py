@@ -58,8 +58,9 @@ Source: Flink 1.13-2.3, ``GenericWriteAheadSink.initializeState``: ``_metadata``
 operator states in modified UTF-8, which is ASCII here.
 """
 _LEAST_PARQUET = 12
-_PARQUET = b"PAR1"
-"""What a file of Parquet begins and ends with: a summary of a table is called ``_metadata`` too.
+_PARQUET = (b"PAR1", b"PARE")
+"""What a file of Parquet begins and ends with, the second one if its footer is encrypted: a summary
+of a table is called ``_metadata`` too.
 
 Source: the Parquet file format; Flink's ``_metadata`` begins with 0x4960672d.
 """
@@ -352,7 +353,7 @@ class CheckpointReader:
 
 def _is_parquet(size: int, beginning: bytes, end: bytes) -> bool:
     """Return whether an object of some bytes begins and ends as a file of Parquet does."""
-    return size >= _LEAST_PARQUET and beginning == end == _PARQUET
+    return size >= _LEAST_PARQUET and beginning == end and end in _PARQUET
 
 
 def _is_parquet_at(storage: Storage, listed: StoredObject) -> bool:

@@ -248,9 +248,10 @@ class StorageSearch:
         if self.remembered is None:
             found = reader.contents(storage, _folder(listed.key), listed)
         else:
+            changed = storage.last_change(listed.key)
             found = self.remembered.contents(
                 str(storage.location.child(listed.key)),
-                listed,
+                replace(listed, etag=f"{listed.etag} {changed}" if changed else listed.etag),
                 lambda: reader.contents(storage, _folder(listed.key), listed),
             )
         return _read_beside(storage, listed.key, reader) if found is None else [found]
@@ -324,10 +325,17 @@ def _folder(key: str) -> str:
 def _read_beside(storage: Storage, key: ObjectKey, reader: CheckpointReader) -> list[Contents]:
     """Return the checkpoints beside the folder of a ``_metadata`` that is gone.
 
-    A newer one of the same job has replaced it, mostly, in a folder that was listed before.
+    A newer one of the same job has replaced it, mostly, in a folder that was listed before. One
+    that is listed still, and cannot be read, is no evidence of its end (R6).
     """
     directory = _folder(_folder(key))
     for _ in range(_ATTEMPTS):
+        listed = next((e for e in storage.folder(_folder(key)).objects if e.key == key), None)
+        if listed is not None:
+            again = reader.contents(storage, _folder(key), listed)
+            if again is not None:
+                return [again]
+            continue
         names = storage.folder(directory).folders
         keys = [ObjectKey("/".join(filter(None, (directory, n, METADATA_NAME)))) for n in names]
         there = [each for each in storage.stat(keys) if each is not None]
