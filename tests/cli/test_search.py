@@ -257,9 +257,7 @@ def test_what_cannot_be_read_to_its_end_may_be_a_checkpoint(story, data) -> None
 
 
 @pytest.mark.parametrize("times", [1, 99])
-def test_a_listed_checkpoint_that_is_not_there_is_read_again(
-    story, monkeypatch, times
-) -> None:
+def test_a_listed_checkpoint_that_is_not_there_is_read_again(story, monkeypatch, times) -> None:
     """Nothing is beside its folder. What is listed on and on, and never read, refuses all (R6)."""
     other, read, asked = retained(story, FOLDERS[0]), LocalStorage.read, list[str]()
 
