@@ -242,8 +242,8 @@ def test_nothing_is_deleted_on_an_untested_kind_without_a_proof(tried, tmp_path:
     assert kind() == (
         "warning",
         (
-            "deletion is not tested on this kind of storage: orphangc doctor --prove"
-            " tried://host/cp --state tried://host/state"
+            "deletion is not tested on this kind of storage; to prove it, run: orphangc doctor"
+            " --prove tried://host/cp --state tried://host/state"
         ),
     )
     ran, found = prove("tried://host/cp", "--state", "tried://host/state")

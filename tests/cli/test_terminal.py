@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import shlex
+import shutil
 import signal
 import socket
 import struct
@@ -128,6 +129,18 @@ def test_the_command_to_copy_has_the_spelling_of_the_help(tmp_path: Path) -> Non
     shown = on_terminal("plan", story.bed.root, *options, "--closed-world")[1]
     (again,) = commands_of(shown)
     assert ("--extra-root" in again, "--extra-roots" in again) == (True, False)
+
+
+def test_the_command_that_lifts_a_block_is_copied_whole(story: Story) -> None:
+    """From a reason at 80 columns."""
+    options = ("--state", story.bed.state, "--closed-world")
+    assert run("plan", story.bed.root, *options).code == 0
+    for each in story.job.folder.glob("chk-*"):
+        shutil.rmtree(each)
+    shown = on_terminal("plan", story.bed.root, *options)[1]
+    lines = {line.strip() for line in shown.splitlines() if "world acknowledge /" in line}
+    (command,) = lines
+    assert run(*shlex.split(command)[1:]).code == 0
 
 
 def test_a_usage_error_has_no_frame() -> None:

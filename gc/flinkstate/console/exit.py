@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from flinkstate.console.streams import silence_errors
 from flinkstate.errors import ExitCode, FlinkStateError
+from flinkstate.tables.command_lines import apart
 from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import visible
 
@@ -28,14 +29,15 @@ class Interrupted(SystemExit):
 
 def complain_as(program: str, message: str) -> None:
     """Print an error in one line on stderr, if it can be written, without the credentials of any
-    URL.
+    URL; on a terminal a command in it has a line of its own.
     """
     from rich.console import Console  # noqa: PLC0415 - most commands end without an error
-    from rich.markup import escape  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
-    line = visible(" ".join(redacted(message).split()))
+    line = Text(f"{program}: {visible(' '.join(redacted(message).split()))}")
     try:
-        Console(stderr=True, soft_wrap=True, highlight=False).print(f"{program}: {escape(line)}")
+        console = Console(stderr=True, soft_wrap=True, highlight=False)
+        console.print(apart(line) if console.is_terminal else line)
     except OSError:
         silence_errors()  # the exit code says it all the same
 

@@ -34,7 +34,8 @@ DROPPED = (
 """Columns that a narrow terminal leaves out, the first one first; their table must have others."""
 
 _GAP = 2
-_WORD = re.compile(r"\S+")
+_WORD = re.compile(r"(?:orphangc (?:world )?[a-z-]+|--[a-z-]+ [A-Z])\S*|\S+")
+"""A word, the name of a command, or an option with its value: nothing breaks it."""
 
 
 def fitted(table: Table, width: int) -> list[RenderableType]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from flinkstate.tables.command_lines import apart, is_command
 from flinkstate.tables.light_table import filled, fitted
 
 if TYPE_CHECKING:
@@ -75,10 +76,10 @@ def _print(console: Console, shown: RenderableType) -> None:
 
 
 def _print_text(console: Console, text: Text, indent: int) -> None:
-    """Print a text with its lines filled; a word longer than a line stays whole."""
+    """Print a text with its lines filled; commands, and words longer than a line, stay whole."""
     room = max(console.width - indent, 20)
-    for line in text.split("\n", allow_blank=True):
-        for part in filled(line, room):
+    for line in apart(text).split("\n", allow_blank=True):
+        for part in [line] if is_command(line.plain) else filled(line, room):
             part.pad_left(indent)
             console.print(part, crop=False, no_wrap=True, overflow="ignore")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
 import typer
@@ -18,15 +17,8 @@ def print_steps(lines: Iterable[str]) -> None:
     """Print what a person does next; nothing where only results are asked for."""
     from rich.text import Text  # noqa: PLC0415 - JSON needs none
 
-    from orphangc.app.render.sentences.next_steps import COMMAND  # noqa: PLC0415 - loads the documents
-
-    for number, line in enumerate(() if asked.is_quiet else lines):
-        if number == 0:
-            sys.stdout.write("\n")
-        if line.startswith(COMMAND):
-            sys.stdout.write(f"{visible(line)}\n")
-        else:
-            print_tables([Text(visible(line))])
+    shown = () if asked.is_quiet else tuple(lines)
+    print_tables([Text(visible(line)) for line in (*(("",) if shown else ()), *shown)])
 
 
 def end(code: ExitCode, why: str | None = None) -> None:

@@ -15,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from flinkstate.tables.command_lines import split_commands
 from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.console.text import duration, id_ranges, instant, share
 from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, kind_order
@@ -274,4 +275,7 @@ def _some(names: Sequence[str]) -> str:
 
 def _without_id(why: str, job: str) -> str:
     """Return a reason without the id of the one job that it is about, so that jobs share it."""
-    return why.replace(job, "JOB") if job else why
+    if not job:
+        return why
+    parts = enumerate(split_commands(why))
+    return "".join(each if number % 2 else each.replace(job, "JOB") for number, each in parts)

@@ -7,12 +7,13 @@ import re
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from flinkstate.tables.command_lines import COMMAND_IN_TEXT
 from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.console.text import NO_JOB, duration, instant, share
 from orphangc.app.render.reason_groups import ACTION_TEXT, KIND_OF, KINDS, REASON_TEXT
 
-_OPTION = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*)", re.ASCII)
-"""An option in a sentence; every second part of a split is an option."""
+_CODE = re.compile(rf"({COMMAND_IN_TEXT}|(?<![\w-])--[a-z]+(?:-[a-z]+)*)", re.ASCII)
+"""A command or an option in a sentence; every second part of a split is one."""
 
 
 def page_environment(*packages: str) -> Environment:
@@ -36,7 +37,7 @@ def page_environment(*packages: str) -> Environment:
         instant=instant,
         duration=duration,
         share=share,
-        split_options=_OPTION.split,
+        split_code=_CODE.split,
     )
     environment.globals.update(
         kinds=KINDS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -460,7 +461,8 @@ def block_of(part: UnclearFact) -> str:
     """Return why a part blocks, and the one thing that lifts it."""
     if is_source(part):
         return f"{part.origin}: {part.why}"
-    command = f"orphangc world acknowledge --config FILE {Condition.DISCOVERY_UNCLEAR} {part.what}"
+    words = ["world", "acknowledge", "--config", "FILE", Condition.DISCOVERY_UNCLEAR, part.what]
+    command = f"run: {shlex.join(['orphangc', *words])}"
     if part.is_present:
         return f"{part.origin}: {part.why}; once its files cannot be elsewhere: {command}"
     return f"{part.origin}: an earlier cycle read: {part.why}; if its files are gone: {command}"

@@ -60,7 +60,7 @@ def _remedy(file: Location) -> str:
         return "If the storage keeps versions or backups, bring them back before they expire."
     bucket, key = shlex.quote(file.authority), shlex.quote(file.path.lstrip("/"))
     return (
-        "If the bucket is versioned, bring them back before the versions expire: aws s3api"
-        f" list-object-versions --bucket {bucket} --prefix {key} shows the delete marker, and aws"
-        f" s3api delete-object --bucket {bucket} --key {key} --version-id MARKER removes it."
+        "If the bucket is versioned, bring them back before the versions expire. To see the delete"
+        f" marker, run: aws s3api list-object-versions --bucket {bucket} --prefix {key}; to remove"
+        f" it, run: aws s3api delete-object --bucket {bucket} --key {key} --version-id MARKER"
     )

@@ -197,8 +197,8 @@ def _untested_storage(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     if cycle.is_tested_storage:
         return None
     return (
-        "this kind of storage is not in the tested list; orphangc doctor --prove URI --state STATE"
-        " proves one of them"
+        "this kind of storage is not in the tested list; to prove one, run: orphangc doctor --prove"
+        " URI --state STATE"
     )
 
 

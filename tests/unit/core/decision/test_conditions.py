@@ -162,8 +162,8 @@ SENTENCES = {
     ),
     Condition.UNTESTED_FLINK_VERSION: "Flink 2.9.0 is not in the tested list",
     Condition.UNTESTED_STORAGE: (
-        "this kind of storage is not in the tested list; orphangc doctor --prove URI --state STATE"
-        " proves one of them"
+        "this kind of storage is not in the tested list; to prove one, run: orphangc doctor --prove"
+        " URI --state STATE"
     ),
     Condition.STORE_CLOCK_UNKNOWN: "the storage does not tell its time; a mounted file system tells"
     " it where the state location (--state) is on it too, beside the storage root",

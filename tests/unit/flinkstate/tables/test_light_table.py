@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import shlex
 
 import pytest
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -63,3 +65,31 @@ def test_a_sentence_is_filled_and_its_path_stays_whole(width: int) -> None:
     text = printed(Text(f"blocked: {ROOT}/{JOB}/shared cannot be read\nnext"), width)
     assert f"{ROOT}/{JOB}/shared" in text.split()
     assert text.endswith("next\n")
+
+
+EVIL = "s3://old/it's; a 'place'/" + "x" * 90
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+@pytest.mark.parametrize("indent", [0, 4])
+def test_each_command_in_a_text_stands_whole_on_a_line_of_its_own(width: int, indent: int) -> None:
+    """Two of them, among sentences: what is copied is what was meant."""
+    words = ["orphangc", "world", "acknowledge", ROOT, "place_lost"]
+    commands = [shlex.join([*words, EVIL, "--state", "s3://ops/it"]), shlex.join([*words, JOB])]
+    told = f"place_lost: it held 3, run: {commands[0]}; state_lost: it is lost: run: {commands[1]}"
+    lines = printed(Padding(Text(told, "dim"), (0, 0, 0, indent)), width).splitlines()
+    assert [line.strip() for line in lines if line.strip().startswith("orphangc ")] == commands
+    assert [shlex.split(each)[5] for each in commands] == [EVIL, JOB]
+    others = [line for line in lines if line.strip() not in commands]
+    assert all(len(line) <= width for line in others)
+    assert "state_lost: it is lost: run:" in " ".join(" ".join(others).split())
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_name_of_a_command_is_not_broken(width: int) -> None:
+    """Nor an option from its value."""
+    for more in range(width):
+        sentence = f"{'x' * more} say so with orphangc world acknowledge, or --empty-root URI."
+        lines = printed(Text(sentence), width).splitlines()
+        assert sum("orphangc world acknowledge," in line for line in lines) == 1
+        assert sum("--empty-root URI." in line for line in lines) == 1

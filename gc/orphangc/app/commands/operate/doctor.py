@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -194,8 +195,9 @@ def _undo(storage: Storage) -> tuple[CheckStatus, str]:
 def _kind(storage: Storage, settings: StorageRootSettings) -> tuple[CheckStatus, str]:
     if storage.is_tested:
         return CheckStatus.GOOD, storage.proof or "this kind of storage is tested"
-    how = f"orphangc doctor --prove {settings.root} --state {state_place(settings)}"
-    return CheckStatus.WARNING, f"deletion is not tested on this kind of storage: {how}"
+    words = ["orphangc", "doctor", "--prove", settings.root, "--state", state_place(settings)]
+    how = f"to prove it, run: {shlex.join(map(str, words))}"
+    return CheckStatus.WARNING, f"deletion is not tested on this kind of storage; {how}"
 
 
 def _registry(settings: StorageRootSettings) -> tuple[CheckStatus, str]:

@@ -19,9 +19,6 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action, Outcome
 from orphangc.core.times.instants import shifted
 
-COMMAND = "  "
-"""Start of a line that is a command: it is never wrapped, so that it can be copied."""
-
 _NOT_OPTIONS = frozenset(
     {"root", "siblings", "sibling_statements", "named_by_flink", "unclear", "max_delete_share"}
 )
@@ -193,8 +190,8 @@ def _undo(folder: object, *, is_undoable: bool) -> Iterator[str]:
 
 
 def _shown(*words: str) -> str:
-    """Return a command on a line of its own, as ``print_steps`` leaves it whole."""
-    return COMMAND + (words[0] if len(words) == 1 else shlex.join(words))
+    """Return a command on a line of its own, which no terminal breaks."""
+    return f"  {words[0] if len(words) == 1 else shlex.join(words)}"
 
 
 def deleted_objects(outcome: Mapping[str, Any]) -> int:

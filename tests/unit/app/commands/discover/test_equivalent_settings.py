@@ -145,12 +145,13 @@ def test_a_part_that_is_not_understood_comes_first_with_what_lifts_it(kubernetes
     """Where, what, what follows, and the one statement that lifts it."""
     found = found_in(kubernetes, UNCLEAR)
     (part,) = found.world.unclear
+    command = f"--config FILE discovery_unclear '{part.what}'"
     lines = [each.strip() for each in printed(found).splitlines()]
     assert lines[0].endswith("1 part not understood, which blocks deletion")
     first = "FlinkDeployment/flink/team spec.flinkConfiguration.state.checkpoints.dir"
     assert lines[1].startswith(f"▲ blocks everything: {first}: dir 's3://prod/")
     assert "discovery.alias" in lines[1]
-    assert lines[1].endswith(f"discovery_unclear {part.what}")
+    assert lines[1].endswith(f"run: orphangc world acknowledge {command}")
 
 
 def test_a_table_has_no_empty_column_and_no_folded_job_id(kubernetes) -> None:
