@@ -23,7 +23,7 @@ from cli.helpers import AT_ONCE, ENDED, Bed, contents, run
 from cli.stories import Story, make_story
 from orphangc.app.cli import main
 from orphangc.app.commands.operate import undelete as undeleting
-from orphangc.app.render import plan_tables as tables
+from orphangc.app.render.plan import plan_tables as tables
 from orphangc.app.runner import make_plan as planning
 from orphangc.app.runner import sweep_plan as sweeping
 

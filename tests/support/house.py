@@ -6,7 +6,8 @@ PYTHONPATH=tests python -m support.house      # writes the arrows and the table 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from support.generated import with_part
@@ -58,22 +59,23 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def imported(folder: Path) -> set[str]:
-    """Return which of the collector's folders, and whether the other package, a folder imports."""
+def imported(node: Path, beside: Iterable[str]) -> set[str]:
+    """Return which of the modules and folders beside a module or folder it imports."""
+    files = node.rglob("*.py") if node.is_dir() else [node]
+    parent = ".".join(node.parent.relative_to(SOURCES).parts)
     named = {
-        name
-        for file in folder.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text()))
-        for name in _modules_named(node)
+        name.removeprefix(f"{parent}." if parent else "").partition(".")[0]
+        for file in files
+        for tree in ast.walk(_parsed(file))
+        for name in _modules_named(tree)
+        if not parent or name.startswith(f"{parent}.")
     }
-    found = {name.removeprefix("orphangc.").partition(".")[0] for name in named}
-    return (found & {each.name for each in _tops()}) - {folder.name}
+    return (named & {*beside}) - {node.stem}
 
 
-def _tops() -> list[Path]:
-    """Return the folders at the top of the collector, and the other package."""
-    flinkstate, collector = PACKAGES
-    return [flinkstate, *(each for each in folders(collector) if each.parent == collector)]
+@cache
+def _parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
 
 
 def _modules_named(node: ast.AST) -> list[str]:
@@ -86,15 +88,22 @@ def _modules_named(node: ast.AST) -> list[str]:
 
 
 def arrows() -> str:
-    """Return which folder at the top imports which, the outermost first, as a fenced block."""
-    lines = [f"{name:14}->  {', '.join(imports)}" for name, imports in _layers()]
-    return "\n".join(["```", *lines, "```"])
+    """Return what imports what in each folder that groups folders, the outermost first."""
+    groups = [SOURCES, *(each for each in folders() if len(_folders_in(each)) > 1)]
+    return "\n".join(["```", *(line for each in groups for line in _arrows_in(each)), "```"])
 
 
-def _layers() -> list[tuple[str, list[str]]]:
-    every = {each.name: imported(each) for each in _tops()}
+def _folders_in(folder: Path) -> list[Path]:
+    return [each for each in folders(folder) if each.parent == folder]
+
+
+def _arrows_in(folder: Path) -> Iterator[str]:
+    nodes = {each.stem: each for each in (*_folders_in(folder), *modules(folder))}
+    every = {name: imported(each, nodes) for name, each in nodes.items()}
     order = sorted(every, key=lambda name: (-_depth(name, every), name))
-    return [(name, sorted(every[name], key=order.index)) for name in order if every[name]]
+    yield f"{folder.relative_to(SOURCES.parent).as_posix()}/"
+    for name in (name for name in order if every[name]):
+        yield f"  {name:21}->  {', '.join(sorted(every[name], key=order.index))}"
 
 
 def _depth(name: str, every: dict[str, set[str]]) -> int:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from orphangc.app.commands.operate.demo import demo_settings, make_storage
-from orphangc.app.render.plan_tables import plan_tables
+from orphangc.app.render.plan.plan_tables import plan_tables
 from orphangc.app.runner.make_plan import make_plan
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan

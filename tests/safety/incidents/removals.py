@@ -565,7 +565,7 @@ def _checkpoints_of_statements(patch: _Patch) -> None:
 
 def _sizes_of_files(patch: _Patch) -> None:
     """Ask only whether a file is there (R41)."""
-    patch.setattr(reported_lineages, "with_sizes", lambda known, *_: known)
+    patch.setattr(reported_lineages, "incomplete", lambda *_: frozenset())
 
 
 def _markers_of_expiries(patch: _Patch) -> None:

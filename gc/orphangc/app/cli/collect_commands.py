@@ -84,7 +84,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
     if is_json(output):
         print_json(made.model_dump(mode="json"))
     else:
-        from orphangc.app.render.plan_tables import plan_tables
+        from orphangc.app.render.plan.plan_tables import plan_tables
         from orphangc.app.render.sentences.next_steps import after_plan
         from orphangc.app.wiring.compose import due_at
 
@@ -143,7 +143,7 @@ def sweep(  # noqa: PLR0913 - one parameter an option
     output: o.OutputOption = None,
 ) -> None:
     """Read all evidence afresh, lay tombstones where the plan holds, and delete with --delete."""
-    from orphangc.app.render.plan_tables import outcome_tables
+    from orphangc.app.render.plan.plan_tables import outcome_tables
     from orphangc.app.render.sentences.next_steps import after_expiry, after_sweep
     from orphangc.app.render.shown_names import JobNames
     from orphangc.app.runner.sweep_plan import sweep_plan

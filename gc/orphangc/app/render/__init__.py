@@ -1,1 +1,1 @@
-"""Plans and reports as text, Markdown and HTML."""
+"""What text, Markdown and pages about plans and runs share."""

@@ -293,13 +293,11 @@ def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
         )
         plan = unsigned.signed() if directory is None else directory.write(unsigned, files)
     if report is not None:
-        from orphangc.app.render.plan_html import render_html  # noqa: PLC0415 - needs Jinja2
+        from orphangc.app.render.plan.plan_html import render_html  # noqa: PLC0415 - needs Jinja2
 
         _write(report, render_html(plan, breakdown))
     if summary is not None:
-        from orphangc.app.render.plan_markdown import (  # noqa: PLC0415 - rarely asked for
-            render_markdown,
-        )
+        from orphangc.app.render.plan.plan_markdown import render_markdown  # noqa: PLC0415 - rarely asked for
 
         _write(summary, render_markdown(plan, breakdown))
     log_plan(plan, logs_blocked=logs_blocked)

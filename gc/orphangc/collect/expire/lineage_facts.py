@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from flinkstate.places.locations import Location, canonical, place_of
@@ -55,6 +55,18 @@ class CycleLineages:
     lineages: tuple[Lineage, ...]
     by_folder: dict[str, Checkpoint]
     impossible: tuple[str, ...] = ()
+
+    def without(self, folders: Collection[str]) -> CycleLineages:
+        """Return the lineages, where the checkpoints in some folders count as not restorable."""
+
+        def judged(lineage: Lineage) -> Lineage:
+            checkpoints = (
+                replace(each, is_restorable=each.is_restorable and each.uri not in folders)
+                for each in lineage.checkpoints
+            )
+            return replace(lineage, checkpoints=tuple(checkpoints))
+
+        return replace(self, lineages=tuple(map(judged, self.lineages)))
 
 
 def cycle_lineages(

@@ -14,7 +14,7 @@ from orphangc.collect.expire.savepoint_folders import (
     SavepointFolders,
     savepoint_folders,
 )
-from orphangc.collect.expire.stored_sizes import with_sizes
+from orphangc.collect.expire.stored_sizes import incomplete
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import (
@@ -78,7 +78,8 @@ def lineage_report(
         )
     known = cycle_lineages(cycle, settings, policy=policy, savepoints=savepoints)
     facts = retention_facts(cycle, settings, policy)
-    known = with_sizes(known, fates_of(known.lineages, facts), environment, settings.aliases)
+    fates = fates_of(known.lineages, facts)
+    known = known.without(incomplete(fates, known.by_folder, environment, settings.aliases))
     fates = fates_of(known.lineages, facts)
     weighed = _weighed(known, fates, environment.engine, environment.progress)
     base = cycle.mark.owners.base

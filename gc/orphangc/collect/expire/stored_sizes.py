@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +24,6 @@ from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import UnreadableMetadataError
 from orphangc.ports import Storage
-
-if TYPE_CHECKING:
-    from orphangc.collect.expire.lineage_facts import CycleLineages
 
 _NOT_THERE = -1
 _MOST = np.iinfo(np.int64).max
@@ -71,19 +67,19 @@ class _Needed:
     least: npt.NDArray[np.int64]
 
 
-def with_sizes(
-    known: CycleLineages,
+def incomplete(
     fates: Sequence[CheckpointFate],
+    by_folder: Mapping[str, Checkpoint],
     environment: Environment,
     aliases: Sequence[Alias],
-) -> CycleLineages:
-    """Return the lineages, where what lacks a part of a file counts as not restorable.
+) -> frozenset[str]:
+    """Return the folders of checkpoints that lack a part of a file, which Flink cannot restore.
 
     Only lineages of which something would expire are looked at: all others keep what they have.
 
     Args:
-        known: Lineages by the names of files alone.
-        fates: Fates by them.
+        fates: Fates by the names of files alone.
+        by_folder: Every checkpoint that was read, by its folder.
         environment: Ports of the cycle, whose engine still holds its listing.
         aliases: Applied to the paths in ``_metadata``.
 
@@ -91,13 +87,13 @@ def with_sizes(
     going = {id(each.lineage) for each in fates if each.action is RetentionAction.EXPIRE}
     base = environment.storage.location
     asked = [
-        known.by_folder[each.checkpoint.uri]
+        by_folder[each.checkpoint.uri]
         for each in fates
         if id(each.lineage) in going and each.checkpoint.is_restorable
     ]
     asked = [each for each in asked if base.contains(each.folder)]
     if not asked:
-        return known
+        return frozenset()
     with ThreadPoolExecutor(max(1, environment.storage.at_once)) as pool:
         needed = [*pool.map(lambda each: _needed(each, environment.storage, aliases), asked)]
     parts = [each for each in needed if each is not None]
@@ -105,22 +101,11 @@ def with_sizes(
     lo = np.concatenate([np.empty(0, np.uint64), *(each.lo for each in parts)])
     uuids = SortedUuids(*distinct(hi, lo))
     sizes = environment.engine.run(SizesPass(uuids=uuids), environment.progress)
-    short = {
+    return frozenset(
         str(checkpoint.folder)
         for checkpoint, files in zip(asked, needed, strict=True)
         if files is None or (sizes[uuids.find(files.hi, files.lo)[0]] < files.least).any()
-    }
-    lineages = (
-        replace(
-            lineage,
-            checkpoints=tuple(
-                replace(each, is_restorable=each.is_restorable and each.uri not in short)
-                for each in lineage.checkpoints
-            ),
-        )
-        for lineage in known.lineages
     )
-    return replace(known, lineages=tuple(lineages))
 
 
 def _needed(checkpoint: Checkpoint, storage: Storage, aliases: Sequence[Alias]) -> _Needed | None:

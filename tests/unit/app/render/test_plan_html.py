@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flinkstate.text.shown_text import visible
-from orphangc.app.render.plan_html import JOBS_IN_PICTURE, render_html
+from orphangc.app.render.plan.plan_html import JOBS_IN_PICTURE, render_html
 from orphangc.app.render.reason_groups import AGE_LABELS, BOUND_TEXT, KIND_OF, KINDS, REASON_TEXT
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.model.bounds import BoundName

@@ -18,8 +18,8 @@ from orphangc.app.render.advice import (
     condition_advice,
     guard_advice,
 )
-from orphangc.app.render.plan_markdown import code, render_markdown
-from orphangc.app.render.plan_tables import outcome_tables, plan_tables
+from orphangc.app.render.plan.plan_markdown import code, render_markdown
+from orphangc.app.render.plan.plan_tables import outcome_tables, plan_tables
 from orphangc.app.render.summary import Fate, area_rows, headline, stops, summarise
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import AreaPart, BlockedPart, Tally

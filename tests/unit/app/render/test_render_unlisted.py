@@ -5,10 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from orphangc.app.render.plan_html import render_html
-from orphangc.app.render.plan_markdown import render_markdown
-from orphangc.app.render.plan_tables import plan_tables
-from orphangc.app.render.unlisted_rows import STATUS_TEXT
+from orphangc.app.render.plan.plan_html import render_html
+from orphangc.app.render.plan.plan_markdown import render_markdown
+from orphangc.app.render.plan.plan_tables import plan_tables
+from orphangc.app.render.plan.unlisted_rows import STATUS_TEXT
 from orphangc.core.documents.plan import ExtraStatus, InventoryPart
 from unit.app.render.html_pages import parse
 from unit.app.render.plan_builder import NOW, ORDERS, a_plan, some_extras

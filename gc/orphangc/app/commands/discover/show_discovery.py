@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from flinkstate.text.problems import first_problem
 from flinkstate.text.shown_text import counted
 from orphangc.app.commands.discover.equivalent_settings import settings_by_hand
-from orphangc.app.commands.operate.health import CheckStatus
+from orphangc.app.commands.health import CheckStatus
 from orphangc.app.config.configuration import Configuration, DiscoverySettings
 from orphangc.app.config.load import load_configuration
 from orphangc.app.wiring.discovering import Discovered, block_of, discovered

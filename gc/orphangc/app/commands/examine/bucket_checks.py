@@ -6,7 +6,7 @@ from functools import partial
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.open import open_storage
-from orphangc.app.commands.operate.health import Check, CheckStatus
+from orphangc.app.commands.health import Check, CheckStatus
 from orphangc.core.documents.bucket_settings import dangers, effects
 from orphangc.core.model.settings import StorageRootSettings
 

@@ -14,7 +14,7 @@ from flinkstate.files.paths import located
 from flinkstate.places.locations import Location
 from orphangc import __version__
 from orphangc.adapters.open import open_state_files, open_storage
-from orphangc.app.commands.operate.health import Check, CheckStatus, Finding, checked
+from orphangc.app.commands.health import Check, CheckStatus, Finding, checked
 from orphangc.app.wiring.clock import now
 from orphangc.collect.state.kept_proof import write_proof
 from orphangc.core.documents.storage_proof import StorageProof

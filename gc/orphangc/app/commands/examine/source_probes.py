@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
 from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa
-from orphangc.app.commands.operate.health import CheckStatus
+from orphangc.app.commands.health import CheckStatus
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT, state_of
 from orphangc.core.cluster.job_facts import eligibility_problem

@@ -21,7 +21,7 @@ from flinkstate.metadata.references import pack_references
 from flinkstate.places.locations import Alias, canonical
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
-from orphangc.app.render.plan_tables import plan_tables
+from orphangc.app.render.plan.plan_tables import plan_tables
 from orphangc.app.runner.make_plan import make_plan
 from orphangc.app.runner.sweep_plan import sweep_plan
 from orphangc.app.wiring.clock import now

@@ -6,7 +6,7 @@ from functools import partial
 
 from flinkstate.places.locations import canonical
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
-from orphangc.app.commands.operate.health import Check, CheckStatus
+from orphangc.app.commands.health import Check, CheckStatus
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import open_exports
 from orphangc.collect.observe.exporter_files import newest

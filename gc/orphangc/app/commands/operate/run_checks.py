@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from orphangc.app.commands.operate.health import Check, CheckStatus
+from orphangc.app.commands.health import Check, CheckStatus
 from orphangc.app.config.configuration import Configuration
 from orphangc.app.runner.locking import lock_folder
 from orphangc.app.wiring.clock import is_dead

@@ -10,9 +10,9 @@ from datetime import date
 from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.console.text import id_ranges
+from orphangc.app.render.plan.stacked_bars import Bar, stacked
 from orphangc.app.render.reason_groups import STATE_TEXT, ReasonKind, by_kind
 from orphangc.app.render.shown_names import name_of
-from orphangc.app.render.stacked_bars import Bar, stacked
 from orphangc.app.render.summary import Fate, fate_of
 from orphangc.app.status.status import RootStatus, Status
 from orphangc.app.web.jobs import Sustained, known_jobs, self_sustained

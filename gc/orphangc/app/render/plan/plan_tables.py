@@ -18,11 +18,11 @@ from rich.text import Text
 from flinkstate.tables.command_lines import split_commands
 from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.console.text import duration, id_ranges, instant, share
+from orphangc.app.render.plan.unlisted_rows import extra_rows, inventory_sentence, is_worth_showing
 from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, kind_order
 from orphangc.app.render.retention.unneeded_text import expiry_hint
 from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.app.render.summary import Fate, Stop, area_rows, fate_of, headline, stops, summarise
-from orphangc.app.render.unlisted_rows import extra_rows, inventory_sentence, is_worth_showing
 from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import ExtrasPart, JobPart, Plan

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from flinkstate.text.shown_text import human_bytes, visible
 from orphangc.app.console.text import instant, share
-from orphangc.app.render.page_values import JobPageView, job_views
+from orphangc.app.render.plan.page_values import JobPageView, job_views
+from orphangc.app.render.plan.unlisted_rows import extra_rows, inventory_sentence, is_worth_showing
 from orphangc.app.render.reason_groups import KINDS
 from orphangc.app.render.retention.unneeded_text import expiry_hint
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.summary import Stop, area_rows, headline, stops, summarise
-from orphangc.app.render.unlisted_rows import extra_rows, inventory_sentence, is_worth_showing
 from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan

@@ -9,14 +9,20 @@ from typing import Any
 
 from jinja2 import Environment
 
-from orphangc.app.render.page_values import Row, job_views, rows_by_age, rows_by_job, settings_rows
+from orphangc.app.render.plan.page_values import (
+    Row,
+    job_views,
+    rows_by_age,
+    rows_by_job,
+    settings_rows,
+)
+from orphangc.app.render.plan.stacked_bars import stacked
+from orphangc.app.render.plan.unlisted_rows import EXTRAS_ADVICE, extra_rows, inventory_sentence
 from orphangc.app.render.reason_groups import BOUND_TEXT, KINDS, kind_order
 from orphangc.app.render.retention.unneeded_text import expiry_hint
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.stacked_bars import stacked
 from orphangc.app.render.summary import Fate, area_rows, headline, stops, summarise
 from orphangc.app.render.template_environment import page_environment
-from orphangc.app.render.unlisted_rows import EXTRAS_ADVICE, extra_rows, inventory_sentence
 from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan

@@ -1,0 +1,1 @@
+"""A plan as tables, as Markdown and as a page."""
