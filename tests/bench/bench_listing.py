@@ -35,8 +35,6 @@ sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / 
 
 from flinkstate.places.locations import canonical
 from orphangc.adapters.open import open_storage
-from orphangc.adapters.s3.requests.s3_client import S3Client
-from orphangc.adapters.s3.s3_listing import S3Pages
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.ports import Storage
 
@@ -66,9 +64,9 @@ def counted(reader: str, uri: str) -> Iterator[int]:
     if reader == "obstore":
         batches = of_obstore(uri)
     elif reader == "botocore":
-        location = canonical(uri)
-        pages = S3Pages(S3Client(location), is_fast=False).pages(location.path[1:])
-        batches = (page.objects for page in pages)
+        slow: Any = open_storage(uri)
+        slow.bucket.is_fast = False
+        batches = slow.objects()
     else:
         storage = open_storage(uri)
         first = next(iter(storage.pages()))  # also connects, learns how to sign, loads Arrow

@@ -20,7 +20,7 @@ from cli.stories_on_s3 import S3Story, on_s3, s3_server
 from orphangc.adapters.files.fsspec_storage import FsspecStorage
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.files.state_files import LocalStateFiles
-from orphangc.adapters.s3.s3_storage import S3Storage
+from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.app.commands.examine import prove_storage
 from orphangc.core.documents.storage_proof import StorageProof
 from orphangc.ports import DeletionStatus
@@ -172,12 +172,12 @@ def test_what_a_storage_lacks_is_found_and_it_is_not_proven(
 @pytest.mark.parametrize("broken", ["order", "parts", "undelete"])
 def test_what_a_bucket_lacks_is_found(on_s3: S3Story, monkeypatch, broken: str) -> None:
     """Descending pages, a range that is not one, and a marker that stays."""
-    pages = S3Storage.pages
+    pages = ObjectStorage.pages
 
-    def reordered(self: S3Storage, *within: Any) -> Any:
+    def reordered(self: ObjectStorage, *within: Any) -> Any:
         return [b.take(pa.array(range(b.num_rows - 1, -1, -1))) for b in pages(self, *within)]
 
-    def shorter(self: S3Storage, *within: Any) -> Any:
+    def shorter(self: ObjectStorage, *within: Any) -> Any:
         return [b.slice(0, b.num_rows - 1) if within[0].after else b for b in pages(self, *within)]
 
     faults = {
@@ -185,7 +185,7 @@ def test_what_a_bucket_lacks_is_found(on_s3: S3Story, monkeypatch, broken: str) 
         "parts": ("pages", shorter),
         "undelete": ("undelete", lambda *_: []),
     }
-    monkeypatch.setattr(S3Storage, *faults[broken])
+    monkeypatch.setattr(ObjectStorage, *faults[broken])
     ran, found = prove(f"s3://{on_s3.bucket}/elsewhere")
     assert ran.code != 0
     assert [name for name, (health, _) in found.items() if health == "bad"] == [

@@ -41,8 +41,8 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.resumable_listing import ResumableListing, _sealed
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.rows.verdict_lookup import VerdictLookup
-from orphangc.adapters.s3 import head as s3_facts
 from orphangc.adapters.s3 import head_requests as s3_heads
+from orphangc.adapters.s3 import s3_bucket as s3_facts
 from orphangc.adapters.s3 import s3_unlisted as s3_extras
 from orphangc.adapters.s3.pages.page_parser import read_page
 from orphangc.adapters.s3.pages.parsed_pages import parse_page
@@ -615,7 +615,7 @@ READERS = {
         module="adapters.s3.pages.page_parser", read=_page, step_us=SECOND, names="page"
     ),
     "S3 answer": Reader(module="adapters.s3.requests.s3_client", read=_s3_answer, step_us=SECOND),
-    "S3 facts": Reader(module="adapters.s3.head", read=_s3_answer, step_us=SECOND),
+    "S3 facts": Reader(module="adapters.s3.s3_bucket", read=_s3_answer, step_us=SECOND),
     "S3 HEAD": Reader(module="adapters.s3.head_requests", read=_s3_head, step_us=SECOND),
     "clock of a store": Reader(
         module="adapters.files.store_time", read=_store_date, step_us=SECOND

@@ -11,6 +11,7 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.errors import SettingsError
 
 if TYPE_CHECKING:
+    from orphangc.adapters.object_store.bucket import Bucket
     from orphangc.ports import StateFiles, Storage
 
 _EXTRAS = {"abfs": "azure", "gs": "gcs"}
@@ -44,20 +45,10 @@ def open_storage(
                 is_near = state is not None and state.scheme == "file"
                 clock_in = Path(state.path) if is_near and state else None
                 return LocalStorage(location, clock_in=clock_in)
-            case "s3":
-                from orphangc.adapters.s3.s3_storage import S3Storage
-
-                return S3Storage(location, shows_all=shows_all)
-            case "abfs":
-                from orphangc.adapters.azure.container import AzureContainer
+            case "s3" | "abfs" | "gs":
                 from orphangc.adapters.object_store.object_storage import ObjectStorage
 
-                return ObjectStorage(AzureContainer(location), shows_all=shows_all)
-            case "gs":
-                from orphangc.adapters.gcs.gcs_bucket import GcsBucket
-                from orphangc.adapters.object_store.object_storage import ObjectStorage
-
-                return ObjectStorage(GcsBucket(location), shows_all=shows_all)
+                return ObjectStorage(_bucket(location), shows_all=shows_all)
             case _:
                 from orphangc.adapters.files.fsspec_storage import FsspecStorage
                 from orphangc.adapters.files.state_files import FsspecStateFiles
@@ -86,24 +77,30 @@ def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateF
                 from orphangc.adapters.files.state_files import LocalStateFiles
 
                 return LocalStateFiles(location)
-            case "s3":
-                from orphangc.adapters.s3.s3_state_files import S3StateFiles
-
-                return S3StateFiles(location, is_probed=is_probed)
-            case "abfs":
-                from orphangc.adapters.azure.container import AzureContainer
+            case "s3" | "abfs" | "gs":
                 from orphangc.adapters.object_store.object_state_files import ObjectStateFiles
 
-                return ObjectStateFiles(AzureContainer(location), is_probed=is_probed)
-            case "gs":
-                from orphangc.adapters.gcs.gcs_bucket import GcsBucket
-                from orphangc.adapters.object_store.object_state_files import ObjectStateFiles
-
-                return ObjectStateFiles(GcsBucket(location), is_probed=is_probed)
+                return ObjectStateFiles(_bucket(location), is_probed=is_probed)
             case _:
                 from orphangc.adapters.files.state_files import FsspecStateFiles
 
                 return FsspecStateFiles(location, is_probed=is_probed)
+
+
+def _bucket(location: Location) -> Bucket:
+    match location.scheme:
+        case "s3":
+            from orphangc.adapters.s3.s3_bucket import S3Bucket
+
+            return S3Bucket(location)
+        case "abfs":
+            from orphangc.adapters.azure.container import AzureContainer
+
+            return AzureContainer(location)
+        case _:
+            from orphangc.adapters.gcs.gcs_bucket import GcsBucket
+
+            return GcsBucket(location)
 
 
 @contextmanager

@@ -11,10 +11,7 @@ import stamina
 
 from contracts.places import FILLED, listed, rows
 from contracts.servers.stub import BUCKET, Answer, error, page
-from flinkstate.places.locations import canonical
 from orphangc.adapters.open import open_state_files, open_storage
-from orphangc.adapters.s3.requests.s3_client import S3Client
-from orphangc.adapters.s3.s3_listing import S3Pages
 from orphangc.core.model.types import StoredObject
 from orphangc.errors import NotReportedError, SettingsError, StorageUnreachableError
 from support import speed
@@ -36,9 +33,9 @@ def opened():
 
 def read_by(uri: str, *, is_fast: bool) -> list[dict]:
     """Return all rows of a root as the fast or the slow reader reads them."""
-    location = canonical(uri)
-    pages = S3Pages(S3Client(location), is_fast=is_fast).pages(location.path[1:])
-    return [row for found in pages for row in found.objects.to_pylist()]
+    storage = open_storage(uri)
+    storage.bucket.is_fast = is_fast
+    return rows(storage)
 
 
 # -- listing ---------------------------------------------------------------------------------

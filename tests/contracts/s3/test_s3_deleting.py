@@ -210,7 +210,7 @@ def test_a_request_that_is_refused_as_a_whole_is_an_error(stub, opened, code):
 def test_credentials_that_expired_are_asked_for_again(stub, opened):
     """A request of our own is refused; botocore, which refreshes them, has the last word."""
     deletions(stub, error("ExpiredToken", 400), outcome("a"))
-    if not opened._deleter._requests._sender.template:
+    if not opened.bucket._deletes._sender.template:
         pytest.skip("botocore's own first request has no fallback")
     assert statuses(opened.delete(judged("a"))) == [DELETED]
 
@@ -222,7 +222,7 @@ def test_a_timeout_leaves_every_key_unknown(stub, monkeypatch):
         deletions(stub, outcome("z"))
         storage = open_storage(f"s3://{BUCKET}")
         storage.delete(judged("z"))
-        requests = storage._deleter._requests
+        requests = storage.bucket._deletes
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/{BUCKET}"
         requests._sender.template = replace(requests._sender.template, url=url)
         assert statuses(storage.delete(judged("a"))) == [UNKNOWN]
@@ -244,7 +244,7 @@ def test_the_condition_is_sent_with_every_key(stub, opened):
 def test_a_store_that_refuses_conditions_gets_none_after_another_look(stub, opened):
     """OpenStack Swift rejects the request as malformed."""
     deletions(stub, error("MalformedXML"), error("MalformedXML"), outcome("a"))
-    if not opened._deleter._requests._sender.template:
+    if not opened.bucket._deletes._sender.template:
         deletions(stub, error("MalformedXML"), outcome("a"))
     assert statuses(opened.delete(judged("a"))) == [DELETED]
     conditions = [b"<ETag>" in request.body for request in stub.asked("POST")]
@@ -291,7 +291,8 @@ def listed(stub, names: list[str], *, page_size: int = 1000) -> None:
         if request.is_listing:
             token = request.query.get("continuation-token")
             after = token or request.query.get("start-after", "")
-            found = sorted(name for name in names if name > after)
+            within = request.query.get("prefix", "")
+            found = sorted(name for name in names if name > after and name.startswith(within))
             here = found[: min(page_size, int(request.query.get("max-keys", 1000)))]
             is_cut = len(here) < len(found)
             flags = ("true", here[-1]) if is_cut else ("false", "")

@@ -11,7 +11,7 @@ import pytest
 
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.adapters.s3.s3_storage import S3Storage
+from orphangc.adapters.open import open_storage
 from orphangc.ports import DeletionStatus
 
 
@@ -35,7 +35,7 @@ def anything(_: str) -> bool:
 def test_only_a_storage_with_real_folders_has_empty_ones(storage) -> None:
     """Of an object store there is nothing to remove."""
     assert storage.has_folders
-    bucket = S3Storage(canonical("s3://bucket/cp"))
+    bucket = open_storage("s3://bucket/cp")
     assert not bucket.has_folders
     assert bucket.empty_folders(["j/a"], anything) == []
     assert bucket.remove_empty("j/a").status is DeletionStatus.FAILED

@@ -9,10 +9,9 @@ import pytest
 
 from contracts.places import listed
 from contracts.servers.stub import BUCKET, Answer, error
-from flinkstate.places.locations import canonical
+from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.s3 import s3_unlisted as s3_extras
-from orphangc.adapters.s3.s3_storage import S3Storage
 from orphangc.errors import NotReportedError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, HiddenKind, Upload
 
@@ -29,9 +28,9 @@ def begin(place, key: str, *sizes: int) -> str:
     return upload
 
 
-def extras_of(place) -> S3Storage:
+def extras_of(place) -> ObjectStorage:
     found = open_storage(place.uri)
-    assert isinstance(found, S3Storage)
+    assert isinstance(found, ObjectStorage)
     assert found.has_hidden
     return found
 
@@ -43,16 +42,16 @@ def rows_of(batches) -> list[dict]:
     return [row for batch in found for row in batch.to_pylist()]
 
 
-def in_pages_of(extras: S3Storage, size: int, monkeypatch) -> None:
+def in_pages_of(extras: ObjectStorage, size: int, monkeypatch) -> None:
     """Make the store answer in small pages, as AWS does whenever it likes."""
-    call = extras._client.call
+    call = extras.bucket._client.call
     limits = {"list_multipart_uploads": "MaxUploads", "list_object_versions": "MaxKeys"}
 
     def limited(operation: str, **request):
         limit = {limits[operation]: size} if operation in limits else {}
         return call(operation, **request, **limit)
 
-    monkeypatch.setattr(extras._client, "call", limited)
+    monkeypatch.setattr(extras.bucket._client, "call", limited)
 
 
 # --- uploads
@@ -192,7 +191,7 @@ def test_a_refusal_is_told_apart_from_nothing(stub, verb, code, status) -> None:
     """The request is forbidden or unsupported: in both cases the number is unknown."""
     stub.versioning = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
     stub.answer = lambda _: error(code, status)
-    extras = S3Storage(canonical(f"s3://{BUCKET}/cp"))
+    extras = open_storage(f"s3://{BUCKET}/cp")
     with pytest.raises(NotReportedError) as refused:
         rows_of(getattr(extras, verb)())
     assert refused.value.is_forbidden is (status == 403)
@@ -227,7 +226,7 @@ def test_pages_that_do_not_add_up_are_an_error(stub, page) -> None:
         error("AccessDenied", 403) if request.query.get("uploadId") else page
     )
     with pytest.raises(StorageUnreachableError):
-        rows_of(S3Storage(canonical(f"s3://{BUCKET}/cp")).uploads())
+        rows_of(open_storage(f"s3://{BUCKET}/cp").uploads())
 
 
 def test_parts_that_may_not_be_asked_for_have_an_unknown_size(stub) -> None:
@@ -236,7 +235,7 @@ def test_parts_that_may_not_be_asked_for_have_an_unknown_size(stub) -> None:
     stub.answer = lambda request: (
         error("AccessDenied", 403) if request.query.get("uploadId") else page
     )
-    rows = rows_of(S3Storage(canonical(f"s3://{BUCKET}/cp")).uploads())
+    rows = rows_of(open_storage(f"s3://{BUCKET}/cp").uploads())
     assert [(row["key"], row["size"]) for row in rows] == [("x", None), ("y", None)]
 
 
@@ -252,7 +251,7 @@ def test_an_upload_that_is_gone_by_now_is_not_told(stub) -> None:
         return page
 
     stub.answer = answer
-    rows = rows_of(S3Storage(canonical(f"s3://{BUCKET}/cp")).uploads())
+    rows = rows_of(open_storage(f"s3://{BUCKET}/cp").uploads())
     assert [(row["key"], row["size"]) for row in rows] == [("y", 0)]
 
 
@@ -304,4 +303,4 @@ def test_an_abort_that_the_store_refuses_is_an_error(stub) -> None:
     stub.answer = lambda _: error("AccessDenied", 403)
     upload = Upload(key="x", upload_id="1", begun_at=None)
     with pytest.raises(StorageUnreachableError):
-        S3Storage(canonical(f"s3://{BUCKET}/cp")).abort(upload)
+        open_storage(f"s3://{BUCKET}/cp").abort(upload)

@@ -14,7 +14,7 @@ from contracts.places import S3Place, listed
 from contracts.servers import radosgw
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.open import open_state_files, open_storage
-from orphangc.adapters.s3.s3_storage import S3Storage
+from orphangc.adapters.s3.s3_bucket import S3Bucket
 from orphangc.errors import ExitCode, SettingsError, StorageUnreachableError
 from support import speed
 
@@ -25,7 +25,7 @@ def test_all_of_hadoops_s3_schemes_are_s3(moto_url, monkeypatch, scheme):
     use(monkeypatch, moto_url, "AK", "SK")
     place = S3Place(moto_url, "AK", "SK")
     storage = open_storage(place.uri.replace("s3:", f"{scheme}:"))
-    assert isinstance(storage, S3Storage)
+    assert isinstance(storage.bucket, S3Bucket)
     assert str(storage.location) == place.uri
 
 

@@ -23,14 +23,17 @@ def test_a_deletion_in_a_versioned_bucket_can_be_undone(s3_place):
 
 
 def test_a_version_that_is_no_marker_is_never_removed(s3_place):
-    """A version id of bytes would be their final end."""
+    """A version id of bytes would be their final end, whether a marker hides them or not."""
     s3_place.enable_versions()
     version = s3_place.put("x", b"precious")
     storage = s3_place.open()
-    (result,) = storage.undelete([("x", version)])
-    assert result.status is DeletionStatus.FAILED
+    (shown,) = storage.undelete([("x", version)])
+    (deleted,) = storage.delete([facts(storage, "x")])
+    (hidden,) = storage.undelete([("x", version)])
+    assert (shown.status, hidden.status) == (DeletionStatus.GONE, DeletionStatus.FAILED)
+    (undone,) = storage.undelete([("x", deleted.version_id)])
+    assert undone.status is DeletionStatus.DELETED
     assert s3_place.get("x") == b"precious"
-    assert len(s3_place.versions("x")["Versions"]) == 1
 
 
 def test_a_marker_of_another_key_is_not_removed(s3_place):

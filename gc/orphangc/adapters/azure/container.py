@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 from urllib.parse import quote
 
 import pyarrow as pa
-import structlog
 from azure.core import MatchConditions
 from azure.core.exceptions import (
     AzureError,
@@ -28,15 +27,12 @@ from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
 from orphangc.core.model.types import StoredObject
 from orphangc.core.times.instants import known
-from orphangc.ports import LISTING_SCHEMA, DeletionStatus
+from orphangc.ports import LISTING_SCHEMA
 
 _WRITER = "orphangc_writer"  # names of metadata are identifiers of C#
 _IS_FOLDER = "hdi_isfolder"
 _TIME = LISTING_SCHEMA.field("modified_at").type
-_MAY_PASS = {DeletionStatus.REFUSED, DeletionStatus.UNKNOWN}
 _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
-
-_log = structlog.get_logger()
 
 
 class _RawAnswerError(Exception):
@@ -61,7 +57,6 @@ class AzureContainer(Bucket):
     def __init__(self, location: Location) -> None:
         super().__init__(location)
         self._service, self._client = open_service(location)
-        self._has_batches = True
 
     @cached_property
     def _once(self) -> ContainerClient:
@@ -143,18 +138,6 @@ class AzureContainer(Bucket):
         with _translated(), _absent_is_done():
             self._client.delete_blob(name)
 
-    def delete(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
-        """Delete blobs with ``If-Match``, in one request where the service takes it."""
-        if self._has_batches and len(objects) > 1:
-            try:
-                return self._batch(objects)
-            except RequestError as err:
-                if not err.status or err.deletion_status in _MAY_PASS:
-                    return [err] * len(objects)
-                _log.warning("deletion.no_batches", code=err.code)
-                self._has_batches = False  # the whole batch was refused: nothing is deleted
-        return self.each(self._delete, objects)
-
     def keeps_versions(self) -> bool:
         """Return whether the account keeps deleted blobs, or versions; see ``Bucket``.
 
@@ -228,7 +211,7 @@ class AzureContainer(Bucket):
             return err
         return None
 
-    def _batch(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
+    def _delete_batch(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
         wanted = [{"name": name, **_if_match(etag)} for name, etag in objects]
         with _translated():
             parts = [*self._once.delete_blobs(*wanted, raise_on_any_failure=False)]

@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
-import structlog
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import host_now
@@ -19,20 +18,17 @@ from orphangc.adapters.gcs.requests import GcsRequests
 from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
 from orphangc.core.model.types import StoredObject
 from orphangc.core.times.instants import from_iso, microseconds_of
-from orphangc.ports import LISTING_SCHEMA, DeletionStatus
+from orphangc.ports import LISTING_SCHEMA
 
 _FACTS = "name,size,timeCreated,generation"
 _PAGE_FIELDS = f"kind,items({_FACTS}),prefixes,nextPageToken"
 _WRITER = "orphangc-writer"
 _TIME = LISTING_SCHEMA.field("modified_at").type
-_MAY_PASS = {DeletionStatus.REFUSED, DeletionStatus.UNKNOWN}
 _NOT_KNOWN = {
     *(HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN),
     *(HTTPStatus.NOT_FOUND, HTTPStatus.NOT_IMPLEMENTED),
 }
 _SEPARATOR = "orphangc-part"
-
-_log = structlog.get_logger()
 
 
 class GcsBucket(Bucket):
@@ -48,7 +44,6 @@ class GcsBucket(Bucket):
     def __init__(self, location: Location) -> None:
         super().__init__(location)
         self._requests = GcsRequests(location)
-        self._has_batches = True
 
     def page(
         self,
@@ -147,19 +142,6 @@ class GcsBucket(Bucket):
             if not err.is_absent:
                 raise
 
-    def delete(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
-        """Delete objects with ``ifGenerationMatch``, in one request where it is taken."""
-        if self._has_batches and len(objects) > 1:
-            try:
-                return self._batch(objects)
-            except RequestError as err:
-                is_unknown = err.status == HTTPStatus.NOT_IMPLEMENTED  # else such an outcome is
-                if not err.status or (err.deletion_status in _MAY_PASS and not is_unknown):
-                    return [err] * len(objects)
-                _log.warning("deletion.no_batches", status=err.status)
-                self._has_batches = False  # the whole batch was refused: nothing is deleted
-        return self.each(self._delete, objects)
-
     def keeps_versions(self) -> bool:
         """Return whether the bucket has versions or soft delete; see ``Bucket``."""
         try:
@@ -226,7 +208,7 @@ class GcsBucket(Bucket):
             return err
         return None
 
-    def _batch(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
+    def _delete_batch(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
         paths = [
             self._requests.path(_of(name), {"ifGenerationMatch": generation})
             for name, generation in objects

@@ -1,1 +1,1 @@
-"""Storages and state locations in object stores that delete under a condition (Azure, Google)."""
+"""Storages and state locations in object stores: S3, Azure, Google Cloud Storage."""

@@ -1,25 +1,31 @@
-"""A bucket of a store that deletes an object only if it still is the one that was judged.
+"""A bucket of an object store: what differs between S3, Azure and Google Cloud Storage.
 
-The store compares the identity itself (an ETag, a generation), so nothing happens between the check
-and the deletion. What differs between the stores is here; all else is one storage for all.
+All else is one storage and one state location for all of them. The store compares the identity of
+an object (an ETag, a generation) itself, so nothing happens between the check and the deletion; S3
+may be served by stores that do not, so each object is looked at before, too.
 """
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from http import HTTPStatus
 from typing import TypeVar
 
 import pyarrow as pa
+import structlog
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.files.store_time import DatedAnswer
 from orphangc.adapters.files.translate import host_now, one_line, unreachable
+from orphangc.adapters.object_store.unlisted import Unlisted
+from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import SettingsError, StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA, DeletionResult, DeletionStatus
@@ -30,6 +36,8 @@ AT_ONCE = 32
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 _THROTTLED = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+
+_log = structlog.get_logger()
 
 
 class RequestError(Exception):
@@ -44,7 +52,7 @@ class RequestError(Exception):
 
     def __init__(self, text: str, *, status: int = 0, code: str = "", is_sent: bool = True) -> None:
         """Keep the facts beside the text."""
-        super().__init__(f"{code}: {text}" if code else text)
+        super().__init__(": ".join(filter(None, (code, text))))
         self.status = status
         self.code = code
         self.is_sent = is_sent
@@ -67,6 +75,16 @@ class RequestError(Exception):
         is_final = is_final and self.status != HTTPStatus.REQUEST_TIMEOUT
         return DeletionStatus.FAILED if is_final or not self.is_sent else DeletionStatus.UNKNOWN
 
+    @property
+    def is_refusal(self) -> bool:
+        """Return whether a failed request has done nothing, and would fail again."""
+        may_pass = {DeletionStatus.REFUSED, DeletionStatus.UNKNOWN}
+        return self.status == HTTPStatus.NOT_IMPLEMENTED or self.deletion_status not in may_pass
+
+
+class ConditionsRefusedError(RequestError):
+    """The store takes no conditions with deletions; the request has done nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class BucketPage:
@@ -76,12 +94,16 @@ class BucketPage:
         rows: Objects as ``LISTING_SCHEMA``; keys are relative to the storage root.
         folders: Whole names of the common prefixes, with their last slash.
         token: Where the next page begins, "" after the last.
+        keys: Keys of the rows in bytes, which define the order.
+        is_counted: Whether the store shows that no row was lost: an empty page is no object.
 
     """
 
     rows: pa.RecordBatch
     folders: tuple[str, ...]
     token: str
+    keys: pa.BinaryArray
+    is_counted: bool = True
 
 
 class Bucket(ABC):
@@ -94,20 +116,27 @@ class Bucket(ABC):
         root: Start of every name below the storage root: "" or ending in a slash.
         page_size: Maximum number of objects of a page.
         batch_size: Maximum number of deletions in one request.
-        dated: Times of the last page; ``None`` before the first.
+        unnameable: Keys that a URL cannot hold, or that it changes: clients resolve ``..`` before
+            they send it.
+        has_unlisted: Whether there may be data that no listing shows.
         on_page: Called for each page.
 
     """
 
     page_size = 1000
     batch_size = 1
-    dated: DatedAnswer | None = None
+    has_unlisted = False
+    unnameable = re.compile(
+        "[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|(^|/)\\.\\.?(/|$)|^/|//|/$|^$", re.DOTALL
+    )
 
     def __init__(self, location: Location) -> None:
         if not location.authority:
             raise SettingsError(f"{location} names no bucket")
         self.location = location
         self.on_page: Callable[[], None] = lambda: None
+        self._dated: DatedAnswer | None = None
+        self._has_batches = True
         self.root = f"{location.path[1:]}/" if location.path != "/" else ""
 
     @abstractmethod
@@ -126,7 +155,7 @@ class Bucket(ABC):
         Args:
             prefix: Start of the names.
             token: ``BucketPage.token`` of the page before.
-            start: First name of the listing, where the store can begin anywhere.
+            start: First name of the listing, where the store can begin anywhere; S3 begins behind.
             end: Names after this one need not be shown.
             delimiter: Names with it behind the prefix are shown as ``BucketPage.folders``.
             most: Maximum number of objects; ``page_size`` by default.
@@ -175,12 +204,39 @@ class Bucket(ABC):
     def remove(self, name: str) -> None:
         """Remove an object of the state location; an absent one is no error."""
 
-    @abstractmethod
-    def delete(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
-        """Delete names while they have an identity; return ``None`` or the error for each.
+    def delete(self, objects: Sequence[tuple[str, str]]) -> list[str | RequestError | None]:
+        """Delete names while they have an identity, in one request where the store takes it.
 
         Each deletion is sent once.
+
+        Returns:
+            For each name what ``restorable`` takes, if the store may keep what was deleted, or the
+            error.
+
+        Raises:
+            RequestError: The store refused the whole request.
+
         """
+        errors: list[RequestError | None] | None = None
+        if self._has_batches and len(objects) > 1:
+            try:
+                errors = self._delete_batch(objects)
+            except RequestError as err:
+                if not err.status or not err.is_refusal:
+                    return [err] * len(objects)
+                _log.warning("deletion.no_batches", status=err.status, code=err.code)
+                self._has_batches = False  # the whole batch was refused: nothing is deleted
+        if errors is None:
+            errors = each(self._delete, objects)
+        return [err or identity for err, (_, identity) in zip(errors, objects, strict=True)]
+
+    def _delete_batch(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
+        """Delete names in one request; return ``None`` or the error for each."""
+        raise NotImplementedError
+
+    def _delete(self, wanted: tuple[str, str]) -> RequestError | None:
+        """Delete one name in one request; return ``None`` or the error."""
+        raise NotImplementedError
 
     @abstractmethod
     def keeps_versions(self) -> bool:
@@ -193,9 +249,27 @@ class Bucket(ABC):
         It must not replace an object that has the name meanwhile.
         """
 
+    @cached_property
+    def unlisted(self) -> Unlisted:
+        """Return the reader of what no listing shows."""
+        return Unlisted(self.location)
+
+    def settings(self) -> BucketSettings | None:
+        """Return what the bucket itself does to its objects; see ``Storage.bucket_settings``."""
+        return None
+
+    def buckets(self) -> tuple[str, ...] | None:
+        """Return the URIs of all buckets of the account; see ``Storage``."""
+        return None
+
+    @property
+    def dated(self) -> DatedAnswer | None:
+        """Return the times of the last answer that had them, ``None`` before the first."""
+        return self._dated
+
     def note_page(self, asked_at: datetime, date: str | None) -> None:
         """Record what a page that just came says of the store's time, and count it."""
-        self.dated = DatedAnswer(asked_at, host_now(), date)
+        self._dated = DatedAnswer(asked_at, host_now(), date)
         self.on_page()
 
     def relative(self, name: str) -> ObjectKey:
@@ -229,15 +303,7 @@ class Bucket(ABC):
             pa.array(etags, types[3]),
         ]
         rows = pa.RecordBatch.from_arrays(arrays, schema=LISTING_SCHEMA)
-        return BucketPage(rows, folders, token)
-
-    def each(self, work: Callable[[_T], _R], wanted: Iterable[_T]) -> list[_R]:
-        """Return what ``work`` returns for each of these, in order; many run at the same time."""
-        todo = list(wanted)
-        if len(todo) <= 1:
-            return [work(one) for one in todo]
-        with ThreadPoolExecutor(min(AT_ONCE, len(todo)), thread_name_prefix="bucket") as pool:
-            return list(pool.map(work, todo))
+        return BucketPage(rows, folders, token, rows["key"].cast(pa.binary()))
 
     def explained(self, action: str, err: Exception) -> StorageUnreachableError:
         """Return the error to raise ``from err``."""
@@ -253,10 +319,19 @@ class Bucket(ABC):
             raise self.explained(action, err) from err
 
 
-def result_of(key: ObjectKey, identity: str, err: RequestError | None) -> DeletionResult:
-    """Return the result of a deletion; its version id is the identity of what was deleted."""
-    if err is None:
-        return DeletionResult(key=key, status=DeletionStatus.DELETED, version_id=identity)
-    status = err.deletion_status
+def each(work: Callable[[_T], _R], wanted: Iterable[_T]) -> list[_R]:
+    """Return what ``work`` returns for each of these, in order; many run at the same time."""
+    todo = list(wanted)
+    if len(todo) <= 1:
+        return [work(one) for one in todo]
+    with ThreadPoolExecutor(min(AT_ONCE, len(todo)), thread_name_prefix="bucket") as pool:
+        return list(pool.map(work, todo))
+
+
+def result_of(key: ObjectKey, answer: str | RequestError | None) -> DeletionResult:
+    """Return the result of a deletion, from what ``Bucket.delete`` returned for it."""
+    if not isinstance(answer, RequestError):
+        return DeletionResult(key=key, status=DeletionStatus.DELETED, version_id=answer)
+    status = answer.deletion_status
     is_said = status in {DeletionStatus.GONE, DeletionStatus.CHANGED}
-    return DeletionResult(key=key, status=status, error=None if is_said else one_line(err))
+    return DeletionResult(key=key, status=status, error=None if is_said else one_line(answer))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from http import HTTPStatus
 
 from orphangc.adapters.files.store_time import store_time
-from orphangc.adapters.object_store.bucket import Bucket, RequestError
+from orphangc.adapters.object_store.bucket import Bucket, RequestError, each
 from orphangc.adapters.object_store.bulk_head import HeadResult
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.model.types import ObjectKey, StoredObject
@@ -15,11 +14,6 @@ from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StoreTime
 
 _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
-
-UNNAMEABLE = re.compile(
-    "[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|(^|/)\\.\\.?(/|$)|^/|//|/$|^$", re.DOTALL
-)
-"""Keys that a URL cannot hold, or that it changes: clients resolve ``..`` before they send it."""
 
 
 class BucketReader:
@@ -36,9 +30,9 @@ class BucketReader:
             StorageUnreachableError: One is absent, and the bucket is too, or cannot be listed.
 
         """
-        found = self._bucket.each(self._head, keys)
+        found = each(self.head, keys)
         if None in found:
-            self.check_bucket()
+            self.check_bucket(keys[found.index(None)])
         return found
 
     def checked(
@@ -55,14 +49,19 @@ class BucketReader:
                 raise self._bucket.explained(f"stat {key!r} in", fact) from fact
         return [fact if isinstance(fact, StoredObject) else None for fact in found]
 
-    def check_bucket(self) -> None:
-        """Raise ``StorageUnreachableError`` if the bucket is absent or cannot be listed."""
+    def check_bucket(self, key: str = "") -> None:
+        """List one name of the root, or one that starts with a key: a policy may allow no more.
+
+        Raises:
+            StorageUnreachableError: The bucket is absent or cannot be listed.
+
+        """
         with self._bucket.translated("list"):
-            self._bucket.page(self._bucket.root, most=1)
+            self._bucket.page(self._bucket.root + key, most=1)
 
     def read(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
         """Return some bytes of an object, ``None`` if it is absent; see ``Storage``."""
-        if UNNAMEABLE.search(key):
+        if self._bucket.unnameable.search(key):
             raise StorageUnreachableError(f"{key!r} cannot be named in a request")
         try:
             return self._bucket.get(self._bucket.root + key, start=start, size=size)
@@ -71,18 +70,21 @@ class BucketReader:
                 return None  # a store refuses what is absent to those who may not read
             if not err.is_absent:
                 raise self._bucket.explained(f"read {key!r} in", err) from err
-            self.check_bucket()
+            self.check_bucket(key)
             return None
 
     def now(self) -> StoreTime:
-        """Return the store's time by a page of the last second; see ``Storage``."""
+        """Return the store's time by an answer of the last second; see ``Storage``."""
         if self._bucket.dated is None or not self._bucket.dated.is_fresh:
             self.check_bucket()
         return store_time(self._bucket.dated)
 
-    def _head(self, key: ObjectKey) -> HeadResult:
-        """Return the facts; a listing shows them to those who may not read the object."""
-        if UNNAMEABLE.search(key):
+    def head(self, key: ObjectKey) -> HeadResult:
+        """Return the facts, ``None`` if absent, or the error.
+
+        A listing shows them to those who may not read the object.
+        """
+        if self._bucket.unnameable.search(key):
             return self._shown(key)
         if self._is_head_refused and not isinstance(shown := self._shown(key), Exception):
             return shown
@@ -99,9 +101,9 @@ class BucketReader:
             page = self._bucket.page(self._bucket.root + key, most=1)
         except RequestError as err:
             return err
-        found = [each for each in stored_objects(page.rows) if each.key == key]
-        if found:
-            return found[0]
-        if page.rows.num_rows or page.token:
+        for found in stored_objects(page.rows):
+            if found.key == key:
+                return found
+        if page.rows.num_rows or page.token or not page.is_counted:
             return StorageUnreachableError(f"a listing does not tell whether there is {key!r}")
         return None

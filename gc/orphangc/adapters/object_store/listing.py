@@ -2,83 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
-from orphangc.core.ranges.key_ranges import KeyRange
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError
+
+_WORTH_A_THREAD = 0.01
+"""Seconds: a store that answers sooner needs no prefetch in another thread."""
+_NO_TEXT = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
+"""Characters that XML cannot hold, and the rest: some stores repeat the start unescaped."""
 
 
 def all_pages(
-    bucket: Bucket, prefix: str, *, start: str = "", end: str = "", delimiter: str = ""
+    bucket: Bucket,
+    prefix: str,
+    *,
+    start: str = "",
+    end: str = "",
+    delimiter: str = "",
+    is_ahead: bool = True,
 ) -> Iterator[BucketPage]:
     """Yield every page of the names that start with ``prefix``; a page may be empty.
+
+    Args:
+        bucket: Bucket.
+        prefix: Start of the names.
+        start: See ``Bucket.page``, as the next two.
+        end: Last name.
+        delimiter: Delimiter of folders.
+        is_ahead: Whether a store that answers slowly is asked for the next page meanwhile.
 
     Raises:
         StorageUnreachableError: A page failed, or is followed by itself.
 
     """
-    token, seen = "", {""}
+    fetch = partial(bucket.page, prefix, start=start, end=end, delimiter=delimiter)
+    following: Callable[[], BucketPage] = fetch
+    seen = {""}
     while True:
+        begun = time.monotonic()
         with bucket.translated("list"):
-            page = bucket.page(prefix, token=token, start=start, end=end, delimiter=delimiter)
-            token = page.token
-            if token and token in seen:
+            page = following()
+            if page.token and page.token in seen:
                 raise RequestError("the listing is cut off: a page is followed by itself")
+        if page.token:
+            following = partial(fetch, token=page.token)
+            if is_ahead and time.monotonic() - begun > _WORTH_A_THREAD:
+                following = _started(following)
         yield page
-        if not token:
+        if not page.token:
             return
-        seen.add(token)
+        seen.add(page.token)
+
+
+def _started(fetch: Callable[[], BucketPage]) -> Callable[[], BucketPage]:
+    """Start fetching in a daemon thread; return a function that waits for the page."""
+    future: Future[BucketPage] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(fetch())
+        except BaseException as err:  # noqa: BLE001 - raised where the page is waited for
+            future.set_exception(err)
+
+    threading.Thread(target=run, name="list-ahead", daemon=True).start()
+    return future.result
 
 
 def range_rows(bucket: Bucket, within: KeyRange) -> Iterator[pa.RecordBatch]:
-    """Yield the objects of a key range in ascending order, page by page.
+    """Yield the objects of a key range in ascending order of their bytes, page by page.
+
+    Pages of a true key range are not prefetched: other ranges are listed at the same time.
 
     Raises:
         StorageUnreachableError: As ``all_pages``; also if keys do not ascend.
 
     """
-    start = "" if within.after is None else bucket.root + within.after
+    after = None if within.after is None else _NO_TEXT.sub("", within.after)
+    start = "" if after is None else bucket.root + after
     end = "" if within.until is None else bucket.root + within.until
-    last: str | None = None
-    for page in all_pages(bucket, bucket.root, start=start, end=end):
+    pages = all_pages(bucket, bucket.root, start=start, end=end, is_ahead=within == EVERYTHING)
+    least, until = _encoded(after), _encoded(within.until)
+    last: bytes | None = None
+    for page in pages:
         if not page.rows.num_rows:
             continue
-        last = _checked(page.rows["key"], last)
-        rows = _clipped(page.rows, within)
-        if rows.num_rows:
-            yield rows
-        if within.until is not None and last >= within.until:
+        last = _checked(page.keys, least, last)
+        begin = 0 if within.after is None else _count(page.keys, within.after.encode())
+        end_row = len(page.keys) if until is None else _count(page.keys, until)
+        if begin < end_row:
+            yield page.rows.slice(begin, end_row - begin)
+        if until is not None and last >= until:
             return
 
 
-def _checked(keys: pa.StringArray, last: str | None) -> str:
+def _encoded(key: str | None) -> bytes | None:
+    return None if key is None else key.encode()
+
+
+def _checked(keys: pa.BinaryArray, least: bytes | None, last: bytes | None) -> bytes:
     """Return the last key of a page.
 
     Raises:
-        StorageUnreachableError: The keys do not ascend by their bytes.
+        StorageUnreachableError: The keys do not ascend by their bytes, or begin too early.
 
     """
     first, final = keys[0].as_py(), keys[-1].as_py()
     is_ascending = pc.all(pc.less(keys[:-1], keys[1:]), min_count=0).as_py()
-    if not is_ascending or (last is not None and first <= last):
+    if (
+        not is_ascending
+        or (last is not None and first <= last)
+        or (least is not None and first < least)
+    ):
         raise StorageUnreachableError(
-            f"the store is not ordered: it lists {first!r} to {final!r} after {last!r}"
+            f"the store is not ordered: it lists {first!r} to {final!r} after {last or least!r}"
         )
-    return str(final)
+    return bytes(final)
 
 
-def _clipped(rows: pa.RecordBatch, within: KeyRange) -> pa.RecordBatch:
-    """Return the rows of a page that are in a range."""
-    keys = rows["key"]
-    begin = 0 if within.after is None else _count(keys, within.after)
-    end = len(keys) if within.until is None else _count(keys, within.until)
-    return rows.slice(begin, max(end - begin, 0))
-
-
-def _count(keys: pa.StringArray, until: str) -> int:
+def _count(keys: pa.BinaryArray, until: bytes) -> int:
     """Return the number of ascending keys that are not greater than ``until``."""
-    return int(pc.sum(pc.less_equal(keys, pa.scalar(until))).as_py())
+    if keys[0].as_py() > until:
+        return 0
+    if keys[-1].as_py() <= until:
+        return len(keys)
+    return int(pc.sum(pc.less_equal(keys, until)).as_py())

@@ -16,6 +16,7 @@ from orphangc.errors import StorageUnreachableError
 
 _MOST_BYTES = 1 << 30
 _EXISTS = {HTTPStatus.PRECONDITION_FAILED, HTTPStatus.CONFLICT}
+_NO_CONDITIONS = {"NotImplemented", "InvalidArgument", "InvalidRequest"}
 
 
 class ObjectStateFiles:
@@ -54,7 +55,7 @@ class ObjectStateFiles:
         """Write a file unless it exists; see ``StateFiles``.
 
         Raises:
-            SettingsError: A probe shows that the store ignores the condition.
+            SettingsError: A probe shows that the store ignores or refuses the condition.
 
         """
         if not self._can_create:
@@ -78,7 +79,7 @@ class ObjectStateFiles:
         name = f"{PROBE}{uuid.uuid4()}"
         try:
             if not self._create(name, b"1") or self._create(name, b"2"):
-                raise cannot_lock(self.location, "the store ignores a condition")
+                raise cannot_lock(self.location, "the store creates a name that exists")
         finally:
             self.remove(name)
         self._can_create = True
@@ -94,6 +95,8 @@ class ObjectStateFiles:
             try:
                 self._bucket.put(self._name(name), data, writer=writer, is_new=True)
             except RequestError as err:
+                if err.code in _NO_CONDITIONS:
+                    raise cannot_lock(self.location, err.code) from err
                 if err.status not in _EXISTS:
                     raise
                 return self._bucket.writer(self._name(name)) == writer

@@ -1,28 +1,43 @@
-"""One storage root in a bucket of a store that deletes under a condition."""
+"""One storage root in a bucket of an object store.
+
+A deletion is sent once. The caller knows the rate of all requests, and retries more slowly.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import islice
 
 import pyarrow as pa
 
 from orphangc.adapters.files.translate import one_line
-from orphangc.adapters.object_store.bucket import Bucket, RequestError, result_of
+from orphangc.adapters.object_store.bucket import (
+    Bucket,
+    ConditionsRefusedError,
+    RequestError,
+    each,
+    result_of,
+)
 from orphangc.adapters.object_store.bulk_head import BulkHead, HeadResult
-from orphangc.adapters.object_store.facts import UNNAMEABLE, BucketReader
+from orphangc.adapters.object_store.facts import BucketReader
 from orphangc.adapters.object_store.listing import all_pages, range_rows
 from orphangc.adapters.object_store.page_levels import levels_of
 from orphangc.core.columns.stored_objects import stored_objects
+from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError
-from orphangc.ports import DeletionResult, DeletionStatus, Folder, Storage, StoreTime
+from orphangc.ports import DeletionResult, DeletionStatus, Folder, Storage, StoreTime, Upload
 
 _LAST = "\U0010ffff"
 """Sorts after every name."""
 _NOTHING_DONE = {DeletionStatus.FAILED, DeletionStatus.GONE}
+_PAGES_A_BATCH = 20
+_NO_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|^$")
+"""Keys that neither XML nor a URL can hold."""
 
 
 class ObjectStorage(Storage):
@@ -36,6 +51,7 @@ class ObjectStorage(Storage):
         self._is_large = not shows_all
         self.location = bucket.location
         self.batch_size = bucket.batch_size
+        self.has_hidden = bucket.has_unlisted
         self._counting = threading.Lock()
         self._reader = BucketReader(bucket)
         bucket.on_page = self._count
@@ -48,9 +64,10 @@ class ObjectStorage(Storage):
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
         """Yield every object, and folders where they are real; see ``Storage``."""
-        for page in all_pages(self.bucket, self._prefix(prefix)):
-            if page.rows.num_rows:
-                yield page.rows
+        pages = (page.rows for page in all_pages(self.bucket, self._prefix(prefix)))
+        while held := [*islice(pages, _PAGES_A_BATCH)]:  # single pages would be too many batches
+            if any(rows.num_rows for rows in held):
+                yield pa.concat_batches(held)
 
     def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
         """Yield the objects of a key range in ascending order, page by page; see ``Storage``."""
@@ -63,12 +80,12 @@ class ObjectStorage(Storage):
         folders: list[str] = []
         objects: list[StoredObject] = []
         for page in all_pages(self.bucket, start, delimiter="/"):
-            folders += [found[len(start) : -1] for found in page.folders]
-            for each in stored_objects(page.rows):
-                if each.size is None:  # a folder's own row
-                    folders.append(each.key[len(own) : -1])
-                elif each.key != own:
-                    objects.append(each)
+            folders += [whole[len(start) : -1] for whole in page.folders]
+            for found in stored_objects(page.rows):
+                if found.size is None:  # a folder's own row
+                    folders.append(found.key[len(own) : -1])
+                elif found.key != own:
+                    objects.append(found)
         named = tuple(dict.fromkeys(name for name in folders if name))
         return Folder(named, tuple(objects), ("",) if "" in folders else ())
 
@@ -86,7 +103,10 @@ class ObjectStorage(Storage):
         return lambda prefix: levels.get(prefix, Folder((), ()))
 
     def later_folders(self, prefix: str, after: str) -> list[str]:
-        """Return the last sub-folders of a folder, without its beginning; see ``Storage``."""
+        """Return the last sub-folders of a folder, without its beginning; see ``Storage``.
+
+        It is one request, unless very many objects follow.
+        """
         if not self.is_ordered:
             return super().later_folders(prefix, after)
         above, _, name = prefix.rpartition("/")
@@ -125,18 +145,25 @@ class ObjectStorage(Storage):
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
         """Delete each object that still is the same; see ``Storage``.
 
-        The identity is a condition of each deletion; the other facts are compared before.
+        The identity is a condition of each deletion; all facts are compared before, as some stores
+        ignore it.
         """
         if len(objects) > self.batch_size:
             raise ValueError(f"{len(objects)} keys are more than a batch of {self.batch_size}")
         results: dict[ObjectKey, DeletionResult] = {}
         same = self._still_the_same(objects, results)
-        wanted = [(self.bucket.root + each.key, each.etag or "") for each in same]
-        answers = self.bucket.delete(wanted) if wanted else []
+        wanted = [(self.bucket.root + judged.key, judged.etag or "") for judged in same]
+        try:
+            with self.bucket.translated("delete in"):
+                answers = self.bucket.delete(wanted) if wanted else []
+        except StorageUnreachableError as err:
+            if isinstance(err.__cause__, ConditionsRefusedError):
+                return self.delete(objects)  # after another look, which is all that is left
+            raise
         self._check_access(answers)
-        for each, answer in zip(same, answers, strict=True):
-            results[each.key] = result_of(each.key, each.etag or "", answer)
-        return [results[each.key] for each in objects]
+        for judged, answer in zip(same, answers, strict=True):
+            results[judged.key] = result_of(judged.key, answer)
+        return [results[judged.key] for judged in objects]
 
     @cached_property
     def is_versioned(self) -> bool:
@@ -148,44 +175,79 @@ class ObjectStorage(Storage):
         self, markers: Sequence[tuple[ObjectKey, str]], *, is_dry: bool = False
     ) -> list[DeletionResult]:
         """Restore exactly the objects that had these identities; see ``Storage``."""
-        return self.bucket.each(partial(self._undelete, is_dry=is_dry), markers)
+        return each(partial(self._undelete, is_dry=is_dry), markers)
 
     def _undelete(self, marker: tuple[ObjectKey, str], *, is_dry: bool) -> DeletionResult:
         key, identity = marker
-        name = self.bucket.root + key
         try:
-            if self.bucket.head(name) is not None:
+            if self._is_present(key):
                 return DeletionResult(key=key, status=DeletionStatus.GONE)
-            restore = self.bucket.restorable(name, identity)
+            restore = self.bucket.restorable(self.bucket.root + key, identity)
             if restore is None:
                 return _failed(key, f"the store has kept no deleted version {identity}")
             if not is_dry:
                 restore()
-                if self.bucket.head(name) is None:
+                if not self._is_present(key):
                     return _failed(key, "it was restored and is still absent")
-        except RequestError as err:
+        except (RequestError, StorageUnreachableError) as err:
             return _failed(key, err)
         return DeletionResult(key=key, status=DeletionStatus.DELETED)
+
+    def _is_present(self, key: ObjectKey) -> bool:
+        found = self._reader.head(key)
+        if isinstance(found, Exception):
+            raise found
+        return found is not None
+
+    def uploads(self) -> Iterator[pa.RecordBatch]:
+        """Yield unfinished uploads; see ``Storage``."""
+        return self.bucket.unlisted.uploads()
+
+    def unfinished(self) -> Iterator[Upload]:
+        """Yield unfinished uploads with their ids; see ``Storage``."""
+        return self.bucket.unlisted.unfinished()
+
+    def abort(self, upload: Upload) -> bool:
+        """Abort an upload; see ``Storage``."""
+        return self.bucket.unlisted.abort(upload)
+
+    def versions(self) -> Iterator[pa.RecordBatch]:
+        """Yield what is kept of deleted or replaced objects; see ``Storage``."""
+        return self.bucket.unlisted.versions()
+
+    def bucket_settings(self) -> BucketSettings | None:
+        """Return the settings of the bucket; see ``Storage``."""
+        return self.bucket.settings()
+
+    def buckets(self) -> tuple[str, ...] | None:
+        """Return the buckets of the account; see ``Storage``."""
+        return self.bucket.buckets()
 
     def _still_the_same(
         self, objects: Sequence[StoredObject], results: dict[ObjectKey, DeletionResult]
     ) -> list[StoredObject]:
         """Return the objects that are unchanged; record the results of all others."""
-        for key in (each.key for each in objects):
-            if UNNAMEABLE.search(key):
+        for key in (judged.key for judged in objects):
+            if _NO_TEXT.search(key) or self.bucket.unnameable.search(key):
                 results[key] = _failed(key, "the key cannot be named in a request")
-        asked = [each for each in objects if each.key not in results]
+        asked = [judged for judged in objects if judged.key not in results]
+        facts = self._bulk_head.heads([judged.key for judged in asked])
+        if facts and all(isinstance(fact, Exception) and not _is_throttled(fact) for fact in facts):
+            self._reader.check_bucket()
         same = []
-        for each, fact in zip(asked, self._bulk_head.heads([o.key for o in asked]), strict=True):
-            if isinstance(fact, StoredObject) and fact.is_same_as(each) and each.etag:
-                same.append(each)
+        for judged, fact in zip(asked, facts, strict=True):
+            if isinstance(fact, StoredObject) and fact.is_same_as(judged) and judged.etag:
+                same.append(judged)
             else:
-                results[each.key] = _unfit(each.key, fact)
+                results[judged.key] = _unfit(judged.key, fact)
         return same
 
-    def _check_access(self, answers: Sequence[RequestError | None]) -> None:
+    def _check_access(self, answers: Sequence[str | RequestError | None]) -> None:
         """Raise if nothing was deleted because the bucket is absent or refuses everything."""
-        if answers and all(each and each.deletion_status in _NOTHING_DONE for each in answers):
+        if answers and all(
+            isinstance(each, RequestError) and each.deletion_status in _NOTHING_DONE
+            for each in answers
+        ):
             self._reader.check_bucket()
 
     def _prefix(self, folder: str) -> str:
@@ -206,10 +268,12 @@ def _unfit(key: ObjectKey, fact: HeadResult) -> DeletionResult:
         return DeletionResult(key=key, status=DeletionStatus.GONE)
     if isinstance(fact, StoredObject):
         return DeletionResult(key=key, status=DeletionStatus.CHANGED)
-    if isinstance(fact, RequestError) and fact.deletion_status is DeletionStatus.REFUSED:
-        status = DeletionStatus.REFUSED
-        return DeletionResult(key=key, status=status, error=one_line(fact))
-    return _failed(key, fact)
+    status = DeletionStatus.REFUSED if _is_throttled(fact) else DeletionStatus.FAILED
+    return DeletionResult(key=key, status=status, error=one_line(fact))
+
+
+def _is_throttled(fact: Exception) -> bool:
+    return isinstance(fact, RequestError) and fact.deletion_status is DeletionStatus.REFUSED
 
 
 def _failed(key: ObjectKey, error: object) -> DeletionResult:

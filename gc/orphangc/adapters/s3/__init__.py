@@ -1,1 +1,1 @@
-"""Storages and state locations in S3: list, HEAD, read, delete."""
+"""Buckets of S3: pages, facts, conditional deletion, undeletion, what no listing shows."""

@@ -13,6 +13,8 @@ from urllib.parse import unquote_plus
 
 import pyarrow as pa
 
+from orphangc.adapters.object_store.bucket import each
+from orphangc.adapters.object_store.unlisted import Unlisted
 from orphangc.adapters.s3.requests.s3_client import (
     CALL_ERRORS,
     Answer,
@@ -35,7 +37,7 @@ _UPLOAD_MARKERS = ("KeyMarker", "UploadIdMarker")
 _Row = dict[str, Any]
 
 
-class S3Unlisted:
+class S3Unlisted(Unlisted):
     """Unlisted data below one root of a bucket; see ``Storage``."""
 
     def __init__(self, client: S3Client) -> None:
@@ -53,7 +55,7 @@ class S3Unlisted:
         # without EncodingType: radosgw would encode keys without stating it
         for page in self._pages("list_multipart_uploads", _UPLOAD_MARKERS):
             found = page.get("Uploads", ())
-            sizes = self._client.each(partial(self._size_of, page), found)
+            sizes = each(partial(self._size_of, page), found)
             rows = [
                 {
                     "kind": HiddenKind.UPLOAD,

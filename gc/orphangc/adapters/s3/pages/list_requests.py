@@ -9,7 +9,6 @@ botocore.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -21,7 +20,7 @@ from botocore.parsers import ResponseParserError, create_parser
 from urllib3.exceptions import HTTPError
 
 from orphangc.adapters.s3.requests.request_template import RequestTemplate, TemplateSender
-from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client
+from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, Answer, S3Client
 from orphangc.errors import StorageUnreachableError
 
 Query = Mapping[str, str]
@@ -81,13 +80,11 @@ class AdaptivePageSize:
 
     Attributes:
         keys: Number of keys to request.
-        seconds: Duration of the last page.
 
     """
 
     def __init__(self) -> None:
         self.keys = _MOST_KEYS
-        self.seconds = 0.0
         self._good = 0
 
     def note_timeout(self) -> None:
@@ -95,9 +92,8 @@ class AdaptivePageSize:
         self.keys = max(self.keys // 2, _FEWEST_KEYS)
         self._good = 0
 
-    def note_page(self, seconds: float) -> None:
-        """Record the duration of a page; request twice as many keys after some pages."""
-        self.seconds = seconds
+    def note_page(self) -> None:
+        """Record that a page came; request twice as many keys after some pages."""
         self._good += 1
         if self._good >= _PAGES_TO_GROW and self.keys < _MOST_KEYS:
             self.keys = min(self.keys * 2, _MOST_KEYS)
@@ -116,15 +112,14 @@ class ListRequests:
         self._client = client
         self._on_request = on_request
         self._lock = threading.Lock()
+        self._page_size = AdaptivePageSize()
         self._strikes = 0
         self.through_botocore = 0
         with client.translated("open"):
             client.on(_BEFORE_ALL_OTHERS, _take_body)
             self._sender = TemplateSender(client, "ListObjectsV2", varying=_NAMES.values())
 
-    def fetch(
-        self, query: Query, read: Callable[[bytes], _Page], page_size: AdaptivePageSize
-    ) -> _Page:
+    def fetch(self, query: Query, read: Callable[[bytes], _Page]) -> _Page:
         """Return what ``read`` makes of a page; retry errors that may pass.
 
         Raises:
@@ -140,25 +135,21 @@ class ListRequests:
                 wait_max=10,
             ):
                 with attempt:
-                    return self._fetch(query, read, page_size)
+                    return self._fetch(query, read)
         except CALL_ERRORS as err:
             raise self._client.explained("list", err) from err
         raise AssertionError("an attempt returns or raises")
 
-    def _fetch(
-        self, query: Query, read: Callable[[bytes], _Page], page_size: AdaptivePageSize
-    ) -> _Page:
-        if page_size.keys < _MOST_KEYS:
-            query = {**query, "MaxKeys": str(page_size.keys)}
-        begun = time.monotonic()
+    def _fetch(self, query: Query, read: Callable[[bytes], _Page]) -> _Page:
+        if self._page_size.keys < _MOST_KEYS:
+            query = {**query, "MaxKeys": str(self._page_size.keys)}
         try:
             body = self._body(query)
         except _TIMEOUTS:
-            page_size.note_timeout()
+            self._page_size.note_timeout()
             raise
-        seconds = time.monotonic() - begun
         page = read(body)
-        page_size.note_page(seconds)
+        self._page_size.note_page()
         return page
 
     def _body(self, query: Query) -> bytes:
@@ -197,19 +188,29 @@ class ListRequests:
         self._on_request()
         with self._lock:
             self.through_botocore += 1
-        request: dict[str, Any] = dict(query)
-        if "MaxKeys" in request:
-            request["MaxKeys"] = int(request["MaxKeys"])
         try:
-            answer = self._client.call("list_objects_v2", **request)
+            return self.ask(query)[0]
         except _TIMEOUTS:
             raise
         except CALL_ERRORS as err:  # botocore has already retried errors that may pass
             raise self._client.explained("list", err) from err
+
+    def ask(self, query: Query) -> tuple[bytes, Answer]:
+        """Return a page through botocore, and what botocore reads in it; it is not counted.
+
+        Raises:
+            UnreadablePageError: The answer is no page.
+            Exception: One of ``CALL_ERRORS``.
+
+        """
+        request: dict[str, Any] = dict(query)
+        if "MaxKeys" in request:
+            request["MaxKeys"] = int(request["MaxKeys"])
+        answer = self._client.call("list_objects_v2", **request)
         body: bytes | None = answer.get(_BODY)
         if body is None:
             raise UnreadablePageError("the listing has a page without a body")
-        return body
+        return body, answer
 
 
 def _take_body(

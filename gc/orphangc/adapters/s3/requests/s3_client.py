@@ -10,12 +10,11 @@ from __future__ import annotations
 import inspect
 import os
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from aiobotocore.session import AioSession
@@ -57,15 +56,10 @@ _CONFIG = {
 }
 _CACHES = {"use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache"}
 """Options of fsspec's that other programs may have configured; a collector caches nothing."""
-_AT_ONCE = 32
 _CHUNK = 1 << 20
 
 Answer = dict[str, Any]
-_T = TypeVar("_T")
-_R = TypeVar("_R")
-
-
-_HINTS = {
+HINTS = {
     **dict.fromkeys(
         ("AccessDenied", "AllAccessDisabled"),
         "orphangc policy prints what these credentials must be allowed",
@@ -234,14 +228,6 @@ class S3Client:
         """Record what an answer that just came says of the store's time."""
         self.dated = DatedAnswer(asked_at, host_now(), date)
 
-    def each(self, work: Callable[[_T], _R], wanted: Iterable[_T]) -> list[_R]:
-        """Return what ``work`` returns for each of these, in order; many run at the same time."""
-        todo = list(wanted)
-        if len(todo) <= 1:
-            return [work(each) for each in todo]
-        with ThreadPoolExecutor(min(_AT_ONCE, len(todo)), thread_name_prefix="s3") as pool:
-            return list(pool.map(work, todo))
-
     def on(self, event: str, handler: Callable[..., None]) -> None:
         """Register a handler for an event of botocore's, such as ``before-parse.s3.HeadObject``."""
         self._fs.s3.meta.events.register(event, handler)
@@ -274,7 +260,7 @@ class S3Client:
 
     def explained(self, action: str, err: BaseException) -> StorageUnreachableError:
         """Return the error to raise ``from err``."""
-        hint = _HINTS.get(error_code(err))
+        hint = HINTS.get(error_code(err))
         why = "; ".join(filter(None, (error_text(err), hint)))
         return unreachable(f"{action} s3://{self.bucket}", why)
 
