@@ -13,6 +13,7 @@ from orphangc.collect.decide.decide_listing import decide_listing
 from orphangc.collect.decide.judged_cycle import judged_cycle
 from orphangc.collect.decide.verdicts import JobView
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_usages_of
+from orphangc.collect.mark.job_dependencies import dependencies_of
 from orphangc.collect.mark.mark import Mark, mark, pinned_places
 from orphangc.collect.mark.missing import Missing, wanted_of
 from orphangc.collect.mark.pins import pinned_uuids
@@ -100,6 +101,7 @@ def run_cycle(
     namings = namings_of(marked, seen, settings, seen.searched(environment))
     questions = SurveyQuestions(
         wanted=wanted_of(each.files for each in namings),
+        needed=partial(dependencies_of, marked, settings),
         is_resumed=seen.listed.is_resumed,
         since=SinceListing.of(seen, environment.storage),
         read=partial(reader.read, environment.storage),

@@ -26,7 +26,7 @@ def gather_evidence(
         survey: Facts of the listing; ``None`` for a cycle that lists no objects.
 
     """
-    needed = dependencies_of(marked, settings, {} if survey is None else survey.surveyed.held)
+    needed = dependencies_of(marked, settings, {}) if survey is None else survey.needed
     known = {
         key: replace(
             job,

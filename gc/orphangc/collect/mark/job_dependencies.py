@@ -32,6 +32,11 @@ class JobDependencies:
     jobs: frozenset[str]
     is_origin_unread: bool
 
+    @property
+    def may_be_here(self) -> bool:
+        """Return whether another job's directory may contain it: what stops this job stops that."""
+        return bool(self.jobs) or self.is_origin_unread
+
 
 def dependencies_of(
     marked: Mark, settings: StorageRootSettings, held: Mapping[str, UuidSet]

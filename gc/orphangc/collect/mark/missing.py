@@ -22,6 +22,8 @@ from orphangc.ports import Progress, Storage
 from orphangc.ports.engine import Engine
 
 _FEW_NAMES = 100
+SAMPLED = 128
+"""Files of a checkpoint that are asked for where only the loss of a part of them is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +181,12 @@ def missing_outside(
     surveyed: Surveyed,
     storages: Sequence[Storage],
     unreached: Sequence[Location] = (),
+    *,
+    is_sampled: bool = False,
 ) -> list[str]:
     """Return files outside the storage root that the latest checkpoint names and nothing shows.
+
+    All of them, or a sample for a job whose state is wholly elsewhere: it holds no file here.
 
     Another storage is checked for the places it covers. If none covers a place, the listing must
     show the base name: a tree that was moved, or an unstated alias. A place that cannot be
@@ -195,7 +201,7 @@ def missing_outside(
         if covering is None:
             absent = list(not_listed(names, surveyed))
         else:
-            absent = _not_stored(folder, names, covering)
+            absent = _not_stored(folder, names, covering, is_sampled=is_sampled)
         lacking += [str(folder.child(name)) for name in absent]
     return lacking
 
@@ -224,15 +230,18 @@ def not_listed(names: FileNames, surveyed: Surveyed) -> Iterator[str]:
         yield from (before + text for text in texts_of(hi[absent], lo[absent]))
 
 
-def _not_stored(folder: Location, names: FileNames, storage: Storage) -> list[str]:
-    """Return the names that a storage lacks: a few by HEAD requests, many by a listing."""
+def _not_stored(
+    folder: Location, names: FileNames, storage: Storage, *, is_sampled: bool
+) -> list[str]:
+    """Return the names that a storage lacks: a few by their facts, many by a listing."""
     key = storage.location.key_of(folder) or ""
     prefix = f"{key}/" if key else ""
-    wanted = sorted(names)
-    if len(wanted) <= _FEW_NAMES:
-        shown = storage.stat([ObjectKey(prefix + name) for name in wanted])
-        return [name for name, facts in zip(wanted, shown, strict=True) if facts is None]
-    stored: set[str] = set()
-    for batch in storage.objects(key):
-        stored.update(batch.column("key").to_pylist())
-    return [name for name in wanted if prefix + name not in stored]
+    step = 1 + len(names) // SAMPLED if is_sampled else 1
+    wanted = [ObjectKey(prefix + name) for name in sorted(names)[::step]]
+    absent = set(wanted)
+    if is_sampled or len(wanted) <= _FEW_NAMES:
+        absent -= {each.key for each in storage.stat(wanted) if each is not None}
+    else:
+        for batch in storage.objects(key):
+            absent.difference_update(batch.column("key").to_pylist())
+    return [each.removeprefix(prefix) for each in wanted if each in absent]

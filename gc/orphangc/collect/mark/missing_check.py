@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
-from orphangc.collect.mark.missing import Missing, expected_of
+from orphangc.collect.mark.missing import SAMPLED, Missing, expected_of
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableCheckpoint
@@ -33,7 +33,6 @@ _LASTING = timedelta(hours=24)
 inventory is no snapshot."""
 
 _AT_ONCE = 1000
-_SAMPLED = 128
 _TRIES = 3
 """Number of scans of a job directory whose checkpoints vanish before they are read."""
 
@@ -112,8 +111,8 @@ def sample_of(
 
     """
     wanted = expected_of([checkpoint], base).outside(closed)
-    step = 1 + sum(map(len, wanted.heads.values())) // _SAMPLED
-    keys = sorted(wanted.others)[:_SAMPLED]
+    step = 1 + sum(map(len, wanted.heads.values())) // SAMPLED
+    keys = sorted(wanted.others)[:SAMPLED]
     for head, uuids in wanted.heads.items():
         hi, lo = uuids.columns()
         keys += [head + text for text in texts_of(hi[::step], lo[::step])]

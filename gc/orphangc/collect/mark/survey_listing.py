@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from flinkstate.places.locations import Location
+from orphangc.collect.mark.job_dependencies import JobDependencies
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.missing import (
     Missing,
@@ -26,6 +27,7 @@ from orphangc.collect.mark.since_listing import SinceListing
 from orphangc.collect.mark.survey import Surveyed, SurveyPass
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, Survey
 from orphangc.ports import Storage
 
@@ -41,12 +43,14 @@ class ListingSurvey:
         missing: Names in checkpoints that nothing shows.
         missing_of_latest: A few files that the latest checkpoint refers to and nothing shows, by
             job key (R8).
+        needed: Places of each job's state.
 
     """
 
     surveyed: Surveyed
     missing: Missing
     missing_of_latest: Mapping[str, Sequence[str]]
+    needed: Mapping[str, JobDependencies]
 
     def of_job(self, key: str) -> Survey:
         """Return what is shown of one job."""
@@ -60,6 +64,7 @@ class SurveyQuestions:
 
     Attributes:
         wanted: Names that may be listed although their paths lead to another place.
+        needed: Returns the places of each job's state, from the live UUIDs that are listed.
         is_resumed: Whether a part of the listing is older than this cycle.
         read: Reads a checkpoint of the storage root as it is now.
         since: What is known since an older listing; ``None`` if it is wholly of this cycle.
@@ -71,6 +76,7 @@ class SurveyQuestions:
     """
 
     wanted: Wanted
+    needed: Callable[[Mapping[str, UuidSet]], Mapping[str, JobDependencies]]
     is_resumed: bool
     since: SinceListing | None
     read: ReadsCheckpoint
@@ -108,11 +114,14 @@ def survey_listing(
     surveyed = engine.run(work, progress)
     missing = missing_of(expected, surveyed, engine, progress)
     missing = confirmed(missing, environment.storage, is_resumed=questions.is_resumed)
-    lacking = _lacking(environment, surveyed, missing, questions)
+    needed = questions.needed(surveyed.held)
+    lacking = _lacking(environment, surveyed, missing, questions, needed=needed)
     latest = {key: lacking(job) for key, job in marked.jobs.items() if job.latest is not None}
     if questions.since is not None:
         surveyed = questions.since.added_to(surveyed, marked.jobs)
-    return ListingSurvey(surveyed=surveyed, missing=missing, missing_of_latest=latest)
+    return ListingSurvey(
+        surveyed=surveyed, missing=missing, missing_of_latest=latest, needed=needed
+    )
 
 
 def _gone_since(
@@ -125,7 +134,12 @@ def _gone_since(
 
 
 def _lacking(
-    environment: Environment, surveyed: Surveyed, missing: Missing, questions: SurveyQuestions
+    environment: Environment,
+    surveyed: Surveyed,
+    missing: Missing,
+    questions: SurveyQuestions,
+    *,
+    needed: Mapping[str, JobDependencies],
 ) -> Callable[[JobEvidence], list[str]]:
     """Return the function that gives a few files that a job's latest checkpoint lacks."""
     storage = environment.storage
@@ -136,7 +150,10 @@ def _lacking(
             found = lacked_by_newest(found, job, storage, questions.read, began=questions.began)
         if questions.since is not None and job.is_collected and job.latest is not None:
             found += _gone_since(job, job.latest, storage, questions)
-        found += missing_outside(job, surveyed, environment.bases, questions.unreached)
+        is_here = job.is_collected or needed[job.key].may_be_here
+        found += missing_outside(
+            job, surveyed, environment.bases, questions.unreached, is_sampled=not is_here
+        )
         return found[:_FEW]
 
     return of_latest

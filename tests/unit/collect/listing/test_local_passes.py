@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import SimpleNamespace
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -198,3 +200,29 @@ def test_a_moved_file_is_found_by_its_uuid(listed: str, lacking: int) -> None:
     engine = FakeEngine([a_batch([f"{JOB}/shared/{listed}"])])
     surveyed = engine.run(a_survey_pass(wanted=wanted.uuids, wanted_names=wanted.names))
     assert len(missing_outside(job, surveyed, [Here()])) == lacking
+
+
+@pytest.mark.parametrize("lost", [1.0, 0.5, 0.1, 0.0])
+@pytest.mark.parametrize("number", [5, 5000])
+def test_a_sample_shows_that_a_part_of_a_bucket_is_lost(number: int, lost: float) -> None:
+    """Of a job whose state is wholly elsewhere; its ``shared/`` is not listed for that."""
+    away = BASE.__class__(BASE.scheme, "elsewhere", "/")
+    names = [str(UUID(int=each << 64)) for each in range(number)]
+    root = a_root(files={away.child("shared"): FileNames.from_names(names)})
+    job = a_job(own_checkpoints=(root,), ids_before=frozenset({root.checkpoint_id}))
+    gone, asked = {f"shared/{name}" for name in names[: int(number * lost)]}, list[str]()
+
+    class Here:
+        location = BASE
+
+    class Elsewhere:
+        location = away
+
+        def stat(self, keys: list[str]) -> list[object]:
+            asked.extend(keys)
+            return [None if key in gone else SimpleNamespace(key=key) for key in keys]
+
+    found = missing_outside(job, Surveyed(), [Here(), Elsewhere()], is_sampled=True)
+    assert len(asked) == min(number, 125)
+    assert {str(away.child(key)) for key in gone & set(asked)} == set(found)
+    assert bool(found) is bool(gone)
