@@ -66,7 +66,6 @@ class Course(StrEnum):
 
 
 BY_SAVEPOINT = frozenset({Course.SAVEPOINT, Course.SAVEPOINT_CLAIM, Course.SESSION})
-SAME_ID = frozenset({Course.LAST_STATE, Course.FIXED_ID})
 FULL = frozenset({Course.CLAIM_FULL, Course.SAVEPOINT_CLAIM})
 """Courses whose checkpoints need no file outside their own folders."""
 STAYING = frozenset({Course.STATELESS_RETAINED, Course.NO_CLAIM})

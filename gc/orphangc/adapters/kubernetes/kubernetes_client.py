@@ -48,14 +48,6 @@ class _PassingProblem(KubernetesProblem):
     """A problem that may pass until the next attempt."""
 
 
-def own_namespace() -> str:
-    """Return the namespace of the pod that this process runs in, ``default`` elsewhere."""
-    try:
-        return (_ACCOUNT / "namespace").read_text(encoding="ascii").strip() or "default"
-    except OSError:
-        return "default"
-
-
 class KubernetesApi:
     """Client of one API server; address and account come from the pod, else from kubeconfig."""
 

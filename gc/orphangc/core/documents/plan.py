@@ -311,10 +311,6 @@ class Plan(FrozenPart):
         """Return how many objects have one of the actions."""
         return sum(tally.objects for tally in self.tallies if tally.action in actions)
 
-    def bytes_with(self, *reasons: Reason) -> int:
-        """Return how many bytes have one of the reasons."""
-        return sum(tally.bytes for tally in self.tallies if tally.reason in reasons)
-
     def job_of(self, job_id: str, folder: Location) -> JobPart | None:
         """Return the job of the directory of a folder; several may have one id (decision 20)."""
         jobs = [job for job in self.jobs if job.job_id == job_id]

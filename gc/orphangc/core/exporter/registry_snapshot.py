@@ -11,11 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import pairwise
 from typing import NamedTuple
 
 from orphangc.core.model.types import JobId, Mode
-from orphangc.errors import RegistryUnavailableError
 
 _NAME = re.compile(r"snapshot-[0-9]{13}-(.+)-[0-9]+\.jsonl(?:\.gz)?", re.ASCII)
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
@@ -198,44 +196,6 @@ def rival_among(names: Iterable[str], epoch: str) -> str | None:
             return found if seen[-1] == epoch else seen[-1]
         if found not in seen:
             seen.append(found)
-    return None
-
-
-def newest_for_job(snapshots: Iterable[RegistrySnapshot], job_id: JobId) -> RegistrySnapshot | None:
-    """Return the job's newest snapshot, ``None`` if there is none.
-
-    Within an epoch the sequence decides, among epochs the time. One exporter never contradicts
-    itself; two snapshots that do show two JobManagers at work, or a copied file.
-
-    Raises:
-        RegistryUnavailableError: Within an epoch a number has two different contents,
-            or time and sequence disagree; two epochs have the same instant; or registry and
-            derived snapshots are mixed, whose evidence is not of one kind.
-
-    """
-    own = [snapshot for snapshot in snapshots if snapshot.job_id == job_id]
-    own.sort(key=lambda snapshot: (snapshot.taken_at, snapshot.sequence))
-    last: dict[str, RegistrySnapshot] = {}
-    for before, snapshot in pairwise([*own[:1], *own]):
-        problem = _contradiction(before, snapshot) or _contradiction(
-            last.get(snapshot.jm_epoch, snapshot), snapshot
-        )
-        if problem is not None:
-            raise RegistryUnavailableError(f"registry snapshots of job {job_id}: {problem}")
-        last[snapshot.jm_epoch] = snapshot
-    return own[-1] if own else None
-
-
-def _contradiction(earlier: RegistrySnapshot, later: RegistrySnapshot) -> str | None:
-    """Return why two snapshots, in the order of time, cannot both be true."""
-    if earlier.source is not later.source:
-        return "registry and derived ones are mixed"
-    if earlier.jm_epoch != later.jm_epoch:
-        return "two epochs have the same instant" if earlier.taken_at == later.taken_at else None
-    if earlier.sequence == later.sequence and earlier != later:
-        return f"sequence {later.sequence} stands over two different contents"
-    if earlier.sequence > later.sequence:
-        return f"sequence {later.sequence} was taken after sequence {earlier.sequence}"
     return None
 
 

@@ -504,13 +504,12 @@ def test_tallies_keep_objects_and_bytes_together_in_a_stable_order() -> None:
     ]
 
 
-def test_a_plan_adds_up_by_action_and_by_reason() -> None:
-    """What the summary and the limits are made of."""
+def test_a_plan_adds_up_by_action() -> None:
+    """What the limits are made of."""
     plan = a_plan()
     assert plan.objects(Action.DELETE) == 3
     assert plan.objects(Action.DELETE, Action.KEEP) == 10
     assert plan.objects(Action.REVIVE) == 0
-    assert plan.bytes_with(Reason.QUARANTINE_OVER, Reason.TOO_YOUNG) == 301
 
 
 def test_all_jobs_are_refused_only_if_there_are_any_and_each_one_is() -> None:

@@ -26,12 +26,11 @@ from orphangc.core.exporter.registry_snapshot import (
     RetainedCheckpoint,
     check_successor,
     cycle_problem,
-    newest_for_job,
     oldest_retained,
     resolve,
 )
 from orphangc.core.model.types import JobId, Mode
-from orphangc.errors import RegistryUnavailableError, UnreadableSnapshotError
+from orphangc.errors import UnreadableSnapshotError
 
 NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
 JOB = JobId("4ae4a2986a0e1a49b0f165b58085d4b3")
@@ -770,47 +769,3 @@ def test_the_second_snapshot_must_be_newer_than_the_listing(
 ) -> None:
     """R14: it repeats the nonce; a derived one is no registry."""
     assert cycle_problem(a_snapshot(**first), successor(**second), nonce="N") == problem
-
-
-def test_the_newest_snapshot_of_a_job_counts() -> None:
-    """Whatever the order; other jobs' are not looked at; the same one twice is one."""
-    old, new = a_snapshot(), successor()
-    next_life = a_snapshot(jm_epoch="b", sequence=0, taken_at=NOW + timedelta(hours=1))
-    stranger = successor(job_id=JobId("0" * 32), taken_at=NOW + timedelta(days=1))
-    assert newest_for_job([new, old, stranger, new], JOB) == new
-    assert newest_for_job([next_life, new, old], JOB) == next_life
-    assert newest_for_job([stranger], JOB) is None
-    assert newest_for_job([], JOB) is None
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        (
-            {"sequence": 17, "taken_at": NOW, "entries": ()},
-            "sequence 17 stands over two different contents",
-        ),
-        ({"sequence": 16}, "sequence 16 was taken after sequence 17"),
-        ({"jm_epoch": "b", "taken_at": NOW}, "two epochs have the same instant"),
-        ({"source": Mode.DERIVED, "jm_epoch": "b"}, "registry and derived ones are mixed"),
-    ],
-)
-def test_contradicting_snapshots_void_the_job(changes: dict, reason: str) -> None:
-    """Two JobManagers at work, or a copied file: neither is believed, in any order."""
-    pair = [a_snapshot(), successor(**changes)]
-    for each in (pair, pair[::-1]):
-        with pytest.raises(RegistryUnavailableError) as caught:
-            newest_for_job(each, JOB)
-        assert str(caught.value) == f"registry snapshots of job {JOB}: {reason}"
-
-
-def test_a_former_life_that_speaks_again_is_noticed() -> None:
-    """Its sequence goes back behind a newer life's snapshots."""
-    hour = timedelta(hours=1)
-    lives = [
-        a_snapshot(),
-        a_snapshot(jm_epoch="b", sequence=1, taken_at=NOW + hour),
-        a_snapshot(sequence=12, taken_at=NOW + 2 * hour),
-    ]
-    with pytest.raises(RegistryUnavailableError, match="was taken after"):
-        newest_for_job(lives, JOB)

@@ -16,7 +16,6 @@ from unit.flinkstate.metadata.both_passes import accept, refuse
 from unit.flinkstate.metadata.golden_files import golden
 
 EMPTY = hand.metadata(3, hand.listed())
-HUGE = hand.i4(0x7FFFFFFF)
 VERSIONS = (2, 3, 4, 5, 6, 7)
 
 
