@@ -1,10 +1,9 @@
-"""CPU, wall time and the driver's memory of ``plan`` on Spark beside this process; asserts nothing.
+"""CPU by process, wall time and memory of ``plan`` on Spark beside this process; asserts nothing.
 
     python tests/bench/bench_spark.py [--sizes 1000000 4000000] [--masters MASTER ...]
 
 On the synthetic endpoint, in turns, on each master (``local[2]``, ``local-cluster[2,1,1024]``).
-What Spark takes to start, and to warm up on a small plan, is left out: it is told apart. CPU is
-that of the whole tree of processes: driver, Java, workers.
+What Spark takes to start, and to warm up on a small plan, is left out: it has columns of its own.
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -30,34 +30,36 @@ from orphangc.app.cli import main as orphangc
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 LOCAL = "local"
+KINDS = ("driver", "java", "worker")
 
 
-def cpu_seconds(pid: int) -> float:
-    """Return the CPU of a process and all its descendants, those that have ended too."""
-    ticks = 0
-    for each in _tree(pid):
-        try:
-            words = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        ticks += sum(map(int, words[11:15]))
-    return ticks / _TICKS
+def _kind(pid: int) -> str:
+    """Return what a process of the tree is: driver, Java, or a worker of Python."""
+    if pid == os.getpid():
+        return "driver"
+    is_java = (Path(f"/proc/{pid}") / "comm").read_text().strip() == "java"
+    return "java" if is_java else "worker"
 
 
-def peak_mib() -> float:
-    """Return the peak memory of this process alone: the driver's Python."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
-
-
-def java_mib(pid: int) -> float:
-    """Return the present memory of the Java processes below a process."""
-    found = 0.0
-    for each in _tree(pid):
-        place = Path(f"/proc/{each}")
-        if (place / "comm").read_text().strip() == "java":
-            found += int((place / "status").read_text().partition("VmRSS:")[2].split()[0]) / 1024
+def by_kind(read: Callable[[Path], float]) -> Counter[str]:
+    """Return the sums over the tree of processes, by kind."""
+    found: Counter[str] = Counter()
+    for each in _tree(os.getpid()):
+        with suppress(OSError):
+            found[_kind(each)] += read(Path(f"/proc/{each}"))
     return found
+
+
+def cpu_seconds(place: Path) -> float:
+    """Return the CPU of a process and of the children that it has waited for."""
+    words = (place / "stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, words[11:15])) / _TICKS
+
+
+def peak_mib(place: Path) -> float:
+    """Return the peak memory of a process."""
+    words = (place / "status").read_text().partition("VmHWM:")[2].split()
+    return int(words[0]) / 1024 if words else 0.0  # one that has ended and is not waited for
 
 
 def plan(engine: str, uri: str, folder: Path) -> None:
@@ -75,27 +77,32 @@ def plan(engine: str, uri: str, folder: Path) -> None:
 
 
 @contextmanager
-def warmed_up(engine: str, uri: str) -> Iterator[float]:
-    """Yield the seconds that it took to get a session that has made a small plan."""
+def warmed_up(engine: str, uri: str) -> Iterator[tuple[float, float]]:
+    """Yield the seconds, and those of CPU, that a session took that has made a small plan."""
     start = time.perf_counter()
     with nullcontext() if engine == LOCAL else opened_session():
         if engine != LOCAL:
             with tempfile.TemporaryDirectory() as folder:
                 plan(engine, uri, Path(folder))
-        yield time.perf_counter() - start
+        yield time.perf_counter() - start, by_kind(cpu_seconds).total()
 
 
 def measured(engine: str, small: str, uri: str) -> dict[str, float]:
     """Return what a plan costs in this process."""
     with warmed_up(engine, small) as ready, tempfile.TemporaryDirectory() as folder:
-        start, cpu = time.perf_counter(), cpu_seconds(os.getpid())
+        start, before = time.perf_counter(), by_kind(cpu_seconds)
         plan(engine, uri, Path(folder))
+        wall, cpu = time.perf_counter() - start, by_kind(cpu_seconds)
+        cpu.subtract(before)
+        peaks = [(_kind(each), peak_mib(Path(f"/proc/{each}"))) for each in _tree(os.getpid())]
         return {
-            "ready": ready,
-            "wall": time.perf_counter() - start,
-            "cpu": cpu_seconds(os.getpid()) - cpu,
-            "driver": peak_mib(),
-            "java": java_mib(os.getpid()),
+            "ready": ready[0],
+            "ready_cpu": ready[1],
+            "wall": wall,
+            **{f"cpu_{kind}": cpu[kind] for kind in KINDS},
+            **{
+                f"peak_{kind}": max((p for k, p in peaks if k == kind), default=0) for kind in KINDS
+            },
             "objects": json.loads((Path(folder) / "stdout").read_text())["objects_listed"],
         }
 
@@ -127,8 +134,11 @@ def main() -> None:
     if chosen.measure:
         print(json.dumps(measured(*chosen.measure)))
         return
-    print("| objects | who | ready s | wall s | CPU us/key | driver MiB | Java MiB |")
-    print("|---|---|---|---|---|---|---|")
+    print(
+        "| objects | who | ready s | ready CPU s | wall s | CPU us/key | driver | Java | workers |"
+        " peak MiB: driver | Java | a worker |"
+    )
+    print("|" + "---|" * 12)
     with tempfile.TemporaryDirectory() as folder:
         small = small_storage(Path(folder) / "small")
         for keys in chosen.sizes:
@@ -137,12 +147,14 @@ def main() -> None:
                     found = sample(who, small, synth)
                     assert found["objects"] == keys
                     name = "this process" if who == LOCAL else f"Spark {who}"
-                    print(
-                        f"| {keys:,} | {name} | {found['ready']:.1f} | {found['wall']:.1f} |"
-                        f" {found['cpu'] / keys * 1e6:.2f} | {found['driver']:.0f} |"
-                        f" {found['java']:.0f} |",
-                        flush=True,
-                    )
+                    cpu = [found[f"cpu_{kind}"] / keys * 1e6 for kind in KINDS]
+                    cells = [
+                        *(f"{keys:,}", name, f"{found['ready']:.1f}", f"{found['ready_cpu']:.1f}"),
+                        *(f"{found['wall']:.1f}", f"{sum(cpu):.2f}"),
+                        *(f"{each:.2f}" for each in cpu),
+                        *(f"{found[f'peak_{kind}']:.0f}" for kind in KINDS),
+                    ]
+                    print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -187,12 +187,13 @@ ARROW = {"ParquetFile", "open_csv", "open_file", "open_stream", "read_table"}
 """What reads rows that some process has written."""
 OWN_ROWS = {
     "adapters.rows.temporary_rows": "temporary files of this process, of checked rows",
-    "adapters.spark.exchange.work_folder": "the driver has their digests from the executors",
+    "adapters.spark.work_folder": "the driver has their digests from the executors",
 }
 BY_OTHERS = {
     "app.render.sentences.verdict_words": "shows times of an explanation, made from a plan",
     "collect.decide.assemble_plan": "shows the oldest of times that are columns of a listing",
     "collect.mark.survey": "the same",
+    "adapters.spark.passes": "reads what its own tasks listed, by the helper of the spool",
     "collect.decide.abandoned_savepoints": "the newest of them",
 }
 """Modules that pass on what another reader of the table has checked."""

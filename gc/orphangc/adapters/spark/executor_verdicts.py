@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.adapters.rows.verdict_files import VerdictFiles
-from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
+from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
 
 
 class SentVerdicts:

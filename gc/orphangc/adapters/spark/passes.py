@@ -1,53 +1,54 @@
-"""Passes on executors: each task runs a pass over its parts of the listing."""
+"""Passes on executors: each task runs a pass over some files of the listing."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from orphangc.adapters.spark.exchange.exchange_parts import cached_value
-from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
-from orphangc.adapters.spark.join import Joined, Marks, row_ids
-from orphangc.adapters.spark.tasks import packed
-from orphangc.core.columns.listing_columns import Columns, Recogniser
-from orphangc.core.columns.marked_listing import MarkedRows
-from orphangc.ports.engine import ListingPass
+from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
+from orphangc.collect.listing.marked_cache import MarkedCache
+from orphangc.collect.listing.run_pass import run_pass
+from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.marked_listing import Marking, SlicedMarking, WholeMarking
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.times.instant_columns import with_known_times
 
-UUID_ROWS = "id long, hi long, lo long"
 _INLINE_BYTES = 1 << 20
+_ROWS_PER_BATCH = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class PassPart:
-    """A part of the listing, and the marks of its rows.
+class FileGroup:
+    """Files of the listing that one task passes over.
 
     Attributes:
-        listed: File with rows of ``LISTING_SCHEMA``.
-        marks: File with one row for each object; ``None`` if no object is live or has a tombstone.
+        files: Files of ``LISTING_SCHEMA``.
+        marks: File with what the first pass kept of their rows; ``None`` before it.
 
     """
 
-    listed: ExchangeFile
+    files: tuple[ExchangeFile, ...]
     marks: ExchangeFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ExecutorResult:
+class PassResult:
     """Result that one task sends to the driver.
 
     Attributes:
         value: Pickled result of the pass, or the file that holds it if it is large.
-        marks: File of marks by number of the part; ``None`` if there were none to write.
+        marks: See ``FileGroup``.
 
     """
 
     value: bytes | ExchangeFile
-    marks: dict[int, ExchangeFile | None] = field(default_factory=dict)
+    marks: ExchangeFile | None
 
     def unpickled(self, folder: WorkFolder) -> Any:
         """Return the result of the pass."""
@@ -57,117 +58,71 @@ class ExecutorResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UuidWork:
-    """Yields ``UUID_ROWS``: the columns of a part that are joined with live set and tombstones.
+class PassTask:
+    """Runs a pass in an executor.
 
     Attributes:
-        folder: Work folder with the parts.
-        parts: File with the list of parts.
-        root_name: Last path part of the storage root.
-
-    """
-
-    folder: WorkFolder
-    parts: ExchangeFile
-    root_name: str
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield a row for each name that ends in a UUID, and one for each part."""
-        recogniser = Recogniser(self.root_name)
-        parts: Sequence[PassPart] = cached_value(self.folder, self.parts)
-        for number in _numbers(batches):
-            columns = recogniser.columns(self.folder.read_rows(parts[number].listed))
-            yield _uuid_rows(number, columns)
-
-
-def _numbers(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
-    """Yield the numbers of the parts of a task."""
-    for batch in batches:
-        yield from batch.column("part").to_pylist()
-
-
-def _uuid_rows(number: int, columns: Columns) -> pa.RecordBatch:
-    ids, rows = row_ids(number, columns)
-    is_part = np.arange(len(ids)) == 0
-    words = [
-        pa.array(np.append(each[:1], each[rows]).view(np.int64), mask=is_part)
-        if len(each)
-        else pa.nulls(1, pa.int64())
-        for each in (columns.hi, columns.lo)
-    ]
-    return pa.RecordBatch.from_arrays([pa.array(ids), *words], names=["id", "hi", "lo"])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassWork:
-    """Runs a pass over parts.
-
-    Attributes:
-        folder: Work folder with the parts.
-        parts: File with the list of parts.
+        folder: Work folder with the files.
         work: File with the pass.
+        slices: Files with the slices of live set and tombstones; without one nothing is live.
         root_name: Last path part of the storage root.
-        is_joined: Whether the rows of a task are joined rows, which become marks; else they name
-            parts.
-        others: Tombstones of keys that end in no UUID.
 
     """
 
     folder: WorkFolder
-    parts: ExchangeFile
     work: ExchangeFile
+    slices: tuple[ExchangeFile, ...]
     root_name: str
-    is_joined: bool = False
-    others: tuple[pa.RecordBatch, ...] = ()
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield one ``ExecutorResult``, or nothing for a task without a part."""
-        joined = Joined(batches) if self.is_joined else None
-        numbers = tuple(_numbers(batches)) if joined is None else joined.parts
-        if not numbers:
-            return
-        work: ListingPass[Any] = cached_value(self.folder, self.work)
-        parts: Sequence[PassPart] = cached_value(self.folder, self.parts)
-        recogniser = Recogniser(self.root_name)
-        written: dict[int, ExchangeFile | None] = {}
-        found = work.begin()
-        try:
-            for number in numbers:
-                batch = self.folder.read_rows(parts[number].listed)
-                columns = recogniser.columns(batch)
-                if joined is None:
-                    marks = self._read(parts[number].marks, columns)
-                    written[number] = None
-                else:
-                    marks = joined.marks(number, columns, self.others)
-                    written[number] = self.folder.write_rows("marks", [marks.written()])
-                work.add(found, _marked(batch, columns, marks))
-        finally:
-            work.end(found)
-        yield packed([ExecutorResult(self._value(found), written)])
-
-    def _read(self, marks: ExchangeFile | None, columns: Columns) -> Marks:
-        return Marks.none(columns) if marks is None else Marks.read(self.folder.read_rows(marks))
-
-    def _value(self, found: Any) -> bytes | ExchangeFile:
+    def __call__(self, group: FileGroup) -> PassResult:
+        """Return what the pass finds in a group of files."""
+        found = run_pass(
+            _work(self.folder, self.work),
+            self._batches(group),
+            root_name=self.root_name,
+            marking=self._marking(),
+            cache=(cache := self._cache(group)),
+            progress=lambda *_: None,
+        )
+        marks = group.marks
+        if cache is not None and marks is None:
+            marks = self.folder.write_value(cache)
         data = pickle.dumps(found, protocol=pickle.HIGHEST_PROTOCOL)
-        return data if len(data) <= _INLINE_BYTES else self.folder.write("values", data)
+        is_small = len(data) <= _INLINE_BYTES
+        return PassResult(data if is_small else self.folder.write("values", data), marks)
+
+    def _cache(self, group: FileGroup) -> MarkedCache | None:
+        if not self.slices:
+            return None
+        if group.marks is None:
+            return MarkedCache(BytesIO())
+        cache: MarkedCache = self.folder.read_value(group.marks)
+        return cache
+
+    def _marking(self) -> Marking:
+        if not self.slices:
+            return WholeMarking(LiveSet(), Tombstones.empty())
+        return SlicedMarking(
+            len(self.slices), lambda number: _slice(self.folder, self.slices[number])
+        )
+
+    def _batches(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
+        """Yield the rows; in large batches where each batch loads every slice."""
+        for file in group.files:
+            rows = with_known_times(self.folder.read_rows(file))
+            step = _ROWS_PER_BATCH if len(self.slices) <= 1 else max(1, rows.num_rows)
+            for start in range(0, rows.num_rows, step):
+                yield rows.slice(start, step)
 
 
-def _marked(batch: pa.RecordBatch, columns: Columns, marks: Marks) -> MarkedRows:
-    return MarkedRows(
-        columns=columns,
-        folders=_folders(batch),
-        in_parsed=marks.in_parsed,
-        in_raw=marks.in_raw,
-        tombstones=marks.tombstones,
-    )
+@lru_cache(maxsize=1)
+def _work(folder: WorkFolder, file: ExchangeFile) -> Any:
+    """Return a pass, read once for each executor process, which runs tasks in turn."""
+    return folder.read_value(file)
 
 
-def _folders(batch: pa.RecordBatch) -> tuple[str, ...]:
-    """Return the keys of a batch's folders, without their trailing slash."""
-    sizes = batch.column("size")
-    if not sizes.null_count:
-        return ()
-    keys = batch.column("key").filter(sizes.is_null()).to_pylist()
-    return tuple(key.rstrip("/") for key in keys)
+@lru_cache(maxsize=1)
+def _slice(folder: WorkFolder, file: ExchangeFile) -> Marking:
+    """Return a slice of live set and tombstones; the last one stays in memory."""
+    found: Marking = folder.read_value(file)
+    return found

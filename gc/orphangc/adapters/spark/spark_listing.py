@@ -1,28 +1,32 @@
-"""Listing on Spark: tasks list groups of key ranges into files; heavy ranges are split again."""
+"""Listing on Spark: each task lists some key ranges into files, and leaves the rest to others."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
 from orphangc.adapters.open import open_storage
-from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
-from orphangc.adapters.spark.range_reader import RangeReaders, RemainingRange
-from orphangc.adapters.spark.tasks import Cluster, packed
+from orphangc.adapters.spark.tasks import Cluster
+from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
+from orphangc.collect.listing.list_storage import list_some
+from orphangc.collect.listing.noted_names import NotingSpool
+from orphangc.collect.listing.work_stealing import RemainingRange
 from orphangc.core.model.types import StoredObject
-from orphangc.core.ranges.key_ranges import KeyRange
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, gaps
 from orphangc.core.ranges.split_points import midpoint
 from orphangc.errors import StorageUnreachableError
-from orphangc.ports import LISTING_SCHEMA, Progress, Storage
+from orphangc.ports import LISTING_SCHEMA, Progress, SpoolPart, Storage
 
-_RANGE = pa.schema([("after", pa.binary()), ("until", pa.binary())])
 _MOST_ROUNDS = 64
+_PART_OF_ALL = 10
+"""A task lists no more than this part of what was listed before it began."""
+_RANGES_PER_TASK = 2
 _WORTH_A_RANGE = 4000
 """Minimum number of objects of a range: each range costs a request."""
 
@@ -33,28 +37,101 @@ class ListedParts:
 
     Attributes:
         parts: Files of ``LISTING_SCHEMA``.
-        objects: Number of objects in the files; folders are rows, but no objects.
         requests: Number of list requests.
-        ranges: Number of listed ranges; each part of a split range counts.
+        finished: Listed ranges.
         roots: Objects called ``_metadata``, which are few.
         rests: Ranges that remain to be listed.
 
     """
 
     parts: list[ExchangeFile] = field(default_factory=list)
-    objects: int = 0
     requests: int = 0
-    ranges: int = 0
+    finished: list[KeyRange] = field(default_factory=list)
     roots: list[StoredObject] = field(default_factory=list)
     rests: list[RemainingRange] = field(default_factory=list)
 
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return sum(each.rows for each in self.parts)
+
     def add(self, other: ListedParts) -> None:
-        """Add the files and counts of another task; its remainders belong to the next round."""
+        """Add what another task listed; its remainders belong to the next round."""
         self.parts += other.parts
-        self.objects += other.objects
         self.requests += other.requests
-        self.ranges += other.ranges
+        self.finished += other.finished
         self.roots += other.roots
+
+
+class PartFiles:
+    """The spool of one task: rows of all its ranges together, in files of the work folder.
+
+    They count only if the whole task succeeds, so nothing has to be dropped range by range.
+    """
+
+    def __init__(self, folder: WorkFolder, rows_per_file: int) -> None:
+        self.files: list[ExchangeFile] = []
+        self._finished: list[KeyRange] = []
+        self._folder = folder
+        self._rows_per_file = rows_per_file
+        self._lock = threading.Lock()
+        self._held: list[pa.RecordBatch] = []
+        self._held_rows = 0
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows; see ``Spool``."""
+        return sum(each.rows for each in self.files) + self._held_rows
+
+    def part(self) -> SpoolPart:
+        """Return a new part; see ``Spool``."""
+        return _Part(self)
+
+    def finished(self) -> list[KeyRange]:
+        """Return the listed ranges; see ``Spool``."""
+        return self._finished
+
+    def batches(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield all rows; see ``Spool``."""
+        del within
+        return map(self._folder.read_rows, self.files)
+
+    def close(self) -> None:
+        """Write what is held."""
+        self._write(self._held)
+        self._held, self._held_rows = [], 0
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        """Hold a batch; write what is held if it fills a file."""
+        with self._lock:
+            self._held.append(batch)
+            self._held_rows += batch.num_rows
+            if self._held_rows < self._rows_per_file:
+                return
+            full, self._held, self._held_rows = self._held, [], 0
+        self._write(full)
+
+    def _write(self, pages: Sequence[pa.RecordBatch]) -> None:
+        batches = pa.Table.from_batches(pages, LISTING_SCHEMA).combine_chunks().to_batches()
+        if batches:
+            self.files.append(self._folder.write_rows("listed", batches))
+
+
+@dataclass(slots=True)
+class _Part:
+    """The rows of one range."""
+
+    files: PartFiles
+    rows: int = 0
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Append a batch; see ``SpoolPart``."""
+        self.rows += batch.num_rows
+        self.files.take(batch)
+
+    def finish(self, within: KeyRange) -> None:
+        """Record the end of a range; see ``SpoolPart``."""
+        self.files.finished().append(within)
 
 
 @lru_cache(maxsize=4)
@@ -64,14 +141,14 @@ def _opened(root: Location) -> Storage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListingWork:
-    """Work of one task: list its ranges, several at once, into files.
+class ListingTask:
+    """Lists ranges of a storage root in an executor.
 
     Attributes:
         root: Location of the storage root; credentials come from the executor's environment.
         folder: Work folder for the files.
-        streams: Number of concurrent ranges.
-        most_pages: Maximum number of pages of a range; ``None`` lists all of it.
+        streams: Number of concurrent requests.
+        most: Number of objects after which a task leaves the rest to others.
         rows: Approximate number of rows of a file.
 
     """
@@ -79,112 +156,65 @@ class ListingWork:
     root: Location
     folder: WorkFolder
     streams: int
-    most_pages: int | None
+    most: int
     rows: int
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield one ``ListedParts``."""
-        ranges = [each for batch in batches for each in _ranges_of(batch)]
+    def __call__(self, ranges: list[KeyRange]) -> ListedParts:
+        """Return what was listed, and what is left."""
         storage = _opened(self.root)
         before = storage.list_requests
-        streams = RangeReaders(storage, self.most_pages)
-        found = ListedParts(ranges=len(ranges))
-        held: list[pa.RecordBatch] = []
-        count = 0
-        for page in streams.pages(ranges, min(self.streams, max(1, len(ranges)))):
-            held.append(page)
-            count += page.num_rows
-            if count >= self.rows:
-                self._write(held, found)
-                held, count = [], 0
-        if count:
-            self._write(held, found)
-        found.rests = streams.rests
-        found.requests = storage.list_requests - before
-        yield packed([found])
-
-    def _write(self, pages: Sequence[pa.RecordBatch], found: ListedParts) -> None:
-        table = pa.Table.from_batches(pages, LISTING_SCHEMA).combine_chunks()
-        batches = table.to_batches()
-        found.parts.append(self.folder.write_rows("listed", batches))
-        for batch in batches:
-            found.objects += batch.num_rows - batch.column("size").null_count
-            found.roots += _roots_in(batch)
-
-
-def _roots_in(batch: pa.RecordBatch) -> list[StoredObject]:
-    """Return the objects called ``_metadata``."""
-    keys = batch.column("key")
-    is_root = pc.or_(pc.equal(keys, METADATA_NAME), pc.ends_with(keys, f"/{METADATA_NAME}"))
-    is_object = batch.column("size").is_valid()
-    rows = batch.filter(pc.and_(is_root, is_object)).to_pylist()
-    return [StoredObject(**row) for row in rows]
-
-
-def _table_of(ranges: Sequence[KeyRange]) -> pa.Table:
-    """Return ranges as rows, with keys in bytes so that no layer in between can alter them."""
-    edges = [[each.after for each in ranges], [each.until for each in ranges]]
-    columns = [
-        pa.array([None if key is None else key.encode() for key in keys], pa.binary())
-        for keys in edges
-    ]
-    return pa.Table.from_arrays(columns, schema=_RANGE)
-
-
-def _ranges_of(batch: pa.RecordBatch) -> Iterator[KeyRange]:
-    edges = (batch.column("after").to_pylist(), batch.column("until").to_pylist())
-    for after, until in zip(*edges, strict=True):
-        yield KeyRange(
-            None if after is None else after.decode(), None if until is None else until.decode()
+        files = PartFiles(self.folder, self.rows)
+        spool = NotingSpool(files, METADATA_NAME)
+        left = list_some(storage, spool, ranges, streams=self.streams, most=self.most)
+        files.close()
+        return ListedParts(
+            parts=files.files,
+            requests=storage.list_requests - before,
+            finished=files.finished(),
+            roots=spool.objects,
+            rests=left,
         )
 
 
 def list_ranges(
-    cluster: Cluster, ranges: Sequence[KeyRange], work: ListingWork, progress: Progress
+    cluster: Cluster, ranges: Sequence[KeyRange], work: ListingTask, progress: Progress
 ) -> ListedParts:
-    """List ranges in rounds; split the remainders of heavy ranges for the next round.
-
-    Each round allows a range twice as many pages as the round before, so that the number of rounds
-    stays small for any distribution of keys.
+    """List ranges in rounds, each with more objects a task than the round before it.
 
     Raises:
-        StorageUnreachableError: A range could not be listed completely.
+        StorageUnreachableError: They could not be listed completely.
 
     """
-    wanted = max(len(ranges), cluster.slots * work.streams)
     total = ListedParts()
     left = list(ranges)
-    most_pages = work.most_pages
     for _ in range(_MOST_ROUNDS):
-        found = _round(cluster, left, work, most_pages)
+        tasks = min(len(left), cluster.tasks)
+        now = replace(work, most=max(work.most, total.rows // _PART_OF_ALL))
+        found = cluster.results(now, [left[number::tasks] for number in range(tasks)])
         for each in found:
             total.add(each)
-        progress("listing", total.objects)
+        progress("listing", total.rows)
         rests = [rest for each in found for rest in each.rests]
         if not rests:
+            _check_whole(total, ranges, work.root)
             return total
-        left = _split_all(rests, wanted)
-        most_pages = None if most_pages is None else 2 * most_pages
+        left = _split_all(rests, _RANGES_PER_TASK * cluster.tasks)
     raise StorageUnreachableError(f"{work.root} grows faster than it is listed")
 
 
-def _round(
-    cluster: Cluster, ranges: Sequence[KeyRange], work: ListingWork, most_pages: int | None
-) -> list[ListedParts]:
-    """Return the result of each task; neighbouring ranges go to different tasks."""
-    tasks = min(len(ranges), 2 * cluster.slots)
-    frame = cluster.rows([_table_of(ranges[number::tasks]) for number in range(tasks)])
-    now = ListingWork(
-        root=work.root,
-        folder=work.folder,
-        streams=work.streams,
-        most_pages=most_pages,
-        rows=work.rows,
-    )
-    found: list[ListedParts] = cluster.results(frame, now)
-    if len(found) != tasks or sum(each.ranges for each in found) != len(ranges):
-        raise StorageUnreachableError(f"{work.root}: Spark lost a part of the listing")
-    return found
+def _check_whole(listed: ListedParts, ranges: Sequence[KeyRange], root: Location) -> None:
+    """Make sure that each key belongs to exactly one listed range.
+
+    Raises:
+        StorageUnreachableError: A part is missing, or was listed twice.
+
+    """
+    try:
+        missing = [gap for each in ranges for gap in gaps(listed.finished, each)]
+    except ValueError as err:
+        raise StorageUnreachableError(f"{root} was listed twice in part: {err}") from err
+    if missing:
+        raise StorageUnreachableError(f"{root}: the listing lacks {len(missing)} ranges of keys")
 
 
 def _split_all(rests: Sequence[RemainingRange], wanted: int) -> list[KeyRange]:

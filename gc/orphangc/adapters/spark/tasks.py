@@ -1,17 +1,17 @@
-"""Runs plain functions on the executors of a Spark session, one task for each part of the work."""
+"""Runs plain functions on the executors of a Spark session, one task for each item."""
 
 from __future__ import annotations
 
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
-from orphangc.adapters.spark.exchange.work_folder import ExchangeFile, WorkFolder
 from orphangc.adapters.spark.executor_package import (
     PACKAGES,
     digest_of_endpoints,
@@ -19,30 +19,17 @@ from orphangc.adapters.spark.executor_package import (
     write_package,
 )
 from orphangc.adapters.spark.session import translated
-from orphangc.errors import SettingsError
+from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
+from orphangc.errors import SettingsError, StorageUnreachableError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""Function of an executor over the rows of one task."""
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
-RESULT = "result binary"
-"""Schema of work that returns values: one pickled value in each row."""
-
-_TASK = "task"
 _SAME, _OTHER_PACKAGE = "same", "package"
-
-
-def packed(values: Sequence[Any]) -> pa.RecordBatch:
-    """Return values as rows of ``RESULT``."""
-    data = [pickle.dumps(each, protocol=pickle.HIGHEST_PROTOCOL) for each in values]
-    return pa.RecordBatch.from_pydict({"result": pa.array(data, pa.binary())})
-
-
-def unpacked(rows: pa.Table) -> list[Any]:
-    """Return the values of rows of ``RESULT``; only Spark's own channel carried them."""
-    return [pickle.loads(each) for each in rows["result"].to_pylist()]  # noqa: S301
+_LEAST_TASKS = 20
 
 
 class Cluster:
@@ -147,28 +134,53 @@ class Cluster:
         if self._package is not None:
             self._package.cleanup()
 
-    def rows(self, tasks: Sequence[pa.Table]) -> DataFrame:
-        """Return the rows of all tasks, with one partition for each task."""
-        from pyspark.sql import functions as f  # noqa: PLC0415 - an optional extra
+    @property
+    def tasks(self) -> int:
+        """Return into how many tasks to cut a stage: none may be longer than a tenth of it."""
+        return max(_LEAST_TASKS, 3 * self.slots)
 
-        numbered = [
-            each.append_column(_TASK, pa.array([number] * each.num_rows, pa.int64()))
-            for number, each in enumerate(tasks)
-        ]
-        wanted = self._session.createDataFrame(pa.concat_tables(numbered))
-        numbers = self._session.range(0, len(tasks), 1, len(tasks))
-        # only a broadcast join keeps the partitions of ``range``
-        return numbers.join(f.broadcast(wanted), numbers["id"] == wanted[_TASK]).drop("id", _TASK)
+    def results(self, work: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
+        """Return the result of the work on each item, in their order; each item is one task.
 
-    def results(self, frame: DataFrame, work: Work) -> list[Any]:
-        """Run work over the partitions of a frame; return its values."""
+        Spark may run a task twice, and reports one of its attempts.
+
+        Raises:
+            StorageUnreachableError: Spark did not report each task once.
+
+        """
+        if not items:
+            return []
         with translated("finish on Spark"):
-            return unpacked(self.map(frame, work, RESULT).toArrow())
+            found = self._map(_OnItems(work, items), len(items))
+        if sorted(number for number, _ in found) != list(range(len(items))):
+            raise StorageUnreachableError("Spark lost a task, or reported one twice")
+        return [result for _, result in sorted(found, key=lambda each: each[0])]
 
-    def map(self, frame: DataFrame, work: Work, schema: str) -> DataFrame:
-        """Return the rows that work yields over the partitions of a frame."""
+    def _map(self, work: _OnItems, tasks: int) -> list[Any]:
+        """Return the numbered results of tasks."""
 
         def carry_out(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from work(batches)
 
-        return frame.mapInArrow(carry_out, schema)
+        frame = self._session.range(0, tasks, 1, tasks).mapInArrow(carry_out, "result binary")
+        # only Spark's own channel carried them
+        return [pickle.loads(each) for each in frame.toArrow()["result"].to_pylist()]  # noqa: S301
+
+
+@dataclass(frozen=True, slots=True)
+class _OnItems:
+    """Does the work of those items whose numbers a task is given; picklable."""
+
+    work: Callable[[Any], Any]
+    items: Sequence[Any]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield one pickled number and result for each item."""
+        for batch in batches:
+            for number in batch.column("id").to_pylist():
+                data = pickle.dumps(self.done(number))
+                yield pa.RecordBatch.from_pydict({"result": pa.array([data], pa.binary())})
+
+    def done(self, number: int) -> tuple[int, Any]:
+        """Return the number and the result of an item."""
+        return number, self.work(self.items[number])

@@ -43,8 +43,8 @@ from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Progress, VerdictSink
 
 if TYPE_CHECKING:
-    from orphangc.adapters.spark.exchange.work_folder import WorkFolder
     from orphangc.adapters.spark.executor_verdicts import SentVerdicts
+    from orphangc.adapters.spark.work_folder import WorkFolder
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ def _work_folder(work: Location | None) -> Iterator[WorkFolder | None]:
     if work is None:
         yield None
         return
-    from orphangc.adapters.spark.exchange.work_folder import (  # noqa: PLC0415 - only with Spark
+    from orphangc.adapters.spark.work_folder import (  # noqa: PLC0415 - only with Spark
         WorkFolder,
     )
 

@@ -32,7 +32,6 @@ from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.result import code_of
 from orphangc.core.documents.lineage_report import LINEAGES_FILE
-from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import (
     Phase,
     RunMode,
@@ -244,7 +243,6 @@ class _ScheduledRun:
             Path(draft.plan_folder),
             made.plan,
             is_deleting=draft.effective_mode is RunMode.DELETE,
-            engine=_engine_of(made.plan, draft.settings),
             shared=self.sharing.sweeps,
             made=made.cycle,
         )
@@ -312,11 +310,3 @@ def _engine(settings: ScheduledRoot) -> EngineChoice:
             return EngineChoice(is_spark=True, work=work)
         case "auto":
             return EngineChoice(work=work, threshold=settings.spark_threshold)
-
-
-def _engine_of(plan: Plan, settings: ScheduledRoot) -> EngineChoice:
-    """Return the engine that made a plan, for its sweep."""
-    if plan.engine != "spark":
-        return LOCAL
-    work = None if settings.work is None else located(settings.work)
-    return EngineChoice(is_spark=True, work=work)

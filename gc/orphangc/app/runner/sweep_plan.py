@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.planned_listing import planned_storage
 from orphangc.adapters.rows.temporary_rows import temporary_space
-from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
@@ -23,12 +21,10 @@ from orphangc.app.telemetry.audit_log import Audited, log_unmet
 from orphangc.app.telemetry.logs import audit_log, run_named
 from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
-from orphangc.app.wiring.compose import WiredRoot, open_worker_environment, opened, state_of
+from orphangc.app.wiring.compose import opened, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice, KnownSize
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.delete.distributed import DistributedWorkers
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
-from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.result import SweepResult, code_of
 from orphangc.collect.sweep.sweep import Sweep, recalled_for
@@ -56,7 +52,7 @@ def sweep_plan(
         flink_rest: Endpoints with credentials, which a plan does not hold; replaces the plan's.
         delete_rate: Maximum number of keys deleted per second, in place of the plan's.
         clears_halt: Whether a person has resolved the cause of a halt.
-        engine: Engine that lists, decides and deletes.
+        engine: Engine that lists and decides.
         relists: Whether the storage root is listed again; the plan's own listing serves otherwise.
 
     Raises:
@@ -91,7 +87,7 @@ class HeldSweep:
         path: Folder of the plan.
         plan: Plan read from that folder.
         is_deleting: Whether due objects are deleted.
-        engine: Engine that lists, decides and deletes.
+        engine: Engine that lists and decides.
         shared: Checkpoints that the sweeps of other storage roots of the same pass have read.
         made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
         relists: Whether the storage root is listed again for a saved plan.
@@ -131,7 +127,6 @@ class HeldSweep:
             temporary_space() as room,
             audit_log() as audit,
         ):
-            workers = None if root.pool is None else _at_reported_places(root, root.pool, state)
             outcomes = OutcomeFiles(self.path)
             sweep = Sweep(
                 environment=root.environment,
@@ -141,9 +136,8 @@ class HeldSweep:
                 run_id=self.holding.run_id,
                 is_deleting=self.is_deleting,
                 before=before,
-                scratch=room if workers is None else workers.pool.scratch,
+                scratch=room,
                 outcomes=Audited(outcomes, audit),
-                workers=workers,
                 shared=self.shared,
                 result=self.result,
             )
@@ -174,24 +168,6 @@ class HeldSweep:
         return planned_storage(
             storage, self.plan, lambda: directory.rows(self.plan, LISTING_SCHEMA.names)
         )
-
-
-def _at_reported_places(root: WiredRoot, pool: SparkEngine, state: RootState) -> DistributedWorkers:
-    """Return Spark's executors as the workers of deletion.
-
-    Raises:
-        SettingsError: The executors would need credentials, which Spark is never given.
-
-    """
-    bare = settings_from(root.settings.model_dump(mode="json"))
-    if bare.flink_rest != root.settings.flink_rest:
-        raise SettingsError("--flink-rest with credentials cannot be used on Spark's executors")
-    settings = bare.model_copy(update={"state": str(state.files.location)})
-    return DistributedWorkers(
-        pool=pool,
-        open_environment=partial(open_worker_environment, settings),
-        open_state=partial(state_of, settings),
-    )
 
 
 def _settings_now(

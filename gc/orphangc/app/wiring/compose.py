@@ -8,12 +8,11 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import pyarrow.compute as pc
 from platformdirs import user_state_path
@@ -70,9 +69,6 @@ from orphangc.errors import (
 )
 from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
 from orphangc.ports.engine import Engine
-
-if TYPE_CHECKING:
-    from orphangc.adapters.spark.spark_engine import SparkEngine
 
 REST_TIMEOUT = timedelta(seconds=30)
 _STREAMS = 32
@@ -188,13 +184,11 @@ class WiredRoot:
     Attributes:
         settings: Settings of the storage root.
         environment: Ports of the cycle.
-        pool: Spark, if it was chosen: its executors delete.
 
     """
 
     settings: StorageRootSettings
     environment: Environment
-    pool: SparkEngine | None
 
 
 @contextmanager
@@ -254,10 +248,8 @@ def opened(
     if earlier is not None:
         storage, listing = earlier(storage), None
     with ExitStack() as stack:
-        pool = _opened_spark(stack, storage, engine) if engine.is_spark else None
-        chosen: Engine | None = pool if earlier is None else None
-        if chosen is None:
-            chosen = stack.enter_context(_local_engine(storage, listing))
+        is_spark = engine.is_spark and earlier is None
+        opening = _spark_engine(storage, engine) if is_spark else _local_engine(storage, listing)
         environment = Environment(
             storage=storage,
             extra=[open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
@@ -274,7 +266,7 @@ def opened(
             exporters=lambda: open_exports(settings.registry),
             ends=partial(ends_of, settings),
             open_storage=open_storage,
-            engine=chosen,
+            engine=stack.enter_context(opening),
             wait=time.sleep,
             progress=progress,
             extras=extras,
@@ -282,7 +274,7 @@ def opened(
             ha=ha_metadata(settings),
             search=search,
         )
-        yield WiredRoot(settings, environment, pool)
+        yield WiredRoot(settings, environment)
 
 
 def storage_search(
@@ -418,27 +410,6 @@ def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
     return found
 
 
-def open_worker_environment(settings: StorageRootSettings) -> Environment:
-    """Return the environment of a process that only deletes; it lists nothing and has no engine."""
-    storage = open_storage(settings.root, state=state_place(settings))
-    seen = recalled(state_of(settings)).memory
-    siblings, remembered = _searched_beside(settings, storage, seen)
-    return Environment(
-        storage=storage,
-        extra=[open_storage(uri) for uri in settings.extra_roots],
-        siblings=siblings,
-        remembered=remembered,
-        clusters=flink_clusters(settings),
-        snapshots=lambda: load_snapshots(settings.registry),
-        exporters=lambda: open_exports(settings.registry),
-        open_storage=open_storage,
-        engine=cast("Engine", None),
-        wait=time.sleep,
-        progress=lambda *_: None,
-        ha=ha_metadata(settings),
-    )
-
-
 def _searched_beside(
     settings: StorageRootSettings, storage: Storage, memory: WorldMemory
 ) -> tuple[list[Storage], list[Storage]]:
@@ -537,10 +508,10 @@ def _add_sibling(place: Location, known: list[Location], chosen: list[Storage]) 
         chosen.append(UnopenedStorage(place, str(err)))
 
 
-def _opened_spark(stack: ExitStack, storage: Storage, choice: EngineChoice) -> SparkEngine:
+def _spark_engine(storage: Storage, choice: EngineChoice) -> AbstractContextManager[Engine]:
     from orphangc.app.wiring.engines import opened_spark_engine  # noqa: PLC0415 - with Spark
 
-    return stack.enter_context(opened_spark_engine(storage.location, choice.work))
+    return opened_spark_engine(storage.location, choice.work)
 
 
 @contextmanager

@@ -11,9 +11,9 @@ import structlog
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
-from orphangc.adapters.spark.exchange.work_folder import WorkFolder
 from orphangc.adapters.spark.session import is_on_this_machine, opened_session
 from orphangc.adapters.spark.spark_engine import SparkEngine
+from orphangc.adapters.spark.work_folder import WorkFolder
 from orphangc.errors import SettingsError
 
 _NEEDS_WORK = (

@@ -42,22 +42,20 @@ class Journal:
     Attributes:
         state: State of the storage root, which holds its journals.
         run_id: Identifier of the run.
-        prefix: First part of its batches' names; each process of a run has its own.
 
     """
 
     state: RootState
     run_id: str
-    prefix: str = "batch"
 
     def write_batch(self, number: int, rows: pa.RecordBatch) -> None:
         """Write down what is about to be deleted, before it is (R23)."""
-        self.state.write_lines(self.run_id, f"{self.prefix}-{number:06d}", json_lines(rows))
+        self.state.write_lines(self.run_id, f"batch-{number:06d}", json_lines(rows))
 
     def write_outcomes(self, number: int, rows: pa.RecordBatch) -> None:
         """Write down what became of a batch, an ``OUTCOME_SCHEMA`` one."""
         lines = json_lines(rows.select(_OUTCOME_FIELDS))
-        self.state.write_lines(self.run_id, f"{self.prefix}-{number:06d}{_DONE}", lines)
+        self.state.write_lines(self.run_id, f"batch-{number:06d}{_DONE}", lines)
 
 
 def markers_of(state: RootState, run_id: str) -> Iterator[pa.RecordBatch]:

@@ -15,7 +15,12 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from orphangc.collect.listing.work_stealing import ListingStoppedError, RangeCursor, RangeScheduler
+from orphangc.collect.listing.work_stealing import (
+    ListingStoppedError,
+    RangeCursor,
+    RangeScheduler,
+    RemainingRange,
+)
 from orphangc.core.ranges.key_ranges import (
     EVERYTHING,
     KeyRange,
@@ -126,18 +131,38 @@ def _list_in_many(
     scheduler = RangeScheduler(
         [part for each in open_ranges for part in split_at(each, ends)], known, known=spool.rows
     )
+    _run(storage, spool, scheduler, streams=streams, show=show)
+    return scheduler.ranges
+
+
+def list_some(
+    storage: Storage, spool: Spool, ranges: list[KeyRange], *, streams: int, most: int
+) -> list[RemainingRange]:
+    """List ranges of a storage into the spool; return what is left after about ``most`` objects.
+
+    Raises:
+        StorageUnreachableError: A range could not be listed.
+
+    """
+    if not storage.is_ordered:
+        for each in ranges:
+            _list_in_one(storage, spool, each, lambda *_: None)
+        return []
+    scheduler = RangeScheduler(ranges, Landmarks(), most=most)
+    _run(storage, spool, scheduler, streams=streams, show=lambda *_: None)
+    return scheduler.left
+
+
+def _run(
+    storage: Storage, spool: Spool, scheduler: RangeScheduler, *, streams: int, show: Progress
+) -> None:
+    """Run threads until all is listed; stop them if anything fails here, or in one of them."""
     threads = [
         threading.Thread(
             target=_work, args=(storage, spool, scheduler), name=f"listing-{number}", daemon=True
         )
         for number in range(streams)
     ]
-    _run(threads, scheduler, show)
-    return scheduler.ranges
-
-
-def _run(threads: list[threading.Thread], scheduler: RangeScheduler, show: Progress) -> None:
-    """Run all threads to their end; stop them if anything fails here, or in one of them."""
     try:
         for thread in threads:
             thread.start()
@@ -198,6 +223,10 @@ def _list_range(
             scheduler.took(cursor, own.num_rows)
             if cursor.is_sealed:
                 break
+            if scheduler.is_full and cursor.position is not None:
+                part.finish(scheduler.split(cursor))
+                scheduler.leave(cursor)
+                return
             if part.rows >= rows_per_part:
                 part.finish(scheduler.split(cursor))
                 part = spool.part()

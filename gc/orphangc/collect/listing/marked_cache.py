@@ -22,9 +22,10 @@ _MOST_KINDS = 1 << 16
 """Kinds take memory; where names have more, the batches beyond are marked again in each pass."""
 
 _TYPES: tuple[type[np.generic], ...] = (
-    *(np.int32, np.uint64, np.uint64, np.int64, np.int64),
+    *(np.uint64, np.uint64, np.int64, np.int64, np.int32),
     *(np.bool_, np.bool_, np.bool_, np.bool_),
 )
+"""The widest first, so that each column is aligned whatever the number of rows."""
 _ROW_BYTES = sum(np.dtype(each).itemsize for each in _TYPES)
 
 
@@ -77,7 +78,7 @@ class MarkedCache:
             return
         self._entries.append(_Entry(self._file.tell(), len(columns), columns.kinds))
         parts: tuple[npt.NDArray[Any], ...] = (
-            *(columns.kind, columns.hi, columns.lo, columns.modified_us, rows.tombstones.since_us),
+            *(columns.hi, columns.lo, columns.modified_us, rows.tombstones.since_us, columns.kind),
             *(rows.tombstones.has, columns.has_uuid, rows.in_parsed, rows.in_raw),
         )
         for each, kind in zip(parts, _TYPES, strict=True):
@@ -101,7 +102,7 @@ class MarkedCache:
         for kind in _TYPES:
             found.append(np.frombuffer(data, kind, entry.rows, at))
             at += found[-1].nbytes
-        kind_of_row, hi, lo, modified_us, since_us, has, has_uuid, in_parsed, in_raw = found
+        hi, lo, modified_us, since_us, kind_of_row, has, has_uuid, in_parsed, in_raw = found
         return MarkedRows(
             columns=Columns.of(
                 batch,

@@ -44,6 +44,22 @@ class Density:
         return self.per_unit * max(0.0, self.scale.at(until) - self.scale.at(start))
 
 
+@dataclass(frozen=True, slots=True)
+class RemainingRange:
+    """What is left of a range when as many objects were listed as were wanted.
+
+    Attributes:
+        within: Range that is not listed yet.
+        scale: How its names are written, if any of them was seen.
+        objects: Likely number of its objects, by the density seen so far.
+
+    """
+
+    within: KeyRange
+    scale: Scale | None
+    objects: float
+
+
 @dataclass(slots=True)
 class RangeCursor:
     """One range that is being listed; ``until`` may be lowered by others.
@@ -100,10 +116,16 @@ class RangeScheduler:
         landmarks: Landmarks,
         *,
         known: int = 0,
+        most: int | None = None,
         worth_cutting: int = _WORTH_CUTTING,
     ) -> None:
-        """Start with these ranges; ``known`` objects in all others are listed already."""
+        """Start with these ranges; ``known`` objects in all others are listed already.
+
+        After about ``most`` objects, what is not listed is left to others.
+        """
         self._worth_cutting = worth_cutting
+        self._most = most
+        self.left: list[RemainingRange] = []
         self._changed = threading.Condition()
         self._over = threading.Event()
         self._pending = deque(RangeCursor(each.after, each.until) for each in ranges)
@@ -124,6 +146,11 @@ class RangeScheduler:
         """Return whether all is listed, or it failed."""
         return self._over.is_set()
 
+    @property
+    def is_full(self) -> bool:
+        """Return whether as many objects are listed as are wanted."""
+        return self._most is not None and self._taken >= self._most
+
     def wait(self, seconds: float) -> bool:
         """Return whether it is over, after so many seconds at most."""
         return self._over.wait(seconds)
@@ -139,6 +166,11 @@ class RangeScheduler:
 
     def _next(self) -> RangeCursor | None:
         if self.is_over:
+            return None
+        if self.is_full:
+            self.left += map(self._remaining, self._pending)
+            self._pending.clear()
+            self._notify_if_over()
             return None
         cursor = self._pending.popleft() if self._pending else self._split_largest()
         if cursor is not None:
@@ -229,6 +261,17 @@ class RangeScheduler:
             self._empty += cursor.is_split and not cursor.taken
             self._close(KeyRange(cursor.after, cursor.until))
             self._notify_if_over()
+
+    def leave(self, cursor: RangeCursor) -> None:
+        """Leave what a cursor has still before it to others."""
+        with self._changed:
+            self._active.remove(cursor)
+            self.left.append(self._remaining(cursor))
+            self._notify_if_over()
+
+    def _remaining(self, cursor: RangeCursor) -> RemainingRange:
+        scale = cursor.density.scale if cursor.density else None
+        return RemainingRange(cursor.rest, scale, self._before_it(cursor))
 
     def _close(self, listed: KeyRange) -> None:
         self._open -= self._landmarks.weight_of(listed)

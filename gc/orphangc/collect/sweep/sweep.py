@@ -20,11 +20,6 @@ from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS
 from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.verdicts import decided_job
 from orphangc.collect.delete.deletion import Deletion, RecordOutcomes
-from orphangc.collect.delete.distributed import (
-    DistributedDeletion,
-    DistributedWorkers,
-    PartitionWork,
-)
 from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
@@ -107,7 +102,6 @@ class Sweep:
         before: Facts of earlier cycles, with which ``environment`` was opened.
         scratch: Temporary space for rows that would fill the memory.
         outcomes: Receives the outcome of each verdict.
-        workers: Worker pool that deletes instead of this process.
         shared: Checkpoints that sweeps of other storage roots in the same pass have read.
         result: Result so far, also after an error or a signal.
 
@@ -122,7 +116,6 @@ class Sweep:
     before: Recalled
     scratch: TemporarySpace
     outcomes: OutcomeSink
-    workers: DistributedWorkers | None = None
     shared: SharedCheckpoints | None = None
     result: SweepResult = field(default_factory=SweepResult)
     reader: CheckpointReader = field(init=False)
@@ -276,7 +269,7 @@ class Sweep:
             for key, view in cycle.views.items()
             if not is_halted and not view.judgement.blocked and not view.judgement.is_wholly_refused
         )
-        is_all_free = free and free == cycle.views.keys() and self.workers is None
+        is_all_free = free and free == cycle.views.keys()
         return free | {SAVEPOINTS} if is_all_free and cycle.savepoints else free
 
     def _abort_uploads(
@@ -343,10 +336,8 @@ class Sweep:
             has_savepoints=SAVEPOINTS in free,
         )
 
-    def _deletion(self, cycle: Cycle, free: frozenset[str]) -> Deletion | DistributedDeletion:
-        """Return what deletes: this process, or several that keep to one rate together."""
-        if self.workers is not None:
-            return self._distributed_deletion(self.workers, cycle)
+    def _deletion(self, cycle: Cycle, free: frozenset[str]) -> Deletion:
+        """Return what deletes."""
         storage = self.environment.storage
         return Deletion(
             storage=storage,
@@ -355,26 +346,6 @@ class Sweep:
             limiter=RateLimiter(DeletionRate.of(self.settings.delete_rate, storage.batch_size)),
             at=cycle.evidence.now,
             progress=self.environment.progress,
-        )
-
-    def _distributed_deletion(
-        self, workers: DistributedWorkers, cycle: Cycle
-    ) -> DistributedDeletion:
-        """Return the deletion by several processes, which share one rate."""
-        pool = workers.pool
-        work = PartitionWork(
-            open_environment=workers.open_environment,
-            open_state=workers.open_state,
-            settings=self.settings,
-            preconditions=preconditions_of(_relied_on(cycle), _refused_in_part(cycle)),
-            lock=(self.lock.folder, self.lock.name, self.lock.holder),
-            run_id=self.run_id,
-            at=cycle.evidence.now,
-            rate=self.settings.delete_rate / pool.slots,
-            scratch=pool.scratch,
-        )
-        return DistributedDeletion(
-            pool=pool, work=work, storage=self.environment.storage, state=self.state
         )
 
     def _record(self, rows: pa.RecordBatch, gone: GoneTombstones | None = None) -> None:

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from orphangc.core.columns.listing_columns import Columns
-from orphangc.core.columns.tombstones import Remembered
+from orphangc.core.columns.listing_columns import NO_TIME, Columns, Recogniser
+from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.row_values import folder_rows
+from orphangc.core.columns.tombstones import Remembered, Tombstones
+from orphangc.core.columns.uuid_set import UuidSet
+
+_Mask = npt.NDArray[np.bool_]
+_Words = npt.NDArray[np.uint64]
+_HALF = np.uint64(32)
+
+
+class Marks(NamedTuple):
+    """What is known of n rows; see ``MarkedRows``."""
+
+    in_parsed: _Mask
+    in_raw: _Mask
+    tombstones: Remembered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +45,116 @@ class MarkedRows:
 
     columns: Columns
     folders: tuple[str, ...]
-    in_parsed: npt.NDArray[np.bool_]
-    in_raw: npt.NDArray[np.bool_]
+    in_parsed: _Mask
+    in_raw: _Mask
     tombstones: Remembered
 
     @property
-    def is_live(self) -> npt.NDArray[np.bool_]:
+    def is_live(self) -> _Mask:
         """Return bool[n]: whether either oracle names the UUID."""
         return self.in_parsed | self.in_raw
+
+
+class Marking(Protocol):
+    """Knows live set and tombstones, whole or in slices."""
+
+    def marks(self, columns: Columns) -> Marks:
+        """Return what is known of n rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WholeMarking:
+    """Live set and tombstones in memory; picklable.
+
+    Attributes:
+        live: Live set.
+        tombstones: Tombstones.
+
+    """
+
+    live: LiveSet
+    tombstones: Tombstones
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return len(self.live.parsed) + len(self.live.raw) + len(self.tombstones)
+
+    def marks(self, columns: Columns) -> Marks:
+        """See ``Marking``."""
+        return Marks(
+            in_parsed=columns.has_uuid & self.live.parsed.contains(columns.hi, columns.lo),
+            in_raw=columns.has_uuid & self.live.raw.contains(columns.hi, columns.lo),
+            tombstones=self.tombstones.look_up(columns),
+        )
+
+    def slices(self, count: int) -> Iterator[WholeMarking]:
+        """Yield the entries in ``count`` slices by the first bits of their UUIDs.
+
+        Tombstones of keys that end in no UUID are in the first slice, as such keys are.
+        """
+        if count == 1:
+            yield self
+            return
+        words, has_uuid = self.tombstones.words()
+        of_tombstone = slices_of(np.where(has_uuid, words, np.uint64(0)), count)
+        columns = (self.live.parsed.columns(), self.live.raw.columns())
+        cuts = [np.searchsorted(slices_of(hi, count), np.arange(count + 1)) for hi, _ in columns]
+        for number in range(count):
+            parts = [slice(*cut[number : number + 2]) for cut in cuts]
+            uuids = [UuidSet() for _ in columns]
+            for own, part, (hi, lo) in zip(uuids, parts, columns, strict=True):
+                own.extend(hi[part], lo[part])
+            yield WholeMarking(LiveSet(*uuids), self.tombstones.restricted(of_tombstone == number))
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedMarking:
+    """Live set and tombstones of which one slice is in memory at a time.
+
+    Attributes:
+        count: Number of slices.
+        load: Returns a slice.
+
+    """
+
+    count: int
+    load: Callable[[int], Marking]
+
+    def marks(self, columns: Columns) -> Marks:
+        """See ``Marking``; only the slices that the rows' UUIDs belong to are loaded."""
+        if self.count == 1:
+            return self.load(0).marks(columns)
+        size = len(columns)
+        found = Marks(
+            np.zeros(size, np.bool_),
+            np.zeros(size, np.bool_),
+            Remembered(np.full(size, NO_TIME, np.int64), np.zeros(size, np.bool_)),
+        )
+        numbers = slices_of(columns.hi, self.count)
+        for number in np.unique(numbers).tolist():
+            rows = np.flatnonzero(numbers == number)
+            part = self.load(number).marks(columns.take(rows))
+            found.in_parsed[rows], found.in_raw[rows] = part.in_parsed, part.in_raw
+            found.tombstones.since_us[rows] = part.tombstones.since_us
+            found.tombstones.has[rows] = part.tombstones.has
+        return found
+
+
+def slices_of(hi: _Words, count: int) -> _Words:
+    """Return uint64[n], the slice of each UUID: equal parts of the range of its first bits."""
+    return ((hi >> _HALF) * np.uint64(count)) >> _HALF
+
+
+def marked_rows(batch: pa.RecordBatch, recogniser: Recogniser, marking: Marking) -> MarkedRows:
+    """Return a batch of the listing with what is known of its objects."""
+    columns = recogniser.columns(batch)
+    marks = marking.marks(columns)
+    has_folders = batch.column("size").null_count > 0
+    return MarkedRows(
+        columns=columns,
+        folders=tuple(folder_rows(batch)) if has_folders else (),
+        in_parsed=marks.in_parsed,
+        in_raw=marks.in_raw,
+        tombstones=marks.tombstones,
+    )

@@ -100,6 +100,10 @@ class Tombstones:
         """Return the tombstones where ``mask``, bool[len], is true."""
         return Tombstones(self._rows.filter(pa.array(mask)))
 
+    def words(self) -> tuple[npt.NDArray[np.uint64], _Mask]:
+        """Return the first half of each look-up value, and whether it is that of a UUID."""
+        return self._index.hi, np.asarray(self._rows.column("has_uuid"))
+
     def __len__(self) -> int:
         """Return how many there are."""
         return int(self._rows.num_rows)

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.spark.executor_verdicts import SentVerdicts
-from orphangc.adapters.spark.passes import PassPart
+from orphangc.adapters.spark.spark_engine import grouped
 from orphangc.app.wiring.engines import opened_spark_engine
 from orphangc.collect.decide.verdicts import DecidedJob, DecidePass
 from orphangc.core.areas.area import AreaFacts
@@ -45,6 +45,7 @@ __all__ = ["Fate", "Generated", "drawn", "on_spark", "spark_fates"]
 ROOT = Location("file", "", "/root")
 _UUID_LETTERS = 36
 _ROWS_OF_A_PART = 97
+_GROUPS = 5
 
 
 _FACTS = (
@@ -239,10 +240,11 @@ def on_spark(folder: Path, work: Location | None) -> None:
     rows = listed(generated.objects)
     with opened_spark_engine(ROOT, work) as engine:
         pieces = engine._folder
-        engine._parts = [
-            PassPart(pieces.write_rows("listed", [rows.slice(start, _ROWS_OF_A_PART)]))
+        files = [
+            pieces.write_rows("listed", [rows.slice(start, _ROWS_OF_A_PART)])
             for start in range(0, rows.num_rows, _ROWS_OF_A_PART)
         ]
+        engine._groups = grouped(files, _GROUPS)
         engine.mark(generated.live, Tombstones.of(generated.tombstones.values()))
         deciding = DecidePass(
             owners=Owners(ROOT, {}),

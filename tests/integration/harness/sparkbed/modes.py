@@ -29,7 +29,7 @@ Runner = Callable[..., Ran]
 
 _SMALL = {
     "spark.orphangc.rows": "40",  # several parts even of a small storage
-    "spark.orphangc.pages": "1",
+    "spark.orphangc.listed": "60",
     "spark.orphangc.streams": "3",
     "spark.sql.shuffle.partitions": "3",
     "spark.ui.enabled": "false",
@@ -37,8 +37,8 @@ _SMALL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
-_SORTED = {"spark.orphangc.broadcast": "1"}
-"""Nothing fits into a broadcast, so both sides are shuffled."""
+_SLICED = {"spark.orphangc.broadcast": "60"}
+"""Live set and tombstones do not fit into an executor, so it reads them slice by slice."""
 
 
 def environment(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:
@@ -72,7 +72,7 @@ def running(mode: str, folder: Path) -> Iterator[Runner]:
                 own = environment(folder, {}) | {"SPARK_MASTER": "local[2]"}
             case "cluster":
                 python = str(bare_python(folder / "python"))
-                own = environment(folder, _SORTED)
+                own = environment(folder, _SLICED)
                 own |= {"SPARK_MASTER": "local-cluster[2,1,1024]", "PYSPARK_PYTHON": python}
                 more = ("--work", folder / "work-folder")
             case _:

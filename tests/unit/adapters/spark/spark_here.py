@@ -1,44 +1,38 @@
 """A cluster that runs its tasks in this process, one after the other, some of them twice."""
 
-# ruff: noqa: D102 - the verbs are those of ``Cluster``
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
-
-from orphangc.adapters.spark.exchange.work_folder import WorkFolder
-from orphangc.adapters.spark.tasks import Work, unpacked
+from orphangc.adapters.spark.tasks import Cluster
+from orphangc.adapters.spark.work_folder import WorkFolder
 
 
-class HereCluster:
+class HereCluster(Cluster):
     """What ``Cluster`` does with tasks, without Spark.
 
     Attributes:
-        folder: The work folder.
-        slots: How many tasks a round has, about.
         is_flaky: Each task is done twice, and only the second attempt counts.
+        lost: Number of tasks of a stage that Spark does not report.
+        reported: Results of each stage.
 
     """
 
-    def __init__(self, folder: WorkFolder, *, slots: int = 2, is_flaky: bool = False) -> None:
-        self.folder = folder
-        self.slots = slots
+    def __init__(self, folder: WorkFolder, *, is_flaky: bool = False, lost: int = 0) -> None:
+        super().__init__(None, folder)
         self.is_flaky = is_flaky
-        self.rounds = 0
+        self.lost = lost
+        self.reported: list[list[Any]] = []
 
-    def rows(self, tasks: Sequence[pa.Table]) -> list[list[pa.RecordBatch]]:
-        return [each.to_batches() for each in tasks]
-
-    def results(self, frame: list[list[pa.RecordBatch]], work: Work) -> list[Any]:
-        self.rounds += 1
-        return [value for task in frame for value in self._done(task, work)]
-
-    def _done(self, task: list[pa.RecordBatch], work: Work) -> Iterator[Any]:
-        sent = pickle.loads(pickle.dumps(work))
-        if self.is_flaky:
-            list(sent(iter(task)))
-        for batch in sent(iter(task)):
-            yield from unpacked(pa.Table.from_batches([batch]))
+    def _map(self, work: Callable[..., Any], tasks: int) -> list[Any]:
+        """Return the numbered results of tasks, the last one first."""
+        found = []
+        for number in reversed(range(tasks)):
+            for _ in range(1 + self.is_flaky):
+                sent = pickle.loads(pickle.dumps(work))
+                done = pickle.loads(pickle.dumps(sent.done(number)))
+            found.append(done)
+        self.reported.append([result for _, result in found])
+        return found[self.lost :]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 
 from flinkstate.places.locations import canonical
 from orphangc.adapters.spark import spark_listing as listing
-from orphangc.adapters.spark.exchange.work_folder import WorkFolder
-from orphangc.adapters.spark.spark_listing import ListedParts, ListingWork, list_ranges
+from orphangc.adapters.spark.spark_listing import ListedParts, ListingTask, list_ranges
+from orphangc.adapters.spark.work_folder import WorkFolder
 from orphangc.core.ranges.key_ranges import EVERYTHING, split_at
 from orphangc.errors import StorageUnreachableError
 from properties.test_ranges import key_sets, keys
@@ -40,16 +41,20 @@ def small_ranges():
 
 
 def listed(
-    storage: Counted, folder: WorkFolder, boundaries: list[str], *, is_flaky: bool = False
+    storage: Counted, cluster: HereCluster, boundaries: list[str], *, most: int = 10
 ) -> tuple[ListedParts, list[str]]:
     """Return what a cluster lists, and its keys."""
-    work = ListingWork(root=ROOT, folder=folder, streams=2, most_pages=1, rows=7)
-    cluster = HereCluster(folder, is_flaky=is_flaky)
+    work = ListingTask(root=ROOT, folder=cluster.folder, streams=2, most=most, rows=7)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listing, "_opened", lambda _: storage)
         found = list_ranges(cluster, split_at(EVERYTHING, boundaries), work, lambda *_: None)
-    batches = [folder.read_rows(file) for file in found.parts]
+    batches = [cluster.folder.read_rows(file) for file in found.parts]
     return found, sorted(key for batch in batches for key in batch.column("key").to_pylist())
+
+
+def a_cluster(folder: Path, **how: object) -> HereCluster:
+    """Return a cluster whose work folder is below a folder."""
+    return HereCluster(WorkFolder(canonical(str(folder / "work"))), **how)
 
 
 @settings(max_examples=40)
@@ -59,20 +64,36 @@ def test_every_key_is_listed_exactly_once(stored, boundaries, page_size) -> None
     """Ranges are split during the listing, at names of any form."""
     storage = Counted(stored, page_size=page_size)
     with tempfile.TemporaryDirectory() as folder:
-        found, shown = listed(storage, WorkFolder(canonical(folder)), boundaries)
+        found, shown = listed(storage, a_cluster(Path(folder)), boundaries)
     assert shown == stored
-    assert found.objects == len(stored)
+    assert found.rows == len(stored)
     assert found.requests == storage.requests
+
+
+def test_no_task_lists_more_than_a_tenth_of_what_was_listed_before_it(tmp_path) -> None:
+    """Names of which nothing is known before, all in one folder: the first task has them all."""
+    stored = [f"job/shared/{number * 7919 % 2**16:04x}" for number in range(9000)]
+    cluster = a_cluster(tmp_path)
+    found, shown = listed(Counted(sorted(stored), page_size=10), cluster, [], most=100)
+    assert shown == sorted(stored)
+    before, page = 0, 10
+    for stage in cluster.reported:
+        most = max(100, before // 10)
+        assert all(task.rows <= most + 2 * page for task in stage)
+        before += sum(task.rows for task in stage)
+    assert max(task.rows for stage in cluster.reported for task in stage) < len(stored) / 10
+    assert len(cluster.reported) < 12
+    assert found.rows == len(stored)
 
 
 def test_an_attempt_that_was_given_up_counts_for_nothing(tmp_path) -> None:
     """Spark may run a task twice: both attempts write files, but Spark reports only one."""
     stored = [f"job/shared/{number:04}" for number in range(50)]
-    folder = WorkFolder(canonical(str(tmp_path / "work")))
-    found, shown = listed(Counted(stored, page_size=10), folder, ["job/shared/002"], is_flaky=True)
+    cluster = a_cluster(tmp_path, is_flaky=True)
+    found, shown = listed(Counted(stored, page_size=10), cluster, ["job/shared/002"])
     assert shown == stored
     assert len(list((tmp_path / "work" / "listed").iterdir())) > len(found.parts)
-    folder.remove()
+    cluster.folder.remove()
     assert not (tmp_path / "work").exists()
 
 
@@ -85,35 +106,42 @@ def test_a_page_that_cannot_be_had_ends_it_all(tmp_path) -> None:
 
     storage = Counted([f"{number:04}" for number in range(90)], page_size=10, before=fail)
     with pytest.raises(StorageUnreachableError, match="SlowDown"):
-        listed(storage, WorkFolder(canonical(str(tmp_path))), ["0020", "0050"])
+        listed(storage, a_cluster(tmp_path), ["0020", "0050"])
 
 
 def test_a_task_that_spark_lost_is_noticed(tmp_path) -> None:
     """Its keys would be missing, without any other sign."""
+    with pytest.raises(StorageUnreachableError, match="lost a task"):
+        listed(Counted(["a", "b"]), a_cluster(tmp_path, lost=1), ["a"])
+
+
+@pytest.mark.parametrize(("change", "words"), [("lost", "lacks 1 ranges"), ("twice", "twice")])
+def test_a_range_that_no_task_or_that_two_tasks_list_is_noticed(tmp_path, change, words) -> None:
+    """Whatever the tasks say of themselves: together they are the whole key space, once."""
 
     class Forgetful(HereCluster):
-        def results(self, frame, work):
-            return super().results(frame, work)[1:]
+        def results(self, work, items):
+            found = super().results(work, items)
+            if change == "lost":
+                found[0].finished.pop()
+            return found if change == "lost" else [*found, found[0]]
 
-    folder = WorkFolder(canonical(str(tmp_path)))
-    work = ListingWork(root=ROOT, folder=folder, streams=2, most_pages=None, rows=7)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(listing, "_opened", lambda _: Counted(["a", "b"]))
-        with pytest.raises(StorageUnreachableError, match="lost a part"):
-            list_ranges(Forgetful(folder), split_at(EVERYTHING, ["a"]), work, lambda *_: None)
+    cluster = Forgetful(WorkFolder(canonical(str(tmp_path))))
+    with pytest.raises(StorageUnreachableError, match=words):
+        listed(Counted(["a", "b"]), cluster, ["a"])
 
 
 def test_roots_are_noticed_wherever_they_lie(tmp_path) -> None:
     """One that a scan by folder does not enter protects what it names all the same."""
     stored = ["_metadata", "a/_metadata", "a/b_metadata", "a/_metadata/x", "z//_metadata"]
-    found, _ = listed(Counted(stored), WorkFolder(canonical(str(tmp_path))), [])
+    found, _ = listed(Counted(stored), a_cluster(tmp_path), [])
     assert sorted(root.key for root in found.roots) == ["_metadata", "a/_metadata", "z//_metadata"]
 
 
 def test_a_file_that_was_altered_is_no_part_of_the_listing(tmp_path) -> None:
     """A process that can write into the work folder must not be able to hide an object."""
     folder = WorkFolder(canonical(str(tmp_path)))
-    found, _ = listed(Counted(["a", "b"]), folder, [])
+    found, _ = listed(Counted(["a", "b"]), HereCluster(folder), [])
     (file,) = found.parts
     path = tmp_path / file.name
     path.write_bytes(path.read_bytes() + b"\0")

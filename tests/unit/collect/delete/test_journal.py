@@ -67,11 +67,3 @@ def test_delete_markers_are_found_in_the_journal_of_a_run_that_died() -> None:
     found = [row for batch in markers_of(state, "run") for row in batch.to_pylist()]
     assert found == [{"key": keys[3 * n + 1], "version_id": f"v{n}"} for n in range(20)]
     assert list(markers_of(state, "another")) == []
-
-
-def test_journals_of_several_processes_do_not_meet() -> None:
-    """Each has a prefix of its own."""
-    state = RootState(SteppedFiles(), BASE)
-    for prefix in ("share-0000", "share-0001"):
-        Journal(state, "run", prefix).write_batch(0, due_rows(keys_of(1)))
-    assert state.journal_names("run") == ["share-0000-000000", "share-0001-000000"]

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.collect.listing.local_engine import marked_rows
 from orphangc.collect.mark.missing import (
     Expected,
     expected_of,
@@ -25,6 +24,7 @@ from orphangc.collect.mark.survey import Surveyed, SurveyPass
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.marked_listing import WholeMarking, marked_rows
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.owners import Owners
@@ -68,7 +68,8 @@ class FakeEngine:
         found = []
         for batch in self.batches:
             each = work.begin()
-            rows = marked_rows(batch, Recogniser(BASE.name), self.live, Tombstones.empty())
+            marking = WholeMarking(self.live, Tombstones.empty())
+            rows = marked_rows(batch, Recogniser(BASE.name), marking)
             work.add(each, rows)
             work.end(each)
             found.append(each)

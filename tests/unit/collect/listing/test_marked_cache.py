@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from orphangc.collect.listing import local_engine, marked_cache
+from orphangc.collect.listing import marked_cache, run_pass
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import MarkedRows
@@ -114,13 +114,13 @@ def test_later_passes_are_given_what_the_first_found(engine, monkeypatch) -> Non
     """And only a batch with folders is marked again."""
     first = run(engine)
     marked: list[int] = []
-    original = local_engine.marked_rows
+    original = run_pass.marked_rows
 
     def marking(batch, *others):
         marked.append(batch.num_rows)
         return original(batch, *others)
 
-    monkeypatch.setattr(local_engine, "marked_rows", marking)
+    monkeypatch.setattr(run_pass, "marked_rows", marking)
     for _ in range(2):
         marked.clear()
         assert [shown(each) for each in run(engine)] == [shown(each) for each in first]

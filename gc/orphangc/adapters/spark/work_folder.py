@@ -24,7 +24,7 @@ from orphangc.adapters.open import open_state_files
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StateFiles
 
-_KINDS = ("listed", "live", "marks", "rows", "tombstones", "values", "verdicts")
+_KINDS = ("listed", "values", "verdicts")
 _OPTIONS = ipc.IpcWriteOptions(compression="lz4")
 _THREADS = 16
 

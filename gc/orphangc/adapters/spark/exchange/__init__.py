@@ -1,1 +1,0 @@
-"""Files that the Spark driver and its executors exchange."""

@@ -1,0 +1,92 @@
+"""The engine without Spark: passes over files find what passes over one listing find."""
+
+from __future__ import annotations
+
+import uuid
+from types import SimpleNamespace
+
+import pytest
+
+from flinkstate.places.locations import canonical
+from orphangc.adapters.spark import spark_listing
+from orphangc.adapters.spark.spark_engine import SparkEngine
+from orphangc.adapters.spark.work_folder import WorkFolder
+from orphangc.collect.listing.local_engine import LocalEngine
+from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.tombstones import Tombstones
+from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports.engine import ListingHints
+from support.builders import BASE, JOB
+from unit.adapters.spark.spark_here import HereCluster
+from unit.adapters.spark.test_spark_listing import Counted
+from unit.collect.listing.ordered_storage import MemorySpool
+from unit.collect.listing.test_local_passes import a_survey_pass, shown
+
+NAMES = [str(uuid.UUID(int=(n * 0x9E3779B97F4A7C15 << 64 | n) % 2**128)) for n in range(1, 400)]
+KEYS = sorted(f"{JOB}/shared/{name}" for name in NAMES)
+LIVE = LiveSet(
+    UuidSet(uuid.UUID(name).bytes for name in NAMES[::2]),
+    UuidSet(uuid.UUID(name).bytes for name in NAMES[::3]),
+)
+SETTINGS = {"listed": "50", "rows": "30", "streams": "2"}
+
+
+def silent(*_: object) -> None:
+    """Show nothing."""
+
+
+def engine(folder, patch: pytest.MonkeyPatch, **how) -> SparkEngine:
+    """Return an engine whose executors are this process, after the listing."""
+    settings = SETTINGS | {name: str(how.pop(name)) for name in ("broadcast",) if name in how}
+    conf = SimpleNamespace(get=lambda name, default: settings.get(name.rpartition(".")[2], default))
+    work = WorkFolder(canonical(str(folder / "work")))
+    made = SparkEngine(SimpleNamespace(conf=conf), work, BASE)
+    made._cluster = HereCluster(work, **how)
+    storage = SimpleNamespace(is_ordered=True, list_requests=0)
+    patch.setattr(spark_listing, "_opened", lambda _: Counted(KEYS, page_size=10))
+    made.list_all(storage, ListingHints(), silent)
+    return made
+
+
+@pytest.mark.parametrize("how", [{}, {"is_flaky": True}, {"broadcast": 40}])
+def test_many_tasks_survey_what_one_process_surveys(tmp_path, monkeypatch, how) -> None:
+    """By the same functions; before the live set is known nothing is live, afterwards all is."""
+    local = LocalEngine(MemorySpool(), BASE.name, streams=1)
+    local.list_all(Counted(KEYS), ListingHints(), silent)
+    spark = engine(tmp_path, monkeypatch, **how)
+    for live in (LiveSet(), LIVE, LiveSet(LIVE.raw, LIVE.parsed)):
+        found, expected = [], []
+        for each in (spark, local):
+            each.mark(live, Tombstones.empty())
+        for _ in range(2):  # the second pass is given what the first one kept
+            found.append(shown(spark.run(a_survey_pass(), silent)))
+            expected.append(shown(local.run(a_survey_pass(), silent)))
+        for each in (*found, *expected):
+            each[0][JOB].only_in_raw_bytes.clear()  # a few of many, in the order of the parts
+        assert found == expected
+    assert len(spark._slices) == (9 if "broadcast" in how else 1)
+    spark.close()
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_pass_that_lost_a_part_is_none(tmp_path, monkeypatch) -> None:
+    """Its objects would be missing in every count, and have no verdict."""
+    spark = engine(tmp_path, monkeypatch)
+    spark.mark(LIVE, Tombstones.empty())
+    spark._cluster.lost = 1
+    with pytest.raises(StorageUnreachableError, match="lost a task"):
+        spark.run(a_survey_pass(), silent)
+
+
+@pytest.mark.parametrize("what", ["listed", "values"])
+def test_a_damaged_file_ends_the_pass(tmp_path, monkeypatch, what) -> None:
+    """A listing or a live set that another process altered proves nothing."""
+    spark = engine(tmp_path, monkeypatch)
+    spark.mark(LIVE, Tombstones.empty())
+    for path in (tmp_path / "work" / what).iterdir():
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    with pytest.raises(StorageUnreachableError, match="was altered"):
+        spark.run(a_survey_pass(), silent)
