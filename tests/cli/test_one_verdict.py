@@ -89,6 +89,21 @@ def test_a_run_that_can_delete_nothing_says_blocked(story) -> None:
     assert "1 of 1 jobs; gate_not_seen: no usable answer: Flink at " in last
 
 
+def test_a_blocked_run_names_what_stops_the_most_jobs(story) -> None:
+    """And not what stops the first of them alone; so does the next step."""
+    for number in (0, 2):
+        story.bed.job(number).shared()
+    story.bed.job(2).checkpoint(1)
+    config = Configured.of(story, settings_of(story, ended_job=[]))
+    (record,) = config.run().json
+    assert {each["refused"] and each["refused"]["guard"] for each in record["jobs"]} == {
+        "no_roots",
+        None,
+    }
+    assert (record["blocked"]["jobs"], record["blocked"]["code"]) == (3, "job_state_unknown")
+    assert "Next: lift job_state_unknown" in config.run("--output", "table").out
+
+
 def test_a_run_that_can_delete_says_done(story) -> None:
     """The metric is 0 then."""
     textfile = story.bed.folder / "orphangc.prom"

@@ -191,6 +191,11 @@ def stops(jobs: Iterable[Judged], names: JobNames | None = None) -> tuple[Stop, 
     return tuple(_stop(fate, code, stopped) for (fate, code), stopped in ordered)
 
 
+def widest(jobs: Iterable[Judged], names: JobNames | None = None) -> Stop:
+    """Return what stops the most jobs, of which one is stopped at least."""
+    return max(stops(jobs, names), key=lambda each: len(each.jobs))
+
+
 def _unmet(job: Judged) -> Iterator[tuple[Fate, str, str]]:
     if job.refused is not None:
         yield Fate.REFUSED, job.refused.guard, job.refused.message

@@ -14,6 +14,8 @@ from flinkstate.text.redaction import redacted
 from orphangc import __version__
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.console.exit import is_signal
+from orphangc.app.render.shown_names import JobNames
+from orphangc.app.render.summary import widest
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.sweep.result import SweepResult
 from orphangc.core.columns.tombstones import Tombstones
@@ -188,11 +190,13 @@ class Draft:
 
 def _stopped(plan: Plan) -> StoppedPart | None:
     """Return the jobs of which nothing can be deleted, ``None`` if there are none."""
-    found = [each for job in plan.jobs if (each := job.stopped_by) is not None]
+    found = [job for job in plan.jobs if job.stopped_by is not None]
     if not found:
         return None
-    code, message = found[0]
-    return StoppedPart(jobs=len(found), of_jobs=len(plan.jobs), code=code, message=message)
+    stop = widest(found, JobNames())
+    return StoppedPart(
+        jobs=len(found), of_jobs=len(plan.jobs), code=stop.code, message=stop.jobs[0].message
+    )
 
 
 def _swept(result: SweepResult) -> tuple[SweptPart, ...]:

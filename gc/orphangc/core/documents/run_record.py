@@ -132,8 +132,8 @@ class StoppedPart(_RecordPart):
     Attributes:
         jobs: Number of them.
         of_jobs: Number of all jobs of the plan.
-        code: Guard or condition that stops the first of them.
-        message: Its message.
+        code: Guard or condition that stops the most of them.
+        message: Its message about the first of these.
 
     """
 

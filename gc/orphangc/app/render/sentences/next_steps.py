@@ -11,7 +11,7 @@ from typing import Any
 from flinkstate.text.shown_text import counted
 from orphangc.app.config.load import SINGULAR
 from orphangc.app.console.text import duration, instant
-from orphangc.app.render.summary import Judged, Stop, stops
+from orphangc.app.render.summary import widest
 from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import RunMode, RunRecord
 from orphangc.core.lineage.checkpoint_fates import RetentionAction
@@ -140,13 +140,8 @@ def _stopped(plan: Plan) -> str | None:
     """Return what comes first where nothing of any job can be deleted, ``None`` elsewhere."""
     if not plan.jobs or any(job.stopped_by is None for job in plan.jobs):
         return None
-    first = _widest(plan.jobs)
+    first = widest(plan.jobs)
     return f"Next: nothing can be deleted while {first.code} stands. {first.advice}"
-
-
-def _widest(jobs: Sequence[Judged]) -> Stop:
-    """Return what stops the most jobs."""
-    return max(stops(jobs), key=lambda each: len(each.jobs))
 
 
 def after_sweep(
@@ -235,7 +230,7 @@ def _next_run(
         if each.tombstones is not None and each.tombstones.oldest_at is not None
     ]
     if stopped := [each for each in records if each.blocked is not None and each.blocked.are_all]:
-        found = _widest(stopped[0].jobs)
+        found = widest(stopped[0].jobs)
         yield f"Next: lift {found.code} of {stopped[0].root}. {found.advice}"
     elif first:
         yield f"Next: the next run acts in mode {first[0].mode}"
