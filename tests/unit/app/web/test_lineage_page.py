@@ -31,7 +31,7 @@ def document(number: int = 1, **changes: object) -> str:
 @pytest.mark.parametrize(
     ("policy", "sentence"),
     [
-        (None, "there is no retention policy, so none of 3 checkpoints expires"),
+        (None, "there is no retention policy, so nothing expires"),
         (RetentionPolicy(keep_last=1), "1 checkpoint of 3 would expire"),
     ],
 )
