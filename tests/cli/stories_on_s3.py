@@ -16,6 +16,7 @@ import pytest
 from botocore.session import get_session
 
 from cli.helpers import Planned, Ran, metadata, run
+from contracts.servers import radosgw
 from support import speed
 from support.leaks import S3_KEYS
 
@@ -32,11 +33,11 @@ def s3_server(moto_url, quick_sessions) -> str:  # noqa: ARG001
     return moto_url
 
 
-def use_s3(monkeypatch, url: str) -> Any:
+def use_s3(monkeypatch, url: str, keys: tuple[str, str] = S3_KEYS) -> Any:
     """Name the server in the environment, as an operator does; return a client."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", S3_KEYS[0])
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", S3_KEYS[1])
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", keys[0])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", keys[1])
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     return get_session().create_client("s3", endpoint_url=url)
 
@@ -93,12 +94,23 @@ class S3Story:
 @pytest.fixture
 def on_s3(s3_server, monkeypatch, tmp_path) -> S3Story:
     """The story, old enough."""
-    client = use_s3(monkeypatch, s3_server)
+    return story_in(use_s3(monkeypatch, s3_server), tmp_path)
+
+
+@pytest.fixture
+def on_radosgw(radosgw_url, monkeypatch, tmp_path) -> S3Story:
+    """The same on a real server."""
+    keys = (radosgw.ACCESS_KEY, radosgw.SECRET_KEY)
+    return story_in(use_s3(monkeypatch, radosgw_url, keys), tmp_path)
+
+
+def story_in(client: Any, folder: Path) -> S3Story:
+    """Return the story in a new bucket."""
     bucket = f"bucket-{uuid.uuid4().hex[:12]}"
     client.create_bucket(Bucket=bucket)
     client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
     names = [f"{JOB_ID}/shared/{uuid.uuid4()}" for _ in range(5)]
-    story = S3Story(client, bucket, tmp_path, set(names[3:]))
+    story = S3Story(client, bucket, folder, set(names[3:]))
     paths = [f"s3a://{bucket}/checkpoints/{name}" for name in names[:3]]
     for number, name in enumerate(names):
         story.put(name, f"state {number}".encode())
