@@ -8,10 +8,9 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -24,6 +23,7 @@ from cli.helpers import Ran, now, run
 from cli.stories import Story
 from orphangc.ports import StoreTime
 from support import speed
+from support.processes import until
 
 STALLING = """\
 import os, sys, time
@@ -162,17 +162,6 @@ def fake_clock(monkeypatch: Any) -> Iterator[Clock]:
 
 
 # ---------------------------------------------------------------------- processes
-
-
-def until(what: Callable[[], Any]) -> Any:
-    """Return what is true at last."""
-    deadline = time.monotonic() + speed.patience()
-    while time.monotonic() < deadline:
-        found = what()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"{what} is not true after {speed.patience():.0f} s")
 
 
 @dataclass

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, run
-from cli.scheduled import started, until
+from cli.scheduled import started
 from cli.stories import Story, make_story
 from support.flink_resources import (
     RELEASES,
@@ -24,6 +24,7 @@ from support.flink_resources import (
     a_status,
 )
 from support.kubernetes_server import KubernetesServer, a_config_map
+from support.processes import until
 from support.rest_server import RestServer, as_json
 
 KEYS = ("storage_roots", "extra_roots", "clusters", "ha", "pins", "jobs", "not_understood")

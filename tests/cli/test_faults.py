@@ -20,8 +20,8 @@ import pytest
 
 from bench.synth.running import Synth, synth_server
 from cli.helpers import AT_ONCE, ENDED, Planned, Ran, run
-from cli.scheduled import until
 from support import speed
+from support.processes import until
 
 KEYS, LIVE = 6_000, 500
 OPTIONS = (*ENDED, *AT_ONCE, "--max-delete-share", "1", "--delete-rate", "1000000")

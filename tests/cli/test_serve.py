@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import Bed
-from cli.scheduled import Configured, events, settings_of, started, swept, until
+from cli.scheduled import Configured, events, settings_of, started, swept
 from cli.stories import Story, bed, make_story, story
 from support import speed
-from support.processes import is_running
+from support.processes import is_running, until
 
 __all__ = ["bed", "story"]
 

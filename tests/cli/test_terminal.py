@@ -21,10 +21,10 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import AT_ONCE, Bed, run
-from cli.scheduled import Configured, settings_of, started, until
+from cli.scheduled import Configured, settings_of, started
 from cli.stories import Story, bed, make_story, story
 from support import speed
-from support.processes import wakings
+from support.processes import until, wakings
 
 __all__ = ["bed", "story"]
 

@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from support import speed
+
+
+def tied_to_us() -> list[str]:
+    """Return what to put before a command so that the kernel ends it with us, where it can."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL"] if setpriv else []
+
+
+def until(what: Callable[[], Any]) -> Any:
+    """Return what is true at last."""
+    deadline = time.monotonic() + speed.patience()
+    while time.monotonic() < deadline:
+        found = what()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"{what} is not true after {speed.patience():.0f} s")
 
 
 def is_running(process: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import time
 import urllib.error
@@ -9,12 +10,13 @@ import urllib.request
 from contextlib import ExitStack
 
 from support import speed
+from support.processes import tied_to_us
 
 
 def start(stack: ExitStack, *command: object, **options: object) -> subprocess.Popen:
     """Start a process that ends with ``stack``."""
     child = subprocess.Popen(
-        [str(part) for part in command],
+        [*tied_to_us(), *(str(part) for part in command)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -34,7 +36,7 @@ def await_http(url: str, child: subprocess.Popen) -> None:
     deadline = time.monotonic() + speed.patience()
     while time.monotonic() < deadline:
         if child.poll() is not None:
-            raise RuntimeError(f"{child.args[0]} ended with {child.returncode}")
+            raise RuntimeError(f"{shlex.join(child.args)} ended with {child.returncode}")
         try:
             with urllib.request.urlopen(url, timeout=speed.answer()):
                 return
@@ -43,7 +45,7 @@ def await_http(url: str, child: subprocess.Popen) -> None:
             return
         except OSError:
             time.sleep(0.1)
-    raise RuntimeError(f"{child.args[0]} gave no answer in {speed.patience():.0f} s")
+    raise RuntimeError(f"{shlex.join(child.args)} gave no answer in {speed.patience():.0f} s")
 
 
 def _end(child: subprocess.Popen) -> None:

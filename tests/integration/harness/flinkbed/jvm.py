@@ -2,7 +2,6 @@
 
 import atexit
 import os
-import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from integration.harness.flinkbed.distribution import java_tool
 from integration.harness.flinkbed.waiting import FlinkbedError, without_frames
 from support import speed
+from support.processes import tied_to_us
 
 # as Flink's own scripts start Java 17
 OPENED = (
@@ -79,7 +79,7 @@ class Jvm:
         if self.running:
             raise FlinkbedError(f"the {self.role} runs already")
         self._starts += 1
-        command = [*_tied_to_us(), java_tool("java"), *FRUGAL, *OPENED, *options]
+        command = [*tied_to_us(), java_tool("java"), *FRUGAL, *OPENED, *options]
         command += [
             f"-Dlog4j.configurationFile={conf / 'log4j.properties'}",
             "-cp",
@@ -132,12 +132,6 @@ class Jvm:
 
     def _log(self) -> Path:
         return self._logs / f"{self.role}-{self._starts}.log"
-
-
-def _tied_to_us() -> list[str]:
-    """Have the kernel end the process should this test run be killed, where it can."""
-    setpriv = shutil.which("setpriv")
-    return [setpriv, "--pdeathsig", "KILL"] if setpriv else []
 
 
 def _end(process: subprocess.Popen[bytes], how: signal.Signals) -> None:

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from orphangc.collect.delete.single_flight import SingleFlight
 from support import speed
-
-
-def until(fact: Callable[[], bool]) -> None:
-    """Wait for it."""
-    deadline = time.monotonic() + speed.patience()
-    while not fact():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+from support.processes import until
 
 
 def waiting(shared: SingleFlight[int]) -> int:
