@@ -18,7 +18,7 @@ import typer
 from bench.synth.running import Synth, synth_server
 from orphangc.app.cli import app
 from orphangc.app.config.configuration import ScheduledRoot
-from orphangc.app.console.options import DEFAULTS
+from orphangc.app.console.setting_options import DEFAULTS
 from orphangc.core.model.settings import StorageRootSettings, parse_duration
 
 HEAVY = {"pyarrow", "numpy", "pandas", "pyspark", "fsspec", "s3fs", "botocore", "aiobotocore"}
@@ -126,7 +126,7 @@ def test_help_loads_neither_arrow_nor_a_storage_client() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     modules = set(loaded.stdout.split())
-    assert "orphangc.app.console.options" in modules
+    assert "orphangc.app.console.setting_options" in modules
     assert HEAVY & modules == set()
     assert {each for each in modules if each.startswith("orphangc.adapters")} == set()
 

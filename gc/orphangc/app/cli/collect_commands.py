@@ -12,6 +12,7 @@ from orphangc.app.cli.application import app
 from orphangc.app.cli.output import print_steps
 from orphangc.app.console import options as o
 from orphangc.app.console.interruption import saying
+from orphangc.app.console.setting_options import ENGINE, Values, engine_choice, gathered
 from orphangc.app.console.verbosity import asked
 from orphangc.errors import ExitCode
 
@@ -20,7 +21,47 @@ from orphangc.errors import ExitCode
     epilog="Example: orphangc plan s3://bucket/checkpoints --closed-world"
     " --flink-rest http://jobmanager:8081 --out plan-1"
 )
-def plan(  # noqa: PLR0913 - one parameter an option
+@gathered(
+    "settings",
+    "grace_period",
+    "quarantine_period",
+    "checkpoint_id_margin",
+    "clock_skew",
+    "quiet_period",
+    "allow_short_margins",
+    "allow_short_grace_period",
+    "scope",
+    "registry",
+    "registry_wait",
+    "job_archives",
+    "extra_roots",
+    "empty_roots",
+    "search",
+    "search_except",
+    "closed_world",
+    "ended_job",
+    "merged_within",
+    "owner",
+    "flink_rest",
+    "accept_flink_version",
+    "kubernetes_ha",
+    "zookeeper_ha",
+    "alias",
+    "pin",
+    "engine",
+    "spark_threshold",
+    "work",
+    "state",
+    "max_delete_share",
+    "max_deletes",
+    "delete_rate",
+    "inventory",
+    "inventory_max_age",
+    "noncurrent_versions",
+    "abort_uploads",
+    "unsafe_acknowledge_root",
+)
+def plan(
     *,
     root: Annotated[
         str, typer.Argument(help="The storage root: holds the job directories.", metavar="ROOT")
@@ -31,55 +72,16 @@ def plan(  # noqa: PLR0913 - one parameter an option
         Path | None, typer.Option(help="Write a Markdown summary to this file.")
     ] = None,
     output: o.OutputOption = None,
-    grace_period: o.GracePeriod = o.default_of("grace_period"),
-    quarantine_period: o.QuarantinePeriod = o.default_of("quarantine_period"),
-    checkpoint_id_margin: o.CheckpointIdMargin = o.default_of("checkpoint_id_margin"),
-    clock_skew: o.ClockSkew = o.default_of("clock_skew"),
-    quiet_period: o.QuietPeriod = o.default_of("quiet_period"),
-    allow_short_margins: o.AllowShortMargins = False,
-    allow_short_grace_period: o.AllowShortGracePeriod = False,
-    scope: o.ScopeOption = None,
-    registry: o.Registry = None,
-    registry_wait: o.RegistryWait = o.default_of("registry_wait"),
-    job_archives: o.JobArchives = None,
-    extra_roots: o.ExtraRoots = None,
-    empty_roots: o.EmptyRoots = None,
-    search: o.Search = o.default_of("search"),
-    search_except: o.SearchExcept = None,
-    closed_world: o.ClosedWorld = False,
-    ended_job: o.EndedJob = None,
-    merged_within: o.MergedWithin = None,
-    owner: o.Owner = None,
-    flink_rest: o.FlinkRestOption = None,
-    accept_flink_version: o.AcceptFlinkVersion = None,
-    kubernetes_ha: o.KubernetesHaOption = None,
-    zookeeper_ha: o.ZooKeeperHaOption = None,
-    alias: o.AliasOption = None,
-    pin: o.Pin = None,
-    engine: o.EngineOption = o.EngineName.AUTO,
-    spark_threshold: o.SparkThreshold = o.default_of("spark_threshold"),
-    work: o.Work = None,
-    state: o.State = None,
-    max_delete_share: o.MaxDeleteShare = None,
-    max_deletes: o.MaxDeletes = None,
-    delete_rate: o.DeleteRate = o.default_of("delete_rate"),
-    inventory: o.Inventory = None,
-    inventory_max_age: o.InventoryMaxAge = o.default_of("inventory_max_age"),
-    noncurrent_versions: o.NoncurrentVersions = False,
-    abort_uploads: o.AbortUploads = False,
-    unsafe_acknowledge_root: o.AcknowledgeRoot = None,
+    settings: Values,
 ) -> None:
     """List, mark and decide: one dry pass that deletes nothing and writes nothing under ROOT."""
-    values = dict(locals())
     from orphangc.app.config.validate import settings_from
     from orphangc.app.runner.make_plan import make_plan
 
-    for name in ("out", "report", "summary", "output", "engine", "spark_threshold", "work"):
-        del values[name]
-    choice = o.engine_choice(engine, work, spark_threshold)
-    settings = settings_from(values)
+    choice = engine_choice(**{name: settings.pop(name) for name in ENGINE})
+    checked = settings_from({"root": root, **settings})
     with saying(lambda: _what_a_plan_left(out)):
-        planned = make_plan(settings, out=out, report=report, summary=summary, engine=choice)
+        planned = make_plan(checked, out=out, report=report, summary=summary, engine=choice)
     made = planned.plan
     if is_json(output):
         print_json(made.model_dump(mode="json"))
@@ -89,7 +91,7 @@ def plan(  # noqa: PLR0913 - one parameter an option
         from orphangc.app.wiring.compose import due_at
 
         print_tables(plan_tables(made, planned.breakdown))
-        print_steps(after_plan(made, out, due_at(settings)))
+        print_steps(after_plan(made, out, due_at(checked)))
     if made.are_all_refused:
         raise typer.Exit(ExitCode.REFUSED)
 
@@ -101,6 +103,8 @@ def _what_a_plan_left(out: Path | None) -> str:
 
 
 @app.command(epilog="Example: orphangc sweep plan-1 --delete")
+@gathered("settings", "flink_rest")
+@gathered("engine", *ENGINE)
 def sweep(  # noqa: PLR0913 - one parameter an option
     *,
     path: o.PlanFolder,
@@ -110,7 +114,7 @@ def sweep(  # noqa: PLR0913 - one parameter an option
             "--delete", help="Delete what is due. Without this option nothing is deleted."
         ),
     ] = False,
-    flink_rest: o.FlinkRestOption = None,
+    settings: Values,
     delete_rate: Annotated[
         int | None,
         typer.Option(help="Maximum number of keys deleted per second; replaces the plan's."),
@@ -129,9 +133,7 @@ def sweep(  # noqa: PLR0913 - one parameter an option
             " everything else is read afresh, and the sweep costs what it deletes.",
         ),
     ] = False,
-    engine: o.EngineOption = o.EngineName.AUTO,
-    spark_threshold: o.SparkThreshold = o.default_of("spark_threshold"),
-    work: o.Work = None,
+    engine: Values,
     audit_log: Annotated[
         str | None,
         typer.Option(
@@ -157,11 +159,11 @@ def sweep(  # noqa: PLR0913 - one parameter an option
         made, result = sweep_plan(
             path,
             is_deleting=delete,
-            flink_rest=tuple(flink_rest or ()),
+            flink_rest=tuple(settings["flink_rest"] or ()),
             delete_rate=delete_rate,
             clears_halt=unsafe_clear_halt,
             relists=relist,
-            engine=o.engine_choice(engine, work, spark_threshold),
+            engine=engine_choice(**engine),
         )
     outcome = {
         "run_id": result.run_id,
@@ -207,31 +209,28 @@ def _what_a_sweep_left(path: Path, before: int | None) -> str:
 
 
 @app.command(epilog="Example: orphangc explain KEY --plan plan-1")
-def explain(  # noqa: PLR0913 - one parameter an option
+@gathered(
+    "settings",
+    "ended_job",
+    "flink_rest",
+    "extra_roots",
+    "alias",
+    "state",
+)
+def explain(
     *,
     key: Annotated[
         str, typer.Argument(help="Key in the storage root, or its full URI.", metavar="KEY")
     ],
     plan: Annotated[Path | None, typer.Option(help="Folder of a saved plan.")] = None,
     root: Annotated[str | None, typer.Option(help="Storage root, if there is no plan.")] = None,
-    ended_job: o.EndedJob = None,
-    flink_rest: o.FlinkRestOption = None,
-    extra_roots: o.ExtraRoots = None,
-    alias: o.AliasOption = None,
-    state: o.State = None,
+    settings: Values,
     output: o.OutputOption = None,
 ) -> None:
     """Explain an object's verdict: its scheme, every bound, every checkpoint that names it."""
     from orphangc.app.commands.operate.explain import explain_key, explanation_text
 
-    values = {
-        "ended_job": ended_job,
-        "flink_rest": flink_rest,
-        "extra_roots": extra_roots,
-        "alias": alias,
-        "state": state,
-    }
-    document = explain_key(key, plan_folder=plan, root=root, values=values)
+    document = explain_key(key, plan_folder=plan, root=root, values=settings)
     show(output, document, lambda: explanation_text(document))
 
 

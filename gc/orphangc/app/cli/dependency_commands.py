@@ -11,6 +11,7 @@ from flinkstate.tables.printing import show
 from orphangc.app.cli.application import app, registry_commands
 from orphangc.app.cli.output import end
 from orphangc.app.console import options as o
+from orphangc.app.console.setting_options import Values, gathered
 
 
 @registry_commands.command(
@@ -59,7 +60,23 @@ def registry_show(
     epilog="Example: orphangc self-sustained s3://bucket/checkpoints --job ID"
     " --snapshot s3://bucket/savepoints/savepoint-1 --state s3://bucket/orphangc",
 )
-def self_sustained(  # noqa: PLR0913 - one parameter an option
+@gathered(
+    "settings",
+    "registry",
+    "registry_wait",
+    "extra_roots",
+    "ended_job",
+    "owner",
+    "flink_rest",
+    "kubernetes_ha",
+    "zookeeper_ha",
+    "alias",
+    "state",
+    "quiet_period",
+    "allow_short_margins",
+    "unsafe_acknowledge_root",
+)
+def self_sustained(
     *,
     root: Annotated[
         str, typer.Argument(help="The storage root: holds the job's directory.", metavar="ROOT")
@@ -77,19 +94,7 @@ def self_sustained(  # noqa: PLR0913 - one parameter an option
     wait: Annotated[
         str | None, typer.Option(help="Check a second time after this duration, e.g. 10m.")
     ] = None,
-    registry: o.Registry = None,
-    registry_wait: o.RegistryWait = o.default_of("registry_wait"),
-    extra_roots: o.ExtraRoots = None,
-    ended_job: o.EndedJob = None,
-    owner: o.Owner = None,
-    flink_rest: o.FlinkRestOption = None,
-    kubernetes_ha: o.KubernetesHaOption = None,
-    zookeeper_ha: o.ZooKeeperHaOption = None,
-    alias: o.AliasOption = None,
-    state: o.State = None,
-    quiet_period: o.QuietPeriod = o.default_of("quiet_period"),
-    allow_short_margins: o.AllowShortMargins = False,
-    unsafe_acknowledge_root: o.AcknowledgeRoot = None,
+    settings: Values,
     output: o.OutputOption = None,
 ) -> None:
     """Check whether a job still needs files of the snapshot that it was restored from.
@@ -99,12 +104,9 @@ def self_sustained(  # noqa: PLR0913 - one parameter an option
     (``--state`` or ``--wait``), or at once if the job has ended and its directory has been still
     for the quiet period. Until then it is null.
     """
-    values = dict(locals())
     from orphangc.app.commands.operate.self_sustained import check_tables, exit_code, self_sustained
 
-    for name in ("job", "snapshot", "wait", "output"):
-        del values[name]
-    document = self_sustained(values, job=job, snapshot=snapshot, wait=wait)
+    document = self_sustained({"root": root, **settings}, job=job, snapshot=snapshot, wait=wait)
     show(output, document, lambda: check_tables(document))
     end(exit_code(document), document["why"])
 
@@ -114,7 +116,18 @@ def self_sustained(  # noqa: PLR0913 - one parameter an option
     epilog="Example: orphangc users-of s3://bucket/savepoints/savepoint-1 s3://bucket/checkpoints"
     " --closed-world",
 )
-def users_of(  # noqa: PLR0913 - one parameter an option
+@gathered(
+    "settings",
+    "extra_roots",
+    "closed_world",
+    "ended_job",
+    "flink_rest",
+    "kubernetes_ha",
+    "zookeeper_ha",
+    "alias",
+    "unsafe_acknowledge_root",
+)
+def users_of(
     *,
     snapshot: Annotated[str, typer.Argument(help="A checkpoint or savepoint.", metavar="SNAPSHOT")],
     roots: Annotated[
@@ -125,14 +138,7 @@ def users_of(  # noqa: PLR0913 - one parameter an option
             metavar="[ROOT]...",
         ),
     ] = None,
-    extra_roots: o.ExtraRoots = None,
-    closed_world: o.ClosedWorld = False,
-    ended_job: o.EndedJob = None,
-    flink_rest: o.FlinkRestOption = None,
-    kubernetes_ha: o.KubernetesHaOption = None,
-    zookeeper_ha: o.ZooKeeperHaOption = None,
-    alias: o.AliasOption = None,
-    unsafe_acknowledge_root: o.AcknowledgeRoot = None,
+    settings: Values,
     output: o.OutputOption = None,
 ) -> None:
     """List the jobs and checkpoints that still need files of a snapshot.
@@ -140,11 +146,8 @@ def users_of(  # noqa: PLR0913 - one parameter an option
     ``confirmed`` is false while any job that was seen has not ended: its pending checkpoint may
     need the snapshot.
     """
-    values = dict(locals())
     from orphangc.app.commands.operate.users_of import exit_code, find_users, user_tables
 
-    for name in ("snapshot", "roots", "output"):
-        del values[name]
-    document = find_users(snapshot, roots or (), values)
+    document = find_users(snapshot, roots or (), settings)
     show(output, document, lambda: user_tables(document))
     end(exit_code(document), document["statement"])

@@ -11,10 +11,16 @@ from flinkstate.tables.printing import show
 from orphangc.app.cli.application import app
 from orphangc.app.cli.output import end
 from orphangc.app.console import options as o
+from orphangc.app.console.setting_options import Values, gathered
 from orphangc.errors import ExitCode
 
 
 @app.command(epilog="Example: orphangc discover --namespace flink --as-config > orphangc.yaml")
+@gathered(
+    "settings",
+    "flink_rest",
+    "alias",
+)
 def discover(
     *,
     config: Annotated[
@@ -27,8 +33,7 @@ def discover(
         list[Path] | None,
         typer.Option(help="Flink's config.yaml or flink-conf.yaml to read. Repeatable."),
     ] = None,
-    flink_rest: o.FlinkRestOption = None,
-    alias: o.AliasOption = None,
+    settings: Values,
     as_config: Annotated[
         bool, typer.Option("--as-config", help="Print only the equivalent configuration, as YAML.")
     ] = False,
@@ -42,7 +47,7 @@ def discover(
     from orphangc.app.commands.discover.equivalent_settings import yaml_of
     from orphangc.app.commands.discover.show_discovery import discovery_of_call, document_of
 
-    given = {"namespaces": namespace, "files": file, "flink_rest": flink_rest, "alias": alias}
+    given = {"namespaces": namespace, "files": file, **settings}
     found = discovery_of_call(config, given)
     if as_config:
         typer.echo(yaml_of(found), nl=False)

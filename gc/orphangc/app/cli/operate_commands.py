@@ -13,6 +13,7 @@ from flinkstate.tables.printing import is_json, show
 from orphangc.app.cli.application import app
 from orphangc.app.cli.output import end, print_steps
 from orphangc.app.console import options as o
+from orphangc.app.console.setting_options import Values, gathered
 from orphangc.errors import ExitCode
 
 
@@ -20,15 +21,19 @@ from orphangc.errors import ExitCode
     epilog="Example: orphangc init --root s3://bucket/checkpoints --state s3://ops/orphangc"
     " --flink-rest http://jobmanager:8081"
 )
-def init(  # noqa: PLR0913 - one parameter an option
+@gathered(
+    "settings",
+    "state",
+    "flink_rest",
+    "kubernetes_ha",
+    "extra_roots",
+    "ended_job",
+    "closed_world",
+)
+def init(
     *,
     root: o.PolicyRoot = None,
-    state: o.State = None,
-    flink_rest: o.FlinkRestOption = None,
-    kubernetes_ha: o.KubernetesHaOption = None,
-    extra_roots: o.ExtraRoots = None,
-    ended_job: o.EndedJob = None,
-    closed_world: o.ClosedWorld = False,
+    settings: Values,
     mode: Annotated[
         o.HighestMode, typer.Option(help="Highest mode of runs.")
     ] = o.HighestMode.REPORT,
@@ -51,12 +56,12 @@ def init(  # noqa: PLR0913 - one parameter an option
 
     wishes = Wishes(
         root=root,
-        state=state,
-        flink_rest=list(flink_rest or ()),
-        namespaces=list(kubernetes_ha or ()),
-        extra_roots=list(extra_roots or ()),
-        ended_job=list(ended_job or ()),
-        closed_world=closed_world,
+        state=settings["state"],
+        flink_rest=list(settings["flink_rest"] or ()),
+        namespaces=list(settings["kubernetes_ha"] or ()),
+        extra_roots=list(settings["extra_roots"] or ()),
+        ended_job=list(settings["ended_job"] or ()),
+        closed_world=settings["closed_world"],
         mode=mode,
         is_interactive=sys.stdin.isatty(),
         takes_proposals=yes,
@@ -102,6 +107,19 @@ def doctor(
     epilog="Example: orphangc policy --provider aws --root s3://bucket/checkpoints"
     " --state s3://bucket/orphangc-state --output json > policy.json"
 )
+@gathered(
+    "settings",
+    "scope",
+    "state",
+    "extra_roots",
+    "search",
+    "registry",
+    "owner",
+    "inventory",
+    "noncurrent_versions",
+    "abort_uploads",
+    search=o.SearchOrNone,
+)
 def policy(  # noqa: PLR0913 - one parameter an option
     *,
     provider: o.ProviderOption,
@@ -110,39 +128,19 @@ def policy(  # noqa: PLR0913 - one parameter an option
     mode: o.PolicyMode = None,
     undelete: o.MayUndelete = False,
     expire: o.MayExpire = False,
-    scope: o.ScopeOption = None,
-    state: o.State = None,
-    extra_roots: o.ExtraRoots = None,
-    search: o.SearchOrNone = None,
-    registry: o.Registry = None,
-    owner: o.Owner = None,
-    inventory: o.Inventory = None,
-    noncurrent_versions: o.NoncurrentVersions = False,
-    abort_uploads: o.AbortUploads = False,
+    settings: Values,
     doctor: o.MayExamine = False,
     partition: o.PartitionOption = o.Partition.AWS,
     output: o.OutputOption = None,
 ) -> None:
     """Print the least permissions that runs need, as the provider's own policy document."""
-    values = dict(locals())
     from orphangc.app.commands.operate.policy import make_policy, policy_tables
     from orphangc.core.documents.run_record import RunMode
 
-    for name in (
-        "provider",
-        "config",
-        "mode",
-        "undelete",
-        "expire",
-        "doctor",
-        "partition",
-        "output",
-    ):
-        del values[name]
     highest = None if mode is None else RunMode(mode)
     made = make_policy(
         provider,
-        values,
+        {"root": root, **settings},
         config=config,
         mode=highest,
         may_undelete=undelete,
