@@ -49,7 +49,7 @@ from orphangc.adapters.s3.pages.parsed_pages import parse_page
 from orphangc.adapters.s3.requests import s3_client
 from orphangc.adapters.s3_inventory.data_files import current_objects
 from orphangc.app.runner.plan_store import KeptPlans
-from orphangc.collect.mark.unlisted import HiddenSums
+from orphangc.collect.mark.hidden_sums import HiddenSums
 from orphangc.collect.state import upload_marks
 from orphangc.collect.state.history import newest_records
 from orphangc.collect.state.kept_proof import read_proof
@@ -650,5 +650,5 @@ READERS = {
     ),
     "columns of a listing": Reader(module="core.columns.listing_columns", read=_columns),
     "rows as objects": Reader(module="core.columns.stored_objects", read=_stored),
-    "hidden things, the oldest": Reader(module="collect.mark.unlisted", read=_oldest_hidden),
+    "hidden things, the oldest": Reader(module="collect.mark.hidden_sums", read=_oldest_hidden),
 }

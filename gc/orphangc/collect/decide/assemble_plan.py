@@ -14,11 +14,11 @@ from orphangc.collect.decide.lost_checkpoints import lost_checkpoints
 from orphangc.collect.decide.plan_sections import area_parts, evidence_of, job_part, root_part
 from orphangc.collect.decide.verdicts import Counts, JobView, Reported, decided_job
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages
+from orphangc.collect.mark.hidden_sums import extras_part
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.missing import Missing
 from orphangc.collect.mark.missing_check import missing_of_lasting
 from orphangc.collect.mark.survey import Surveyed
-from orphangc.collect.mark.unlisted import extras_part
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.core.decision.entropy_injection import entropy_in_listing, entropy_of
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from orphangc.collect.mark.unlisted import HiddenSums, markers_in
+from orphangc.collect.mark.hidden_sums import HiddenSums, markers_in
 from orphangc.core.columns.fingerprint import NOTHING, Fingerprint
 from orphangc.core.columns.listing_columns import NO_TIME, Columns
 from orphangc.core.columns.marked_listing import MarkedRows

@@ -1,13 +1,21 @@
-"""Which searched places count as searched, and what the statement of a closed world covers."""
+"""Which searched places count as searched, what a closed world covers, and what a call left out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
 from flinkstate.places.locations import is_within
-from orphangc.core.world.known_world import ClosedWorld, PlaceKind, SearchedPlace
+from orphangc.core.model.codes import Condition
+from orphangc.core.world.known_world import (
+    ClosedWorld,
+    PlaceKind,
+    SearchedPlace,
+    World,
+    WorldChange,
+)
 from orphangc.core.world.storages import SearchedStorage
 
+_ASKED_BY_OPTION = frozenset({Condition.PLACE_LOST, Condition.CLUSTER_SILENT})
 _ASKED = frozenset({PlaceKind.EXTRA_ROOT, PlaceKind.SIBLING})
 
 
@@ -44,3 +52,26 @@ def closed_world_of(
         and not is_within(each.uri, whole)
     )
     return ClosedWorld(stated=is_stated, covers=(*whole, *covered))
+
+
+def without_unasked(
+    world: World, registries: Iterable[str]
+) -> tuple[World, tuple[WorldChange, ...]]:
+    """Return the world of the places that the call names, and the changes of all others.
+
+    A plan does not distinguish these: it is blocked until they are searched and asked again.
+
+    Args:
+        world: World as one call of ``orphangc world ROOT`` finds it.
+        registries: Locations of registry snapshots that the call named.
+
+    """
+    named = [each.uri for each in world.places]
+    named += [*(each.uri for each in world.clusters), *registries]
+    unasked = tuple(
+        each
+        for each in world.changed
+        if each.condition in _ASKED_BY_OPTION and not is_within(each.what, named)
+    )
+    changed = tuple(each for each in world.changed if each not in unasked)
+    return world.model_copy(update={"changed": changed}), unasked

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.collect.mark.unlisted import HiddenSums, extras_part, markers_in
+from orphangc.collect.mark.hidden_sums import HiddenSums, extras_part, markers_in
 from orphangc.core.documents.plan import ExtrasPart, ExtraStatus, HiddenPart
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import Scope
