@@ -41,7 +41,6 @@ class OpenedCheckpoint:
         metadata: Parsed ``_metadata``.
         contents: State of its operators.
         stored_at: Store time of its ``_metadata``; ``None`` if the store gives none.
-        files: Reads its files.
 
     """
 

@@ -128,7 +128,6 @@ class MissingState:
 
     Attributes:
         kind: Kind of the state: keyed or operator.
-        operator: Operator that declares the state.
         state: Name of the state.
         nearest: Most similar name of an unclaimed state of the same kind, if there is any.
         is_stated_new: Whether the declaration states that the state is new.

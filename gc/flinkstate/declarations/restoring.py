@@ -16,8 +16,6 @@ class RestoredState:
     Attributes:
         operator: Id of the operator, 32 hex digits.
         label: Name of the operator for messages.
-        state: Id of the state.
-        redistribution: Declared redistribution.
         is_in_checkpoint: Whether the checkpoint holds the state.
 
     """

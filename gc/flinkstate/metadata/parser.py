@@ -115,7 +115,6 @@ class Parser:
         is_in_shared: Whether the position is in a list of shared state.
         directories: Absolute paths of directories.
         ref_checkpoint_ids: Ids of older checkpoints whose files this one uses.
-        operators: Ids of its operators.
 
     """
 

@@ -33,7 +33,6 @@ class ReferenceFacts:
     """What one metadata file says of itself, without the names of its files.
 
     Attributes:
-        checkpoint_id: Id of the checkpoint or savepoint.
         format_version: Format version of the file, 2 to 7.
         is_savepoint: Whether it is a savepoint; None if the file has no properties.
         handles: Number of handles of all kinds, nested ones included.

@@ -66,7 +66,6 @@ class StateAssignment:
     """Assignment of one operator's state.
 
     Attributes:
-        operator: Operator that owns the state.
         parallelism: New parallelism.
         refused: Reason why Flink refuses the restore, None if it does not.
         unknown: Reason why the assignment cannot be computed, None if it can.

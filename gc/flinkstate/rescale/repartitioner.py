@@ -24,7 +24,6 @@ class AssignedState:
     """Partitions of one operator state from one old subtask's handle.
 
     Attributes:
-        name: Name of the state.
         mode: Redistribution of the state.
         offsets: Offsets of the partitions in the handle; empty if there are none.
         sizes: Size of each partition in bytes, None if unknown.

@@ -31,7 +31,6 @@ class StatePartitions:
     """One subtask's partitions of one operator state.
 
     Attributes:
-        subtask: Index of the subtask.
         offsets: Byte offsets into the subtask's operator state file, in the order of the file.
         sizes: Size of each partition in bytes, None if the size of the file is unknown.
 
@@ -48,7 +47,6 @@ class OperatorStateContents:
 
     Attributes:
         name: Name under which the job registered the state.
-        mode: Redistribution of the state.
         partitions: Number of partitions over all subtasks.
         bytes: Size of all partitions, None if a size is unknown.
         subtasks: Ascending indices of subtasks that list the state, even without partitions.
@@ -89,7 +87,6 @@ class KeyedStateContents:
 
     Attributes:
         name: Name under which the job registered the state.
-        kind: Kind of the state.
         serializers: Serializers in the order of the file.
         bytes: All keyed bytes of the operator if this is its only state, or those that were
             counted. None if several states share the files, which do not separate them.

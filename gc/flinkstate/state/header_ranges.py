@@ -35,7 +35,6 @@ class Header:
     """Position of one header.
 
     Attributes:
-        place: Extent that begins with the header.
         size: Size of the header in bytes; None for the whole extent.
 
     """

@@ -65,7 +65,6 @@ class StateRecord:
 
     Attributes:
         name: Name under which the job registered the state.
-        kind: Kind of the state.
         options: Options by Flink's names.
         serializers: Serializers whose classes are known.
 

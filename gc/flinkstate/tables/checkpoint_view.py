@@ -88,7 +88,6 @@ class OperatorView:
     """One operator of a checkpoint.
 
     Attributes:
-        contents: Contents of the operator.
         label: Name, uid or id of the operator.
         bytes: Size of all its state in bytes.
         states: States, named ones first.

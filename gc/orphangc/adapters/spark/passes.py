@@ -62,7 +62,6 @@ class PassTask:
     """Runs a pass in an executor.
 
     Attributes:
-        folder: Work folder with the files.
         work: File with the pass.
         slices: Files with the slices of live set and tombstones; without one nothing is live.
         root_name: Last path part of the storage root.

@@ -38,9 +38,7 @@ class ListedParts:
     Attributes:
         parts: Files of ``LISTING_SCHEMA``.
         requests: Number of list requests.
-        finished: Listed ranges.
         roots: Objects called ``_metadata``, which are few.
-        rests: Ranges that remain to be listed.
 
     """
 
@@ -146,7 +144,6 @@ class ListingTask:
 
     Attributes:
         root: Location of the storage root; credentials come from the executor's environment.
-        folder: Work folder for the files.
         streams: Number of concurrent requests.
         most: Number of objects after which a task leaves the rest to others.
         rows: Approximate number of rows of a file.

@@ -52,12 +52,7 @@ def _files(location: Location) -> StateFiles:
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """A folder of one run; picklable.
-
-    Attributes:
-        location: Location of the folder.
-
-    """
+    """A folder of one run; picklable."""
 
     location: Location
 

@@ -63,7 +63,6 @@ class FoundRoots(BaseModel):
     """Storage roots that a configuration names or discovers.
 
     Attributes:
-        storage_roots: The storage roots.
         problem: Reason why none is known; ``None`` if they are.
 
     """

@@ -57,7 +57,6 @@ class Stop:
         fate: ``REFUSED`` for a guard, ``BLOCKED`` for a condition of deletion.
         code: Name of the guard or condition in the plan.
         advice: Advice about it.
-        jobs: Jobs that it stops.
 
     """
 
@@ -249,7 +248,6 @@ class AreaRow:
     """One area of a storage root.
 
     Attributes:
-        scope: Name of the area.
         live: What something refers to.
         orphaned: What nothing needs: new, in quarantine or due.
         young: What is too new to be judged.

@@ -156,7 +156,6 @@ class HeldExpiry:
     Attributes:
         holding: Run that holds the lock.
         path: Folder of the plan.
-        plan: The plan.
         is_deleting: Whether ``_metadata`` files go into quarantine; else the sweep only checks.
         made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
         result: Result so far.

@@ -22,10 +22,7 @@ class Holding:
     """Run that holds the lock of its storage root.
 
     Attributes:
-        settings: Settings of the storage root.
         state: State of the storage root.
-        lock: Lock that the run holds.
-        run_id: Identifier of the run.
 
     """
 

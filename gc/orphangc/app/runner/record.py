@@ -66,7 +66,6 @@ class Draft:
     """Unfinished record of a run.
 
     Attributes:
-        run_id: Identifier of the run.
         settings: Settings of the storage root.
         started_at: Start of the run by this machine's clock.
         effective_mode: Mode that the run may use.

@@ -41,7 +41,6 @@ class ForeignPlace:
             it.
         why: Reason, as text.
         since: Time since which that is so; ``None`` if unknown.
-        check: Newest check of it.
 
     """
 

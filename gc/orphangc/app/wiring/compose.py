@@ -182,7 +182,6 @@ class WiredRoot:
     """Adapters of one storage root, ready for a cycle.
 
     Attributes:
-        settings: Settings of the storage root.
         environment: Ports of the cycle.
 
     """

@@ -24,7 +24,6 @@ class UploadRule:
         owners: Owner of each job directory.
         jobs: Each collected job, by key.
         live: UUIDs in use: what a checkpoint names, no upload of the same name is dead.
-        areas: Areas that are to be collected.
 
     """
 

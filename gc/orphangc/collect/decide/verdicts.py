@@ -177,7 +177,6 @@ class DecidePass:
         owners: Owner of each job directory.
         jobs: Each collected job, by key.
         outside_jobs: Bounds of objects in no job directory.
-        areas: Areas that are to be collected.
         open_sink: Returns a worker's sink.
         left_behind: Leftover checkpoint, if there is one, by job key.
         savepoints: Folders of savepoints whose files are judged, ``None`` if there are none.

@@ -42,7 +42,6 @@ class Deletion:
     """Deletes for one run, or for one part of it in a process of its own.
 
     Attributes:
-        storage: Storage to delete from.
         revalidation: Checks the evidence before and after each batch.
         journal: Records each batch before and after its deletion.
         limiter: Keeps the rate, or this process's part of it.

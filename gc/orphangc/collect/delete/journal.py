@@ -41,7 +41,6 @@ class Journal:
 
     Attributes:
         state: State of the storage root, which holds its journals.
-        run_id: Identifier of the run.
 
     """
 

@@ -36,7 +36,6 @@ class UsageContext:
     """Facts of one cycle beside the jobs.
 
     Attributes:
-        checkpoints: Every checkpoint.
         owners: Job key by job directory.
         held: UUIDs of live artifacts in its ``shared/``, by job key.
         stored: Returns the names of the files directly in a folder, ``None`` if unknown.

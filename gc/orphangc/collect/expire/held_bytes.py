@@ -22,7 +22,6 @@ class NamedFiles:
     """Every file that a checkpoint names, with the one group that names it; picklable.
 
     Attributes:
-        uuids: UUIDs of the files.
         group: int32[n], the only group whose checkpoints name each; -1 if several do.
 
     """
@@ -96,7 +95,6 @@ class HeldBytesPass:
 
     Attributes:
         divisions: Files of each division, with the number of its groups.
-        phase: Name of the phase.
 
     """
 

@@ -94,10 +94,7 @@ class Quarantine:
     """The steps of one run.
 
     Attributes:
-        storage: Storage root.
         extra: Extra roots, of which a policy may name folders of savepoints.
-        state: State of the storage root.
-        run_id: Identifier of the run.
         revalidation: Checks the evidence before each batch.
         cycle: Cycle of the run.
         report: Its lineages, whose fates are carried out.

@@ -29,7 +29,6 @@ class KeptListing:
         place: The storage.
         begun_at: Time of the store's clock before it was listed.
         begun_here: Time of this machine at the same moment.
-        spool: The rows.
 
     """
 

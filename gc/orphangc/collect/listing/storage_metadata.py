@@ -48,7 +48,6 @@ class KeptRows:
     """What is kept of a listing.
 
     Attributes:
-        spool: Receives the rows.
         prefixes: What the keys of kept rows begin with.
 
     """

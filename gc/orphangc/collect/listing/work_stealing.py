@@ -70,7 +70,6 @@ class RangeCursor:
         position: The last key that it has taken.
         is_sealed: Whether all of it is taken, so that it cannot be split any more.
         density: Density of its present folder, or of the one that it was split from.
-        taken: Objects.
 
     """
 

@@ -28,7 +28,6 @@ class JobReport:
     """Answers about one job.
 
     Attributes:
-        job_id: Identifier of the job.
         before: Answers before the checkpoints were read.
         after: Answers after them.
         clusters: Clusters that gave the answers in ``after``, in their order.

@@ -26,7 +26,6 @@ class Lives:
         changed_at: Newest store time of a checkpoint, by job id.
         directories: The job directories that were seen, by job id.
         aliases: The operator's.
-        now: This moment.
         quiet_period: Time without a change after which an ended job's directory is quiet.
 
     """

@@ -46,7 +46,6 @@ class _ExportedJob:
         response: Snapshot that repeats the nonce (E2), or the newest other one.
         baseline_unread: Reason why the baseline cannot be read.
         unread: Reason why the newest snapshot since then cannot be read.
-        unread_name: Name of that snapshot.
         unwritten: Reason why no nonce can be written.
         seen: Names of snapshots that need not be read again.
         before: Names of snapshots at the time of the baseline.
@@ -199,7 +198,6 @@ class ExporterHandshake:
     """The handshake with the exporters of one cycle.
 
     Attributes:
-        aliases: Aliases of the operator.
         wait: Waits for some seconds.
         clock: Returns the store's time.
         jobs: One state for each job's folder.

@@ -87,7 +87,6 @@ class Environment:
         quarantined: Checkpoints whose ``_metadata`` is in quarantine, also by another storage root
             that overlaps with this one.
         released: Checkpoints whose quarantine is over, and whose copies are still there.
-        clusters: Flink clusters.
         snapshots: Reads the registry snapshots as they are now.
         exporters: Opens the folders that exporters write to.
         ends: Returns the records of jobs that ended; it is given the jobs that run.

@@ -107,7 +107,6 @@ class StorageSearch:
         named: Places of the settings, and what names each.
         known: Storages that an earlier cycle searched, or had to.
         storage_of: Returns the storage of a place; ``None`` if there is no such place here.
-        open_storage: Opens a storage.
         remembered: What earlier cycles read; ``None`` if each ``_metadata`` is read.
         target_of: Returns the folder that a link of a storage leads to, ``None`` if it leads to
             none; raises ``StorageUnreachableError`` if that cannot be seen.

@@ -71,9 +71,7 @@ class Lock:
 
     Attributes:
         files: The state location.
-        folder: The lock's folder in it.
         name: The run's file.
-        holder: The run.
 
     """
 

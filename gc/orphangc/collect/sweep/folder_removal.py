@@ -116,7 +116,6 @@ class FolderRemoval:
         storage: Storage root, whose folders are real.
         rule: Which of them may go.
         state: Keeps the journal.
-        run_id: Identifier of the run.
         revalidation: Checks the evidence before each batch.
         outcomes: Number of folders that held nothing, by outcome.
 

@@ -18,7 +18,6 @@ class SweepResult:
     """What a sweep did.
 
     Attributes:
-        run_id: Identifier of the run.
         objects: Number of objects, by action and outcome.
         bytes: Their bytes, by action and outcome.
         uploads: Number of unfinished uploads that were due to be aborted, by outcome (R50).
@@ -26,7 +25,6 @@ class SweepResult:
         stopped_by: Error or signal that ended it early, ``None`` if none did.
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
         unmet: Guards or conditions of the same jobs by name, with their messages.
-        exit_code: Exit code of the run.
 
     """
 

@@ -94,10 +94,8 @@ class Sweep:
 
     Attributes:
         environment: Ports of a cycle.
-        settings: Settings of the plan.
         state: Tombstones, journal, history.
         lock: Held by this run.
-        run_id: Identifier of this run.
         is_deleting: Whether to delete due objects; otherwise the sweep writes only tombstones.
         before: Facts of earlier cycles, with which ``environment`` was opened.
         scratch: Temporary space for rows that would fill the memory.

@@ -20,7 +20,6 @@ class BoundRoot:
     """A folder of the state location for one storage root.
 
     Attributes:
-        folder: Location of the folder.
         root: The storage root; ``None`` if no file of the folder can be understood.
 
     """

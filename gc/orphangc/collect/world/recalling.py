@@ -31,7 +31,6 @@ class Recalled:
 
     Attributes:
         memory: Memory of earlier cycles.
-        given: Acknowledgements of persons.
         memory_problem: Reason for which the memory cannot be read, or ``None``.
         state_problem: Reason for which this may not be the state location of earlier plans.
         standing: The lost state location as a fact that a person can acknowledge.

@@ -98,7 +98,6 @@ class Area:
         named_by: Handles of ``_metadata`` that name its files, and by what (R36).
         rule_running: Number of the rule for a job that may run, "" where there is none.
         rule_ended: Number of the rule for a job that is over, "" where there is none.
-        objection: The rule itself.
         bound: A further bound of a running job's files; ``None``: the bounds of the job suffice.
         withstands: Guards that may refuse a running job whose files here are judged all the same:
             the rule needs nothing that they ask for (R56).

@@ -27,7 +27,6 @@ class Hold:
     """A fact that shows that a job is not over.
 
     Attributes:
-        job_id: The job.
         source: Place of the fact.
         uri: The ConfigMap, znode or resource, for people and the plan.
         cluster: The Flink cluster whose HA metadata it is; "" for a resource of the operator.
@@ -68,7 +67,6 @@ class JobNamed:
     """A job of some resource.
 
     Attributes:
-        job_id: The job.
         name: Name of the resource for people, ``NAMESPACE/NAME``.
         identity: Its kind and uid, which no other resource ever has; "" if unknown.
         is_stateless: Whether it says that a new job of it takes over no state.
@@ -86,7 +84,6 @@ class HaFacts:
     """What one namespace, or one ZooKeeper, said in one observation.
 
     Attributes:
-        uri: URI of the source.
         source: Kind of the source.
         holds: Facts that show that jobs are not over.
         places: Checkpoints and savepoints that it names.

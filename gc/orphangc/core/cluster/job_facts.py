@@ -93,7 +93,6 @@ class RestoredFacts:
     Attributes:
         id: Id of the checkpoint.
         external_path: Folder of its ``_metadata``.
-        is_savepoint: Whether it is a savepoint.
         restored_at: Time of the restore by the JobManager's clock; ``None`` if not shown.
 
     """

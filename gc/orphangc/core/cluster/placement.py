@@ -25,7 +25,6 @@ class JobAnswer:
     """Answers of one cluster about one job id.
 
     Attributes:
-        uri: The cluster.
         job_id: The job id.
         before: The answer before the checkpoints were read, if there is one.
         after: The answer after them.

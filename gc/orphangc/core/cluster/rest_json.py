@@ -172,7 +172,6 @@ class ClusterSettings:
         cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints, unless a job's code configures others.
         fixed_job_ids: Job ids that its configuration chose.
-        options: Its configuration.
 
     """
 

@@ -37,7 +37,6 @@ class FileNames:
         hi: uint64[n], first halves of the UUIDs of its n flat artifact names, in order.
         lo: uint64[n], second halves.
         checkpoint_ids: int64[n], -1 for a name without one; ``None`` if no name carries one.
-        others: All other names.
 
     """
 

@@ -65,13 +65,7 @@ class Marking(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WholeMarking:
-    """Live set and tombstones in memory; picklable.
-
-    Attributes:
-        live: Live set.
-        tombstones: Tombstones.
-
-    """
+    """Live set and tombstones in memory; picklable."""
 
     live: LiveSet
     tombstones: Tombstones

@@ -86,12 +86,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class ParquetSummary:
-    """A file called ``_metadata`` that is Parquet's summary of a table, and no checkpoint.
-
-    Attributes:
-        uri: URI of the file.
-
-    """
+    """A file called ``_metadata`` that is Parquet's summary of a table, and no checkpoint."""
 
     uri: str
 
@@ -101,7 +96,6 @@ class UnreadableCheckpoint:
     """A ``_metadata`` that could not be read to its last byte.
 
     Attributes:
-        uri: URI of the file.
         reason: Reason, with the offset if the bytes are wrong.
         sha256: Digest of its bytes, "" if they could not be read.
         raw: Every UUID in its bytes.
@@ -129,7 +123,6 @@ class Survey:
         live_in_shared: Number of those objects in flat ``shared/``.
         live_artifacts: Number of those objects that are files of any area.
         flat_artifacts: Number of artifacts in flat ``shared/``.
-        areas: Areas with a file.
         oldest_modified_at: Minimum of the store times.
         newest_modified_at: Maximum of the store times.
         sub_folders: A few names of folders inside ``shared/`` (R2).

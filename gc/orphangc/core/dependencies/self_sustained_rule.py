@@ -36,7 +36,6 @@ class ForeignUsage:
     """Foreign files that a job's state uses.
 
     Attributes:
-        job: The job.
         judgement: Refusal and blocks of the job; a refused job is never self-sustained.
         unowned: References that no file of the job's own is known to satisfy.
         restored: Reported origins of the job, with the checkpoint's id.

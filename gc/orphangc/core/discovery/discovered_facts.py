@@ -85,7 +85,6 @@ class HaFact(FrozenPart):
     Attributes:
         type: ``kubernetes`` or ``zookeeper``.
         where: Namespace, or ``host:port,host:port/path``.
-        cluster_id: Cluster id in it.
         origin: Place of the fact.
         is_present: Whether this cycle read it; otherwise an earlier one did.
 
@@ -117,7 +116,6 @@ class JobFact(FrozenPart):
         is_present: Whether the resource names it now; otherwise it did in an earlier cycle.
         is_fixed: Whether the id was chosen by a person, so that it may come back.
         uid: Kubernetes' identity of the resource, "" if unknown.
-        origin: Place of the fact.
 
     """
 
@@ -169,7 +167,6 @@ class ResourceFacts(FrozenPart):
     Attributes:
         origin: The resource.
         uid: Kubernetes' identity of it, "" if unknown.
-        directories: Directories of its configuration.
         clusters: REST services.
         ha: HA services.
         pins: Checkpoints and savepoints that it names.

@@ -33,7 +33,6 @@ class DiscoveryMemory(FrozenPart):
     """Every resource and file that any cycle discovered, with all that it ever named.
 
     Attributes:
-        version: Version of the format.
         resources: The resources and files.
         acknowledged: Parts that could not be read, and that a person acknowledged.
 
@@ -50,7 +49,6 @@ class Succession(FrozenPart):
     Attributes:
         job_id: The job that is over.
         successor: The job that the resource runs now.
-        origin: The resource.
 
     """
 

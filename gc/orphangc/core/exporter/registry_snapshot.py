@@ -97,7 +97,6 @@ class JobSettings:
 
     Attributes:
         state_backend: Simple class name of the state backend.
-        changelog: Whether the changelog is on.
         merging: File merging; ``None`` also where Flink has none (before 1.20).
 
     """

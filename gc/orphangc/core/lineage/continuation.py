@@ -80,7 +80,6 @@ class ResourceJob(FrozenPart):
 
     Attributes:
         resource: Name of the resource, ``NAMESPACE/NAME``.
-        job_id: Identifier of the job.
         identity: Kind and uid of the resource, "" if unknown.
         is_stateless: Whether every cycle saw the resource say that a new job takes over no state.
         first_seen_at: Time of the first cycle that saw it.

@@ -23,7 +23,6 @@ class ExpiredCheckpoint(FrozenPart):
         uri: Folder of the checkpoint.
         key: Key of its ``_metadata`` in the storage root, or in ``base``.
         base: Extra root that it is in, "" for the storage root.
-        job_id: Job that it belongs to.
         checkpoint_id: Identifier in the metadata.
         sha256: Digest of its ``_metadata``, and of the copy.
         size: Bytes of it.

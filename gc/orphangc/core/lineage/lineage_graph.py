@@ -22,7 +22,6 @@ class LineageJob:
     Attributes:
         key: Key of the job in the cycle.
         job_id: Identifier of the job, "" if unknown.
-        places: Job directories.
         state: State of the job.
         is_of_root: Whether a directory of it is in the storage root.
         is_over: Whether positive evidence proves its end, and its directory has been still since.

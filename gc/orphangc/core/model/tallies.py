@@ -44,9 +44,6 @@ class Cell:
 
     Attributes:
         job_id: Owner of the directory; "" for objects in no known job's directory.
-        scope: The area.
-        action: Action of the verdict.
-        reason: Reason of the verdict.
         age: Age at the start of the cycle.
         amount: Objects and bytes.
 

@@ -169,7 +169,6 @@ class Tombstone:
         object: The object as it was then; any difference later invalidates the tombstone.
         job_id: Owner of the directory.
         since: Store time of the complete cycle that first found the orphan.
-        plan_id: The plan that found it.
 
     """
 

@@ -28,7 +28,6 @@ class SearchedPlace(FrozenPart):
 
     Attributes:
         uri: Location of the place.
-        kind: Reason for which it is searched.
         device: Device or bucket of the place; ``None`` if unknown.
         job_directories: Number of job directories in it; ``None`` if it could not be searched.
         checkpoints: Number of ``_metadata`` files in it; ``None`` if it could not be searched.

@@ -28,7 +28,6 @@ class JudgedJobs:
 
     Attributes:
         world: Places that were searched or named.
-        jobs: Evidence by job key.
         judged: Refusal and blocks of each job.
         resources: Kubernetes resources that run each job, or ran it, by job id.
         is_listed: Whether the storage root was listed; some rules need a listing.

@@ -28,9 +28,6 @@ class Wishes:
     """What options and answers say.
 
     Attributes:
-        root: Storage root.
-        state: State location.
-        flink_rest: Flink REST endpoints.
         namespaces: Kubernetes namespaces with HA metadata.
         extra_roots: Savepoint folders and other storages.
         ended_job: Statement about jobs that are over.

@@ -27,7 +27,6 @@ class Bar:
     """One bar of the picture.
 
     Attributes:
-        name: Title of the bar.
         total: Sum of the segments.
         segments: Segments from left to right, without empty ones.
 

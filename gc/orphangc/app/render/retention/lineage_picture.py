@@ -92,12 +92,8 @@ class LineagePicture:
     """The picture of one lineage.
 
     Attributes:
-        name: Name of the lineage.
-        alternative: The picture in words.
-        height: Height of the drawing.
         rows: Jobs, oldest first.
         marks: Checkpoints and savepoints.
-        edges: Continuations.
         begin: Time at the left edge, "" if no time is known.
         end: Time at the right edge.
         left_out: Number of jobs that are not drawn.

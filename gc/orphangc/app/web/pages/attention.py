@@ -90,7 +90,6 @@ class AttentionNeed:
         urgency: Whether a person must act.
         code: Name of the problem in plans and metrics.
         title: Headline of the problem.
-        advice: Advice about it.
         places: Storage roots, jobs and runs with the problem.
 
     """

@@ -47,7 +47,6 @@ class ObjectExplanation:
         key: Requested key, relative to the storage root; "" if none was requested.
         problem: Reason why there is no answer; ``None`` if there is one, or no key was requested.
         row: Verdict of the object, a row of ``VERDICT_SCHEMA``.
-        reason: Reason of the verdict.
         headline: Verdict in a sentence.
         meaning: Meaning of the reason.
         job: Part of the plan about its job.

@@ -84,7 +84,6 @@ class RootView:
 
     Attributes:
         status: Status of the storage root.
-        mode: Mode of its runs.
         newest: Newest record.
         plan: Newest record with a plan; ``None`` until there is one.
         stored: Stored objects that the plan found.

@@ -99,7 +99,6 @@ class Resource:
 
     Attributes:
         kind: Its kind.
-        namespace: Its namespace.
         document: The JSON document.
         maps: ConfigMaps of its namespace.
         surrounding: Options of the session cluster that it runs in.

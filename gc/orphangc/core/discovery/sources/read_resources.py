@@ -47,7 +47,6 @@ class NamespaceDocuments:
     """What the API server showed of one namespace.
 
     Attributes:
-        namespace: Its name.
         resources: Documents by kind: the operator's kinds, and workloads.
         config_maps: Texts of the readable ConfigMaps that resources may name.
         unknown_kinds: Further kinds of the operator's group: their fields are not known.
