@@ -11,16 +11,9 @@ import typer
 
 from flinkstate.console import options as o
 from flinkstate.console.exit import complain_as, run_to_exit
+from flinkstate.console.shared_commands import CheckpointCommands
 from flinkstate.console.streams import open_streams
-from flinkstate.errors import ExitCode
-from flinkstate.tables.printing import (
-    InspectOutput,
-    Output,
-    is_json,
-    print_json,
-    print_tables,
-    show,
-)
+from flinkstate.tables.printing import InspectOutput
 
 if TYPE_CHECKING:
     from flinkstate.files.host import Host
@@ -38,8 +31,6 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Declarations = Annotated[Path, typer.Option(help="Declarations file of the job's next version.")]
 
 
 def _host() -> Host:
@@ -121,81 +112,8 @@ def _inspect(checkpoints: list[str], output: InspectOutput | None, **questions: 
         raise typer.Exit(min(code for code, _ in problems))
 
 
-@app.command(
-    epilog="Example: flinkstate extract s3://bucket/checkpoints/JOB/chk-7"
-    " --operator my-source --state SourceReaderState --out state-1"
-)
-def extract(
-    *,
-    checkpoint: o.OneCheckpoint,
-    operator: Annotated[str, typer.Option(help="Id, uid or name of the operator.")],
-    state: Annotated[str, typer.Option(help="Name of the operator state.")],
-    out: Annotated[Path, typer.Option(help="New folder for the bytes.")],
-    subtask: Annotated[
-        int | None, typer.Option(min=0, help="Write only the state of this subtask.")
-    ] = None,
-    alias: o.AliasOption = None,
-    output: o.OutputOption = None,
-) -> None:
-    """Write the raw bytes of one operator state, one file per partition, and an index."""
-    from flinkstate.commands.extract import extract_state, extracted_tables
-
-    index = extract_state(
-        checkpoint,
-        _host(),
-        operator=operator,
-        state=state,
-        subtask=subtask,
-        out=out,
-        alias=alias or (),
-    )
-    show(output, index, lambda: extracted_tables(index))
-
-
-@app.command(
-    epilog="Example: flinkstate declare s3://bucket/savepoints/savepoint-1 --out declarations.yaml"
-)
-def declare(
-    *,
-    checkpoint: o.OneCheckpoint,
-    out: Annotated[Path, typer.Option(help="New file to write.")],
-    alias: o.AliasOption = None,
-) -> None:
-    """Write the state declarations that a checkpoint implies; list what it does not record."""
-    from flinkstate.commands.declare import declare_checkpoint
-
-    for remark in declare_checkpoint(checkpoint, _host(), out=out, alias=alias or ()):
-        complain(f"not declared: {remark}")
-
-
-@app.command(
-    epilog="Example: flinkstate unclaimed s3://bucket/savepoints/savepoint-1"
-    " --declarations declarations.yaml"
-)
-def unclaimed(
-    *,
-    checkpoint: o.OneCheckpoint,
-    declarations: Declarations,
-    ignore_unclaimed_state: Annotated[
-        bool,
-        typer.Option("--ignore-unclaimed-state", help="Report unclaimed state, but exit 0."),
-    ] = False,
-    alias: o.AliasOption = None,
-    output: o.OutputOption = None,
-) -> None:
-    """Find state that the job's next version no longer declares, before a deployment.
-
-    Exit code 5: unclaimed state found. 1: none found, but the checkpoint lacks a file. 4: some
-    state names could not be read, or some files not looked up.
-    """
-    _claims(
-        checkpoint,
-        output,
-        declarations=declarations,
-        prune_to=None,
-        alias=alias,
-        ignores=ignore_unclaimed_state,
-    )
+commands = CheckpointCommands("flinkstate", _host)
+commands.add_to(app)
 
 
 @app.command(
@@ -205,7 +123,7 @@ def unclaimed(
 def prune(
     *,
     checkpoint: o.OneCheckpoint,
-    declarations: Declarations,
+    declarations: o.DeclarationsFile,
     to: Annotated[str, typer.Option(help="New folder for the copy.", metavar="DIR")],
     alias: o.AliasOption = None,
     output: o.OutputOption = None,
@@ -214,37 +132,14 @@ def prune(
 
     Exit code 1: nothing is written, for the checkpoint cannot be read, or lacks a file.
     """
-    _claims(checkpoint, output, declarations=declarations, prune_to=to, alias=alias, ignores=True)
-
-
-def _claims(
-    checkpoint: str,
-    output: Output | None,
-    *,
-    declarations: Path,
-    prune_to: str | None,
-    alias: list[str] | None,
-    ignores: bool,
-) -> None:
-    from flinkstate.commands.unclaimed import find_unclaimed
-    from flinkstate.commands.unclaimed_tables import (
-        comparison_document,
-        comparison_tables,
-        comparison_warnings,
+    commands.unclaimed(
+        checkpoint=checkpoint,
+        declarations=declarations,
+        ignore_unclaimed_state=True,
+        prune_to=to,
+        alias=alias,
+        output=output,
     )
-
-    found = find_unclaimed(
-        checkpoint, _host(), declarations=declarations, prune_to=prune_to, alias=alias or ()
-    )
-    if is_json(output):
-        print_json(comparison_document(found))
-    else:
-        print_tables(comparison_tables(found))
-    for warning in comparison_warnings(found):
-        complain(warning)
-    code = found.exit_code(ignores_unclaimed=ignores)
-    if code is not ExitCode.DONE:
-        raise typer.Exit(code)
 
 
 def main() -> NoReturn:

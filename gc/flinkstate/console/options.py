@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -44,4 +45,7 @@ OneCheckpoint = Annotated[
     typer.Argument(
         help="Folder of a checkpoint or savepoint, or its _metadata file.", metavar="CHECKPOINT"
     ),
+]
+DeclarationsFile = Annotated[
+    Path, typer.Option(help="Declarations file of the job's next version.")
 ]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flinkstate.console import options as c
-from flinkstate.tables.printing import InspectOutput, is_json, print_json, print_tables, show
+from flinkstate.console.shared_commands import CheckpointCommands
+from flinkstate.tables.printing import InspectOutput
 from orphangc.app.cli.application import app
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import complain
-from orphangc.errors import ExitCode
+
+if TYPE_CHECKING:
+    from flinkstate.files.host import Host
 
 
 @app.command(
@@ -106,115 +109,10 @@ def page_part(
     sys.stdout.write(page_part(checkpoint, alias or ()))
 
 
-@app.command(
-    epilog="Example: orphangc extract s3://bucket/checkpoints/JOB/chk-7"
-    " --operator my-source --state SourceReaderState --out state-1"
-)
-def extract(
-    *,
-    checkpoint: c.OneCheckpoint,
-    operator: Annotated[str, typer.Option(help="Id, uid or name of the operator.")],
-    state: Annotated[str, typer.Option(help="Name of the operator state.")],
-    out: Annotated[Path, typer.Option(help="New folder for the bytes.")],
-    subtask: Annotated[
-        int | None, typer.Option(min=0, help="Write only the state of this subtask.")
-    ] = None,
-    alias: o.AliasOption = None,
-    output: o.OutputOption = None,
-) -> None:
-    """Write the raw bytes of one operator state, one file per partition, and an index."""
-    from flinkstate.commands.extract import extract_state, extracted_tables
+def _host() -> Host:
     from orphangc.app.console.checkpoint_host import HOST
 
-    index = extract_state(
-        checkpoint,
-        HOST,
-        operator=operator,
-        state=state,
-        subtask=subtask,
-        out=out,
-        alias=alias or (),
-    )
-    show(output, index, lambda: extracted_tables(index))
+    return HOST
 
 
-@app.command(
-    epilog="Example: orphangc declare s3://bucket/savepoints/savepoint-1 --out declarations.yaml"
-)
-def declare(
-    *,
-    checkpoint: c.OneCheckpoint,
-    out: Annotated[Path, typer.Option(help="New file to write.")],
-    alias: o.AliasOption = None,
-) -> None:
-    """Write the state declarations that a checkpoint implies; list what it does not record.
-
-    The Flink plugin reads them: `ignore` drops a state only if declarations of that operator (by
-    its id, uid or uid hash) were read and do not hold it; all other unclaimed state is reported
-    and kept.
-    """
-    from flinkstate.commands.declare import declare_checkpoint
-    from orphangc.app.console.checkpoint_host import HOST
-
-    for remark in declare_checkpoint(checkpoint, HOST, out=out, alias=alias or ()):
-        complain(f"not declared: {remark}")
-
-
-@app.command(
-    epilog="Example: orphangc unclaimed s3://bucket/savepoints/savepoint-1"
-    " --declarations declarations.yaml --prune-to s3://bucket/savepoints/pruned-1"
-)
-def unclaimed(
-    *,
-    checkpoint: c.OneCheckpoint,
-    declarations: Annotated[
-        Path, typer.Option(help="Declarations file of the job's next version.")
-    ],
-    ignore_unclaimed_state: Annotated[
-        bool,
-        typer.Option("--ignore-unclaimed-state", help="Report unclaimed state, but exit 0."),
-    ] = False,
-    verify: Annotated[
-        bool,
-        typer.Option(help="Look up every file of the checkpoint first; exit 1 if one is missing."),
-    ] = True,
-    prune_to: Annotated[
-        str | None,
-        typer.Option(
-            help="New folder for a copy of the checkpoint without the unclaimed state.",
-            metavar="DIR",
-        ),
-    ] = None,
-    alias: o.AliasOption = None,
-    output: o.OutputOption = None,
-) -> None:
-    """Find state that the job's next version no longer declares, before a deployment.
-
-    Exit code 5: unclaimed state found. 1: none found, but the checkpoint lacks a file. 4: some
-    state names could not be read, or some files not looked up.
-    """
-    from flinkstate.commands.unclaimed import find_unclaimed
-    from flinkstate.commands.unclaimed_tables import (
-        comparison_document,
-        comparison_tables,
-        comparison_warnings,
-    )
-    from orphangc.app.console.checkpoint_host import HOST
-
-    found = find_unclaimed(
-        checkpoint,
-        HOST,
-        declarations=declarations,
-        prune_to=prune_to,
-        verifies=verify,
-        alias=alias or (),
-    )
-    if is_json(output):
-        print_json(comparison_document(found))
-    else:
-        print_tables(comparison_tables(found))
-    for warning in comparison_warnings(found):
-        complain(warning)
-    code = found.exit_code(ignores_unclaimed=ignore_unclaimed_state)
-    if code is not ExitCode.DONE:
-        raise typer.Exit(code)
+CheckpointCommands("orphangc", _host).add_to(app)
