@@ -109,7 +109,7 @@ def test_what_is_no_question_is_refused_in_one_line(tmp_path) -> None:
         ("aws", "--root", "gs://b/cp"),
         ("aws", "--root", str(tmp_path)),
         ("aws", "--root", "s3://b--use1-az4--x-s3/cp"),
-        ("gcs", "--root", "gs://b/cp", "--undelete"),
+        ("gcs", "--root", "gs://b/c{p", "--undelete"),
         ("azure", "--root", "az://c/it's"),
     ):
         ran = run("policy", "--provider", *options)

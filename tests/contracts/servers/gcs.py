@@ -86,7 +86,7 @@ class Bucket:
 
     live: dict[str, Stored] = field(default_factory=dict)
     kept: dict[tuple[str, str], Stored] = field(default_factory=dict)
-    is_versioned: bool = False
+    settings: dict[str, dict[str, object]] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
 
 
@@ -149,8 +149,8 @@ class GcsServer:
             del self.buckets[name]
             return Answer("", 204)
         if request.method == "PATCH":
-            self.buckets[name].is_versioned = json.loads(request.body)["versioning"]["enabled"]
-        return as_json({"versioning": {"enabled": self.buckets[name].is_versioned}})
+            self.buckets[name].settings |= json.loads(request.body)
+        return as_json(self.buckets[name].settings)
 
     def _put(self, bucket: Bucket, request: Request) -> Answer:
         name, data, metadata = uploaded(request)
@@ -169,8 +169,10 @@ class GcsServer:
 
     def _remove(self, bucket: Bucket, name: str) -> None:
         gone = bucket.live.pop(name)
-        if bucket.is_versioned:
-            bucket.kept[name, str(gone.facts["generation"])] = gone
+        if bucket.settings.get("versioning", {}).get("enabled"):
+            at = {"timeDeleted": gone.facts["timeCreated"]}
+            kept = Stored(gone.facts | at, gone.data)
+            bucket.kept[name, str(gone.facts["generation"])] = kept
 
     def _object(self, bucket: Bucket, name: str, more: str, request: Request) -> Answer:
         generation = request.query.get("generation", "")
@@ -234,6 +236,8 @@ class GcsServer:
 def listed(bucket: Bucket, request: Request) -> Answer:
     """Return one page of a bucket."""
     query = request.query
+    if query.get("versions") == "true":
+        return versions(bucket, query)
     prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
     most, token = int(query.get("maxResults", "1000")), query.get("pageToken", "")
     shown: dict[str, Facts | None] = {}
@@ -257,6 +261,15 @@ def listed(bucket: Bucket, request: Request) -> Answer:
     if len(shown) > most:
         page["nextPageToken"] = keys[-1]
     return as_json(page)
+
+
+def versions(bucket: Bucket, query: dict[str, str]) -> Answer:
+    """Return a page of two generations, those that are kept and those that are there."""
+    prefix, start = query.get("prefix", ""), int(query.get("pageToken", "0"))
+    every = [each.facts for each in (*bucket.kept.values(), *bucket.live.values())]
+    found = [each for each in every if str(each["name"]).startswith(prefix)]
+    page: dict[str, object] = {"kind": "storage#objects", "items": found[start : start + 2]}
+    return as_json(page | ({"nextPageToken": str(start + 2)} if len(found) > start + 2 else {}))
 
 
 def uploaded(request: Request) -> tuple[str, bytes, object]:

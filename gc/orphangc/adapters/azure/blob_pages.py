@@ -37,8 +37,12 @@ class BlobRows:
     token: str = ""
 
 
-def read_page(body: bytes) -> BlobRows:
+def read_page(body: bytes, *, is_hidden: bool = False) -> BlobRows:
     """Return the rows of an answer to List Blobs.
+
+    Args:
+        body: Body of the answer.
+        is_hidden: Whether deleted blobs and versions are asked for, and only they are returned.
 
     Source: Azure's "List Blobs", since version 2021-02-12 (``Encoded``) and 2020-06-12
     (``ResourceType`` of a hierarchical namespace).
@@ -54,12 +58,21 @@ def read_page(body: bytes) -> BlobRows:
             if each.tag == "BlobPrefix":
                 rows.folders.append(_name(each))
             elif each.tag == "Blob":
-                _add(rows, each)
+                if not is_hidden or _is_hidden(each):
+                    _add(rows, each)
             else:
                 raise ValueError(f"element {each.tag}")  # noqa: TRY301 - one kind of damage
     except (ET.ParseError, ValueError, UnicodeDecodeError) as err:
         raise RequestError(f"a page of the listing is damaged: {err}") from err
     return rows
+
+
+def _is_hidden(blob: ET.Element) -> bool:
+    """Return whether a blob is deleted, or a version that is not the current one."""
+    values = {each.tag: each.text for each in blob}
+    return values.get("Deleted") == "true" or (
+        "VersionId" in values and values.get("IsCurrentVersion") != "true"
+    )
 
 
 def _add(rows: BlobRows, blob: ET.Element) -> None:

@@ -25,14 +25,21 @@ from orphangc.adapters.azure.account import open_service
 from orphangc.adapters.azure.blob_pages import read_page
 from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
+from orphangc.adapters.object_store.paged_versions import PagedVersions
+from orphangc.adapters.object_store.unlisted import Unlisted
+from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import StoredObject
 from orphangc.core.times.instants import known
-from orphangc.ports import LISTING_SCHEMA
+from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, HiddenKind
 
 _WRITER = "orphangc_writer"  # names of metadata are identifiers of C#
 _IS_FOLDER = "hdi_isfolder"
 _TIME = LISTING_SCHEMA.field("modified_at").type
 _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+_SERVICE = "Microsoft.Storage/storageAccounts/blobServices"
+_RULES = "az storage account management-policy show"
+_HIDDEN = ["deleted", "versions"]
+_FEW = 1000
 
 
 class _RawAnswerError(Exception):
@@ -53,6 +60,7 @@ class AzureContainer(Bucket):
 
     page_size = 5000
     batch_size = 256
+    has_unlisted = True
 
     def __init__(self, location: Location) -> None:
         super().__init__(location)
@@ -75,27 +83,47 @@ class AzureContainer(Bucket):
     ) -> BucketPage:
         """Return one page; see ``Bucket``. ``end`` saves nothing here."""
         del end
-        wanted: dict[str, Any] = {
-            "name_starts_with": prefix,
-            "results_per_page": most or self.page_size,
-            "raw_response_hook": _pass_on,
-            **({"start_from": start} if start else {}),
-        }
+        more = {"start_from": start} if start else {}
+        list_blobs: Any = self._client.list_blobs
+        if delimiter:
+            list_blobs = partial(self._client.walk_blobs, delimiter=delimiter)
+        found = read_page(self._page(list_blobs, prefix, token, most=most, **more))
+        columns = (found.names, found.sizes, pa.array(found.times, _TIME), found.etags)
+        return self.page_of(prefix, columns, found.folders, found.token)
+
+    def _page(
+        self, list_blobs: Any, prefix: str, token: str, *, most: int | None = None, **more: Any
+    ) -> bytes:
+        """Return the body of a page of one of the client's listings."""
         asked_at = host_now()
         with _translated():
-            listing = (
-                self._client.walk_blobs(delimiter=delimiter, **wanted)
-                if delimiter
-                else self._client.list_blobs(**wanted)
+            listing = list_blobs(
+                name_starts_with=prefix,
+                results_per_page=most or self.page_size,
+                raw_response_hook=_pass_on,
+                **more,
             )
             try:
                 next(listing.by_page(token or None))
             except _RawAnswerError as answer:
                 self.note_page(asked_at, answer.date)
-                found = read_page(answer.body)
-                columns = (found.names, found.sizes, pa.array(found.times, _TIME), found.etags)
-                return self.page_of(prefix, columns, found.folders, found.token)
+                return answer.body
         raise RequestError("a page of the listing had no answer")
+
+    def _hidden_page(self, token: str) -> tuple[pa.RecordBatch, str]:
+        """Return a page of deleted blobs or of versions as ``HIDDEN_SCHEMA``, and the next one."""
+        body = self._page(self._client.list_blobs, self.root, token, include=_HIDDEN)
+        found = read_page(body, is_hidden=True)
+        rows = [
+            {"kind": HiddenKind.NONCURRENT, "key": self.relative(name), "size": size, "at": at}
+            for name, size, at in zip(found.names, found.sizes, found.times, strict=True)
+        ]
+        return pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA), found.token
+
+    @cached_property
+    def unlisted(self) -> Unlisted:
+        """Return the reader of versions and of deleted blobs."""
+        return PagedVersions(self, self._hidden_page)
 
     def is_ordered(self) -> bool:
         """Return whether the store shows an order; a hierarchical namespace has its own."""
@@ -139,21 +167,63 @@ class AzureContainer(Bucket):
             self._client.delete_blob(name)
 
     def keeps_versions(self) -> bool:
-        """Return whether the account keeps deleted blobs, or versions; see ``Bucket``.
-
-        Only the owner of an account may read whether it has versions; a listing shows it.
-        """
+        """Return whether the account keeps deleted blobs, or versions; see ``Bucket``."""
         with contextlib.suppress(RequestError):
-            with _translated():
-                policy = self._service.get_service_properties()["delete_retention_policy"]
-            if policy.enabled:
+            if self._soft_delete_days() is not None:
                 return True
+        return self._has_versions()
+
+    def settings(self) -> BucketSettings:
+        """Return what the client of the storage can read of the settings; see ``Bucket``.
+
+        Lifecycle rules and versioning stand in Azure's management plane; a listing shows versions.
+        """
+        unread, refuses = list[str](), list[str]()
+        days: int | None = None
+        with self.translated("read the settings of"):
+            with _noting(unread, f"{_SERVICE}/read"):
+                days = self._soft_delete_days()
+            with _noting(unread, f"{_SERVICE}/containers/read"), _translated():
+                container = self._client.get_container_properties()
+                if container.has_immutability_policy:
+                    refuses.append("an immutability policy of the container")
+                if container.has_legal_hold:
+                    refuses.append("a legal hold on the container")
+            is_versioned = self._has_versions()
+            archived = self._archived()
+        return BucketSettings(
+            archived=archived,
+            soft_delete_days=days,
+            refuses=tuple(refuses),
+            unread=tuple(unread),
+            unseen=(
+                ("versions are kept" if is_versioned else "no versions were seen"),
+                f"lifecycle rules stand elsewhere: {_RULES} prints them",
+            ),
+        )
+
+    def _soft_delete_days(self) -> int | None:
+        """Return for how long deleted blobs are kept, ``None`` if they are not."""
+        with _translated():
+            policy = self._service.get_service_properties()["delete_retention_policy"]
+        return policy.days if policy.enabled else None
+
+    def _has_versions(self) -> bool:
+        """Return whether a listing shows versions; only the owner may read the setting."""
         with contextlib.suppress(RequestError), _translated():
             pages = self._client.list_blobs(
                 name_starts_with=self.root, include=["versions"], results_per_page=1
             )
             return any(each.version_id for each in next(pages.by_page(), ()))
         return False
+
+    def _archived(self) -> str | None:
+        """Return one of the first blobs that is in the archive, where nothing reads it at once."""
+        with _translated():
+            pages = self._client.list_blobs(name_starts_with=self.root, results_per_page=_FEW)
+            first = next(pages.by_page(), ())
+            found = (self.relative(each.name) for each in first if each.blob_tier == "Archive")
+            return next(found, None)
 
     def restorable(self, name: str, identity: str) -> Callable[[], None] | None:
         """Return what restores the blob with an ETag; see ``Bucket``."""
@@ -165,7 +235,7 @@ class AzureContainer(Bucket):
     def _kept(self, name: str) -> Iterator[BlobProperties]:
         """Yield what is kept of a deleted name: the blob itself, and versions."""
         with _translated():
-            found = self._client.list_blobs(name_starts_with=name, include=["deleted", "versions"])
+            found = self._client.list_blobs(name_starts_with=name, include=_HIDDEN)
             for each in found:
                 if each.name != name:
                     return
@@ -245,6 +315,17 @@ def _error(status: int, code: str, text: str) -> RequestError:
     if status == HTTPStatus.PRECONDITION_FAILED and not is_etag:
         status = HTTPStatus.CONFLICT
     return RequestError(text.partition("\n")[0], status=status, code=code)
+
+
+@contextmanager
+def _noting(unread: list[str], right: str) -> Iterator[None]:
+    """Note a right that is missing, and go on."""
+    try:
+        yield
+    except RequestError as err:
+        if err.status not in _REFUSED:
+            raise
+        unread.append(right)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -16,9 +16,13 @@ from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.gcs.batches import batch_body, batch_results
 from orphangc.adapters.gcs.requests import GcsRequests
 from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
+from orphangc.adapters.object_store.paged_versions import PagedVersions
+from orphangc.adapters.object_store.unlisted import Unlisted
+from orphangc.core.documents import google_bucket
+from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import StoredObject
 from orphangc.core.times.instants import from_iso, microseconds_of
-from orphangc.ports import LISTING_SCHEMA
+from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, HiddenKind
 
 _FACTS = "name,size,timeCreated,generation"
 _PAGE_FIELDS = f"kind,items({_FACTS}),prefixes,nextPageToken"
@@ -40,6 +44,7 @@ class GcsBucket(Bucket):
 
     page_size = 1000
     batch_size = 100
+    has_unlisted = True
 
     def __init__(self, location: Location) -> None:
         super().__init__(location)
@@ -56,27 +61,60 @@ class GcsBucket(Bucket):
         most: int | None = None,
     ) -> BucketPage:
         """Return one page; see ``Bucket``."""
-        wanted = {
-            "prefix": prefix,
-            "pageToken": token,
-            "startOffset": start,
-            "endOffset": f"{end}\x01" if end else "",  # the first name that is left out
-            "delimiter": delimiter,
-            "maxResults": str(most or self.page_size),
-            "fields": _PAGE_FIELDS,
-        }
-        asked_at = host_now()
-        answer = self._requests.send("GET", "/o", {k: v for k, v in wanted.items() if v})
-        self.note_page(asked_at, answer.headers.get("Date"))
-        found = _document(answer.content)
-        if found.get("kind") != "storage#objects":
-            raise RequestError("a page of the listing is damaged: it is of another kind")
+        found = self._page(
+            prefix=prefix,
+            pageToken=token,
+            startOffset=start,
+            endOffset=f"{end}\x01" if end else "",  # the first name that is left out
+            delimiter=delimiter,
+            maxResults=str(most or self.page_size),
+            fields=_PAGE_FIELDS,
+        )
         try:
             columns = _columns(found.get("items", ()))
             folders, following = found.get("prefixes", ()), found.get("nextPageToken", "")
         except (KeyError, TypeError, ValueError) as err:
             raise RequestError(f"a page of the listing is damaged: {err!r}") from err
         return self.page_of(prefix, columns, folders, following)
+
+    def _page(self, **wanted: str) -> dict[str, Any]:
+        asked_at = host_now()
+        answer = self._requests.send("GET", "/o", {k: v for k, v in wanted.items() if v})
+        self.note_page(asked_at, answer.headers.get("Date"))
+        found = _document(answer.content)
+        if found.get("kind") != "storage#objects":
+            raise RequestError("a page of the listing is damaged: it is of another kind")
+        return found
+
+    def hidden_page(self, which: str, token: str) -> tuple[pa.RecordBatch, str]:
+        """Return a page of noncurrent (``versions``) or deleted (``softDeleted``) generations.
+
+        Returns:
+            The rows, as ``HIDDEN_SCHEMA``, and where the next page begins, "" after the last.
+
+        Raises:
+            RequestError: The page failed, or is damaged.
+
+        """
+        fields = "kind,items(name,size,timeCreated,timeDeleted,softDeleteTime),nextPageToken"
+        asked = {which: "true", "prefix": self.root, "pageToken": token, "fields": fields}
+        found = self._page(**asked)
+        try:
+            rows = [
+                {
+                    "kind": HiddenKind.NONCURRENT,
+                    "key": self.relative(each["name"]),
+                    "size": int(each["size"]),
+                    "at": from_iso(each.get("timeCreated") or ""),
+                }
+                for each in found.get("items", ())
+                if "timeDeleted" in each or "softDeleteTime" in each
+            ]
+        except (KeyError, TypeError, ValueError) as err:
+            raise RequestError(f"a page of versions is damaged: {err!r}") from err
+        return pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA), found.get(
+            "nextPageToken", ""
+        )
 
     def head(self, name: str) -> StoredObject | None:
         """Return the facts of an object; see ``Bucket``."""
@@ -144,15 +182,34 @@ class GcsBucket(Bucket):
 
     def keeps_versions(self) -> bool:
         """Return whether the bucket has versions or soft delete; see ``Bucket``."""
+        found = self._settings()
+        return found.is_versioned or found.soft_delete_days is not None
+
+    def settings(self) -> BucketSettings:
+        """Return the settings of the bucket; see ``Bucket``."""
+        with self.translated("read the settings of"):
+            return self._settings()
+
+    def _settings(self) -> BucketSettings:
         try:
-            answer = self._requests.send("GET", "", {"fields": "versioning,softDeletePolicy"})
+            answer = self._requests.send("GET", "", {"fields": google_bucket.FIELDS})
         except RequestError as err:
             if err.status in _NOT_KNOWN and not err.is_absent:
-                return False
+                return BucketSettings(unread=("storage.buckets.get",))
             raise
-        found = _document(answer.content)
-        seconds = found.get("softDeletePolicy", {}).get("retentionDurationSeconds", "0")
-        return bool(found.get("versioning", {}).get("enabled")) or str(seconds) != "0"
+        try:
+            return google_bucket.google_settings(_document(answer.content))
+        except ValueError as err:
+            raise RequestError(str(err)) from err
+
+    @cached_property
+    def unlisted(self) -> Unlisted:
+        """Return the reader of noncurrent and of soft-deleted generations."""
+        return PagedVersions(
+            self,
+            partial(self.hidden_page, "versions"),
+            partial(self.hidden_page, "softDeleted"),
+        )
 
     def restorable(self, name: str, identity: str) -> Callable[[], None] | None:
         """Return what restores a generation; see ``Bucket``."""

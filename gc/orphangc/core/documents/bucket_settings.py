@@ -51,14 +51,23 @@ class BucketSettings:
         is_versioned: Whether deletions leave a delete marker.
         lock: Default retention of its Object Lock, in words; "" for a lock without one, ``None``
             without Object Lock.
+        soft_delete_days: Days for which deleted objects can be restored without versions;
+            ``None``: never.
+        archived: Key of an object that was seen where nothing reads it at once, ``None``: none was.
+        refuses: What makes the store refuse deletions and replacements, in words.
         unread: Permissions that were missing to read the rest.
+        unseen: What acts on objects and no client of the storage can read, and where it stands.
 
     """
 
     rules: tuple[LifecycleRule, ...] = ()
     is_versioned: bool = False
     lock: str | None = None
+    soft_delete_days: int | None = None
+    archived: str | None = None
+    refuses: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 def rules_of(answer: Mapping[str, Any]) -> tuple[LifecycleRule, ...]:
@@ -118,6 +127,13 @@ def dangers(settings: BucketSettings, prefix: str, whose: str) -> Iterator[str]:
             f"Object Lock keeps each new version ({settings.lock}): a deletion hides the object and"
             " frees nothing before that time"
         )
+    if settings.archived is not None:
+        yield (
+            f"{settings.archived!r} is in an archive, where nothing reads it at once: no checkpoint"
+            " with such a file can be restored"
+        )
+    for why in settings.refuses:
+        yield f"the store refuses to delete or replace {whose}: there is {why}"
     if settings.is_versioned and not any(
         each.noncurrent_days is not None and each.concerns(prefix) for each in settings.rules
     ):
@@ -150,6 +166,11 @@ def effects(settings: BucketSettings, prefix: str) -> Iterator[str]:
     days = [each.noncurrent_days for each in rules if each.noncurrent_days is not None]
     if days and settings.is_versioned:
         yield f"undelete brings back what was deleted up to {min(days)} days ago"
+    if settings.soft_delete_days is not None:
+        yield (
+            f"undelete brings back what was deleted up to {settings.soft_delete_days} days ago,"
+            " which is paid for until then (soft delete)"
+        )
     aborts = [each.abort_days for each in rules if each.abort_days is not None]
     if aborts:
         yield f"unfinished uploads are aborted after {min(aborts)} days"

@@ -63,7 +63,7 @@ _OBJECT_ACTIONS: Mapping[Right, str] = {
     Right.READ: "s3:GetObject",
     Right.WRITE: "s3:PutObject",
     Right.DELETE: "s3:DeleteObject",
-    Right.DELETE_VERSIONS: "s3:DeleteObjectVersion",
+    Right.RESTORE: "s3:DeleteObjectVersion",
     Right.ABORT_UPLOADS: "s3:AbortMultipartUpload",
 }
 _LISTINGS: Mapping[Right, tuple[str, str]] = {

@@ -38,13 +38,18 @@ AZURE_LIMITS = (
         " grammar only, so try the policy with orphangc doctor"
     ),
     (
-        "undelete needs the right to write blobs and, for versions, to read them: give it to an"
-        " identity of its own"
+        "undelete writes blobs and reads their versions, so --undelete gives both rights: let an"
+        " identity of its own have them"
+    ),
+    (
+        "lifecycle rules and versioning stand in Azure's management plane, where no client of the"
+        " storage reads them: doctor says so"
     ),
 )
 """Limits of the provider's policies, and facts that a person must know."""
 
-_BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
+_SERVICE = "Microsoft.Storage/storageAccounts/blobServices"
+_BLOBS = f"{_SERVICE}/containers/blobs"
 _CONTAINER = "@Resource[Microsoft.Storage/storageAccounts/blobServices/containers:name]"
 _PATH = f"@Resource[{_BLOBS}:path]"
 _PREFIX = f"@Request[{_BLOBS}:prefix]"
@@ -54,7 +59,15 @@ _ACTIONS: Mapping[Right, tuple[str, ...]] = {
     Right.READ: (f"{_BLOBS}/read",),
     Right.WRITE: (f"{_BLOBS}/write", f"{_BLOBS}/add/action"),
     Right.DELETE: (f"{_BLOBS}/delete",),
+    Right.LIST_VERSIONS: (f"{_BLOBS}/read",),
+    Right.RESTORE: (f"{_BLOBS}/read", f"{_BLOBS}/write", f"{_BLOBS}/add/action"),
 }
+_MANAGEMENT: Mapping[Right, tuple[str, ...]] = {
+    Right.TELL_VERSIONING: (f"{_SERVICE}/read",),
+    Right.READ_BUCKET_SETTINGS: (f"{_SERVICE}/read", f"{_SERVICE}/containers/read"),
+}
+"""Actions of the account and the container, which no condition on paths narrows."""
+_LISTINGS = {Right.LIST, Right.LIST_VERSIONS}
 _JOB = "?" * JOB_ID_LENGTH
 _SPECIAL = re.compile(r"[*?]")
 _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f'\\]")
@@ -69,6 +82,8 @@ def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
 
     """
     found = list(dict.fromkeys(needs))
+    managed = {action for need in found for action in _MANAGEMENT.get(need.right, ())}
+    found = [need for need in found if need.right not in _MANAGEMENT]
     for need in found:
         if need.right not in _ACTIONS:
             raise ValueError(f"{need.right} is written for S3 only")
@@ -82,7 +97,7 @@ def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
             "Name": "orphangc",
             "IsCustom": True,
             "Description": "What the configured storage roots need.",
-            "Actions": [],
+            "Actions": sorted(managed),
             "NotActions": [],
             "DataActions": actions,
             "NotDataActions": [],
@@ -109,7 +124,7 @@ def _condition(needs: Iterable[StorageNeed]) -> str:
     """Return clauses, one for each action, all of which must hold."""
     rules: dict[str, dict[str, None]] = {}
     for need in needs:
-        is_listing = need.right is Right.LIST
+        is_listing = need.right in _LISTINGS
         for action in _ACTIONS[need.right]:
             rules.setdefault(_matched(action, is_listing=is_listing), {})[
                 _listed(need) if is_listing else _objects(need)

@@ -32,8 +32,8 @@ GCS_LIMITS = (
         " only, so try the policy with orphangc doctor"
     ),
     (
-        "undelete needs storage.objects.create and get or, after a soft delete, restore: give them"
-        " to an identity of its own"
+        "undelete reads what is kept and writes it back, so --undelete gives create, get and"
+        " restore: let an identity of its own have them"
     ),
 )
 """Limits of the provider's policies, and facts that a person must know."""
@@ -43,7 +43,16 @@ _PERMISSIONS: Mapping[Right, tuple[str, ...]] = {
     Right.READ: ("storage.objects.get",),
     Right.WRITE: ("storage.objects.create", "storage.objects.delete"),  # replacing is deleting
     Right.DELETE: ("storage.objects.delete",),
+    Right.TELL_VERSIONING: ("storage.buckets.get",),
+    Right.READ_BUCKET_SETTINGS: ("storage.buckets.get",),
+    Right.LIST_VERSIONS: ("storage.objects.list",),
+    Right.RESTORE: ("storage.objects.create", "storage.objects.get", "storage.objects.restore"),
 }
+_OF_BUCKETS = {
+    *(Right.LIST, Right.LIST_VERSIONS),
+    *(Right.TELL_VERSIONING, Right.READ_BUCKET_SETTINGS),
+}
+"""Rights that no condition on names narrows."""
 _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f{}]")
 _IS_OBJECT = 'resource.type == "storage.googleapis.com/Object"'
 
@@ -60,7 +69,7 @@ def gcs_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
     for need in needs:
         if need.right not in _PERMISSIONS:
             raise ValueError(f"{need.right} is written for S3 only")
-        expression = "" if need.right is Right.LIST else _condition(need)
+        expression = "" if need.right in _OF_BUCKETS else _condition(need)
         allowed = granted.setdefault(need.place.authority, {}).setdefault(expression, set())
         allowed.update(_PERMISSIONS[need.right])
     roles = {_role(each): sorted(each) for bucket in granted.values() for each in bucket.values()}
@@ -82,7 +91,10 @@ def gcs_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
 
 
 def _role(permissions: Iterable[str]) -> str:
-    verbs = (permission.rpartition(".")[2].capitalize() for permission in sorted(permissions))
+    verbs = (
+        f"{verb.capitalize()}{'Bucket' if kind == 'buckets' else ''}"
+        for _, kind, verb in (each.split(".") for each in sorted(permissions))
+    )
     return f"orphangc{''.join(verbs)}"
 
 

@@ -35,7 +35,7 @@ class Right(StrEnum):
     TELL_VERSIONING = "tell versioning"
     READ_BUCKET_SETTINGS = "read bucket settings"
     LIST_VERSIONS = "list versions"
-    DELETE_VERSIONS = "delete versions"
+    RESTORE = "restore"
     LIST_UPLOADS = "list uploads"
     ABORT_UPLOADS = "abort uploads"
 
@@ -222,7 +222,7 @@ def _orphans(
         ):
             yield StorageNeed(right=right, area=where, place=root, purpose=Purpose.UPLOADS)
     if may_undelete:
-        right = Right.DELETE_VERSIONS
+        right = Right.RESTORE
         yield StorageNeed(right=right, area=area, place=root, purpose=Purpose.UNDELETE)
 
 

@@ -202,12 +202,27 @@ def test_what_a_condition_cannot_hold_is_refused(path: str) -> None:
         azure_policy(needs(f"{AZURE}/{path}"))
 
 
-def test_there_is_no_undelete_but_in_s3() -> None:
+def test_who_brings_back_writes_where_orphans_were_and_deletes_nothing() -> None:
+    """And whoever examines a container reads settings by actions that are no blob's."""
+    settings = StorageRootSettings(root=f"{AZURE}/cp", scope=(AreaName.SHARED,))
+    document = azure_policy(
+        needs_of(settings, mode=RunMode.REPORT, may_undelete=True, may_examine=True)
+    )
+    orphan = f"cp/{JOB}/shared/{UUID}"
+    for action in ("read", "write", "add/action"):
+        assert may(action, orphan, document)
+        assert not may(action, f"other/{JOB}/shared/{UUID}", document)
+        assert may(action, f"cp/{JOB}/chk-1/_metadata", document) is (action == "read")
+    assert not may("delete", orphan, document)
+    service = "Microsoft.Storage/storageAccounts/blobServices"
+    assert document["role"]["Actions"] == [f"{service}/containers/read", f"{service}/read"]
+
+
+def test_what_only_s3_has_is_refused() -> None:
     """No policy allows what no command can do."""
+    settings = StorageRootSettings(root=AZURE, abort_uploads=True)
     with pytest.raises(ValueError, match="for S3"):
-        azure_policy(
-            needs_of(StorageRootSettings(root=AZURE), mode=RunMode.DELETE, may_undelete=True)
-        )
+        azure_policy(needs_of(settings, mode=RunMode.DELETE))
 
 
 @pytest.mark.parametrize("file", ["shared/op_x/db", "chk-7", "taskowned", "dstl"])

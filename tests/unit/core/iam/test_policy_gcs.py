@@ -1,5 +1,6 @@
 """The policy for Google Cloud Storage: its conditions judged by a real engine of CEL."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -224,11 +225,42 @@ def test_what_a_condition_cannot_hold_is_refused(path: str) -> None:
         gcs_policy(needs(f"gs://bucket/{path}"))
 
 
-def test_there_is_no_undelete_but_in_s3() -> None:
+def test_who_brings_back_writes_where_orphans_were_and_deletes_nothing() -> None:
+    """And whoever examines a bucket reads its settings, which are no object's."""
+    settings = StorageRootSettings(root="gs://bucket/cp", scope=(AreaName.SHARED,))
+    document = gcs_policy(
+        needs_of(settings, mode=RunMode.REPORT, may_undelete=True, may_examine=True)
+    )
+    orphan, metadata = f"cp/{JOB}/shared/{UUID}", f"cp/{JOB}/chk-1/_metadata"
+    for permission in ("create", "get", "restore"):
+        assert allows(document, permission, orphan)
+        assert not allows(document, permission, f"other/{JOB}/shared/{UUID}")
+        assert allows(document, permission, metadata) is (permission == "get")
+    assert not allows(document, "delete", orphan)
+    (of_bucket,) = (
+        each for each in document["buckets"]["bucket"]["bindings"] if "condition" not in each
+    )
+    (role,) = (each for each in document["roles"] if each["name"] == of_bucket["role"])
+    assert role["includedPermissions"] == ["storage.buckets.get", "storage.objects.list"]
+    assert len({each["name"] for each in document["roles"]}) == len(document["roles"])
+
+
+def test_roles_of_a_bucket_and_of_objects_have_names_of_their_own() -> None:
+    """``get`` is a verb of both."""
+    place, purpose = Location("gs", "b", "/x"), Purpose.LOOK
+    reading = StorageNeed(right=Right.READ, area=StorageArea.BELOW, place=place, purpose=purpose)
+    document = gcs_policy([reading, replace(reading, right=Right.TELL_VERSIONING)])
+    assert [each["includedPermissions"] for each in document["roles"]] == [
+        ["storage.objects.get"],
+        ["storage.buckets.get"],
+    ]
+
+
+def test_what_only_s3_has_is_refused() -> None:
     """No policy allows what no command can do."""
-    settings = StorageRootSettings(root="gs://b/cp")
+    settings = StorageRootSettings(root="gs://b/cp", abort_uploads=True)
     with pytest.raises(ValueError, match="for S3"):
-        gcs_policy(needs_of(settings, mode=RunMode.DELETE, may_undelete=True))
+        gcs_policy(needs_of(settings, mode=RunMode.DELETE))
 
 
 @pytest.mark.parametrize("file", ["shared/op_x/db", "chk-7", "taskowned", "dstl"])

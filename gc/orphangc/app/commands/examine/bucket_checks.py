@@ -10,7 +10,7 @@ from orphangc.app.commands.health import Check, CheckStatus
 from orphangc.core.documents.bucket_settings import dangers, effects
 from orphangc.core.model.settings import StorageRootSettings
 
-_BUCKETS = frozenset({"s3"})
+_BUCKETS = frozenset({"s3", "abfs", "gs"})
 """Schemes of buckets with settings that can be read; see ``Storage.bucket_settings``."""
 
 
@@ -35,7 +35,8 @@ def _bucket(location: Location, whose: str) -> tuple[CheckStatus, str]:
     if warned:
         return CheckStatus.WARNING, "; ".join((*warned, *other))
     if found.unread:
-        rights = ", ".join(found.unread)
-        return CheckStatus.NOTE, "; ".join((f"not looked at without {rights}", *other))
-    said = other or ["no lifecycle rule and no Object Lock acts on it"]
+        other.insert(0, f"not looked at without {', '.join(found.unread)}")
+    if found.unread or found.unseen:
+        return CheckStatus.NOTE, "; ".join((*other, *found.unseen))
+    said = other or ["no lifecycle rule and no retention acts on it"]
     return CheckStatus.GOOD, "; ".join(said)

@@ -224,7 +224,8 @@ def _notes(
 ) -> Iterable[str]:
     yield from _OF_ALL
     yield from _LIMITS[provider]
-    if any(need.right is Right.DELETE_VERSIONS for need in needs):
+    is_s3 = "s3" in _SCHEMES[provider]
+    if is_s3 and any(need.right is Right.RESTORE for need in needs):
         yield (
             "who may bring back may also delete for good: keep s3:DeleteObjectVersion for a role"
             " of its own"
