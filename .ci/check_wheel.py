@@ -45,6 +45,7 @@ def wheel_problems(wheel: Path, wanted: AbstractSet[str]) -> Iterator[str]:
     """Yield what is wrong with a wheel that should hold these files of our packages."""
     with zipfile.ZipFile(wheel) as packed:
         names = [each for each in packed.namelist() if not each.endswith("/")]
+        names = [each for each in names if ".data/data/share/" not in each]  # for shells
         about = {each.partition("/")[2]: each for each in names if ".dist-info/" in each}
         yield from _differences(wanted, set(names) - set(about.values()), wheel)
         missing = [each for each in _NEEDED if each not in about]

@@ -58,6 +58,7 @@ def built(tmp_path):
         f"{about}/METADATA": METADATA,
         f"{about}/entry_points.txt": COMMANDS,
         f"{about}/licenses/LICENSE": "Apache",
+        "orphangc-1.2.3.data/data/share/bash-completion/completions/orphangc": "",
     }
     archive = {f"orphangc-1.2.3/gc/{name}": text for name, text in MODULES.items()}
     return tmp_path, wheel, {**archive, "orphangc-1.2.3/tests/test_rule.py": ""}

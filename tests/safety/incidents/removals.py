@@ -32,10 +32,10 @@ from orphangc.collect import cycle
 from orphangc.collect.decide import abandoned_savepoints, decide_listing
 from orphangc.collect.delete import revalidation
 from orphangc.collect.expire import (
+    assemble_report,
     held_checkpoints,
     lineage_facts,
     quarantine,
-    reported_lineages,
     savepoint_folders,
 )
 from orphangc.collect.mark import job_reports, mark, survey
@@ -565,7 +565,7 @@ def _checkpoints_of_statements(patch: _Patch) -> None:
 
 def _sizes_of_files(patch: _Patch) -> None:
     """Ask only whether a file is there (R41)."""
-    patch.setattr(reported_lineages, "incomplete", lambda *_: frozenset())
+    patch.setattr(assemble_report, "incomplete", lambda *_: frozenset())
 
 
 def _markers_of_expiries(patch: _Patch) -> None:
@@ -608,8 +608,8 @@ def _makers_of_savepoints(patch: _Patch) -> None:
 
 def _places_of_other_roots(patch: _Patch) -> None:
     """Let savepoints go that other storage roots collect beside (R42)."""
-    folders = reported_lineages.savepoint_folders
-    patch.setattr(reported_lineages, "savepoint_folders", lambda *known, **_: folders(*known))
+    folders = assemble_report.savepoint_folders
+    patch.setattr(assemble_report, "savepoint_folders", lambda *known, **_: folders(*known))
 
 
 def _namers_of_savepoints(patch: _Patch) -> None:

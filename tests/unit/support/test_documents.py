@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+from flinkstate.console.application import app as flinkstate
 from orphangc.app.cli import app
 from orphangc.app.config.load import load_configuration
 from support.reference import commands
@@ -28,8 +29,8 @@ def _name(path: Path) -> str:
 
 
 def _options() -> set[str]:
-    root = get_command(app)
-    every = [root, *(command for _, command in commands(root))]
+    roots = [get_command(app), get_command(flinkstate)]
+    every = [*roots, *(command for root in roots for _, command in commands(root))]
     return {option for each in every for one in each.params for option in one.opts}
 
 

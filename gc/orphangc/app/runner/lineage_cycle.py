@@ -14,7 +14,7 @@ from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.app.wiring.compose import WiredRoot, opened, state_of
 from orphangc.collect.cycle import Cycle, run_cycle
-from orphangc.collect.expire.reported_lineages import lineage_report
+from orphangc.collect.expire.assemble_report import lineage_report
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, recalled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -36,8 +36,7 @@ from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import ExitCode, RefusedError, SettingsError
-
-_FactsT_co = TypeVar("_FactsT_co", covariant=True)
+from orphangc.ports import HaMetadata
 
 
 def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,9 +63,9 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     bases = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
     clusters = [FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest]
     holders = ha_metadata(settings)
-    before, held_before = _observed(clusters), _observed(holders)
+    before, held_before = _asked(clusters, holders)
     read = [reader.collect(base) for base in bases]
-    after, held_after = _observed(clusters), _observed(holders)
+    after, held_after = _asked(clusters, holders)
     roots_read = {(root.folder, root.sha256): root for each in read for root in each.checkpoints}
     elsewhere, unreadable = _reported(
         (*before, *after),
@@ -100,12 +99,10 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     return _document(own, found, settings, [base.location for base in bases], resources=resources)
 
 
-class _Observed(Protocol[_FactsT_co]):
-    def observe(self) -> _FactsT_co: ...
-
-
-def _observed(asked: Iterable[_Observed[_FactsT_co]]) -> list[_FactsT_co]:
-    return [each.observe() for each in asked]
+def _asked(
+    clusters: Sequence[FlinkRest], holders: Sequence[HaMetadata]
+) -> tuple[list[ClusterFacts], list[HaFacts]]:
+    return [each.observe() for each in clusters], [each.observe() for each in holders]
 
 
 def _changed_at(roots: Iterable[Checkpoint]) -> dict[str, datetime]:
