@@ -19,6 +19,7 @@ pytestmark = pytest.mark.ci
 TOP = Path(__file__).parents[3]
 README = (TOP / "README.md").read_text()
 OURS = [TOP / "README.md", *sorted((TOP / "gc").glob("*.md")), *sorted(TOP.glob("gc/*/*.md"))]
+PROGRAMS = {"orphangc": get_command(app), "flinkstate": get_command(flinkstate)}
 
 _OTHERS = {"--allow-non-restored-state", "--noconftest", "--set"}
 """Options of other programs that the documents name."""
@@ -29,7 +30,7 @@ def _name(path: Path) -> str:
 
 
 def _options() -> set[str]:
-    roots = [get_command(app), get_command(flinkstate)]
+    roots = PROGRAMS.values()
     every = [*roots, *(command for root in roots for _, command in commands(root))]
     return {option for each in every for one in each.params for option in one.opts}
 
@@ -78,24 +79,39 @@ def test_the_configuration_of_three_clusters_is_one(tmp_path, monkeypatch) -> No
     assert len(load_configuration(file).storage_roots) == 2
 
 
-SHOWN = [
-    shlex.split(each, comments=True)[1:]
-    for block in _blocks("sh|console")
-    for each in re.findall(r"^(?:\$ )?(orphangc .*)", block.replace("\\\n", ""), re.MULTILINE)
-]
+def _shown(page: Path) -> list[str]:
+    """Return the command lines of a page: in its blocks, and whole ones in its sentences."""
+    text = page.read_text()
+    blocks = re.findall(r"^```(?:sh|console|)\n(.*?)```", text, re.MULTILINE | re.DOTALL)
+    lines = "\n".join(blocks).replace("\\\n", "")
+    found = re.findall(r"^ *(?:\$ )?((?:orphangc|flinkstate) .*)", lines, re.MULTILINE)
+    if page == TOP / "README.md" or page.parent.name == "guide":
+        inline = re.findall(r"(?<!`)`((?:orphangc|flinkstate) [^`]+)`(?!`)", text)
+        found += [each for each in inline if re.search(r" (?:--|[A-Z])", each)]
+    return [each for each in found if " -> " not in each]
 
 
-@pytest.mark.parametrize("words", SHOWN, ids=" ".join)
-def test_a_command_that_the_readme_shows_can_be_typed(words: list[str]) -> None:
+SHOWN = {
+    f"{_name(page)}: {line}": shlex.split(line.partition(" | ")[0], comments=True)
+    for page in (*OURS, *sorted(TOP.glob("deploy/**/*.md")), *sorted(TOP.glob("helm/*/*.md")))
+    if page.name != "CHANGELOG.md" and page.parent.name not in {"reference", "decisions"}
+    for line in _shown(page)
+}
+
+
+@pytest.mark.parametrize("line", SHOWN)
+def test_a_command_that_a_page_shows_can_be_typed(line: str) -> None:
     """Its options are those of the very command; nothing is run."""
-    command = get_command(app)
+    program, *words = SHOWN[line]
+    command = PROGRAMS[program]
     while words and words[0] in getattr(command, "commands", {}):
         command = command.commands[words[0]]
         words = words[1:]
-    command.make_context("orphangc", list(words))
+    command.make_context(program, list(words))
 
 
 def test_the_readme_shows_each_step() -> None:
     """From a plan to a deletion, by hand and on a schedule."""
-    assert {"plan", "sweep", "world", "undelete"} <= {each[0] for each in SHOWN}
-    assert any("--delete" in each for each in SHOWN)
+    shown = [words for line, words in SHOWN.items() if line.startswith("README.md: ")]
+    assert {"plan", "sweep", "world", "undelete"} <= {each[1] for each in shown}
+    assert any("--delete" in each for each in shown)
