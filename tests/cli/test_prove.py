@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 import threading
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -193,6 +196,167 @@ def test_what_a_bucket_lacks_is_found(on_s3: S3Story, monkeypatch, broken: str) 
     ]
 
 
+# --- file systems of a kind that is not tested
+
+
+class StaleFacts(TriedFileSystem):
+    """Shows the facts of an object as it saw them first: no condition on them means anything."""
+
+    seen: ClassVar[dict[str, Any]] = {}
+
+    def info(self, path: str, **more: Any) -> Any:
+        found = super().info(path, **more)
+        return self.seen.setdefault(path, found) if found["type"] == "file" else found
+
+
+class CoarseTimes(TriedFileSystem):
+    """Has whole days as times, and no identity: a replaced object may look as before."""
+
+    def ls(self, path: str, detail: bool = True, **more: Any) -> Any:  # noqa: FBT001, FBT002
+        found = super().ls(path, detail=True, **more)
+        shown = [dated(each, hour=0, minute=0, second=0, microsecond=0) for each in found]
+        return shown if detail else [each["name"] for each in shown]
+
+    def info(self, path: str, **more: Any) -> Any:
+        return dated(super().info(path, **more), hour=0, minute=0, second=0, microsecond=0)
+
+
+def dated(info: dict[str, Any], **parts: int) -> dict[str, Any]:
+    return info | ({"created": info["created"].replace(**parts)} if "created" in info else {})
+
+
+class LateList(TriedFileSystem):
+    """Shows the newest objects of a folder in the second list."""
+
+    shown: ClassVar[dict[str, set[str]]] = {}
+
+    def ls(self, path: str, detail: bool = True, **more: Any) -> Any:  # noqa: FBT001, FBT002
+        found = super().ls(path, detail=True, **more)
+        known = self.shown.setdefault(path, set())
+        late = [each for each in found if each["name"] in known or each["type"] == "directory"]
+        known.update(each["name"] for each in found)
+        return late if detail else [each["name"] for each in late]
+
+
+class LateRemoval(TriedFileSystem):
+    """Lists what was removed once more."""
+
+    removed: ClassVar[list[dict[str, Any]]] = []
+
+    def rm_file(self, path: str) -> None:
+        self.removed.append(super().info(path))
+        super().rm_file(path)
+
+    def ls(self, path: str, detail: bool = True, **more: Any) -> Any:  # noqa: FBT001, FBT002
+        found = super().ls(path, detail=True, **more)
+        above = self._strip_protocol(path)
+        late = [each for each in self.removed if each["name"].rpartition("/")[0] == above]
+        self.removed[:] = [each for each in self.removed if each not in late]
+        found = [*found, *late]
+        return found if detail else [each["name"] for each in found]
+
+
+class ClockOff(TriedFileSystem):
+    """Is an hour behind, in its clock and all its times."""
+
+    by: ClassVar[timedelta] = timedelta(hours=1)
+
+    def is_off(self, path: str) -> bool:
+        return bool(path)
+
+    def info(self, path: str, **more: Any) -> Any:
+        found = super().info(path, **more)
+        return self._shifted(found)
+
+    def modified(self, path: str) -> Any:
+        return self.info(path)["created"]
+
+    def ls(self, path: str, detail: bool = True, **more: Any) -> Any:  # noqa: FBT001, FBT002
+        found = [self._shifted(each) for each in super().ls(path, detail=True, **more)]
+        return found if detail else [each["name"] for each in found]
+
+    def _shifted(self, found: dict[str, Any]) -> dict[str, Any]:
+        if "created" not in found or not self.is_off(found["name"]):
+            return found
+        return found | {"created": found["created"] - self.by}
+
+
+class ClocksOff(ClockOff):
+    """Has nodes of which some are an hour behind."""
+
+    def is_off(self, path: str) -> bool:
+        return path.endswith("0")
+
+
+class Folding(TriedFileSystem):
+    """Does not distinguish capitals."""
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return super()._strip_protocol(path).lower()
+
+
+class Keeping(Folding):
+    """Shows the capitals of the first name."""
+
+    first: ClassVar[dict[str, str]] = {}
+
+    def _open(self, path: str, mode: str = "rb", **more: Any) -> Any:
+        return super()._open(path, mode, **more)
+
+    def pipe_file(self, path: str, value: bytes, **more: Any) -> None:
+        self.first.setdefault(path.lower(), path)
+        super().pipe_file(path, value, **more)
+
+    def ls(self, path: str, detail: bool = True, **more: Any) -> Any:  # noqa: FBT001, FBT002
+        found = super().ls(path, detail=True, **more)
+        named = [each | {"name": self.first.get(each["name"], each["name"])} for each in found]
+        return named if detail else [each["name"] for each in named]
+
+
+class Composing(TriedFileSystem):
+    """Takes a letter and its accent for the letter with the accent."""
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return unicodedata.normalize("NFC", super()._strip_protocol(path))
+
+
+class SaysDeleted(TriedFileSystem):
+    """Fails to remove an object, and does not say so."""
+
+    def rm_file(self, path: str) -> None:
+        if not path.endswith("going"):
+            super().rm_file(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "check"),
+    [
+        (StaleFacts, "conditional delete"),
+        (CoarseTimes, "conditional delete"),
+        (LateList, "names"),
+        (LateRemoval, "failures by key"),
+        (ClockOff, "clock"),
+        (ClocksOff, "clock"),
+        (Folding, "names"),
+        (Keeping, "names"),
+        (Composing, "names"),
+        (SaysDeleted, "failures by key"),
+    ],
+)
+def test_a_file_system_that_misleads_is_not_proven(tried, kind: type, check: str) -> None:
+    """Whatever else it shows, the check that it fails says so, and no proof is kept."""
+    fsspec.register_implementation("tried", kind, clobber=True)
+    for each in ("seen", "shown", "removed", "first"):
+        getattr(kind, each, []).clear()
+    ran, found = prove("tried://host/cp", "--state", "tried://host/state")
+    assert ran.code != 0
+    assert found[check][0] == "bad", found
+    assert "proof" not in found
+    assert not any("/proofs/" in name for name in tried.store)
+
+
 # --- a kind that is not tested
 
 
@@ -217,12 +381,22 @@ def test_orphans_on_an_untested_kind_go_only_after_a_proof_of_that_storage(
         fs.pipe_file(f"/host/cp/{path.relative_to(story.bed.root)}", path.read_bytes())
     before = {each for each in tried.store if each.startswith("/host/cp/")}
     orphans = {f"/host/cp/{each.relative_to(story.bed.root)}" for each in story.orphans}
-    swept(story, tmp_path / "unproven")
+    ran = swept(story, tmp_path / "unproven")
+    assert ran.code == 4
     assert before <= tried.store.keys()
+    plan = json.loads((tmp_path / "unproven/1/plan.json").read_text())
+    (said,) = {
+        blocked["message"]
+        for job in plan["jobs"]
+        for blocked in job["blocked"]
+        if blocked["condition"] == "untested_storage"
+    }
+    lifting = shlex.split(said.partition("run: orphangc ")[2])
+    assert lifting == ["doctor", "--prove", "tried://host/cp", "--state", "tried://host/state"]
     assert prove("tried://other/cp", "--state", "tried://host/state")[0].code == 0
     swept(story, tmp_path / "another")
     assert before <= tried.store.keys()
-    assert prove("tried://host", "--state", "tried://host/state")[0].code == 0
+    assert run(*lifting).code == 0
     swept(story, tmp_path / "proven")
     assert before - tried.store.keys() == orphans
     (warning,) = json.loads((tmp_path / "proven/1/plan.json").read_text())["warnings"]

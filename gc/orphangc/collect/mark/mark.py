@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -477,6 +478,12 @@ def owner_of(folder: Location, owners: Mapping[Location, str]) -> str | None:
     return next((owners[place] for place in folder.upwards() if place in owners), None)
 
 
+def proving_command(settings: StorageRootSettings) -> str:
+    """Return the command that proves the storage of a storage root (R27)."""
+    words = ("orphangc", "doctor", "--prove", settings.root, "--state", settings.state or "STATE")
+    return shlex.join(map(str, words))
+
+
 def cycle_evidence(
     observation: Observation,
     settings: StorageRootSettings,
@@ -493,6 +500,7 @@ def cycle_evidence(
         margins=settings.margins,
         is_closed_world=settings.closed_world,
         is_tested_storage=is_tested_storage,
+        prove_with=proving_command(settings),
         unreadable=observation.unreadable,
         source_errors=observation.source_errors,
         halted=halted,

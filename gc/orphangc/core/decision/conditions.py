@@ -196,10 +196,7 @@ def _untested_storage(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R27: deletion was not tested on that kind of storage."""
     if cycle.is_tested_storage:
         return None
-    return (
-        "this kind of storage is not in the tested list; to prove one, run: orphangc doctor --prove"
-        " URI --state STATE"
-    )
+    return f"this kind of storage is not in the tested list; to prove it, run: {cycle.prove_with}"
 
 
 def _store_clock_unknown(_: JobEvidence, cycle: CycleEvidence) -> str | None:

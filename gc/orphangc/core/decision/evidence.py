@@ -390,6 +390,7 @@ class CycleEvidence:
         margins: The operator's margins.
         is_closed_world: The operator's statement that every checkpoint is known (R3a).
         is_tested_storage: R27 for the storage.
+        prove_with: Command that proves the storage.
         unreadable: Checkpoints that could not be read.
         source_errors: Clusters, namespaces and ZooKeepers without a usable answer, and why.
         halted: Reason why an earlier run stopped all collection, or ``None``.
@@ -421,6 +422,7 @@ class CycleEvidence:
     margins: SafetyMargins
     is_closed_world: bool
     is_tested_storage: bool
+    prove_with: str = "orphangc doctor --prove URI --state STATE"
     unreadable: tuple[UnreadableCheckpoint, ...] = ()
     source_errors: tuple[str, ...] = ()
     halted: str | None = None

@@ -162,7 +162,7 @@ SENTENCES = {
     ),
     Condition.UNTESTED_FLINK_VERSION: "Flink 2.9.0 is not in the tested list",
     Condition.UNTESTED_STORAGE: (
-        "this kind of storage is not in the tested list; to prove one, run: orphangc doctor --prove"
+        "this kind of storage is not in the tested list; to prove it, run: orphangc doctor --prove"
         " URI --state STATE"
     ),
     Condition.STORE_CLOCK_UNKNOWN: "the storage does not tell its time; a mounted file system tells"

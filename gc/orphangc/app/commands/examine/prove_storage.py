@@ -1,4 +1,7 @@
-"""``doctor --prove``: try in a prefix of its own what a deletion relies on (R27)."""
+"""``doctor --prove``: try in a prefix of its own what a deletion relies on (R27).
+
+Objects are judged by the listing and deleted by the code of a sweep: what passes here is what runs.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,33 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from flinkstate.files.paths import located
 from flinkstate.places.locations import Location
 from orphangc import __version__
 from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.app.commands.health import Check, CheckStatus, Finding, checked
 from orphangc.app.wiring.clock import now
+from orphangc.collect.delete.deletion import Deletion
+from orphangc.collect.delete.journal import Journal
+from orphangc.collect.delete.rate_limiter import RateLimiter
+from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.collect.state.kept_proof import write_proof
+from orphangc.collect.state.store import RootState
+from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.documents.storage_proof import StorageProof
-from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.core.model.rate import DeletionRate
+from orphangc.core.model.types import Action, AreaName, ObjectKey, Outcome, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import OrphanGcError, SettingsError
-from orphangc.ports import DeletionStatus, Storage
+from orphangc.ports import VERDICT_SCHEMA, DeletionStatus, Storage
 
 PREFIX = "orphangc-proof-"
 """Beginning of the name of the folder of a proof."""
@@ -35,6 +51,7 @@ _ODD = (
         "equals=amp&",
         "tilde~",
         "\u00fcmlaut",
+        "u\u0308mlaut",
         "\u65e5\u672c",
         "deep/er/file",
     ),
@@ -44,6 +61,9 @@ _MANY = tuple(f"many/{number:04d}" for number in range(1005))
 """More names than a page of most listings has."""
 _AT_ONCE = 16
 _MOST_SKEW = timedelta(minutes=1)
+_MOST_SKEW_OF_HOSTS = timedelta(minutes=15)
+"""The default of ``--clock-skew``: runs are refused beyond it."""
+_A_SECOND = 1000.0
 
 
 def prove(uri: str, state: str | None) -> list[dict[str, Any]]:
@@ -70,12 +90,27 @@ def prove(uri: str, state: str | None) -> list[dict[str, Any]]:
     return [asdict(each) for each in findings]
 
 
+class _NothingNamed:
+    """Stands for the evidence of a cycle: no checkpoint names what a proof wrote."""
+
+    def check(self) -> _NothingNamed:
+        """Return what no checkpoint names."""
+        return self
+
+    check_after = check
+
+    def names(self, rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+        """Return bool[n]: of each row, that no checkpoint names it."""
+        return np.zeros(rows.num_rows, np.bool_)
+
+
 class _Proof:
     """The folder of one proof; every object in it was written by it."""
 
     def __init__(self, own: Location, place: Location) -> None:
         self._own, self._place = own, place
         self._files = open_state_files(own)
+        self._begun_at = now()
         self._written: set[str] = set()
 
     def checks(self) -> dict[str, Check]:
@@ -121,13 +156,19 @@ class _Proof:
         return CheckStatus.GOOD, "keys ascend by their bytes; parts make the whole"
 
     def clock(self) -> tuple[CheckStatus, str]:
-        """Check that the storage's time is that of its objects."""
+        """Check that the storage's time is that of all its objects, and near this machine's."""
+        self._write("clocked", b"1")
         time = self._storage.now()
-        at = self._write("clocked", b"1").modified_at
-        if time.now is None or at is None:
+        if time.now is None or time.skew is None:
             raise OrphanGcError(f"it reports no time: {time.source}")
-        if abs(at - time.now) > _MOST_SKEW:
-            raise OrphanGcError(f"a new object is of {at}, and its clock says {time.now}")
+        if abs(time.skew) > _MOST_SKEW_OF_HOSTS:
+            raise OrphanGcError(f"its clock says {time.now}, and this machine's {time.local}")
+        first = time.now - (time.local - self._begun_at) - _MOST_SKEW
+        for each in self._judged().values():
+            if each.modified_at is None or not first <= each.modified_at <= time.now + _MOST_SKEW:
+                raise OrphanGcError(
+                    f"{each.key!r} is new and of {each.modified_at}; its clock says {time.now}"
+                )
         return CheckStatus.GOOD, f"new objects have the time of its clock ({time.source})"
 
     def lock(self) -> tuple[CheckStatus, str]:
@@ -143,41 +184,45 @@ class _Proof:
 
     def condition(self) -> tuple[CheckStatus, str]:
         """Check that an object that was replaced stays."""
-        before = self._write("replaced", b"old")
+        self._write("replaced", b"old")
+        before = self._shown("replaced")
         self._write("replaced", b"new")
-        (result,) = self._storage.delete([before])
+        ((outcome, _),) = self._swept([before])
         data = self._storage.read(ObjectKey("replaced"), max_bytes=10)
-        if result.status is not DeletionStatus.CHANGED or data != b"new":
-            raise OrphanGcError(f"a replaced object was deleted, or may be ({result.status})")
+        if outcome != Outcome.CHANGED or data != b"new":
+            raise OrphanGcError(f"a replaced object was deleted, or may be ({outcome})")
         return CheckStatus.GOOD, "an object that was replaced is not deleted"
 
     def failures(self) -> tuple[CheckStatus, str]:
         """Check that each key has a result of its own, and that no other object goes."""
-        going, stale = self._write("going", b"1"), self._write("stale", b"1")
-        bracket = self._facts("a[1]")
-        asked = [going, replace(going, key=ObjectKey("absent")), replace(stale, size=2), bracket]
-        results = [r for each in asked for r in self._storage.delete([each])]
-        if self._storage.batch_size >= len(asked):
+        for name in ("going", "stale"):
+            self._write(name, b"1")
+        absent = replace(self._shown("going"), key=ObjectKey("absent"))
+        for is_alone in (True, False):
             self._write("going", b"1")
-            again = [self._facts("going"), *asked[1:3]]
-            results[:3] = self._storage.delete(again)
-        gone = [each.key for each in results if each.status is DeletionStatus.DELETED]
-        self._written -= {*gone}
+            asked = [absent, self._shown("going"), replace(self._shown("stale"), size=2)]
+            parts = [[each] for each in asked] if is_alone else [asked]
+            said = [outcome for part in parts for outcome, _ in self._swept(part)]
+            self._written.discard("going")
+            self._check_listing()
+            if said != [Outcome.GONE, Outcome.DONE, Outcome.CHANGED]:
+                raise OrphanGcError(f"one absent, one deleted, one changed, and it says {said}")
+        ((bracket, _),) = self._swept([self._shown("a[1]")])
+        if bracket == Outcome.DONE:
+            self._written.discard("a[1]")
         self._check_listing()
-        said = [each.status for each in results[:3]]
-        if said != [DeletionStatus.DELETED, DeletionStatus.GONE, DeletionStatus.CHANGED]:
-            raise OrphanGcError(f"one deleted, one absent, one changed, and it says {said}")
         return CheckStatus.GOOD, "each key has its own result, and no other object goes"
 
     def undelete(self) -> tuple[CheckStatus, str]:
         """Check that a deletion can be undone, where the storage says so."""
         if not self._storage.is_versioned:
             return CheckStatus.NOTE, "no versions are kept: a deletion is final"
-        (deleted,) = self._storage.delete([self._facts("plain")])
-        if deleted.version_id is None:
-            raise OrphanGcError(f"the deletion has no version ({deleted.error})")
-        self._storage.undelete([(deleted.key, deleted.version_id)])
-        if self._storage.read(deleted.key, max_bytes=10) != b"plain":
+        plain = self._shown("plain")
+        ((outcome, version),) = self._swept([plain])
+        if version is None:
+            raise OrphanGcError(f"the deletion has no version ({outcome})")
+        self._storage.undelete([(plain.key, version)])
+        if self._storage.read(plain.key, max_bytes=10) != b"plain":
             raise OrphanGcError("what was deleted did not come back")
         return CheckStatus.GOOD, "what was deleted came back"
 
@@ -226,9 +271,57 @@ class _Proof:
             raise OrphanGcError(f"{name!r} was written and is not there")
         return found
 
-    def _listed(self) -> list[str]:
-        batches = (batch.to_pylist() for batch in self._storage.objects())
-        return sorted(row["key"] for rows in batches for row in rows if row["size"] is not None)
+    def _judged(self) -> dict[ObjectKey, StoredObject]:
+        """Return all objects as the listing shows them."""
+        found = (each for batch in self._storage.objects() for each in stored_objects(batch))
+        return {each.key: each for each in found if each.size is not None}
+
+    def _shown(self, name: str) -> StoredObject:
+        """Return an object as the listing shows it, which is how a sweep knows it."""
+        found = self._judged().get(ObjectKey(name))
+        if found is None:
+            raise OrphanGcError(f"{name!r} was written and is not listed")
+        return found
+
+    def _listed(self) -> list[ObjectKey]:
+        return sorted(self._judged())
+
+    def _swept(self, judged: Sequence[StoredObject]) -> list[tuple[str, str | None]]:
+        """Return outcome and version of each object, in order of keys, after a sweep of them.
+
+        No checkpoint is asked: none names what the proof wrote.
+        """
+        rows = [
+            {
+                "job_id": "",
+                "key": each.key,
+                "scope": AreaName.SHARED,
+                "size": each.size,
+                "modified_at": each.modified_at,
+                "etag": each.etag,
+                "checkpoint_id": None,
+                "action": Action.DELETE,
+                "reason": "proof",
+            }
+            for each in sorted(judged, key=lambda each: each.key)
+        ]
+        outcomes: list[dict[str, Any]] = []
+        with TemporaryFolder() as folder:
+            journal = Journal(RootState(open_state_files(str(Path(folder))), self._own), "proof")
+            deletion = Deletion(
+                storage=self._storage,
+                revalidation=cast("Revalidation", _NothingNamed()),
+                journal=journal,
+                limiter=RateLimiter(DeletionRate.of(_A_SECOND, self._storage.batch_size)),
+                at=now(),
+                progress=lambda *_: None,
+            )
+            due = pa.RecordBatch.from_pylist(rows, schema=VERDICT_SCHEMA)
+            stopped_by = deletion.delete([due], lambda done: outcomes.extend(done.to_pylist()))
+        if stopped_by is not None:
+            raise stopped_by
+        outcomes.sort(key=lambda row: str(row["key"]))
+        return [(row["outcome"], row["version_id"]) for row in outcomes]
 
     def _check_listing(self) -> None:
         listed, written = self._listed(), sorted(self._written)

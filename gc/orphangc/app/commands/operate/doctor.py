@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -43,6 +42,7 @@ from orphangc.app.wiring.compose import (
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.proofs import with_proof
 from orphangc.app.wiring.sharing import shared_checkpoints
+from orphangc.collect.mark.mark import proving_command
 from orphangc.collect.observe.checkpoints import scan_checkpoints
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.core.model.settings import StorageRootSettings
@@ -195,8 +195,7 @@ def _undo(storage: Storage) -> tuple[CheckStatus, str]:
 def _kind(storage: Storage, settings: StorageRootSettings) -> tuple[CheckStatus, str]:
     if storage.is_tested:
         return CheckStatus.GOOD, storage.proof or "this kind of storage is tested"
-    words = ["orphangc", "doctor", "--prove", settings.root, "--state", state_place(settings)]
-    how = f"to prove it, run: {shlex.join(map(str, words))}"
+    how = f"to prove it, run: {proving_command(settings)}"
     return CheckStatus.WARNING, f"deletion is not tested on this kind of storage; {how}"
 
 
