@@ -155,6 +155,28 @@ def test_the_metadata_may_spell_the_place_in_another_way(cloud) -> None:
     assert outcomes(plan) == dict.fromkeys(orphans, "done")
 
 
+def test_every_spelling_of_a_name_protects_its_file(cloud) -> None:
+    """Of an account that is another's too: what may be meant stays."""
+    top = cloud.place.flink_uri.partition("://")[2]
+    bucket, _, folder = top.partition("/")
+    container, _, host = bucket.partition("@")
+    spelled = [f"{cloud.place.uri}/.//x/..", f"{cloud.place.uri.upper()[:4]}{cloud.place.uri[4:]}"]
+    spelled += [f"{cloud.place.uri.partition('://')[0]}://another-bucket/{folder}", "/mnt/cp"]
+    if host:
+        spelled += [f"az://{container}/{folder}", f"ABFSS://{bucket.upper()}/{folder}"]
+        spelled += [f"wasb://{container}@{name}.{host.partition('.')[2]}/{folder}" for name in "ab"]
+    names = [f"{JOB_ID}/shared/{uuid.uuid4()}" for _ in spelled]
+    cloud.place.put_all(names)
+    time.sleep(1.1)
+    paths = [f"{each}/{name}" for each, name in zip(spelled, names, strict=True)]
+    for number in (7, 8):
+        cloud.place.put(f"{JOB_ID}/chk-{number}/_metadata", metadata(number, paths))
+    plan = cloud.plan()
+    assert {plan.rows[name]["reason"] for name in names} == {"referenced"}
+    cloud.sweep(plan, "--delete")
+    assert {*names} <= cloud.place.keys()
+
+
 @pytest.mark.azurite
 def test_what_azure_refuses_fails_alone(azurite_url, monkeypatch, tmp_path) -> None:
     """Exit 3: the others are gone, and the blob with a lease is there and named."""

@@ -75,6 +75,6 @@ def resolved(place: Location) -> Location:
 
 
 def overlap(one: Location, other: Location) -> bool:
-    """Return whether two places are the same, or one contains the other."""
+    """Return whether two places are the same, or one contains the other, or either may be so."""
     real, other_real = resolved(one), resolved(other)
-    return real.contains(other_real) or other_real.contains(real)
+    return real.may_be_around(other_real) or other_real.may_be_around(real)

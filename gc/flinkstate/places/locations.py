@@ -18,8 +18,10 @@ _FAMILY = {
     "local": "file",
 }
 _ACCOUNT = re.compile(
-    r"(?P<container>[^@]+)@(?P<account>[^.@]+)\.(?:blob|dfs)\.(?P<cloud>[^@]+)", re.IGNORECASE
+    r"(?P<container>[^@]+)@(?P<account>[^.@]+(\.z\d+)?)\.(?:blob|dfs)\.(?P<cloud>[^@]+)",
+    re.IGNORECASE,
 )
+"""A container and its host, in a DNS zone where the account has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,17 @@ class Location:
     def contains(self, other: Location) -> bool:
         """Return whether ``other`` is this place or below it."""
         return self.key_of(other) is not None
+
+    def may_be_around(self, other: Location) -> bool:
+        """Return whether ``other`` is this place or below it, or would be in one account.
+
+        A container of Azure's without an account is in the one that the environment names.
+        """
+        parts = self.authority.partition("@"), other.authority.partition("@")
+        is_one_open = self.scheme == "abfs" and parts[0][2] != parts[1][2]
+        if is_one_open and parts[0][0] == parts[1][0] and "" in {parts[0][2], parts[1][2]}:
+            other = Location(other.scheme, self.authority, other.path)
+        return self.contains(other)
 
     @property
     def name(self) -> str:

@@ -16,7 +16,9 @@ from orphangc.adapters.files.translate import one_line
 from orphangc.adapters.storage_options import storage_options
 from orphangc.errors import SettingsError
 
-_ACCOUNT = re.compile(r"(?P<container>[^@]+)@(?P<account>[^.]+)\.dfs\.(?P<cloud>.+)")
+_ACCOUNT = re.compile(
+    r"(?P<container>[^@]+)@(?P<account>[^.]+)(?P<zone>(\.z\d+)?)\.dfs\.(?P<cloud>.+)"
+)
 _PUBLIC_CLOUD = "core.windows.net"
 _ATTEMPTS = 5
 BACKOFF: dict[str, Any] = {"initial_backoff": 1, "increment_base": 2, "random_jitter_range": 1}
@@ -43,7 +45,8 @@ def open_service(
     if named:
         options["account_name"] = named["account"]
         if named["cloud"] != _PUBLIC_CLOUD:
-            options["account_host"] = f"{named['account']}.blob.{named['cloud']}"
+            host = f"{named['account']}{named['zone']}"
+            options["account_host"] = f"{host}.blob.{named['cloud']}"
     try:
         file_system = AzureBlobFileSystem(**{**options, **storage_options(location)})
         service = _service(file_system, attempts)

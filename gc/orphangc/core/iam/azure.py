@@ -77,8 +77,8 @@ def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
     """Return a role definition, and the assignment whose condition narrows it.
 
     Raises:
-        ValueError: A path has a character that a condition cannot hold, or something is needed
-            that is written for S3 only.
+        ValueError: A path has a character that a condition cannot hold, something is needed that
+            is written for S3 only, or two accounts are named: a condition knows containers only.
 
     """
     found = list(dict.fromkeys(needs))
@@ -87,6 +87,11 @@ def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
     for need in found:
         if need.right not in _ACTIONS:
             raise ValueError(f"{need.right} is written for S3 only")
+    accounts = {need.place.authority.partition("@")[2] for need in found} - {""}
+    if len(accounts) > 1:
+        raise ValueError(
+            f"{' and '.join(sorted(accounts))} are two accounts: print a policy of each"
+        )
     # each object is checked before it is deleted
     found += [_with(need, Right.READ) for need in found if _is_orphans(need)]
     actions = sorted({action for need in found for action in _ACTIONS[need.right]})

@@ -218,6 +218,13 @@ def test_who_brings_back_writes_where_orphans_were_and_deletes_nothing() -> None
     assert document["role"]["Actions"] == [f"{service}/containers/read", f"{service}/read"]
 
 
+def test_containers_of_one_name_in_two_accounts_have_no_policy_in_common() -> None:
+    """A condition knows the name of a container, and not its account."""
+    needed = [*needs(f"{AZURE}/cp"), *needs("abfs://container@other.dfs.core.windows.net/cp")]
+    with pytest.raises(ValueError, match="two accounts"):
+        azure_policy(needed)
+
+
 def test_what_only_s3_has_is_refused() -> None:
     """No policy allows what no command can do."""
     settings = StorageRootSettings(root=AZURE, abort_uploads=True)

@@ -371,9 +371,9 @@ def test_a_whole_policy_for_azure() -> None:
             *needs(
                 "abfs://root@account.dfs.core.windows.net",
                 state="abfs://own/Xstate",
-                registry=["abfs://own@account/XregX"],
+                registry=["abfs://own@account.dfs.core.windows.net/XregX"],
             ),
-            *needs(f"abfs://own@account/{DIR}", owner=JOB),
+            *needs(f"abfs://own@account.dfs.core.windows.net/{DIR}", owner=JOB),
         ]
     )
     group = "/subscriptions/SUBSCRIPTION/resourceGroups/RESOURCE_GROUP"

@@ -30,6 +30,10 @@ AZURE = "container@account.dfs.core.windows.net"
         (f"abfs://{AZURE}/%41 ü/k", "az://container@account.dfs.core.windows.net/%41 ü//k"),
         (f"abfs://{AZURE}/k", "ABFSS://Container@Account.DFS.core.windows.net/k"),
         ("az://c/k", "abfss://c/k"),
+        (
+            "abfs://c@a.z7.dfs.storage.azure.net/k",
+            "wasbs://c@A.Z7.blob.storage.azure.net/k",
+        ),
         ("s3://b/with space/%41/ü€/n", "s3://b/with space/%41/ü€/n"),
         ("/tmp/ck/a", "/tmp/ck/a"),
     ],
@@ -105,6 +109,10 @@ def test_every_spelling_of_a_local_file_is_one_place() -> None:
         ("abfs://c@a.dfs.core.windows.net/k", "abfs://c@b.dfs.core.windows.net/k"),
         ("abfs://c@a.dfs.core.windows.net/k", "abfs://d@a.dfs.core.windows.net/k"),
         ("abfs://c@a.dfs.core.windows.net/k", "az://c/k"),
+        ("abfs://c@a.z7.dfs.storage.azure.net/k", "abfs://c@a.z8.dfs.storage.azure.net/k"),
+        ("abfs://c@a.dfs.core.windows.net/k", "abfs://c@a-secondary.dfs.core.windows.net/k"),
+        ("gs://b/k", "gs://b/k\u200b"),
+        ("s3://key@b/k", "s3://b/k"),
     ],
 )
 def test_different_places_stay_different(one: str, other: str) -> None:
@@ -249,3 +257,19 @@ def test_the_folders_that_a_place_lies_in_end_at_the_top() -> None:
     assert shown == ["s3://bucket/a/b", "s3://bucket/a", "s3://bucket/"]
     assert place.parent.parent == place.top == place.top.parent
     assert list(islice(place.top.upwards(), 9)) == [place.top]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "may"),
+    [
+        ("az://c/cp", "abfs://c@a.dfs.core.windows.net/cp/state", True),
+        ("abfs://c@a.dfs.core.windows.net/cp", "az://c/cp/state", True),
+        ("abfs://c@a.dfs.core.windows.net/cp", "abfs://c@b.dfs.core.windows.net/cp/state", False),
+        ("abfs://d@a.dfs.core.windows.net/cp", "az://c/cp/state", False),
+        ("az://c/cp", "az://c/cpx", False),
+        ("s3://c/cp", "s3://k@c/cp/state", False),
+    ],
+)
+def test_a_container_without_an_account_may_be_in_any(one: str, other: str, *, may: bool) -> None:
+    """In the one that the environment names; two that are named are two."""
+    assert canonical(one).may_be_around(canonical(other)) is may
