@@ -6,7 +6,7 @@ for them: it loads Pydantic, and help needs none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -14,10 +14,9 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from flinkstate.console.options import AliasOption
 from flinkstate.files.paths import located
+from orphangc.app.console.setting_texts import SETTINGS, Texts
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
-from orphangc.core.model.codes import SearchScope
 from orphangc.errors import SettingsError
 
 Values = dict[str, Any]
@@ -33,223 +32,132 @@ class EngineName(StrEnum):
 
 
 DEFAULTS: Mapping[str, Any] = {
-    "grace_period": "72h",
-    "quarantine_period": "24h",
-    "checkpoint_id_margin": 1,
-    "clock_skew": "15m",
-    "quiet_period": "7d",
-    "registry_wait": "5m",
-    "inventory_max_age": "72h",
-    "max_delete_share": 0.5,
-    "search": SearchScope.STORAGE,
-    "delete_rate": 3200,
-    "spark_threshold": 10_000_000,
+    **{name: default for name, (_, default, _) in SETTINGS.items() if default is not None},
     "engine": EngineName.AUTO,
+    "spark_threshold": 10_000_000,
 }
-"""Defaults of settings as options take and show them; a test compares them with the settings, whose
-module loads Pydantic."""
+"""Defaults of settings as options take and show them: a duration as text."""
+
+_More = tuple[Any, str, Mapping[str, Any]]
 
 
-_Texts = list[str] | None
+def _option(kind: Any, text: str, **more: Any) -> _More:
+    return kind, text, more
 
 
-def _option(kind: Any, text: str, *names: str, **more: Any) -> tuple[Any, ...]:
-    return kind, text, names, more
+def _of(name: str, **more: Any) -> tuple[str, _More]:
+    """Return the option of a setting, with what it has beside its kind and its text."""
+    kind, _, text = SETTINGS[name]
+    return name, (kind, text, more)
 
 
-def _panel(title: str | None, **options: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+def _panel(title: str | None, options: Iterable[tuple[str, _More]]) -> Iterator[tuple[str, Any]]:
     """Yield the options of one group of the help; a switch has no opposite."""
-    for name, (kind, text, names, more) in options.items():
+    for name, (kind, text, given) in options:
+        more = dict(given)
         switch = (f"--{name.replace('_', '-')}",) if kind is bool else ()
-        is_list = kind is _Texts and "epeatable" not in text
-        shown = f"{text} Repeatable." if is_list else text
-        option = typer.Option(*(names or switch), help=shown, rich_help_panel=title, **more)
+        names = more.pop("names", switch)
+        after = more.pop(
+            "after", "" if kind is not Texts or "epeatable" in text else " Repeatable."
+        )
+        option = typer.Option(*names, help=f"{text}{after}", rich_help_panel=title, **more)
         yield name, Annotated[kind, option]
 
 
 _OPTIONS: Mapping[str, Any] = dict(
     [
-        ("alias", AliasOption),
         *_panel(
             "Safety margins",
-            grace_period=_option(str, "Minimum age of an orphan."),
-            quarantine_period=_option(str, "Minimum time between tombstone and deletion."),
-            checkpoint_id_margin=_option(
-                int,
-                "Number of checkpoint ids below the oldest retained one that still count as young.",
-            ),
-            clock_skew=_option(str, "Tolerance in every comparison of two clocks."),
-            quiet_period=_option(
-                str, "Time for which an ended job's directory must have been unchanged."
-            ),
-            allow_short_margins=_option(
-                bool, "Accept a grace, quarantine or quiet period below 24h, a clock skew below 1m."
-            ),
-        ),
-        *_panel(
-            None,
-            allow_short_grace_period=_option(
-                bool, "Old name of --allow-short-margins.", hidden=True
-            ),
-            scope=_option(
-                _Texts,
-                "Area to collect: shared, exclusive (chk-N), savepoint, taskowned, changelog,"
-                " merged or forst (default: every area that has a proven rule for the job)."
-                " Repeatable, or with commas between.",
-            ),
-            engine=_option(EngineName, "Engine that lists and decides."),
-            spark_threshold=_option(
-                int,
-                "Number of objects from which 'auto' chooses Spark, if SPARK_MASTER or"
-                " SPARK_REMOTE and --work name a cluster.",
-                min=1,
-            ),
-            work=_option(
-                str | None, "Folder that every Spark executor can reach, for files during the run."
-            ),
-            state=_option(
-                str | None, "Location of tombstones, journal, history and lock; never inside ROOT."
+            map(
+                _of,
+                (
+                    *("grace_period", "quarantine_period", "checkpoint_id_margin", "clock_skew"),
+                    *("quiet_period", "allow_short_margins"),
+                ),
             ),
         ),
         *_panel(
             "Evidence",
-            registry=_option(
-                _Texts,
-                "Registry snapshot, a folder of them, or the folder that exporters write into.",
-            ),
-            registry_wait=_option(str, "Maximum time for a running job's exporter to answer."),
-            merged_within=_option(
-                _Texts,
-                "State that the running job merges files within each checkpoint alone"
-                " (across-checkpoint-boundary is false), which Flink does not show.",
-                metavar="JOB|all",
-            ),
-            job_archives=_option(
-                _Texts,
-                "Folder of Flink's JobResultStore, or of archives for the history server: shows"
-                " which jobs ended.",
-                "--job-archive",
-                "--job-archives",
-                metavar="URI",
-            ),
-            extra_roots=_option(
-                _Texts,
-                "Savepoints and other places whose checkpoints may refer to files here.",
-                "--extra-root",
-                "--extra-roots",
-            ),
-            empty_roots=_option(
-                _Texts,
-                "State that this extra root, or a folder that is gone, holds no checkpoint.",
-                "--empty-root",
-                "--empty-roots",
-                metavar="URI",
-            ),
-            search=_option(
-                SearchScope,
-                "Search the whole storage around each named place, or the named places alone.",
-            ),
-            search_except=_option(
-                _Texts,
-                "State that this prefix holds no checkpoint: it is not searched.",
-                metavar="URI",
-            ),
-            closed_world=_option(
-                bool,
-                "State that no checkpoint outside the searched storages refers to files in this"
-                " one.",
-            ),
-            ended_job=_option(
-                _Texts, "State that this job (or 'all') has ended.", metavar="JOB|all"
-            ),
-            owner=_option(
-                str | None, "Id of the only job of a directory that is not named by a job id."
-            ),
-            flink_rest=_option(_Texts, "Flink REST endpoint to ask."),
-            accept_flink_version=_option(
-                _Texts,
-                "Accept a vendor's build of a tested release, as REST shows it.",
-                metavar="VERSION",
-            ),
-            kubernetes_ha=_option(
-                _Texts,
-                "Namespace whose HA ConfigMaps and Flink resources show which jobs are alive.",
-                metavar="NAMESPACE",
-            ),
-            zookeeper_ha=_option(
-                _Texts,
-                "ZooKeeper whose HA metadata shows which jobs are alive: host:port,host:port/path.",
-                metavar="HOSTS/PATH",
-            ),
-            pin=_option(_Texts, "File or folder that is never deleted."),
-            unsafe_acknowledge_root=_option(
-                _Texts, "URI=SHA256 of a _metadata known to be broken."
-            ),
+            [
+                *map(_of, ("registry", "registry_wait", "search", "closed_world", "owner", "pin")),
+                *map(_of, ("flink_rest", "unsafe_acknowledge_root")),
+                _of("merged_within", metavar="JOB|all"),
+                _of("ended_job", metavar="JOB|all"),
+                _of("job_archives", metavar="URI", names=("--job-archive", "--job-archives")),
+                _of("extra_roots", names=("--extra-root", "--extra-roots")),
+                _of("empty_roots", metavar="URI", names=("--empty-root", "--empty-roots")),
+                _of("search_except", metavar="URI"),
+                _of("accept_flink_version", metavar="VERSION"),
+                _of("kubernetes_ha", metavar="NAMESPACE"),
+                _of("zookeeper_ha", metavar="HOSTS/PATH"),
+                _of("alias", metavar="FROM=TO"),
+            ],
         ),
-        *_panel(
-            "Listing",
-            inventory=_option(
-                str | None,
-                "S3 Inventory to plan from instead of listing: a manifest.json, or the folder"
-                " of its reports.",
-            ),
-            inventory_max_age=_option(str, "Maximum age of an inventory."),
-            noncurrent_versions=_option(
-                bool, "Also count noncurrent versions; needs a second listing."
-            ),
-        ),
+        *_panel("Listing", map(_of, ("inventory", "inventory_max_age", "noncurrent_versions"))),
         *_panel(
             "Limits",
-            abort_uploads=_option(
-                bool,
-                "A sweep with --delete also aborts unfinished uploads that nothing completes"
-                " any more; nothing brings them back.",
-            ),
-            max_delete_share=_option(
-                _Texts,
-                "Largest share of a job's files in shared/ that may be deleted (default"
-                f" {DEFAULTS['max_delete_share']}); JOB=SHARE for one job. Repeatable.",
-                metavar="SHARE|JOB=SHARE",
-            ),
-            max_deletes=_option(int | None, "Maximum number of objects that one sweep deletes."),
-            delete_rate=_option(
-                int, "Maximum number of keys deleted per second; throttling lowers it."
-            ),
+            [
+                *map(_of, ("abort_uploads", "max_deletes", "delete_rate")),
+                _of("max_delete_share", metavar="SHARE|JOB=SHARE"),
+            ],
         ),
         *_panel(
             None,
-            keep_last=_option(
-                int | None, "The newest checkpoints of a lineage that stay: 1 or more."
-            ),
-            keep_within=_option(
-                str | None, "Age, counted from the newest one, up to which all stay."
-            ),
-            keep_daily=_option(int | None, "Days, in UTC, of which the newest savepoint stays."),
-            keep_weekly=_option(
-                int | None, "Weeks, from Monday in UTC, of which the newest savepoint stays."
-            ),
-            keep_monthly=_option(
-                int | None, "Months, in UTC, of which the newest savepoint stays."
-            ),
-            ended_for=_option(
-                str | None, "Time since a job's last sign of life; 30d if a policy is given."
-            ),
-            dead=_option(
-                _Texts,
-                "Lineage that is given up, by a resource or a job id of it; of one that goes"
-                " on, the branch of that job: even the last checkpoint may go; repeatable.",
-            ),
-            continued=_option(
-                _Texts,
-                "The newer job was restored from this checkpoint of the older one, or"
-                " NEWER=URI; NEWER=OLDER joins both, and lets nothing go; repeatable.",
-                metavar="NEWER=OLDER@ID",
-            ),
-            savepoints=_option(
-                _Texts,
-                "Extra root, or folder in one, whose self-contained savepoints may go with all"
-                " of their files; repeatable.",
-            ),
+            [
+                _of("state"),
+                _of("allow_short_grace_period", hidden=True),
+                _of("scope", after=" Repeatable, or with commas between."),
+            ],
+        ),
+        *_panel(
+            None,
+            {
+                "engine": _option(EngineName, "Engine that lists and decides."),
+                "spark_threshold": _option(
+                    int,
+                    "Number of objects from which 'auto' chooses Spark, if SPARK_MASTER or"
+                    " SPARK_REMOTE and --work name a cluster.",
+                    min=1,
+                ),
+                "work": _option(
+                    str | None,
+                    "Folder that every Spark executor can reach, for files during the run.",
+                ),
+                "keep_last": _option(
+                    int | None, "The newest checkpoints of a lineage that stay: 1 or more."
+                ),
+                "keep_within": _option(
+                    str | None, "Age, counted from the newest one, up to which all stay."
+                ),
+                "keep_daily": _option(
+                    int | None, "Days, in UTC, of which the newest savepoint stays."
+                ),
+                "keep_weekly": _option(
+                    int | None, "Weeks, from Monday in UTC, of which the newest savepoint stays."
+                ),
+                "keep_monthly": _option(
+                    int | None, "Months, in UTC, of which the newest savepoint stays."
+                ),
+                "ended_for": _option(
+                    str | None, "Time since a job's last sign of life; 30d if a policy is given."
+                ),
+                "dead": _option(
+                    Texts,
+                    "Lineage that is given up, by a resource or a job id of it; of one that goes"
+                    " on, the branch of that job: even the last checkpoint may go; repeatable.",
+                ),
+                "continued": _option(
+                    Texts,
+                    "The newer job was restored from this checkpoint of the older one, or"
+                    " NEWER=URI; NEWER=OLDER joins both, and lets nothing go; repeatable.",
+                    metavar="NEWER=OLDER@ID",
+                ),
+                "savepoints": _option(
+                    Texts,
+                    "Extra root, or folder in one, whose self-contained savepoints may go with all"
+                    " of their files; repeatable.",
+                ),
+            }.items(),
         ),
     ]
 )

@@ -323,35 +323,41 @@ class StorageRootSettings(BaseModel):
     root: Place
     """The storage root: the URI that holds the job directories."""
     state: Place | None = None
-    """Tombstones, history, journal and lock. Never inside the storage root."""
+    """Location of tombstones, journal, history and lock; never inside ROOT."""
     grace_period: Duration = timedelta(hours=72)
-    """Age below which nothing is an orphan: longer than any checkpoint takes."""
+    """Minimum age of an orphan.
+
+    It must be longer than any checkpoint takes.
+    """
     quarantine_period: Duration = timedelta(hours=24)
-    """How long a tombstone must stand before its object may be deleted."""
+    """Minimum time between tombstone and deletion."""
     checkpoint_id_margin: int = Field(default=1, ge=0)
-    """How many checkpoint ids below the oldest retained one still count as young."""
+    """Number of checkpoint ids below the oldest retained one that still count as young."""
     clock_skew: Duration = timedelta(minutes=15)
-    """The slack in every comparison of two clocks."""
+    """Tolerance in every comparison of two clocks."""
     quiet_period: Duration = timedelta(days=7)
-    """How long an ended job's directory must have been still."""
+    """Time for which an ended job's directory must have been unchanged."""
     allow_short_margins: bool = False
-    """Accept a grace, quarantine or quiet period below 24 hours, a clock skew below 1 minute."""
+    """Accept a grace, quarantine or quiet period below 24h, a clock skew below 1m."""
     allow_short_grace_period: bool = False
-    """Old name of ``allow_short_margins``."""
+    """Old name of --allow-short-margins."""
     scope: Areas = tuple(AreaName)
-    """Areas that are collected where a rule is proven for the job at hand; what is in no such area
-    is counted and kept."""
+    """Area to collect: shared, exclusive (chk-N), savepoint, taskowned, changelog, merged or forst
+    (default: every area that has a proven rule for the job).
+
+    What is in no such area is counted and kept.
+    """
     registry: tuple[Place, ...] = ()
-    """Registry snapshots: a file, a folder of them, or the folder that exporters write into."""
+    """Registry snapshot, a folder of them, or the folder that exporters write into."""
     registry_wait: Duration = timedelta(minutes=5)
-    """How long a running job's exporter may take to repeat a nonce."""
+    """Maximum time for a running job's exporter to answer."""
     job_archives: tuple[Place, ...] = ()
-    """Folders of Flink's JobResultStore, or of archives for the history server: jobs that ended."""
+    """Folder of Flink's JobResultStore, or of archives for the history server: shows which jobs
+    ended."""
     extra_roots: tuple[Place, ...] = ()
-    """Savepoint folders and other storages whose checkpoints may refer here."""
+    """Savepoints and other places whose checkpoints may refer to files here."""
     empty_roots: tuple[Place, ...] = ()
-    """Places that hold no checkpoint: extra roots and other storage roots, or folders that are
-    gone."""
+    """State that this extra root, or a folder that is gone, holds no checkpoint."""
     siblings: SkipJsonSchema[tuple[Place, ...]] = ()
     """Other storage roots of the same configuration file, which its loader adds."""
     sibling_statements: SkipJsonSchema[tuple[SiblingStatements, ...]] = ()
@@ -362,48 +368,74 @@ class StorageRootSettings(BaseModel):
     unclear: SkipJsonSchema[tuple[str, ...]] = ()
     """Parts of what discovery reads that cannot be read, each a sentence."""
     search: SearchScope = SearchScope.STORAGE
-    """``storage``: every checkpoint of the whole bucket, container or mount around each place that
-    anything names; ``places``: those places alone."""
+    """Search the whole storage around each named place, or the named places alone.
+
+    ``storage``: every checkpoint of the whole bucket, container or mount around each place that
+    anything names; ``places``: those places alone.
+    """
     search_except: tuple[Place, ...] = ()
-    """Prefixes that hold no checkpoint, which are not searched."""
+    """State that this prefix holds no checkpoint: it is not searched."""
     closed_world: bool = False
-    """The operator's statement: no checkpoint outside the searched storages refers to files in this
-    one (R3a)."""
+    """State that no checkpoint outside the searched storages refers to files in this one.
+
+    The operator's statement (R3a).
+    """
     ended_job: tuple[Annotated[str, AfterValidator(_ended_job)], ...] = ()
-    """Jobs that are over, or ``all``."""
+    """State that this job (or 'all') has ended."""
     merged_within: tuple[Annotated[str, AfterValidator(_ended_job)], ...] = ()
-    """Running jobs that merge files within each checkpoint, never across them, or ``all``."""
+    """State that the running job merges files within each checkpoint alone
+    (across-checkpoint-boundary is false), which Flink does not show."""
     owner: Annotated[str | None, AfterValidator(_owner)] = None
-    """The one job of a directory that is not named by a job id (``create-subdir=false``)."""
+    """Id of the only job of a directory that is not named by a job id.
+
+    ``create-subdir=false`` makes such directories.
+    """
     flink_rest: tuple[RestUrl, ...] = ()
-    """Flink REST endpoints to ask for the gate."""
+    """Flink REST endpoint to ask."""
     accept_flink_version: tuple[Annotated[str, AfterValidator(_flink_version)], ...] = ()
-    """Vendors' builds of tested Flink releases that the operator vouches for, spelled exactly."""
+    """Accept a vendor's build of a tested release, as REST shows it."""
     kubernetes_ha: tuple[NamespaceName, ...] = ()
-    """Kubernetes namespaces whose HA metadata and Flink resources tell who is alive."""
+    """Namespace whose HA ConfigMaps and Flink resources show which jobs are alive."""
     zookeeper_ha: tuple[Annotated[str, AfterValidator(_zookeeper)], ...] = ()
-    """``host:port,host:port/path`` of ZooKeepers whose HA metadata tells who is alive."""
+    """ZooKeeper whose HA metadata shows which jobs are alive: ``host:port,host:port/path``."""
     alias: tuple[AliasText, ...] = ()
-    """``FROM=TO``: paths inside ``_metadata`` that start with FROM mean TO."""
+    """Read paths inside ``_metadata`` that start with FROM as starting with TO.
+
+    Each is ``FROM=TO``.
+    """
     pin: tuple[Place, ...] = ()
-    """Files and folders that must stay whatever refers to them."""
+    """File or folder that is never deleted."""
     max_delete_share: DeleteShare = _DELETE_SHARE
-    """Largest part of a job's files in ``shared/`` that may go; a mapping gives it job by job."""
+    """Largest share of a job's files in ``shared/`` that may be deleted (default 0.5); JOB=SHARE
+    for one job.
+
+    In a file a mapping gives it job by job.
+    """
     max_deletes: int | None = Field(default=None, ge=0)
-    """Most objects that one sweep may delete."""
+    """Maximum number of objects that one sweep deletes."""
     delete_rate: int = Field(default=3200, ge=1)
-    """Keys a second that a sweep deletes at most: S3's 3,500 less what the jobs themselves need."""
+    """Maximum number of keys deleted per second; throttling lowers it.
+
+    The default is S3's 3,500 less what the jobs themselves need.
+    """
     inventory: Place | None = None
-    """S3 Inventory to plan from: a report's ``manifest.json``, or the folder of the reports."""
+    """S3 Inventory to plan from instead of listing: a ``manifest.json``, or the folder of its
+    reports."""
     inventory_max_age: Duration = timedelta(hours=72)
-    """How old an inventory may be: a daily one is delivered up to two days after it was begun."""
+    """Maximum age of an inventory.
+
+    A daily one is delivered up to two days after it was begun.
+    """
     noncurrent_versions: bool = False
-    """Count noncurrent versions and delete markers too, which takes a second listing."""
+    """Also count noncurrent versions; needs a second listing."""
     abort_uploads: bool = False
-    """Abort unfinished multipart uploads that nothing completes any more; nothing brings them
-    back."""
+    """A sweep with --delete also aborts unfinished uploads that nothing completes any more; nothing
+    brings them back."""
     unsafe_acknowledge_root: tuple[Annotated[str, AfterValidator(_acknowledged)], ...] = ()
-    """``URI=SHA256`` of a ``_metadata`` known to be broken: it protects what its bytes name."""
+    """``URI=SHA256`` of a ``_metadata`` known to be broken.
+
+    It protects what its bytes name.
+    """
 
     @model_validator(mode="after")
     def _check_margins(self) -> StorageRootSettings:
