@@ -13,7 +13,9 @@ import pytest
 
 from cli.helpers import Planned, Ran, metadata, run
 from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, requests_to, s3_server
+from orphangc.app.commands.examine.search_estimate import search_estimate
 from orphangc.collect.mark import missing_check as confirming
+from orphangc.core.model.settings import StorageRootSettings
 from support.inventory_reports import CSV, FORMATS, PARQUET, VERSIONED, Report, a_report
 
 __all__ = ["on_s3", "s3_server"]
@@ -339,3 +341,11 @@ def test_a_local_plan_reports_no_uploads(tmp_path) -> None:
     job.mkdir(parents=True)
     ran = run("plan", tmp_path / "root", "--state", tmp_path / "state", "--output", "json")
     assert json.loads(ran.out)["extras"] is None
+
+
+@pytest.mark.ci
+def test_doctor_says_that_an_inventory_lists_the_storage_root(on_s3) -> None:
+    """What is beside it is listed all the same."""
+    estimate = search_estimate(StorageRootSettings(root=on_s3.root, inventory="s3://other/daily"))
+    assert estimate.startswith(f"all of s3://{on_s3.bucket}/ is searched: ")
+    assert estimate.endswith(", less what is below the storage root: the inventory lists that")

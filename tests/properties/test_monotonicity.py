@@ -193,8 +193,13 @@ def test_without_its_condition_something_hidden_is_lost(monkeypatch, condition, 
 
 
 @pytest.mark.parametrize("hidden", sorted(HIDINGS))
-@pytest.mark.parametrize("is_claimer_running", [True, False], ids=["running", "ended"])
-@pytest.mark.ci
+@pytest.mark.parametrize(
+    "is_claimer_running",
+    [
+        pytest.param(True, marks=pytest.mark.ci, id="running"),
+        pytest.param(False, marks=pytest.mark.nightly, id="ended"),
+    ],
+)
 def test_hiding_one_thing_deletes_nothing_more(hidden: str, is_claimer_running: bool) -> None:  # noqa: FBT001
     """Each by itself."""
     assert not lost([hidden], is_claimer_running=is_claimer_running)

@@ -132,6 +132,8 @@ class GcsServer:
                 return refusal(404, "no such request")
             case found:
                 bucket_name, name, more = (unquote(each or "") for each in found.groups())
+        if not bucket_name and request.method == "GET":
+            return self._names(request)
         if not bucket_name:
             self.buckets[json.loads(request.body)["name"]] = Bucket()
             return as_json({})
@@ -143,6 +145,14 @@ class GcsServer:
         if "/o" not in request.path:
             return self._of_bucket(bucket_name, request)
         return self._put(bucket, request) if request.method == "POST" else listed(bucket, request)
+
+    def _names(self, request: Request) -> Answer:
+        """Answer with the names of two buckets at a time."""
+        names = sorted(self.buckets)
+        start = int(request.query.get("pageToken", "0"))
+        items = [{"name": each} for each in names[start : start + 2]]
+        more = {"nextPageToken": str(start + 2)} if start + 2 < len(names) else {}
+        return as_json({"items": items, **more})
 
     def _of_bucket(self, name: str, request: Request) -> Answer:
         if request.method == "DELETE":

@@ -263,6 +263,13 @@ class AzureContainer(Bucket):
                 raise
             return False
 
+    def buckets(self) -> tuple[str, ...]:
+        """Return the containers of the account; see ``Bucket``."""
+        _, at, account = self.location.authority.partition("@")
+        with _translated():
+            found = [each.name for each in self._service.list_containers()]
+        return tuple(sorted(f"abfs://{name}{at}{account}" for name in found))
+
     def _properties(self, name: str) -> BlobProperties | None:
         with _translated():
             try:

@@ -131,6 +131,10 @@ class GcsBucket(Bucket):
         except (KeyError, TypeError, ValueError) as err:
             raise RequestError(f"the facts of {name!r} are damaged: {err!r}") from err
 
+    def buckets(self) -> tuple[str, ...]:
+        """Return the buckets of the project; see ``Bucket``."""
+        return tuple(sorted(f"gs://{name}" for name in self._requests.buckets()))
+
     def get(self, name: str, *, start: int, size: int) -> bytes:
         """Return some bytes of an object; see ``Bucket``."""
         within = {"Range": f"bytes={start}-{start + size - 1}"}

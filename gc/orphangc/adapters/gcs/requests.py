@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -18,7 +19,7 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import one_line, unreachable
 from orphangc.adapters.object_store.bucket import RequestError
 from orphangc.adapters.storage_options import storage_options
-from orphangc.errors import SettingsError
+from orphangc.errors import NotReportedError, SettingsError
 
 ATTEMPTS = 5
 FIRST_WAIT = 0.5
@@ -65,6 +66,7 @@ class GcsRequests:
         self._base = found.base
         self._upload = f"{found.base.removesuffix('storage/v1/')}upload/storage/v1/"
         self._batch = found.batch_url_base
+        self._project = found.project or os.environ.get("GOOGLE_CLOUD_PROJECT")
         payer = found.project if found.requester_pays is True else found.requester_pays
         self._always = {"userProject": str(payer)} if payer else {}
 
@@ -107,6 +109,29 @@ class GcsRequests:
             with attempt:
                 return self._answer(method, url, dict(headers or {}), body)
         raise AssertionError  # pragma: no cover - the loop returns or raises
+
+    def buckets(self) -> Iterator[str]:
+        """Yield the names of the buckets of the project.
+
+        Raises:
+            NotReportedError: No project is known.
+            RequestError: The answer is a refusal, or there is none, or it is damaged.
+
+        """
+        if not self._project:
+            said = "no project is known whose buckets could be listed (GOOGLE_CLOUD_PROJECT)"
+            raise NotReportedError(said, is_forbidden=False)
+        wanted = {"project": self._project, "fields": "nextPageToken,items(name)"}
+        while True:
+            answer = self._answer("GET", f"{self._base}b?{urlencode(wanted)}", {}, None)
+            try:
+                found = answer.json()
+                yield from [each["name"] for each in found.get("items", ())]
+            except (ValueError, KeyError, TypeError) as err:
+                raise RequestError(f"the list of buckets is damaged: {err!r}") from err
+            if not found.get("nextPageToken"):
+                return
+            wanted["pageToken"] = found["nextPageToken"]
 
     def send_batch(self, content_type: str, body: bytes) -> requests.Response:
         """Return the answer to a batch, which is sent once; see ``send``."""

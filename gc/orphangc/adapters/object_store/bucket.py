@@ -259,7 +259,12 @@ class Bucket(ABC):
         return None
 
     def buckets(self) -> tuple[str, ...] | None:
-        """Return the URIs of all buckets of the account; see ``Storage``."""
+        """Return the URIs of all buckets of the account; see ``Storage``.
+
+        Raises:
+            RequestError: The store refused, or gave no answer.
+
+        """
         return None
 
     @property

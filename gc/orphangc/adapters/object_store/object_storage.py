@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from http import HTTPStatus
 from itertools import islice
 
 import pyarrow as pa
@@ -29,13 +30,14 @@ from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
-from orphangc.errors import StorageUnreachableError
+from orphangc.errors import NotReportedError, StorageUnreachableError
 from orphangc.ports import DeletionResult, DeletionStatus, Folder, Storage, StoreTime, Upload
 
 _LAST = "\U0010ffff"
 """Sorts after every name."""
 _NOTHING_DONE = {DeletionStatus.FAILED, DeletionStatus.GONE}
 _PAGES_A_BATCH = 20
+_FORBIDDEN = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _NO_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|^$")
 """Keys that neither XML nor a URL can hold."""
 
@@ -221,7 +223,13 @@ class ObjectStorage(Storage):
 
     def buckets(self) -> tuple[str, ...] | None:
         """Return the buckets of the account; see ``Storage``."""
-        return self.bucket.buckets()
+        try:
+            return self.bucket.buckets()
+        except RequestError as err:
+            if err.status not in _FORBIDDEN:
+                raise self.bucket.explained("list the buckets beside", err) from err
+            said = f"to list the buckets of the account is not allowed ({one_line(err)})"
+            raise NotReportedError(said, is_forbidden=True) from err
 
     def _still_the_same(
         self, objects: Sequence[StoredObject], results: dict[ObjectKey, DeletionResult]

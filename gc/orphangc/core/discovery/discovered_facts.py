@@ -27,6 +27,10 @@ SEARCHED_USES = frozenset({DirectoryUse.CHECKPOINTS, DirectoryUse.SAVEPOINTS, Di
 """Uses of a directory that may hold ``_metadata`` of checkpoints."""
 
 
+MADE = "flink-config-"
+"""What the names of the ConfigMaps begin with that the operator makes for its clusters."""
+
+
 class Origin(FrozenPart):
     """The place of a fact.
 
@@ -55,6 +59,14 @@ class Origin(FrozenPart):
     def resource(self) -> str:
         """Return the resource as ``kind/namespace/name``, as statements about it spell it."""
         return "/".join(part for part in (self.kind, self.namespace, self.name) if part)
+
+    @property
+    def operated(self) -> str:
+        """Return the resource, or the deployment for which the operator made it."""
+        name = self.name.removeprefix(MADE)
+        if self.kind == "ConfigMap" and name != self.name:
+            return f"FlinkDeployment/{self.namespace}/{name}"
+        return self.resource
 
     def __str__(self) -> str:
         """Return the resource and the field, for people."""
@@ -146,8 +158,13 @@ class UnclearFact(FrozenPart):
 
     @property
     def what(self) -> str:
-        """Return the name by which a person acknowledges it: another value has another name."""
-        return f"{self.origin.resource}#{digest_of([str(self.origin), self.why, self.digest])}"
+        """Return the name by which a person acknowledges it: another value has another name.
+
+        One value of one resource has one name, wherever its spec, its status and the ConfigMap that
+        the operator makes for it repeat the value.
+        """
+        name = self.origin.field.rpartition(".")[2]
+        return f"{self.origin.operated}#{digest_of([name, self.why, self.digest])}"
 
 
 def digest_of(value: object) -> str:

@@ -76,6 +76,7 @@ def world_of_discovery(
         *_shared_addresses(discovery),
         *nested,
     )
+    first = {each.what: each for each in reversed(parts)}  # once, as its first place shows it
     return DiscoveredWorld(
         storage_roots=tuple(chosen),
         known_roots=roots,
@@ -91,7 +92,7 @@ def world_of_discovery(
         pins=_unique(each.uri for one in discovery.resources for each in one.pins),
         unclear=(
             *discovery.unclear,
-            *(each for each in dict.fromkeys(parts) if each.what not in acknowledged),
+            *(each for what, each in reversed(first.items()) if what not in acknowledged),
         ),
     )
 

@@ -41,6 +41,16 @@ def test_an_acknowledgement_is_about_one_part_of_one_resource() -> None:
     assert blocks_of(world_of_discovery(other, acknowledged=[what])) == (ALL,)
 
 
+def test_a_template_that_spec_and_configuration_repeat_is_acknowledged_once() -> None:
+    """The operator writes what a spec says into the ConfigMap of its cluster."""
+    made = {"flink-config-orders": {"flink-conf.yaml": f"state.checkpoints.dir: {TEMPLATE}"}}
+    both = found([TEMPLATED], made)
+    (what,) = acknowledged(both)
+    assert blocks_of(world_of_discovery(both, acknowledged=[what])) == ()
+    other = {"flink-config-orders": {"flink-conf.yaml": "state.savepoints.dir: s3://x/${Y}"}}
+    assert len(acknowledged(found([TEMPLATED], other))) == 2
+
+
 def test_a_path_that_is_read_by_an_alias_blocks_no_more() -> None:
     """The same text at the same place is what could not be read before."""
     pods = a_deployment(config=configuration(PODS))

@@ -44,6 +44,8 @@ def _sentences(settings: StorageRootSettings, known: Mapping[str, int | None]) -
     for place in dict.fromkeys((*filter(None, named), *map(canonical, known))):
         keys = known.get(str(place))
         what = _probed(place) if keys is None else f"{keys:,} keys in the last run, {_cost(keys)}"
+        if settings.inventory is not None and place.contains(canonical(settings.root)):
+            what += ", less what is below the storage root: the inventory lists that"
         yield f"all of {visible(str(place))} is searched: {what}"
 
 

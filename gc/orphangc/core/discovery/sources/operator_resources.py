@@ -16,6 +16,7 @@ from typing import Any
 from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.core.cluster.job_facts import NOT_ADDRESSABLE
 from orphangc.core.discovery.discovered_facts import (
+    MADE,
     ClusterFact,
     DirectoryUse,
     Fact,
@@ -135,7 +136,7 @@ class Resource:
     @property
     def made(self) -> tuple[str, ...]:
         """Return the names of the ConfigMaps that the operator makes for these clusters."""
-        return tuple(f"flink-config-{name}" for name in self.clusters)
+        return tuple(f"{MADE}{name}" for name in self.clusters)
 
     @property
     def state(self) -> str:

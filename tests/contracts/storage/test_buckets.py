@@ -1,0 +1,45 @@
+"""Buckets beside the searched one: what ``world`` shows of an account."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.conftest import CLOUDS, S3, make_place, reach
+from contracts.servers.gcs import gcs_server, refusal
+from orphangc.adapters.open import open_storage
+from orphangc.core.model.types import ObjectKey
+from orphangc.errors import NotReportedError, StorageUnreachableError
+
+
+@pytest.fixture(params=[*S3, *CLOUDS])
+def places(request, monkeypatch, tmp_path):
+    """Return three buckets of one account."""
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "tests")
+    server = reach(request.param, request, monkeypatch)
+    return [make_place(request.param, tmp_path, server) for _ in range(3)]
+
+
+def test_all_buckets_of_the_account_are_named(places) -> None:
+    """As URIs that can be searched."""
+    found = open_storage(places[0].uri).buckets()
+    assert {each.uri.removesuffix("/cp") for each in places} <= {*found}
+    assert list(found) == sorted(found)
+    for place, uri in ((each, each.uri.removesuffix("/cp")) for each in places):
+        place.put("x")
+        assert open_storage(uri).read(ObjectKey("cp/x"), max_bytes=9) == b"bytes"
+
+
+def test_a_folder_has_no_buckets_beside(local_place) -> None:
+    """Nor any file system."""
+    assert open_storage(local_place.uri).buckets() is None
+
+
+@pytest.mark.parametrize(("status", "raised"), [(403, NotReportedError), (400, None)])
+def test_what_google_refuses_is_said(monkeypatch, status, raised) -> None:
+    """A right that is missing is not an empty account."""
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "tests")
+    with gcs_server() as server:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
+        server.fault = lambda _: refusal(status, "no")
+        with pytest.raises(raised or StorageUnreachableError):
+            open_storage("gs://bucket/cp").buckets()
