@@ -94,18 +94,24 @@ def test_an_operator_is_rescaled() -> None:
     assert {each["new_parallelism"] for each in json.loads(text)["rescaled_to"]["operators"]} == {4}
 
 
-def test_declared_state_is_not_unclaimed_and_undeclared_state_is_pruned(tmp_path, memory) -> None:
-    """A savepoint of real Flink, with its files; the copy lacks what nothing declares."""
-    declared = tmp_path / "all.yaml"
+def test_what_nothing_declares_is_left_out_of_a_copy_in_another_store(tmp_path, memory) -> None:
+    """``prune`` looks up every file first, and these are not there."""
+    declared, less = tmp_path / "all.yaml", tmp_path / "less.yaml"
     assert run("declare", CHECKPOINT, "--out", declared)[0] == 0
-    less = tmp_path / "less.yaml"
-    less.write_text(
-        declared.read_text().replace("  - id: slow-list\n    redistribution: split\n", "")
-    )
-    assert run("unclaimed", CHECKPOINT, "--declarations", less, "--output", "json")[0] == 5
-    code, _ = run("prune", CHECKPOINT, "--declarations", less, "--to", memory)
-    assert code == 1  # the files of state are not beside it
+    slow = "  - id: slow-list\n    redistribution: split\n"
+    less.write_text(declared.read_text().replace(slow, ""))
+    asked = (CHECKPOINT, "--declarations", less)
+    assert run("unclaimed", *asked, "--output", "json")[0] == 5
+    assert run("prune", *asked, "--to", memory)[0] == 1
     assert fsspec.filesystem("memory").find(memory) == []
+    unverified = ("--no-verify", "--ignore-unclaimed-state", "--prune-to", memory)
+    assert run("unclaimed", *asked, *unverified)[0] == 0
+    (copy,) = fsspec.filesystem("memory").find(memory)
+    assert copy.endswith("/_metadata")
+    _, text = run("inspect", memory, "--metadata-only", "--output", "json")
+    states = json.loads(text)["contents"]["operators"]
+    names = {each["name"] for operator in states for each in operator["operator_states"]}
+    assert names == {"SourceReaderState", "buffer-list", "seen-union", "rules-broadcast"}
 
 
 @given(st.lists(PARTS, min_size=1, max_size=5))
