@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flinkstate.places.locations import Location, canonical
@@ -16,7 +16,6 @@ from orphangc.collect.expire.savepoint_folders import (
 )
 from orphangc.collect.expire.stored_sizes import incomplete
 from orphangc.collect.observe.observation import Environment
-from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import (
     ContinuationPart,
     LineageCheckpointPart,
@@ -133,28 +132,22 @@ def _weighed(
         job = fate.lineage.job_at(fate.checkpoint.place)
         return _NO_GROUP if job is None else jobs[job.key]
 
-    def divided(group: Callable[[CheckpointFate], int], count: int) -> tuple[NamedFiles, int]:
-        named: list[tuple[Checkpoint, int]] = [
-            (known.by_folder[each.checkpoint.uri], group(each)) for each in fates
-        ]
-        return NamedFiles.of(named), count
-
-    lineages = len(known.lineages)
-    found = engine.run(
-        HeldBytesPass(
-            divisions=(
-                divided(lambda each: number[id(each.lineage)], lineages),
-                divided(job_number, len(jobs)),
-                divided(
-                    lambda each: _NO_GROUP if each.is_needed else number[id(each.lineage)], lineages
-                ),
-                divided(lambda each: _NO_GROUP if each.is_needed else 0, 1),
-                divided(lambda e: 0 if e.action is RetentionAction.EXPIRE else _NO_GROUP, 1),
-                divided(lambda each: places[each.checkpoint.uri], len(places)),
-            )
-        ),
-        progress,
+    is_unneeded = [not each.is_needed for each in fates]
+    of_lineage = [number[id(each.lineage)] for each in fates]
+    going = [each.action is RetentionAction.EXPIRE for each in fates]
+    divisions = (
+        (of_lineage, len(known.lineages)),
+        ([job_number(each) for each in fates], len(jobs)),
+        (_where(of_lineage, is_unneeded), len(known.lineages)),
+        (_where([0] * len(fates), is_unneeded), 1),
+        (_where([0] * len(fates), going), 1),
+        ([places[each.checkpoint.uri] for each in fates], len(places)),
     )
+    files = NamedFiles.divided(
+        [known.by_folder[each.checkpoint.uri] for each in fates], [each for each, _ in divisions]
+    )
+    counts = (count for _, count in divisions)
+    found = engine.run(HeldBytesPass(divisions=(*zip(files, counts, strict=True),)), progress)
     own, of_jobs, unneeded_of, unneeded, expiring, single = found
     return _Weighed(
         lineages=own,
@@ -164,6 +157,11 @@ def _weighed(
         expiring=expiring,
         checkpoints={uri: int(single.size[at]) for uri, at in places.items()},
     )
+
+
+def _where(groups: Sequence[int], is_in: Sequence[bool]) -> list[int]:
+    """Return the groups of some checkpoints, and no group for the others."""
+    return [each if chosen else _NO_GROUP for each, chosen in zip(groups, is_in, strict=True)]
 
 
 def _part(  # noqa: PLR0917 - a lineage, and what was found of it

@@ -32,26 +32,40 @@ class NamedFiles:
     @classmethod
     def of(cls, checkpoints: Iterable[tuple[Checkpoint, int]]) -> NamedFiles:
         """Return the files of some checkpoints, each with the group that it belongs to."""
-        his, los, groups = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)], [_NONE]
-        for checkpoint, number in checkpoints:
+        every = [*checkpoints]
+        (files,) = cls.divided([each for each, _ in every], [[group for _, group in every]])
+        return files
+
+    @classmethod
+    def divided(
+        cls, checkpoints: Sequence[Checkpoint], divisions: Iterable[Sequence[int]]
+    ) -> list[NamedFiles]:
+        """Return the files of some checkpoints for each division of them into groups.
+
+        The UUIDs, the same object in all of them, are sorted once.
+
+        Args:
+            checkpoints: The checkpoints.
+            divisions: Group of each checkpoint, for each division.
+
+        """
+        his, los, makers = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)], [_NONE]
+        for number, checkpoint in enumerate(checkpoints):
             for names in checkpoint.files.values():
                 uuids = names.uuids
                 his.append(uuids[0])
                 los.append(uuids[1])
-                groups.append(np.full(len(uuids[0]), number, np.int32))
-        hi, lo, group = np.concatenate(his), np.concatenate(los), np.concatenate(groups)
+                makers.append(np.full(len(uuids[0]), number, np.int32))
+        hi, lo, maker = np.concatenate(his), np.concatenate(los), np.concatenate(makers)
         rows = in_order(hi, lo)
-        hi, lo, group = hi[rows], lo[rows], group[rows]
+        hi, lo, maker = hi[rows], lo[rows], maker[rows]
         is_new = np.ones(len(hi), np.bool_)
         is_new[1:] = (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])
         starts = np.flatnonzero(is_new)
         if not len(starts):
-            return cls(uuids=SortedUuids.empty(), group=group)
-        least, most = np.minimum.reduceat(group, starts), np.maximum.reduceat(group, starts)
-        return cls(
-            uuids=SortedUuids(hi[starts], lo[starts]),
-            group=np.where(least == most, least, _SHARED).astype(np.int32),
-        )
+            return [cls(uuids=SortedUuids.empty(), group=_NONE) for _ in divisions]
+        distinct = SortedUuids(hi[starts], lo[starts])
+        return [cls(uuids=distinct, group=_only(groups, maker, starts)) for groups in divisions]
 
     def without(self, checkpoints: Iterable[Checkpoint]) -> NamedFiles:
         """Return these files, where those that other checkpoints name belong to no group."""
@@ -73,6 +87,15 @@ class NamedFiles:
         """Return whether each of some UUIDs is named by one group alone."""
         at, is_there = self.uuids.find(hi, lo)
         return bool(is_there.all() and (self.group[at] != _SHARED).all())
+
+
+def _only(
+    groups: Sequence[int], maker: npt.NDArray[np.int32], starts: npt.NDArray[np.intp]
+) -> npt.NDArray[np.int32]:
+    """Return the one group of the checkpoints that name each file, -1 where they are of several."""
+    group = np.asarray(groups, np.int32)[maker]
+    least, most = np.minimum.reduceat(group, starts), np.maximum.reduceat(group, starts)
+    return np.where(least == most, least, _SHARED).astype(np.int32)
 
 
 @dataclass(slots=True)
@@ -113,11 +136,15 @@ class HeldBytesPass:
         columns = rows.columns
         sizes = np.asarray(columns.batch.column("size").fill_null(0))[columns.has_uuid]
         hi, lo = columns.hi[columns.has_uuid], columns.lo[columns.has_uuid]
+        found_in: SortedUuids | None = None
         for (files, _), total in zip(self.divisions, found, strict=True):
-            at, is_there = files.uuids.find(hi, lo)
-            group = files.group[at[is_there]]
+            if files.uuids is not found_in:
+                found_in = files.uuids
+                at, is_there = found_in.find(hi, lo)
+                at, held = at[is_there], sizes[is_there]
+            group = files.group[at]
             is_only = group != _SHARED
-            np.add.at(total.size, group[is_only], sizes[is_there][is_only])
+            np.add.at(total.size, group[is_only], held[is_only])
             np.add.at(total.objects, group[is_only], 1)
 
     def end(self, found: list[HeldBytes]) -> None:
