@@ -139,6 +139,9 @@ def test_the_command_that_a_blocked_plan_names_is_the_one_that_lifts_it(story) -
     blocked = {e["condition"]: e["message"] for e in planned.job(story.job)["blocked"]}
     command = shlex.split(blocked["place_lost"].partition("run: ")[2])
     assert command[:3] == ["orphangc", "world", "acknowledge"]
+    asked = ("world", story.bed.root, "--state", story.bed.state, "--extra-root", extra)
+    lines = run(*asked, "--output", "table").out.splitlines()
+    assert command in [shlex.split(each) for each in lines if each.startswith("  orphangc ")]
     ran = run(*command[1:])
     assert ran.code == 0, ran.err
     assert "place_lost" not in story.bed.plan("--extra-roots", extra).blocks(story.job)

@@ -18,7 +18,7 @@ from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import unnamed_text
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.world_tables import world_tables
-from orphangc.app.wiring.compose import opened, state_of
+from orphangc.app.wiring.compose import opened, state_of, state_place
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.observe.checkpoints import CheckpointReader
@@ -26,6 +26,7 @@ from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.unlisted_cycle import UnlistedCycle, unlisted_cycle
 from orphangc.collect.world.recalling import recalled
 from orphangc.core.lineage.continuation import resources_by_job
+from orphangc.core.memory.acknowledgement import acknowledging_command
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import World, WorldChange
 from orphangc.core.world.coverage import without_unasked
@@ -110,6 +111,7 @@ class NamedWorld:
     """The world of one storage root, and the names of its jobs.
 
     Attributes:
+        settings: Settings of the storage root.
         world: The world.
         resources: Kubernetes resources that run each job, or ran it, by job id.
         buckets: Buckets beside the searched ones.
@@ -117,6 +119,7 @@ class NamedWorld:
 
     """
 
+    settings: StorageRootSettings
     world: World
     resources: Mapping[str, tuple[str, ...]]
     buckets: OtherBuckets
@@ -125,7 +128,18 @@ class NamedWorld:
     def tables(self) -> Iterator[RenderableType]:
         """Yield it as tables."""
         yield from world_tables(self.world, self.unasked, JobNames(self.resources))
+        yield from map(Text, map(visible, self._lifting()))
         yield from self.buckets.lines()
+
+    def _lifting(self) -> Iterator[str]:
+        """Yield the command that acknowledges each change that blocks."""
+        state = str(state_place(self.settings))
+        for each in self.world.changed:
+            if not each.acknowledged:
+                command = acknowledging_command(
+                    self.settings.root, each.condition, each.what, state=state
+                )
+                yield f"{each.condition} blocks; if that is as it should be, run: {command}"
 
     def document(self) -> dict[str, Any]:
         """Return the world with the buckets beside it."""
@@ -145,7 +159,13 @@ def world_of_call(settings: StorageRootSettings) -> NamedWorld:
     known = unlisted_cycle_of(settings)
     world, unasked = without_unasked(known.world, registries)
     buckets = _other_buckets(settings.root, world)
-    return NamedWorld(world=world, resources=known.resources, buckets=buckets, unasked=unasked)
+    return NamedWorld(
+        settings=settings,
+        world=world,
+        resources=known.resources,
+        buckets=buckets,
+        unasked=unasked,
+    )
 
 
 def worlds_of(config: Path) -> dict[str, NamedWorld]:
@@ -160,12 +180,15 @@ def worlds_of(config: Path) -> dict[str, NamedWorld]:
     if found.discovery.unnamed:
         log.warning("workloads.unnamed", message=unnamed_text(found.discovery))
     roots, shared = found.configuration.storage_roots, shared_checkpoints()
-    return {each.root: _named(each.root, unlisted_cycle_of(each.bare, shared)) for each in roots}
+    return {each.root: _named(each.bare, shared) for each in roots}
 
 
-def _named(root: str, known: UnlistedCycle) -> NamedWorld:
-    buckets = _other_buckets(root, known.world)
-    return NamedWorld(world=known.world, resources=known.resources, buckets=buckets)
+def _named(settings: StorageRootSettings, shared: SharedCheckpoints) -> NamedWorld:
+    known = unlisted_cycle_of(settings, shared)
+    buckets = _other_buckets(settings.root, known.world)
+    return NamedWorld(
+        settings=settings, world=known.world, resources=known.resources, buckets=buckets
+    )
 
 
 def document_of_call(found: NamedWorld) -> dict[str, Any]:
