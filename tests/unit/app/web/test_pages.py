@@ -137,7 +137,7 @@ def test_what_has_disappeared_stands_first_with_the_command_that_lifts_it(mode):
     page = seen(a_status(a_root(a_record(jobs=[a_job(blocked=(lost,))]), settings={"mode": mode})))
     (needs,) = page.all("ol", **{"class": "needs"})
     assert "A place that held checkpoints holds none any more" in words(needs)
-    assert command in words(needs)
+    assert [words(each) for each in needs.all("code", **{"class": "line"})] == [command]
     assert "What to do: Mount the place" in words(needs)
 
 
