@@ -109,6 +109,7 @@ def test_the_storage_roots_of_a_run_share_one_listing(tmp_path: Path, monkeypatc
     made = {each["root"]: each for each in map(loaded, plans.glob("*/*/plan.json"))}
     first, *others = (made[each["root"]]["list_requests"] for each in roots)
     assert first > keys / 2 / 1000
+    assert not list(plans.glob("orphangc-*")), "what was shared ends with the run"
     assert all(each < 30 for each in others), others
     assert shared <= keys / 1000 + RANGES, "nor does one list what another one's jobs need"
 

@@ -50,9 +50,12 @@ class ArrowSpool:
     blocks: Arrow's allocator keeps some ten MB for each thread that ever compressed a block.
     """
 
-    def __init__(self, resumable: ResumableListing | None = None) -> None:
-        """Use a temporary folder, or the folder of a resumable listing."""
+    def __init__(
+        self, resumable: ResumableListing | None = None, *, above: Path | None = None
+    ) -> None:
+        """Use a temporary folder, below another one if given, or that of a resumable listing."""
         self._resumable = resumable
+        self._above = above
         self._temporary: TemporaryFolder | None = None
         self._lock = threading.Lock()
         self._writer = ThreadPoolExecutor(1, "spool")
@@ -108,7 +111,7 @@ class ArrowSpool:
     def _open(self) -> Path:
         """Return the folder, created or taken over from an interrupted run."""
         if self._folder is None and self._resumable is None:
-            self._temporary = TemporaryFolder()
+            self._temporary = TemporaryFolder(self._above)
             self._folder = Path(self._temporary.name)
         elif self._folder is None and self._resumable is not None:
             self._parts = self._resumable.take_over()

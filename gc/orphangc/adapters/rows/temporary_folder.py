@@ -31,9 +31,9 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
 
     """
 
-    def __init__(self) -> None:
+    def __init__(self, above: Path | None = None) -> None:
         """Make the folder, and remove what killed commands of this user left beside it."""
-        super().__init__(prefix=_PREFIX, ignore_cleanup_errors=True)
+        super().__init__(prefix=_PREFIX, dir=above, ignore_cleanup_errors=True)
         self._held = _locked(Path(self.name))
         remove_left_behind(Path(self.name).parent)
 

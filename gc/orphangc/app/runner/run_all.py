@@ -56,7 +56,7 @@ def run_configured(
     configuration = _loaded(config, is_remembered=True, is_child=is_child)
     roots = chosen_roots(configuration, only)
     records: list[RunRecord] = []
-    with shielded() as signals, shared_in_pass(roots) as sharing:
+    with shielded() as signals, shared_in_pass(roots, configuration.plans_folder) as sharing:
         if is_child:
             _end_with_stdin()
         for root in roots:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.rows.earlier_storage import ListedBefore
@@ -14,6 +15,7 @@ from orphangc.app.wiring.clock import now
 from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.errors import SettingsError
 from orphangc.ports import EarlierListing, Storage
 
 
@@ -37,12 +39,25 @@ class PassSharing:
 
 
 @contextmanager
-def shared_in_pass(roots: Iterable[StorageRootSettings]) -> Iterator[PassSharing]:
-    """Yield what the runs of some storage roots share, one after the other."""
+def shared_in_pass(roots: Iterable[StorageRootSettings], plans: Path) -> Iterator[PassSharing]:
+    """Yield what the runs of some storage roots share, one after the other.
+
+    Args:
+        roots: The storage roots.
+        plans: Folder of their plans, which has room for a row of each object.
+
+    """
     with ExitStack() as stack:
+
+        def new_spool() -> ArrowSpool:
+            try:
+                plans.mkdir(parents=True, exist_ok=True)
+            except OSError as err:
+                raise SettingsError(f"{plans} cannot be written: {err.strerror}") from err
+            return stack.enter_context(ArrowSpool(above=plans))
+
         listings = SharedListings(
-            roots=[canonical(each.root) for each in roots],
-            new_spool=lambda: stack.enter_context(ArrowSpool()),
+            roots=[canonical(each.root) for each in roots], new_spool=new_spool
         )
         yield PassSharing(plans=SharedCheckpoints(now, listings=listings))
 
