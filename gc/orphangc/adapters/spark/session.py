@@ -27,7 +27,7 @@ _NEEDS_JAVA = "engine spark needs Java 17 or newer: set JAVA_HOME"
 _JAVA = 17
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _VERSION = re.compile(r'version "(\d+)')
-_OURS = re.compile(r"orphangc\.errors\.(\w+): ([^\n]*)")
+_OURS = re.compile(r"(?:flinkstate|orphangc)\.errors\.(\w+): ([^\n]*)")
 
 
 @contextmanager
