@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from cli.helpers import contents, run, run_process
+from cli.helpers import contents, run
+from cli.test_terminal import on_terminal
 
 
 def test_the_demo_deletes_orphans_and_keeps_every_checkpoint_whole(tmp_path) -> None:
-    """As a process, in a folder that is kept: the folder bears out what was printed."""
-    ran = run_process("demo", "--keep", tmp_path / "demo")
-    assert ran.code == 0, ran.err
-    assert "9 checkpoints are whole, 6 orphans are gone" in ran.out
-    assert "Traceback" not in ran.err
+    """On a terminal, in a folder that is kept: the folder bears out what was printed."""
+    code, shown = on_terminal("demo", "--keep", tmp_path / "demo")
+    assert code == 0, shown
+    assert "9 checkpoints are whole, 6 orphans are gone" in shown
+    lines = [line.rpartition("\r")[2] for line in shown.split("\n")]
+    assert [each for each in lines if len(each) > 80 and len(each.split()) > 1] == []
     left = contents(tmp_path / "demo" / "checkpoints")
     assert sum(name.endswith("/_metadata") for name in left) == 9
     assert len(list((tmp_path / "demo").glob("plan-*/outcome.json"))) == 2

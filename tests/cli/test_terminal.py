@@ -43,7 +43,7 @@ def on_terminal(*args: object, columns: int = 80) -> tuple[int, str]:
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"},
+        env={**os.environ, "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": str(columns)},
     )
     os.close(theirs)
     shown = b"".join(_chunks(ours))
@@ -241,7 +241,7 @@ def test_explain_answers_in_sentences(story: Story) -> None:
     orphan = str(story.orphans[0].relative_to(story.bed.root))
     shown = on_terminal("explain", live, "--plan", plan.path)[1]
     assert "It stays: " in shown
-    assert f"{story.job.folder}/chk-7 (by its path)" in shown
+    assert f"{story.job.folder}/chk-7 (by its path)" in " ".join(shown.split())
     shown = on_terminal("explain", orphan, "--plan", plan.path)[1]
     assert "No checkpoint or savepoint names it." in shown
     assert "It may go 0s after a sweep or run has written its tombstone." in shown

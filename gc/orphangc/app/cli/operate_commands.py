@@ -160,8 +160,6 @@ def demo(
     ] = None,
 ) -> None:
     """Plan, quarantine and sweep a small storage of real checkpoints: no network, no Java."""
-    from rich.console import Console
-
     from orphangc.app.commands.operate.demo import demonstrate
 
-    demonstrate(Console(width=100), keep)
+    demonstrate(keep)

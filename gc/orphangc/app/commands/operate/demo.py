@@ -14,11 +14,11 @@ from datetime import timedelta
 from importlib import resources
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from flinkstate.metadata.references import pack_references
 from flinkstate.places.locations import Alias, canonical
+from flinkstate.tables.printing import print_tables
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.app.render.plan.plan_tables import plan_tables
@@ -59,11 +59,10 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         yield Path(name)
 
 
-def demonstrate(console: Console, keep: Path | None) -> None:
+def demonstrate(keep: Path | None) -> None:
     """Make a storage, plan, tombstone, sweep, and check that every checkpoint is still complete.
 
     Args:
-        console: Console for the steps and their results.
         keep: Folder to make and keep; ``None`` for a temporary one.
 
     Raises:
@@ -73,28 +72,26 @@ def demonstrate(console: Console, keep: Path | None) -> None:
     with _folder(keep) as folder:
         root = folder / "checkpoints"
         orphans = make_storage(root)
-        _say(
-            console, f"1. A checkpoint storage of three jobs, {len(orphans)} orphans in it: {root}"
-        )
+        _say(f"1. A checkpoint storage of three jobs, {len(orphans)} orphans in it: {root}")
         settings = demo_settings(root, folder / "state")
-        console.print(*plan_tables(*_plan(settings, folder / "plan-1")), sep="\n")
-        _say(console, "2. First sweep: tombstones only, not a byte of the storage is touched")
-        _report(console, sweep_plan(folder / "plan-1", is_deleting=False)[1])
-        _say(console, "3. Later the orphans are found again: their quarantine is over")
+        print_tables([*plan_tables(*_plan(settings, folder / "plan-1"))])
+        _say("2. First sweep: tombstones only, not a byte of the storage is touched")
+        _report(sweep_plan(folder / "plan-1", is_deleting=False)[1])
+        _say("3. Later the orphans are found again: their quarantine is over")
         _plan(settings, folder / "plan-2")
-        _report(console, sweep_plan(folder / "plan-2", is_deleting=True)[1])
-        _say(console, "4. Every retained checkpoint must still be whole")
+        _report(sweep_plan(folder / "plan-2", is_deleting=True)[1])
+        _say("4. Every retained checkpoint must still be whole")
         whole = _check(root, orphans)
-        _say(console, f"   {whole} checkpoints are whole, {len(orphans)} orphans are gone")
+        _say(f"   {whole} checkpoints are whole, {len(orphans)} orphans are gone")
 
 
-def _say(console: Console, text: str) -> None:
-    console.print(f"[bold]{escape(text)}[/bold]")
+def _say(text: str) -> None:
+    print_tables([Text(text, style="bold")])
 
 
-def _report(console: Console, result: SweepResult) -> None:
+def _report(result: SweepResult) -> None:
     for name, count in result.counts().items():
-        console.print(f"   {name}: {count['objects']} objects, {count['bytes']} bytes")
+        print_tables([Text(f"   {name}: {count['objects']} objects, {count['bytes']} bytes")])
 
 
 def demo_settings(root: Path, state: Path) -> StorageRootSettings:
