@@ -14,11 +14,11 @@ from orphangc.core.areas.recognise import recognise
 from orphangc.core.areas.table import area_at
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.decide import decide
 from orphangc.core.model.bounds import NEVER, Bound, SafetyMargins, cutoff, job_bounds
 from orphangc.core.model.naming import artifact_name, parse_artifact_name, place_of_folder
-from orphangc.core.model.types import Action, DirectoryLayout, Reason, Verdict
+from orphangc.core.model.types import Action, DirectoryLayout, Reason
 from support.builders import T0, a_tombstone, an_artifact
+from support.oracle import Verdict, decide
 from support.strategies import (
     any_case,
     flat_artifacts,

@@ -19,13 +19,13 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import bytes_of
 from orphangc.core.decision import kernel as kernel_module
-from orphangc.core.decision.decide import decide
 from orphangc.core.decision.kernel import BoundsTable, kernel, microseconds, verdict_batch
 from orphangc.core.model.bounds import JobBounds
 from orphangc.core.model.naming import artifact_name, place_of_folder, uuid_of
-from orphangc.core.model.types import Action, ObjectKey, Reason, StoredObject, Tombstone, Verdict
+from orphangc.core.model.types import Action, ObjectKey, Reason, StoredObject, Tombstone
 from orphangc.ports import LISTING_SCHEMA, VERDICT_SCHEMA
 from support.builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID, a_tombstone, some_bounds
+from support.oracle import Verdict, decide
 from support.strategies import all_bounds, folders, instants, names, nearly_deleted
 
 ACTIONS, REASONS = tuple(Action), tuple(Reason)

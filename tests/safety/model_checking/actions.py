@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from orphangc.collect.delete.revalidation import Precondition, _check_job
 from orphangc.core.cluster.job_facts import ClusterFacts
-from orphangc.core.model.types import Action, Verdict
+from orphangc.core.model.types import Action
 from orphangc.errors import RefusedError
 from safety.model_checking import reads
 from safety.model_checking.conduct import Collector, Conduct, Steps, rested, with_collector
@@ -16,6 +16,7 @@ from safety.model_checking.reads import asked, visible
 from safety.model_checking.verdict import JobSeen, Seen, job_id, real_facts, verdicts
 from safety.model_checking.world import File, Place, Rest, World, told, told_instant
 from support.builders import T0
+from support.oracle import Verdict
 
 
 def seen_by(

@@ -2,7 +2,7 @@
 
 ``verdicts`` makes the values that the real functions take, and asks them:
 ``core.decision.judge.judge_all`` with the real guards and conditions,
-``core.decision.bounds_of_job``, ``core.decision.decide.decide``. What stands between an observation
+``core.decision.bounds_of_job``, the oracle of the kernel. What stands between an observation
 and those values in the real code (``collect.mark.mark``, ``collect.mark.job_dependencies``) is
 restated here, small; ``test_ties.py`` holds it against the real functions.
 """
@@ -23,7 +23,6 @@ from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.bounds_of_job import area_facts_of, bounds_of_job
 from orphangc.core.decision.conditions import CONDITIONS
-from orphangc.core.decision.decide import Live, decide
 from orphangc.core.decision.evidence import Checkpoint as RealRoot
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, Survey
 from orphangc.core.decision.guards import GUARDS
@@ -49,9 +48,10 @@ from orphangc.core.model.types import (
     StoredObject,
     Tombstone,
 )
-from orphangc.core.model.types import Verdict as RealVerdict
 from safety.model_checking.world import PRIVATE, File, Place, Rest, Root
 from support.builders import BASE, T0, a_checkpoint, some_facts
+from support.oracle import Live, decide
+from support.oracle import Verdict as RealVerdict
 
 NEVER_ASKED = frozenset({Guard.COPIED_TREE})
 """A few objects of one instant are no copied tree: the model's tree is too small for this one."""

@@ -1,4 +1,4 @@
-"""The rule over whole columns: the only vectorised statement of it; ``decide`` is its oracle."""
+"""The rule over whole columns; tests hold it to an oracle that decides single objects."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def microseconds(at: datetime) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundsTable:
-    """What ``decide`` compares with, as columns: one row for each of a sequence of bounds.
+    """What the rule compares with, as columns: one row for each of a sequence of bounds.
 
     Attributes:
         is_refused: bool[m].
@@ -139,7 +139,7 @@ def kernel(
     owner: _Owners,
     bounds: BoundsTable,
 ) -> Verdicts:
-    """Return the fate of n objects, equal to ``decide`` for each one, in the same order.
+    """Return the fate of n objects, in the same order.
 
     Args:
         columns: The objects.

@@ -178,14 +178,6 @@ class Tombstone:
     plan_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is to happen to one object, and the one reason."""
-
-    action: Action
-    reason: Reason
-
-
 class ForeignKind(StrEnum):
     """What is not a job's own."""
 

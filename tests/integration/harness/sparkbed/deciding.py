@@ -31,7 +31,6 @@ from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.decide import decide
 from orphangc.core.decision.kernel import BoundsTable, kernel, verdict_batch
 from orphangc.core.model.bounds import JobBounds
 from orphangc.core.model.naming import Artifact, FilePlace, artifact_name, place_of_folder, uuid_of
@@ -39,6 +38,7 @@ from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import AreaName, JobState, ObjectKey, StoredObject, Tombstone
 from properties.test_kernel import World, listed, worlds
 from support.builders import JOB, OTHER_JOB, ago, some_bounds
+from support.oracle import decide
 
 __all__ = ["Fate", "Generated", "drawn", "on_spark", "spark_fates"]
 

@@ -7,10 +7,9 @@ import pytest
 
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.decide import decide
 from orphangc.core.model.bounds import NEVER, Bound, BoundName
 from orphangc.core.model.naming import Artifact
-from orphangc.core.model.types import Action, DirectoryLayout, Reason, Verdict
+from orphangc.core.model.types import Action, DirectoryLayout, Reason
 from support.builders import (
     NAME,
     OTHER_UUID,
@@ -24,6 +23,7 @@ from support.builders import (
     live,
     some_bounds,
 )
+from support.oracle import Verdict, decide
 
 MICROSECOND = timedelta(microseconds=1)
 DELETE = Verdict(Action.DELETE, Reason.QUARANTINE_OVER)

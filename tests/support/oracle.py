@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -13,8 +14,15 @@ from orphangc.core.model.types import (
     Reason,
     StoredObject,
     Tombstone,
-    Verdict,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to happen to one object, and the one reason."""
+
+    action: Action
+    reason: Reason
 
 
 class Live(Protocol):
