@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.helpers import contents, run
-from cli.test_terminal import on_terminal
+from cli.test_terminal import on_terminal, too_long
 
 
 def test_the_demo_deletes_orphans_and_keeps_every_checkpoint_whole(tmp_path) -> None:
@@ -11,8 +11,7 @@ def test_the_demo_deletes_orphans_and_keeps_every_checkpoint_whole(tmp_path) -> 
     code, shown = on_terminal("demo", "--keep", tmp_path / "demo")
     assert code == 0, shown
     assert "9 checkpoints are whole, 6 orphans are gone" in shown
-    lines = [line.rpartition("\r")[2] for line in shown.split("\n")]
-    assert [each for each in lines if len(each) > 80 and len(each.split()) > 1] == []
+    assert too_long(shown) == []
     left = contents(tmp_path / "demo" / "checkpoints")
     assert sum(name.endswith("/_metadata") for name in left) == 9
     assert len(list((tmp_path / "demo").glob("plan-*/outcome.json"))) == 2

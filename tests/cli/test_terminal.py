@@ -65,6 +65,13 @@ def _chunks(ours: int) -> Iterator[bytes]:
         yield part
 
 
+def too_long(shown: str, columns: int = 80) -> list[str]:
+    """Return the lines that a screen would break, but for words and commands that are longer."""
+    lines = (line.rpartition("\r")[2] for line in shown.split("\n"))
+    prose = (line for line in lines if len(line.split()) > 1 and not line.startswith("  orphangc "))
+    return [line for line in prose if len(line) > columns]
+
+
 def commands_of(shown: str) -> list[list[str]]:
     """Return the arguments of each command that a screen shows to be copied."""
     lines = (line for line in shown.splitlines() if line.startswith("  orphangc "))
@@ -148,6 +155,7 @@ def test_the_command_that_lifts_a_block_is_copied_whole(story: Story) -> None:
 
 def test_a_usage_error_has_no_frame() -> None:
     """It is one line, below how the command is used."""
+    assert too_long(on_terminal("sweep", "/no/such/folder", columns=40)[1], 40) == []
     code, shown = on_terminal("explain")
     assert (code, "─" in shown) == (2, False)
     assert "Error: Missing argument 'KEY'" in shown

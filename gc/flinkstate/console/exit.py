@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from flinkstate.console.streams import silence_errors
 from flinkstate.errors import ExitCode, FlinkStateError
-from flinkstate.tables.command_lines import apart
+from flinkstate.tables.printing import print_text
 from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import visible
 
@@ -29,7 +29,7 @@ class Interrupted(SystemExit):
 
 def complain_as(program: str, message: str) -> None:
     """Print an error in one line on stderr, if it can be written, without the credentials of any
-    URL; on a terminal a command in it has a line of its own.
+    URL; on a terminal as every other text.
     """
     from rich.console import Console  # noqa: PLC0415 - most commands end without an error
     from rich.text import Text  # noqa: PLC0415
@@ -37,7 +37,10 @@ def complain_as(program: str, message: str) -> None:
     line = Text(f"{program}: {visible(' '.join(redacted(message).split()))}")
     try:
         console = Console(stderr=True, soft_wrap=True, highlight=False)
-        console.print(apart(line) if console.is_terminal else line)
+        if console.is_terminal:
+            print_text(console, line)
+        else:
+            console.print(line)
     except OSError:
         silence_errors()  # the exit code says it all the same
 

@@ -64,18 +64,18 @@ def _print(console: Console, shown: RenderableType) -> None:
         case Table():
             for each in fitted(shown, console.width):
                 if isinstance(each, Text):
-                    _print_text(console, each, 0)
+                    print_text(console, each)
                 else:
                     console.print(each, crop=False)
         case Padding(renderable=Text() as text):
-            _print_text(console, text, shown.left)
+            print_text(console, text, shown.left)
         case Text():
-            _print_text(console, shown, 0)
+            print_text(console, shown)
         case _:
             console.print(shown)
 
 
-def _print_text(console: Console, text: Text, indent: int) -> None:
+def print_text(console: Console, text: Text, indent: int = 0) -> None:
     """Print a text with its lines filled; commands, and words longer than a line, stay whole."""
     room = max(console.width - indent, 20)
     for line in apart(text).split("\n", allow_blank=True):
