@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.conftest import CLOUDS, S3, make_place, reach
+from contracts.conftest import CLOUDS, make_place, reach
 from contracts.servers.gcs import gcs_server, refusal
 from orphangc.adapters.open import open_storage
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import NotReportedError, StorageUnreachableError
 
 
-@pytest.fixture(params=[*S3, *CLOUDS])
+@pytest.fixture(params=["moto", *CLOUDS])
 def places(request, monkeypatch, tmp_path):
     """Return three buckets of one account."""
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "tests")
@@ -24,9 +24,9 @@ def test_all_buckets_of_the_account_are_named(places) -> None:
     found = open_storage(places[0].uri).buckets()
     assert {each.uri.removesuffix("/cp") for each in places} <= {*found}
     assert list(found) == sorted(found)
-    for place, uri in ((each, each.uri.removesuffix("/cp")) for each in places):
-        place.put("x")
-        assert open_storage(uri).read(ObjectKey("cp/x"), max_bytes=9) == b"bytes"
+    places[-1].put("x")
+    beside = open_storage(next(each for each in found if places[-1].uri.startswith(each)))
+    assert beside.read(ObjectKey("cp/x"), max_bytes=9) == b"bytes"
 
 
 def test_a_folder_has_no_buckets_beside(local_place) -> None:
