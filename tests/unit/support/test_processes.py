@@ -32,6 +32,6 @@ def test_a_server_ends_with_the_run_that_started_it() -> None:
         text=True,
     ) as parent:
         server = int(parent.stdout.readline())
-        assert is_running(server)
+        until(lambda: Path(f"/proc/{server}/comm").read_text() == "sleep\n")  # it is tied by then
         parent.kill()
     until(lambda: not is_running(server))
