@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from cli.helpers import Ran
-from contracts.servers.processes import start
+from contracts.servers.processes import await_http, start
 from integration.harness.sparkbed.pythons import (
     bare_python,
     package_zip,
@@ -135,6 +138,72 @@ def _connect_server(folder: Path) -> Iterator[str]:
             cwd=folder,
         )
         yield f"sc://127.0.0.1:{port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Standalone:
+    """A standalone cluster on loopback.
+
+    Attributes:
+        master: Its URL.
+        workers: Its workers; each starts executors, and each of these a Python.
+
+    """
+
+    master: str
+    workers: tuple[subprocess.Popen, ...]
+
+    def executors(self) -> list[int]:
+        """Return the ids of the executors' processes."""
+        mine = {each.pid for each in self.workers}
+        found = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
+        return [pid for pid in found if _parent_of(pid) in mine]
+
+
+def _parent_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+@contextmanager
+def standalone(folder: Path) -> Iterator[Standalone]:
+    """Yield a master with two workers, started by PySpark's own script."""
+    port, page = free_port(), free_port()
+    folder.mkdir()
+    own = environment(folder, {})
+    classes = "org.apache.spark.deploy"
+    command = [spark_home() / "bin" / "spark-class"]
+    at = ("--host", "127.0.0.1")
+    master = f"spark://127.0.0.1:{port}"
+    ports = ("--port", port, "--webui-port", page)
+    room = ("--cores", 1, "--memory", "1g", "--work-dir", folder / "workers")
+    with ExitStack() as stack:
+        first = start(stack, *command, f"{classes}.master.Master", *at, *ports, env=own, cwd=folder)
+        await_http(f"http://127.0.0.1:{page}/json/", first)
+        workers = [
+            start(
+                stack,
+                *(*command, f"{classes}.worker.Worker", "--host", host, "--webui-port", 0),
+                *(*room, master),
+                env=own | {"SPARK_LOCAL_IP": host},
+                cwd=folder,
+            )
+            for host in ("127.0.0.1", "127.0.0.2")  # Spark speculates on another host only
+        ]
+        _await_workers(f"http://127.0.0.1:{page}/json/", len(workers))
+        yield Standalone(master, tuple(workers))
+
+
+def _await_workers(url: str, count: int) -> None:
+    deadline = time.monotonic() + speed.patience()
+    while time.monotonic() < deadline:
+        with urllib.request.urlopen(url, timeout=speed.answer()) as answer:
+            if json.load(answer)["aliveworkers"] == count:
+                return
+        time.sleep(0.2)
+    raise RuntimeError(f"{url} does not show {count} workers")
 
 
 def submit(
