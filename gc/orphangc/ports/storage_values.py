@@ -117,7 +117,7 @@ class HiddenKind(StrEnum):
     DEAD_UPLOAD = "dead_upload"
     """An upload that nothing completes any more; it is counted as ``UPLOAD`` too."""
     NONCURRENT = "noncurrent"
-    """A version that a newer one or a delete marker hides."""
+    """A version that a newer one or a delete marker hides, or what a soft deletion keeps."""
     DELETE_MARKER = "delete_marker"
     """The marker that a deletion leaves in a versioned bucket."""
     DIRECTORY_MARKER = "directory_marker"
