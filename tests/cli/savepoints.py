@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cli.helpers import DAY, metadata, write
+from cli.helpers import DAY, Ran, metadata, write
 from cli.redeploys import Redeploys
 
 SHORT = ("--quarantine-period", "0", "--allow-short-margins")
@@ -50,6 +50,12 @@ class Savepoints:
         found = [e for part in ran.json["expiry"]["lineages"] for e in part["checkpoints"]]
         own = sorted((e for e in found if e["checkpoint_id"] in {2, 3, 4}), key=_id)
         return [f"{each['reason']}: {each['why']}" for each in own]
+
+    def restorable(self, ran: Ran) -> set[bool | None]:
+        """Return whether the savepoints of the oldest job are said to be restorable."""
+        lineages = (ran.json.get("expiry") or ran.json)["lineages"]
+        found = [e for part in lineages for e in part["checkpoints"]]
+        return {e["is_restorable"] for e in found if e["checkpoint_id"] in {2, 3, 4}}
 
     @property
     def complete(self) -> list[bool]:

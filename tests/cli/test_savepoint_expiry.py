@@ -49,6 +49,19 @@ def test_without_a_word_of_the_owner_none_goes(savepoints) -> None:
     assert why == "not_collectable: its folder is in no place that expire.savepoints names"
 
 
+def test_one_whose_files_were_not_looked_for_is_not_said_to_lack_any(savepoints) -> None:
+    """They are looked for where the owner named their place."""
+    ran = run("lineage", *savepoints.chain.options, "--extra-roots", savepoints.root)
+    assert savepoints.restorable(ran) == {None}
+    asked = savepoints.chain.expire(
+        *("--keep-last", "1", "--extra-roots", savepoints.root, "--savepoints", savepoints.root)
+    )
+    assert savepoints.restorable(asked) == {True}
+    table = ("--extra-roots", savepoints.root, "--output", "table")
+    text = " ".join(run("lineage", *savepoints.chain.options, *table).out.split())
+    assert ("not all of its files were looked for" in text, "missing" in text) == (True, False)
+
+
 def test_one_that_is_not_self_contained_stays(savepoints) -> None:
     """Checked, never assumed: its name says nothing about its handles."""
     folder, elsewhere = savepoints.folders[1], savepoints.chain.folder_of("0/5").parent

@@ -314,15 +314,19 @@ def _checkpoint(  # noqa: PLR0917 - a checkpoint, and what was found of it
     )
 
 
-def _is_restorable(checkpoint: Checkpoint, cycle: Cycle, savepoints: SavepointFolders) -> bool:
-    """Return whether every file that it names was found; what was not looked at was not.
+def _is_restorable(
+    checkpoint: Checkpoint, cycle: Cycle, savepoints: SavepointFolders
+) -> bool | None:
+    """Return whether every file that it names was found, ``None`` if not all were looked for.
 
     A folder elsewhere is looked at where the policy names it.
     """
     base = cycle.mark.owners.base
     if cycle.missing.of([checkpoint], base):
         return False
-    return checkpoint.folder in savepoints.whole or all(map(base.contains, checkpoint.files))
+    if all(map(base.contains, checkpoint.files)):
+        return True
+    return checkpoint.folder in savepoints.whole if checkpoint.folder in savepoints.sizes else None
 
 
 def _is_collectable(checkpoint: Checkpoint, base: Location, savepoints: SavepointFolders) -> bool:

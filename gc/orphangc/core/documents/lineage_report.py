@@ -62,7 +62,8 @@ class LineageCheckpointPart(FrozenPart):
         is_savepoint: Whether it is a savepoint.
         stored_at: Store time of its ``_metadata``.
         sha256: Digest of its ``_metadata``.
-        is_restorable: Whether every file that it names was found.
+        is_restorable: Whether every file that it names was found; ``null`` if not all were looked
+            for, upon which nothing relies.
         action: Whether it would expire.
         reason: Reason of that.
         why: Words for people beside the reason.
@@ -78,7 +79,7 @@ class LineageCheckpointPart(FrozenPart):
     is_savepoint: bool
     stored_at: Instant | None
     sha256: str
-    is_restorable: bool
+    is_restorable: bool | None
     action: RetentionAction
     reason: RetentionReason
     why: str

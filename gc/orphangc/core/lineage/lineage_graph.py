@@ -77,7 +77,8 @@ class LineageCheckpoint:
         is_savepoint: Whether it is a savepoint.
         stored_at: Store time of its ``_metadata``, before it was put back; ``None`` if unknown.
         sha256: Digest of its ``_metadata``.
-        is_restorable: Whether every file that it names was found.
+        is_restorable: Whether every file that it names was found; ``None`` if not all were looked
+            for, upon which nothing relies.
         is_collectable: Whether its files are collected: they are in job directories of the
             storage root, or it is a savepoint that may go with its folder.
         obstacle: Reason for which they are not.
@@ -95,7 +96,7 @@ class LineageCheckpoint:
     is_savepoint: bool
     stored_at: datetime | None
     sha256: str
-    is_restorable: bool = True
+    is_restorable: bool | None = True
     is_collectable: bool = True
     obstacle: str = "not all of its files are in the storage root"
     holds: tuple[tuple[str, str], ...] = ()

@@ -25,6 +25,12 @@ from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.checkpoint_fates import RetentionAction
 from orphangc.core.model.types import JobState
 
+_RESTORABLE = {
+    True: "",
+    False: " (cannot be restored: a file that it names is missing or too short)",
+    None: " (unknown whether it can be restored: not all of its files were looked for)",
+}
+
 
 def lineage_tables(report: LineageReport) -> Iterator[RenderableType]:
     """Yield one table for each lineage: its jobs, and what each of them left."""
@@ -73,10 +79,7 @@ def _checkpoints(lineage: LineagePart, names: JobNames) -> Table:
 def verdict(checkpoint: LineageCheckpointPart) -> str:
     """Return action, reason and explanation of one checkpoint, as one phrase."""
     why = f": {checkpoint.why}" if checkpoint.why else ""
-    lost = (
-        "" if checkpoint.is_restorable else " (not all of its files are there, as long as it says)"
-    )
-    return f"{checkpoint.action} {checkpoint.reason}{why}{lost}"
+    return f"{checkpoint.action} {checkpoint.reason}{why}{_RESTORABLE[checkpoint.is_restorable]}"
 
 
 def expiry_tables(plan: Plan, price: float) -> Iterator[RenderableType]:
