@@ -23,6 +23,12 @@ def split_commands(text: str) -> list[str]:
     return _IN_TEXT.split(text)
 
 
+def followed(text: str, sentence: str) -> str:
+    """Return a text with one more sentence, which is no part of a command at the text's end."""
+    *_, end = split_commands(text)
+    return f"{text}{'.' if end else ';'} {sentence}"
+
+
 def is_command(line: str) -> bool:
     """Return whether a line is a command, which may not be broken."""
     return _LINE.match(line) is not None

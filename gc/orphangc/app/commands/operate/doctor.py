@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES
+from flinkstate.tables.command_lines import followed
 from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_storage
@@ -149,7 +150,7 @@ def _collectable(
 def _never(obstacle: Obstacle, names: JobNames) -> str:
     message = names.in_text(obstacle.message)
     when = "not collected now" if obstacle.may_pass else "never collected with this configuration"
-    return f"{when} ({obstacle.code}): {message.rstrip('?')}. {obstacle.remedy}"
+    return followed(f"{when} ({obstacle.code}): {message.rstrip('?')}", obstacle.remedy)
 
 
 def _world(world: World) -> tuple[CheckStatus, str]:
