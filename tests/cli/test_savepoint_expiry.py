@@ -49,7 +49,7 @@ def test_without_a_word_of_the_owner_none_goes(savepoints) -> None:
     assert why == "not_collectable: its folder is in no place that expire.savepoints names"
 
 
-def test_one_whose_files_were_not_looked_for_is_not_said_to_lack_any(savepoints) -> None:
+def test_files_outside_that_nothing_searched_are_unknown_not_missing(savepoints) -> None:
     """They are looked for where the owner named their place."""
     ran = run("lineage", *savepoints.chain.options, "--extra-roots", savepoints.root)
     assert savepoints.restorable(ran) == {None}
