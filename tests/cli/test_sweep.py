@@ -300,6 +300,22 @@ def test_a_tombstone_is_of_the_object_that_was_planned(story, options, found) ->
     assert plan.verdict(story.orphans[1]) == ("delete", "quarantine_over")
 
 
+def test_what_the_plans_listing_shows_too_young_is_said_with_the_next_step(bed) -> None:
+    """Margins below the clock skew: the old listing is taken for older by that."""
+    job = bed.job(1)
+    job.checkpoint(3, job.shared(), age=DAY / 24)
+    orphan = write(job.folder / "shared" / str(uuid.uuid4()), b"orphan", DAY / 24)
+    short = ("--grace-period", "0", "--quiet-period", "0", "--allow-short-margins")
+    plan = bed.plan(*short, "--clock-skew", "2h")
+    assert plan.verdict(orphan) == ("tombstone", "orphan")
+    swept = bed.sweep(plan, "--output", "table")
+    assert outcomes(plan) == {str(orphan.relative_to(bed.root)): "too_young"}
+    command = f"  orphangc sweep {plan.path} --relist"
+    assert command in swept.out.splitlines() + swept.err.splitlines()
+    bed.sweep(plan, "--relist")
+    assert set(outcomes(plan).values()) == {"done"}
+
+
 def test_a_touched_object_is_kept(story) -> None:
     """The same bytes with another store time were written again."""
     story.bed.cycle()

@@ -39,7 +39,7 @@ from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.settings import SAFE_MINIMUMS
-from orphangc.core.model.types import Action, Reason
+from orphangc.core.model.types import Action, Outcome, Reason
 from orphangc.errors import ExitCode
 
 FOLDER = Path(__file__).parents[2] / "gc" / "reference"
@@ -56,6 +56,18 @@ _LATE_RULES: Mapping[str, str] = {
 """Rules of what is judged after the checks of the two tables: in ``judge`` and in the cycle."""
 
 _KEEP = (Action.KEEP,)
+OUTCOMES: Mapping[Outcome, str] = {
+    Outcome.DONE: "it was carried out",
+    Outcome.PLANNED: "it was not carried out: without `--delete`, or something stops its job",
+    Outcome.GONE: "nothing is stored at the key any more",
+    Outcome.CHANGED: "the sweep, which reads all evidence again, does not ask for the same",
+    Outcome.TOO_YOUNG: (
+        "it was not stored earlier than the plan's listing by `--clock-skew`; a sweep with"
+        " `--relist` lists again"
+    ),
+    Outcome.FAILED: "the storage refused, or did not say; a later plan tries again",
+}
+
 REASONS: Mapping[Reason, tuple[Sequence[Action], str]] = {
     Reason.JOB_REFUSED: (_KEEP, "a guard refused the job, or all jobs"),
     Reason.REPORT_ONLY: (
@@ -263,7 +275,9 @@ def _verdicts() -> str:
         "The first line that applies is the object's reason. `orphangc explain KEY --plan DIR`"
         " shows it."
     )
-    return f"{head}\n\n{_table(('reason', 'action', 'it applies when'), rows)}"
+    table = _table(("reason", "action", "it applies when"), rows)
+    became = _table(("outcome", "what it means"), [(_code(o), OUTCOMES[o]) for o in Outcome])
+    return f"{head}\n\n{table}\n\n## What became of it in a sweep\n\n{became}"
 
 
 def _guards() -> str:

@@ -51,8 +51,7 @@ def agreed_deletions(part: ConfirmedShard, dead: Recovered, reader: Storage) -> 
     versions = dead.versions(part.number, part.rows["key"])
     is_asked = mask_of(versions.is_valid()) & ~part.is_absent
     is_absent = part.is_absent | are_gone(part.rows, is_asked, reader)
-    outcomes = np.where(part.agrees, Outcome.PLANNED.value, Outcome.CHANGED.value)
-    outcomes = np.where(is_absent, Outcome.GONE.value, outcomes)
+    outcomes = np.where(is_absent, Outcome.GONE.value, part.outcomes)
     of_gone = pc.if_else(pa.array(is_absent), versions, None)
     return with_outcomes(part.rows, outcomes.tolist(), versions=of_gone)
 

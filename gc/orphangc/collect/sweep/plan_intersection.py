@@ -17,7 +17,7 @@ from orphangc.collect.sweep.shards import Cuts, Shards, shard_of, shelved
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import Action, Reason
+from orphangc.core.model.types import Action, Outcome, Reason
 from orphangc.errors import PlanMismatchError
 from orphangc.ports import VERDICT_SCHEMA, Storage, TemporarySpace
 
@@ -25,6 +25,7 @@ _MINIMAL_PLAN_LIFE = timedelta(hours=1)
 _HEADS_AT_ONCE = 1000
 _SEEN = ["key", "size", "modified_at", "etag", "action", "reason"]
 _SEEN_SCHEMA = pa.schema([VERDICT_SCHEMA.field(name) for name in _SEEN])
+_WAITING = pa.array([Reason.IN_QUARANTINE, Reason.TOO_YOUNG], pa.string())
 _Mask = npt.NDArray[np.bool_]
 
 
@@ -94,7 +95,7 @@ class FreshSink:
 
     Attributes:
         tombstoned: Objects that have a tombstone; it gives the tombstones back on closing.
-        requested: Actions that the cycle requests, and objects in quarantine.
+        requested: Actions that the cycle requests, and objects that it lets wait.
 
     """
 
@@ -108,7 +109,7 @@ class FreshSink:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take a batch of ``VERDICT_SCHEMA``."""
-        is_waiting = pc.equal(batch["reason"], Reason.IN_QUARANTINE)
+        is_waiting = pc.is_in(batch["reason"], value_set=_WAITING)
         is_requested = pc.not_equal(batch["action"], Action.KEEP)
         self.requested.write(batch.filter(pc.or_(is_requested, is_waiting)).select(_SEEN))
         self.tombstoned.take(batch)
@@ -169,6 +170,7 @@ class ConfirmedShard:
         agrees: bool[n], whether the cycle asks for the same, for the very same object.
         waits: bool[n], whether the object now has a tombstone of its own.
         is_absent: bool[n], whether it is not stored any more.
+        is_too_young: bool[n], whether the cycle judged the very same object too young.
         tombstone: int64[n], row of the key's tombstone, -1 without one.
 
     """
@@ -178,7 +180,15 @@ class ConfirmedShard:
     agrees: _Mask
     waits: _Mask
     is_absent: _Mask
+    is_too_young: _Mask
     tombstone: npt.NDArray[np.int64]
+
+    @property
+    def outcomes(self) -> npt.NDArray[np.str_]:
+        """Return str[n]: what becomes of the rows; ``planned`` where the cycle agrees."""
+        found = np.where(self.is_too_young, Outcome.TOO_YOUNG.value, Outcome.CHANGED.value)
+        found = np.where(self.is_absent, Outcome.GONE.value, found)
+        return np.where(self.agrees, Outcome.PLANNED.value, found)
 
     def with_action(self, action: Action) -> ConfirmedShard:
         """Return the rows that ask for one action."""
@@ -189,6 +199,7 @@ class ConfirmedShard:
             agrees=self.agrees[mask],
             waits=self.waits[mask],
             is_absent=self.is_absent[mask],
+            is_too_young=self.is_too_young[mask],
             tombstone=self.tombstone[mask],
         )
 
@@ -219,6 +230,7 @@ def _own_shard(number: int, rows: pa.RecordBatch, known: Tombstones) -> Confirme
         agrees=~nowhere,
         waits=nowhere,
         is_absent=nowhere,
+        is_too_young=nowhere,
         tombstone=known.rows_of(rows["key"]),
     )
 
@@ -246,6 +258,7 @@ def _confirmed_shard(
         is_absent=_absent(rows, ~is_requested, tombstone, fresh=fresh, reader=reader)
         if fresh.is_listed_anew
         else are_gone(rows, ~(agrees | waits), reader),
+        is_too_young=is_same & mask_of(pc.equal(now["reason"], Reason.TOO_YOUNG)),
         tombstone=tombstone,
     )
 

@@ -74,8 +74,7 @@ class TombstoneUpdate:
         if count:
             self.laid.append(pa.RecordBatch.from_arrays(columns, schema=TOMBSTONE_SCHEMA))
             self.has_laid = True
-        outcomes = np.where(part.is_absent, Outcome.GONE.value, Outcome.CHANGED.value)
-        outcomes = np.where(part.agrees | part.waits, Outcome.DONE.value, outcomes)
+        outcomes = np.where(part.agrees | part.waits, Outcome.DONE.value, part.outcomes)
         outcomes = np.where(is_deferred & ~part.waits, Outcome.PLANNED.value, outcomes)
         return with_outcomes(part.rows, outcomes.tolist())
 

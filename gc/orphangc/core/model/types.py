@@ -57,6 +57,7 @@ class Outcome(StrEnum):
     PLANNED = "planned"
     GONE = "gone"
     CHANGED = "changed"
+    TOO_YOUNG = "too_young"
     FAILED = "failed"
 
 

@@ -24,6 +24,9 @@ _NOT_OPTIONS = frozenset(
 )
 
 
+_YOUNG = f"/{Outcome.TOO_YOUNG}"
+
+
 def plan_command(settings: StorageRootSettings, out: Path) -> str:
     """Return the command that plans with these settings again, into another folder."""
     words = ["orphangc", "plan", settings.root]
@@ -163,6 +166,14 @@ def after_sweep(
 
     """
     deleted = deleted_objects(outcome)
+    young = sum(n["objects"] for name, n in outcome["counts"].items() if name.endswith(_YOUNG))
+    if young:
+        skew = duration(plan.settings.clock_skew)
+        yield (
+            f"Next: list again. {counted(young, 'object')} of the plan would have to be older than"
+            f" its listing by {skew} (--clock-skew)"
+        )
+        yield _shown("orphangc", "sweep", str(folder), "--relist")
     if (stopped := _stopped(plan)) is not None:
         yield stopped
     elif due_at is not None and plan.expiry is None:
