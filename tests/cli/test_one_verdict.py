@@ -62,9 +62,9 @@ def test_a_statement_about_other_jobs_lifts_nothing(story) -> None:
 
 def test_all_of_one_storage_root_is_about_no_job_of_another(story) -> None:
     """Even where its extra root holds the other storage root."""
-    configured = two_roots(story, ended_job=[])
+    configured = two_roots(story, ended_job=[], search="places")
     first, second = configured.content["storage_roots"]
-    first["extra_roots"] = [str(story.bed.folder)]
+    first |= {"extra_roots": [str(story.bed.folder)], "search": "places"}  # beside it: other tests
     configured.content["storage_roots"] = (first, second)
     for _ in range(3):
         ran = configured.run()

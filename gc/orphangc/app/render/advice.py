@@ -8,8 +8,9 @@ from orphangc.core.model.codes import Condition, Guard
 
 GUARD_ADVICE: Mapping[str, str] = {
     Guard.UNREADABLE_ROOT: (
-        "Repair or remove the broken checkpoint; if it must stay, name its exact bytes with"
-        " --unsafe-acknowledge-root URI=SHA256."
+        "Repair the broken checkpoint (bring an archived object back), or remove it; if it must"
+        " stay, name its exact bytes with --unsafe-acknowledge-root URI=SHA256. A file of another"
+        " program that is called _metadata: leave its folder out with --search-except."
     ),
     Guard.ACKNOWLEDGED_ROOT: (
         "Nothing to do: the acknowledged checkpoint protects this directory; remove the"

@@ -68,9 +68,28 @@ class SharedListings:
     own: dict[Location, ListedMetadata] = field(default_factory=dict)
     kept: dict[Location, KeptListing] = field(default_factory=dict)
 
-    def note_own(self, root: Location, keys: int, metadata: Iterable[StoredObject]) -> None:
-        """Record what the listing of a storage root shows; keys are relative to the root."""
-        self.own[root] = ListedMetadata(keys=keys, objects=tuple(metadata))
+    def note_own(
+        self,
+        root: Location,
+        keys: int,
+        metadata: Iterable[StoredObject],
+        scanned: Iterable[str] = (),
+    ) -> None:
+        """Record what the listing of a storage root shows; keys are relative to the root.
+
+        Args:
+            root: The storage root.
+            keys: Number of listed objects.
+            metadata: Every object called ``_metadata``.
+            scanned: Folders of checkpoints that were seen besides.
+
+        """
+        objects = tuple(metadata)
+        checkpoints = (*(each.key.rpartition("/")[0] for each in objects), *scanned)
+        folders = {each.rpartition("/")[0] for each in checkpoints}
+        self.own[root] = ListedMetadata(
+            keys=keys, objects=objects, directories=tuple(sorted(folders))
+        )
 
     def own_in(self, place: Location, root: Location | None) -> ListedMetadata:
         """Return what a storage root's listing shows, with keys relative to the storage."""
@@ -80,7 +99,8 @@ class SharedListings:
             return ListedMetadata()
         below = f"{above}/" if above else ""
         objects = (replace(each, key=ObjectKey(below + each.key)) for each in listed.objects)
-        return replace(listed, objects=tuple(objects))
+        folders = ((below + each).rstrip("/") for each in listed.directories)
+        return replace(listed, objects=tuple(objects), directories=tuple(folders))
 
     def listed_beside(
         self, storage: Storage, places: Collection[Location], progress: Progress

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from os.path import commonprefix
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +22,8 @@ from orphangc.ports import LISTING_SCHEMA, Progress, Spool, SpoolPart, Storage
 from orphangc.ports.engine import ListingHints
 
 _PHASE = "search"
-_IN_JOB_DIRECTORY = "(^|/)(chk-[0-9]+|shared|taskowned)/$"
+_AREA = r"(?:^|/)(?:chk-[0-9]+|shared|taskowned)/"
+_AREAS = re.compile(_AREA)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +34,8 @@ class ListedMetadata:
         keys: Number of listed objects.
         objects: Every object called ``_metadata``.
         links: Keys of what is neither a file nor a folder: links, which no listing follows.
-        directories: Keys of folders that look like a job's, and in which no ``_metadata`` was seen,
-            where folders are read one after the other: a checkpoint may have replaced another one
-            meanwhile.
+        directories: Keys of folders that may be a job's. No listing of them shows one moment: a
+            checkpoint may have replaced another one where the listing had passed already.
 
     """
 
@@ -96,13 +98,14 @@ def metadata_in(
             part.append(batch)
             progress(_PHASE, part.rows)
         part.finish(KeyRange())
+    edges = spool.edges - {f"{each}{end}" for each in folders for end in "/0"}
+    directories = spool.directories | _on_edges(storage, edges)
     objects = sorted(noted.objects, key=lambda each: each.key)
-    with_metadata = {each.key.rpartition("/")[0].rpartition("/")[0] for each in objects}
     return ListedMetadata(
         keys=spool.objects,
         objects=tuple(objects),
         links=tuple(spool.links),
-        directories=tuple(sorted(spool.directories - with_metadata)),
+        directories=tuple(sorted(directories - folders)),
     )
 
 
@@ -133,6 +136,37 @@ def _batches_beside(
         yield from _batches_beside(storage, f"{below}{name}", left_out)
 
 
+def _on_edges(storage: Storage, edges: Collection[str]) -> set[str]:
+    """Return the folders of jobs through which an edge of two listed ranges goes.
+
+    Their keys before and behind it were listed at different moments, and a job may have shown none
+    at either. Everywhere else one page shows all the keys between two of its own at one moment.
+    """
+    folders = {each.rpartition("/")[0] for each in edges}
+    found = job_directories(pa.array(sorted(edges), pa.string()))
+    for folder in folders - found:
+        below = f"{folder}/" if folder else ""
+        page = next(storage.pages(KeyRange(f"{below}chk-", f"{below}chk.")), None)
+        found |= set() if page is None else job_directories(page["key"])
+    return found
+
+
+def job_directories(keys: pa.Array) -> set[str]:
+    """Return the folders in which a key shows a checkpoint's folder or an area of a job.
+
+    What all keys of a batch begin with is looked at once.
+    """
+    if not len(keys):
+        return set()
+    ends = pc.min_max(keys).as_py()
+    first = commonprefix([ends["min"], ends["max"]])  # noqa: RUF071 - keys are no paths here
+    shared = first.rpartition("/")[0]
+    rest = pc.utf8_slice_codeunits(keys, len(shared))
+    is_inside = pc.match_substring_regex(rest, _AREA)
+    folders = {key.rpartition("/")[0] for key in keys.filter(is_inside).to_pylist()} | {shared}
+    return {f"{each}/"[: area.start()] for each in folders for area in _AREAS.finditer(f"{each}/")}
+
+
 @dataclass(slots=True)
 class _CountingSpool:
     """A spool that counts objects, notes what is no object of its own, and keeps few rows."""
@@ -142,6 +176,7 @@ class _CountingSpool:
     objects: int = 0
     links: list[str] = field(default_factory=list)
     directories: set[str] = field(default_factory=set)
+    edges: set[str] = field(default_factory=set)
     _finished: list[KeyRange] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -170,6 +205,7 @@ class _CountingSpool:
         """Take what one part found."""
         with self._lock:
             self._finished.append(within)
+            self.edges |= {each for each in (within.after, within.until) if each}
             self.objects += part.objects
             self.links += part.links
             self.directories |= part.directories
@@ -193,13 +229,10 @@ class _CountingPart:
         self.objects += pc.sum(is_object).as_py() or 0
         if batch.num_rows and self._spool.kept is not None:
             self._keep(batch, self._spool.kept)
-        if batch.column("modified_at").null_count == 0:
-            return
-        is_link = pc.and_(is_object, batch.column("modified_at").is_null())
-        self.links += keys.filter(is_link).to_pylist()
-        is_folder = pc.and_(pc.invert(is_object), pc.match_substring_regex(keys, _IN_JOB_DIRECTORY))
-        folders = keys.filter(is_folder).to_pylist()
-        self.directories.update(key[:-1].rpartition("/")[0] for key in folders)
+        self.directories |= job_directories(keys)
+        if batch.column("modified_at").null_count:
+            is_link = pc.and_(is_object, batch.column("modified_at").is_null())
+            self.links += keys.filter(is_link).to_pylist()
 
     def _keep(self, batch: pa.RecordBatch, kept: KeptRows) -> None:
         """Keep the rows of an ordered batch whose keys begin with one of the prefixes."""

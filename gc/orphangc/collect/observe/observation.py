@@ -317,8 +317,14 @@ class _Searching:
         environment, search = self.environment, self.environment.search
         if search is None:
             return ()
-        self._share(search.own, listed)
         bases = (*environment.bases, *environment.bases)
+        scanned = [
+            folder
+            for base, part in zip(bases, read, strict=True)
+            if base.location == search.own
+            for folder in part.scan.metadata
+        ]
+        self._share(search.own, listed, scanned)
         return search.contents(
             self.listings,
             named,
@@ -333,12 +339,19 @@ class _Searching:
             progress=environment.progress,
         )
 
-    def _share(self, root: Location | None, listed: Listed) -> None:
-        """Let other storage roots of the run know what the whole listing of this one shows."""
+    def _share(self, root: Location | None, listed: Listed, scanned: Iterable[str]) -> None:
+        """Let other storage roots of the run know what the whole listing of this one shows.
+
+        Args:
+            root: This storage root.
+            listed: Its listing.
+            scanned: Folders in it in which a scan before or after the listing saw a checkpoint.
+
+        """
         is_whole = self.environment.storage.earlier is None and not listed.is_resumed
         if self.reader.shared is not None and root is not None and is_whole:
             metadata = self.environment.engine.objects_named(METADATA_NAME)
-            self.reader.shared.listings.note_own(root, listed.objects, metadata)
+            self.reader.shared.listings.note_own(root, listed.objects, metadata, scanned)
 
 
 def _running_in(answers: Iterable[ClusterFacts]) -> frozenset[JobId]:

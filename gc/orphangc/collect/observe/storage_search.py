@@ -1,19 +1,20 @@
 """Search storages whole: every ``_metadata`` in them counts, whatever names its folder (R3a, R4).
 
 A storage is listed before the cycle looks at the storage root's own checkpoints, for it may take
-minutes, in which these come and go; what was found is read after them. A job elsewhere that claims
-a checkpoint after its folder was passed is seen by the next run. No file that it needs is deleted
-before: what is deleted was an orphan in an earlier run too, and no checkpoint comes to need an
-orphan. For the same reason the storage roots of one run share a listing.
+minutes, in which these come and go; what was found is read after them. A listing shows no one
+moment either, so each directory of a job in it is looked at again, once it is listed. A job
+elsewhere that claims a checkpoint after its folder was passed is seen by the next run. No file that
+it needs is deleted before: what is deleted was an orphan in an earlier run too, and no checkpoint
+comes to need an orphan. For the same reason the storage roots of one run share a listing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of
 from flinkstate.places.locations import Location, is_within
 from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.listing.storage_metadata import ListedMetadata
@@ -227,10 +228,15 @@ class StorageSearch:
         if storage is None:
             return found
         new = [each for each in metadata.objects if not _is_seen(found.location, each, seen)]
-        gone = [ObjectKey(f"{each}/chk-/{METADATA_NAME}") for each in metadata.directories]
+        known = frozenset(each.key for each in metadata.objects)
         with ThreadPoolExecutor(_THREADS) as pool:
             read = [*pool.map(lambda each: self._read(storage, each, reader), new)]
-            read += pool.map(lambda each: _read_beside(storage, each, reader), gone)
+            read += pool.map(
+                lambda each: _read_unlisted(
+                    storage, each, reader, known=known, is_looked_at=_may_hold_checkpoint
+                ),
+                metadata.directories,
+            )
         contents = [each for some in read for each in some]
         return replace(
             found,
@@ -299,7 +305,12 @@ class StorageSearch:
                 if own_key is None or not is_within(each.key, [own_key])
             ),
             links=others.links,
-            directories=others.directories,
+            directories=tuple(
+                each
+                for part in parts
+                for each in part.directories
+                if own_key is None or not is_within(each, [own_key])
+            ),
         )
 
 
@@ -327,22 +338,56 @@ def _read_beside(storage: Storage, key: ObjectKey, reader: CheckpointReader) -> 
     A newer one of the same job has replaced it, mostly, in a folder that was listed before. One
     that is listed still, and cannot be read, is no evidence of its end (R6).
     """
-    directory = _folder(_folder(key))
     for _ in range(_ATTEMPTS):
         listed = next((e for e in storage.folder(_folder(key)).objects if e.key == key), None)
-        if listed is not None:
-            again = reader.contents(storage, _folder(key), listed)
-            if again is not None:
-                return [again]
-            continue
-        names = storage.folder(directory).folders
+        if listed is None:
+            return _read_unlisted(
+                storage, _folder(_folder(key)), reader, known=(), is_looked_at=lambda _: True
+            )
+        again = reader.contents(storage, _folder(key), listed)
+        if again is not None:
+            return [again]
+    return [_changing(storage, _folder(key))]
+
+
+def _read_unlisted(
+    storage: Storage,
+    directory: str,
+    reader: CheckpointReader,
+    *,
+    known: Collection[ObjectKey],
+    is_looked_at: Callable[[str], bool],
+) -> list[Contents]:
+    """Return the checkpoints in the folders of a directory that its listing did not show.
+
+    A job has a checkpoint at each moment: the next one is complete before the last one goes. A
+    look that finds a folder without ``_metadata`` may have come too late for this one and too early
+    for the next, so the folders are looked at until no further one is without (R12).
+    """
+    found: dict[ObjectKey, Contents] = {}
+    without: set[ObjectKey] | None = None
+    for _ in range(_ATTEMPTS):
+        names = filter(is_looked_at, storage.folder(directory).folders)
         keys = [ObjectKey("/".join(filter(None, (directory, n, METADATA_NAME)))) for n in names]
-        there = [each for each in storage.stat(keys) if each is not None]
-        found = [reader.contents(storage, _folder(each.key), each) for each in there]
-        if all(each is not None for each in found):
-            return [each for each in found if each is not None]
-    uri = str(storage.location.child(key))
-    return [UnreadableCheckpoint(uri=uri, reason="listed, but not there", sha256="")]
+        unread = [each for each in keys if each not in known and each not in found]
+        there = [each for each in storage.stat(unread) if each is not None]
+        read = {each.key: reader.contents(storage, _folder(each.key), each) for each in there}
+        found |= {key: each for key, each in read.items() if each is not None}
+        absent = {each for each in unread if each not in found}
+        if not absent or (without is not None and absent <= without):
+            return [*found.values()]
+        without = absent
+    return [*found.values(), _changing(storage, directory)]
+
+
+def _may_hold_checkpoint(name: str) -> bool:
+    return checkpoint_id_of(name) is not None
+
+
+def _changing(storage: Storage, folder: str) -> UnreadableCheckpoint:
+    """Return what stands for checkpoints that come and go faster than they are read."""
+    uri = str(storage.location.child(folder)) if folder else str(storage.location)
+    return UnreadableCheckpoint(uri=uri, reason="it changes while it is read", sha256="")
 
 
 def _is_seen(place: Location, listed: StoredObject, seen: Mapping[Location, StoredObject]) -> bool:

@@ -107,7 +107,9 @@ def test_a_listing_that_fails_leaves_nothing() -> None:
         if number == 3:
             raise OSError("gone")
 
-    listings = SharedListings(roots=[at("a")], new_spool=ArrowSpool)
-    with pytest.raises(OSError, match="gone"):
-        listings.listed_beside(Bucket(KEYS, page_size=3, before=fail), (), lambda *_: None)
+    bucket = Bucket(KEYS, page_size=3, before=fail)
+    with ArrowSpool() as spool:
+        listings = SharedListings(roots=[at("a")], new_spool=lambda: spool)
+        with pytest.raises(OSError, match="gone"):
+            listings.listed_beside(bucket, (), lambda *_: None)
     assert listings.kept == {}

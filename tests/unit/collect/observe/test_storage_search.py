@@ -1,0 +1,109 @@
+"""A job beside the storage root keeps a checkpoint at each moment; a search misses none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from cli.helpers import metadata
+from flinkstate.places.locations import canonical
+from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.observe.storage_search import StorageSearch
+from orphangc.core.decision.evidence import UnreadableCheckpoint
+from safety.simulation.cloud import Cloud, Storage
+
+STORE = canonical("s3://flink")
+JOB = f"team-b/{'2' * 32}"
+FILE = f"s3://flink/ck/{'1' * 32}/shared/00000000-0000-4000-8000-000000000001"
+
+
+@dataclass
+class Flink:
+    """A running job; each request of the collector is a moment at which it may go on.
+
+    Attributes:
+        cloud: Its bucket.
+        number: Of its checkpoint.
+        at: Requests before which a checkpoint completes and the one before it goes.
+        requests: Number of requests so far.
+        own: Files in a checkpoint's folder beside its ``_metadata``.
+
+    """
+
+    cloud: Cloud
+    number: int
+    at: Collection[int] = ()
+    requests: int = 0
+    own: int = 4
+    asked: list[str] = field(default_factory=list)
+
+    def checkpoint(self) -> None:
+        """Complete the checkpoint."""
+        for each in range(self.own):
+            self.cloud.put(f"{JOB}/chk-{self.number}/{each}")
+        self.cloud.put(f"{JOB}/chk-{self.number}/_metadata", metadata(self.number, [FILE]))
+
+    def call(self, kind: str, do: Callable[[], Any], *_: object, **__: object) -> Any:
+        """Answer a request, after what happens first; see ``Process``."""
+        self.requests += 1
+        self.asked.append(kind)
+        if self.requests in self.at:
+            self.number += 1
+            self.checkpoint()
+            gone = [key for key in self.cloud.blobs if f"/chk-{self.number - 1}/" in key]
+            for key in gone:
+                self.cloud.drop(key)
+        return do()
+
+
+def searched(
+    at: Collection[int], *, number: int = 9, has_old: bool = False, has_areas: bool = True
+) -> tuple[Flink, bool]:
+    """Return the job after a search, and whether this found a checkpoint that names the file."""
+    flink = Flink(Cloud(timedelta(0)), number, at)
+    if has_areas:
+        flink.cloud.put(f"{JOB}/shared/x")
+    if has_old:
+        flink.cloud.put(f"{JOB}/chk-3/_metadata", metadata(3, []))
+        flink.cloud.put(f"{JOB}/chk-5/failed")
+    for each in ("a/1", "a/2", "z/1", "z/2", "z/3"):
+        flink.cloud.put(each)
+    flink.checkpoint()
+    storage = Storage(STORE, flink.cloud, flink, lambda _: None)
+    search = StorageSearch(
+        named=[(STORE, "a setting")],
+        storage_of=lambda _: STORE,
+        open_storage=lambda _: storage,
+        own=None,
+    )
+    reader = CheckpointReader()
+    listings = search.listings([], reader, lambda *_: None)
+    (found,) = search.contents(
+        listings, [], lambda _: [], read=[], seen={}, reader=reader, progress=lambda *_: None
+    )
+    is_named = any(
+        FILE[-36:] in names for each in found.checkpoints for names in each.files.values()
+    )
+    return flink, is_named or any(isinstance(e, UnreadableCheckpoint) for e in found.unreadable)
+
+
+@pytest.mark.parametrize("has_areas", [True, False])
+@pytest.mark.parametrize("has_old", [True, False])
+def test_a_checkpoint_that_is_replaced_before_any_request_is_not_missed(has_old, has_areas) -> None:
+    """Keys sort chk-10 before chk-9: a listing may pass the one before it is there."""
+    still, is_kept = searched((), has_old=has_old, has_areas=has_areas)
+    assert is_kept
+    for first in range(1, still.requests + 6):
+        for second in (0, first + 1, first + 2, first + 4):
+            flink, is_kept = searched((first, second), has_old=has_old, has_areas=has_areas)
+            assert is_kept, (first, second, flink.asked)
+
+
+def test_a_job_that_goes_on_at_each_request_cannot_be_read() -> None:
+    """It keeps every file, or one of its checkpoints was read."""
+    _, is_kept = searched(range(1, 1000))
+    assert is_kept
