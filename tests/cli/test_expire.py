@@ -35,6 +35,7 @@ from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.adapters.open import open_state_files
+from orphangc.app.render.advice import LIFT_HALT, condition_advice
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.run_root import _ScheduledRun
 from orphangc.collect.expire import expired_copies
@@ -203,15 +204,17 @@ def test_undelete_after_the_release_halts_where_its_files_have_tombstones(chain)
     files = chain.files()
     ran = run("undelete", out)
     assert (ran.code, ran.json["counts"]) == (0, {"restored": 3})
-    assert "orphangc sweep once with --unsafe-clear-halt" in ran.json["warning"]
+    assert LIFT_HALT in ran.json["warning"]
     chain.collected()
     assert chain.files() == files
     halted = run("plan", *chain.options)
     assert "had a tombstone and is referred to again" in halted.out
     for job in halted.json["jobs"]:
         assert "halted" in {each["condition"] for each in job["blocked"]}
-    cleared = run("sweep", chain.collection(), "--delete", "--unsafe-clear-halt")
-    assert cleared.code == 0, cleared.err
+    assert condition_advice("halted").endswith(LIFT_HALT)
+    clear = ("--delete", "--unsafe-clear-halt", "--output", "table")
+    cleared = run("sweep", chain.collection(), *clear)
+    assert (cleared.code, "while halted stands" in cleared.out + cleared.err) == (0, False)
     assert chain.files() == files
     assert "had a tombstone" not in run("plan", *chain.options).out
 

@@ -85,7 +85,7 @@
     alert(
       'OrphangcHalted',
       'A storage root is halted: something in use had been judged an orphan.',
-      'Nothing of {{ $labels.root }} is deleted until a person has found out why and has removed halted.json.',
+      'Nothing of {{ $labels.root }} is deleted until a person has found out why and has lifted the halt.',
       newest(series('halted')) + ' == 1'
     ),
     alert(

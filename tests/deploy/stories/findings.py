@@ -22,7 +22,7 @@ FINDINGS = (
                 **FOUND,
                 "description": (
                     f"Nothing of {ROOT} is deleted until a person has found out why and has"
-                    " removed halted.json."
+                    " lifted the halt."
                 ),
             },
         ),

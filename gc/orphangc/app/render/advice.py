@@ -91,6 +91,12 @@ GUARD_ADVICE: Mapping[str, str] = {
 }
 """Advice for each guard. A refused job keeps every file."""
 
+LIFT_HALT = (
+    "Where the cause is known and gone, or an undelete was the cause, run: orphangc sweep DIR"
+    " --unsafe-clear-halt; DIR holds a new plan, and one sweep suffices."
+)
+"""What lifts a halt, wherever one is spoken of."""
+
 CONDITION_ADVICE: Mapping[str, str] = {
     Condition.CLOSED_WORLD: (
         "Give every savepoint folder and every other storage whose checkpoints may refer here"
@@ -186,11 +192,11 @@ CONDITION_ADVICE: Mapping[str, str] = {
     ),
     Condition.HALTED: (
         "An earlier run found that something in use had been judged an orphan: find out why"
-        " before anything else, then remove halted.json from the state location."
+        f" before anything else. {LIFT_HALT}"
     ),
     Condition.REVIVED: (
         "Something that had a tombstone is in use again: find out which checkpoint brought it"
-        " back before anything is deleted here."
+        f" back before anything is deleted here. {LIFT_HALT}"
     ),
     Condition.MAX_DELETE_SHARE: (
         "Look at the orphans; if the share is right, give --max-delete-share JOB=SHARE for this job"

@@ -20,6 +20,7 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
+from orphangc.app.render.advice import LIFT_HALT
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.lineage_cycle import (
@@ -428,7 +429,7 @@ def _halt_warning(state: RootState, keys: Sequence[ObjectKey]) -> str | None:
         return None
     return (
         f"{marked} is in use again and has a tombstone: the next sweep deletes nothing and halts"
-        " (R17). This undelete is the cause: then run orphangc sweep once with --unsafe-clear-halt"
+        f" (R17). {LIFT_HALT}"
     )
 
 

@@ -174,7 +174,7 @@ def after_sweep(
             f" its listing by {skew} (--clock-skew)"
         )
         yield _shown("orphangc", "sweep", str(folder), "--relist")
-    if (stopped := _stopped(plan)) is not None:
+    if outcome["refused"] and (stopped := _stopped(plan)) is not None:
         yield stopped
     elif due_at is not None and plan.expiry is None:
         after = another(folder)
