@@ -51,6 +51,7 @@ GUARD_ADVICE: Mapping[str, str] = {
     ),
     Guard.ENDED_JOB_IS_RUNNING: (
         "Take the job out of --ended-job: it still runs, or another job writes its checkpoints."
+        " In place of 'all', name each ended job by its id."
     ),
     Guard.NO_ROOTS: (
         "Wait for the job's first checkpoint; if the job is over for good, declare it with"
