@@ -103,7 +103,7 @@ def test_flink_is_asked(undeclared) -> None:
     with RestServer(flink(undeclared.job, completed=8)) as server:
         ran = examined(undeclared, flink_rest=[server.url])
     found = findings(ran)[f"flink {server.url}"]
-    assert (ran.code, found["health"], found["message"]) == (0, "good", "Flink 2.3.0, 1 jobs alive")
+    assert (ran.code, found["health"], found["message"]) == (0, "good", "Flink 2.3.0, 1 job alive")
 
 
 @pytest.mark.parametrize(
@@ -192,10 +192,8 @@ def test_it_says_what_a_search_will_list_before_the_first_run_and_after(story) -
     """Keys that it counts, then those of the last run; nothing where places are searched."""
     said = findings(examined(story))["search"]["message"]
     assert f"all of {story.bed.folder} is searched: " in said
-    assert " keys, 1 LIST requests, 0.000 USD on S3" in said
+    assert " keys, 1 LIST request, 0.000 USD on S3" in said
     story.bed.plan()
-    assert (
-        " keys in the last run, 1 LIST requests" in findings(examined(story))["search"]["message"]
-    )
+    assert " keys in the last run, 1 LIST request" in findings(examined(story))["search"]["message"]
     said = findings(examined(story, search="places"))["search"]["message"]
     assert said == "the named places alone are searched (search: places)"

@@ -272,3 +272,10 @@ def test_it_explains_without_a_sibling_that_is_out_of_reach(story) -> None:
     assert "place_unreachable" in plan.blocks(story.job)
     ran = run("explain", story.live[1], "--plan", plan.path)
     assert (ran.code, verdict(ran.json)) == (0, ("keep", "referenced"))
+
+
+def test_a_key_that_is_not_in_the_plan_is_refused_with_the_form_of_keys(story) -> None:
+    """Such as one that is relative to the bucket."""
+    plan = story.bed.plan()
+    ran = run("explain", "checkpoints/shared/x", "--plan", plan.path)
+    assert (ran.code, "relative to that, or the whole URI" in ran.err) == (2, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from flinkstate.places.locations import Location, canonical
-from flinkstate.text.shown_text import visible
+from flinkstate.text.shown_text import counted, visible
 from orphangc.adapters.open import open_storage
 from orphangc.app.wiring.compose import state_of, storage_here
 from orphangc.collect.listing.first_pages import estimated_objects
@@ -58,4 +58,4 @@ def _probed(place: Location) -> str:
 
 def _cost(keys: int) -> str:
     requests = -(-keys // _PAGE)
-    return f"{requests:,} LIST requests, {requests * _USD:.3f} USD on S3"
+    return f"{counted(requests, 'LIST request')}, {requests * _USD:.3f} USD on S3"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
+from flinkstate.text.shown_text import counted
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
 from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa
@@ -46,7 +47,7 @@ def probe_cluster(url: str, accepted: Sequence[str]) -> tuple[CheckStatus, str]:
     problem = next((each for each in problems if each is not None), None)
     if problem is not None:
         return CheckStatus.WARNING, problem
-    return CheckStatus.GOOD, f"Flink {version}, {len(alive)} jobs alive"
+    return CheckStatus.GOOD, f"Flink {version}, {counted(len(alive), 'job')} alive"
 
 
 def probe_namespace(namespace: str) -> tuple[CheckStatus, str]:

@@ -62,7 +62,9 @@ def _from_plan(key: str, directory: PlanDirectory) -> dict[str, Any]:
     for batch in directory.rows(plan):
         found.write(batch)
     if found.row is None:
-        raise SettingsError(f"{key} is not in the plan of {plan.root}")
+        raise SettingsError(
+            f"{key} is not in the plan of {plan.root}; a key is relative to that, or the whole URI"
+        )
     tombstone = state_of(plan.settings).tombstones().get(ObjectKey(relative))
     return explain(
         relative,
