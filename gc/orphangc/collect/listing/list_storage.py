@@ -87,7 +87,7 @@ def list_all(
 def _list_in_one(storage: Storage, spool: Spool, within: KeyRange, progress: Progress) -> int:
     """List one range in the order that the storage has; return 1."""
     part = spool.part()
-    with _closing(storage.objects() if within == EVERYTHING else storage.pages(within)) as pages:
+    with closing(storage.objects() if within == EVERYTHING else storage.pages(within)) as pages:
         for page in pages:
             part.append(page)
             progress(_PHASE, part.rows)
@@ -96,7 +96,7 @@ def _list_in_one(storage: Storage, spool: Spool, within: KeyRange, progress: Pro
 
 
 @contextmanager
-def _closing(pages: Iterator[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch]]:
+def closing(pages: Iterator[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch]]:
     """Yield the pages; end the request that may be under way, if they can."""
     try:
         yield pages
@@ -216,7 +216,7 @@ def _list_range(
 ) -> Iterator[None]:
     """List one range, or what others leave of it; yield after each page."""
     part = spool.part()
-    with _closing(storage.pages(KeyRange(cursor.after, cursor.until))) as pages:
+    with closing(storage.pages(KeyRange(cursor.after, cursor.until))) as pages:
         for page in pages:
             own = _own_rows(scheduler, cursor, page)
             part.append(own)

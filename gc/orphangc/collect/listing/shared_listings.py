@@ -99,7 +99,7 @@ class SharedListings:
             return ListedMetadata()
         below = f"{above}/" if above else ""
         objects = (replace(each, key=ObjectKey(below + each.key)) for each in listed.objects)
-        folders = ((below + each).rstrip("/") for each in listed.directories)
+        folders = (below + each if each else above for each in listed.directories)
         return replace(listed, objects=tuple(objects), directories=tuple(folders))
 
     def listed_beside(

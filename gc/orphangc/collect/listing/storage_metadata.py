@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import reduce
 from os.path import commonprefix
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import is_within
-from orphangc.collect.listing.list_storage import STREAMS, list_all
+from orphangc.collect.listing.list_storage import STREAMS, closing, list_all
 from orphangc.collect.listing.noted_names import NotingSpool
 from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
@@ -22,8 +23,7 @@ from orphangc.ports import LISTING_SCHEMA, Progress, Spool, SpoolPart, Storage
 from orphangc.ports.engine import ListingHints
 
 _PHASE = "search"
-_AREA = r"(?:^|/)(?:chk-[0-9]+|shared|taskowned)/"
-_AREAS = re.compile(_AREA)
+_AREA = re.compile(r"(?:^|/)(?:chk-[0-9]+|shared|taskowned)/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +98,9 @@ def metadata_in(
             part.append(batch)
             progress(_PHASE, part.rows)
         part.finish(KeyRange())
-    edges = spool.edges - {f"{each}{end}" for each in folders for end in "/0"}
-    directories = spool.directories | _on_edges(storage, edges)
+    ends = {end for each in spool.finished() for end in (each.after, each.until) if end}
+    edges = ends - {f"{each}{end}" for each in folders for end in "/0"}
+    directories = spool.directories | _on_edges(storage, edges, streams)
     objects = sorted(noted.objects, key=lambda each: each.key)
     return ListedMetadata(
         keys=spool.objects,
@@ -136,19 +137,22 @@ def _batches_beside(
         yield from _batches_beside(storage, f"{below}{name}", left_out)
 
 
-def _on_edges(storage: Storage, edges: Collection[str]) -> set[str]:
+def _on_edges(storage: Storage, edges: Collection[str], streams: int) -> set[str]:
     """Return the folders of jobs through which an edge of two listed ranges goes.
 
     Their keys before and behind it were listed at different moments, and a job may have shown none
     at either. Everywhere else one page shows all the keys between two of its own at one moment.
     """
-    folders = {each.rpartition("/")[0] for each in edges}
     found = job_directories(pa.array(sorted(edges), pa.string()))
-    for folder in folders - found:
+
+    def shown(folder: str) -> set[str]:
         below = f"{folder}/" if folder else ""
-        page = next(storage.pages(KeyRange(f"{below}chk-", f"{below}chk.")), None)
-        found |= set() if page is None else job_directories(page["key"])
-    return found
+        with closing(storage.pages(KeyRange(f"{below}chk-", f"{below}chk."))) as pages:
+            page = next(pages, None)
+        return set() if page is None else job_directories(page["key"])
+
+    with ThreadPoolExecutor(streams) as pool:
+        return found.union(*pool.map(shown, {each.rpartition("/")[0] for each in edges} - found))
 
 
 def job_directories(keys: pa.Array) -> set[str]:
@@ -162,9 +166,9 @@ def job_directories(keys: pa.Array) -> set[str]:
     first = commonprefix([ends["min"], ends["max"]])  # noqa: RUF071 - keys are no paths here
     shared = first.rpartition("/")[0]
     rest = pc.utf8_slice_codeunits(keys, len(shared))
-    is_inside = pc.match_substring_regex(rest, _AREA)
+    is_inside = pc.match_substring_regex(rest, _AREA.pattern)
     folders = {key.rpartition("/")[0] for key in keys.filter(is_inside).to_pylist()} | {shared}
-    return {f"{each}/"[: area.start()] for each in folders for area in _AREAS.finditer(f"{each}/")}
+    return {f"{each}/"[: area.start()] for each in folders for area in _AREA.finditer(f"{each}/")}
 
 
 @dataclass(slots=True)
@@ -176,7 +180,6 @@ class _CountingSpool:
     objects: int = 0
     links: list[str] = field(default_factory=list)
     directories: set[str] = field(default_factory=set)
-    edges: set[str] = field(default_factory=set)
     _finished: list[KeyRange] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -205,7 +208,6 @@ class _CountingSpool:
         """Take what one part found."""
         with self._lock:
             self._finished.append(within)
-            self.edges |= {each for each in (within.after, within.until) if each}
             self.objects += part.objects
             self.links += part.links
             self.directories |= part.directories
