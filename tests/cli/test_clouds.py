@@ -65,13 +65,18 @@ class Cloud:
         return run("sweep", plan.path, *options)
 
     def upload(self, storage: Storage) -> None:
-        """Upload a storage in the order of its times."""
+        """Upload a storage in the order of its times; each job takes more than a second."""
         files = [path for path in storage.tree.rglob("*") if path.is_file()]
         files.sort(key=lambda path: path.stat().st_mtime_ns)
-        for number, path in enumerate(files):
-            if number == len(files) // 2:
-                time.sleep(1.1)  # one store time for all would be a copied tree
-            self.place.put(path.relative_to(storage.tree).as_posix(), path.read_bytes())
+        keys = [path.relative_to(storage.tree).as_posix() for path in files]
+        jobs: dict[str, list[str]] = {}
+        for key in keys:
+            jobs.setdefault("/".join(key.split("/")[:2]), []).append(key)
+        halves = {each[len(each) // 2] for each in jobs.values()}
+        for key in keys:
+            if key in halves:
+                time.sleep(1.1)  # one store time for all of a job would be a copied tree
+            self.place.put(key, (storage.tree / key).read_bytes())
 
     def story(self, orphans: int = 2) -> set[str]:
         """Write three live files, two checkpoints and some orphans; return the orphans' keys."""
