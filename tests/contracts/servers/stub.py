@@ -105,6 +105,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 16  # headers and body in one packet: no wait for an acknowledgement
 
     def do_GET(self) -> None:
         self._serve()
