@@ -45,12 +45,7 @@ class Questions:
 
     Attributes:
         aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
-        reads_state: Whether to read state files for the names of keyed states.
-        against: Another checkpoint to compare each one with.
         rescale_to: Parallelisms for which the state of each subtask is shown, as ``[OPERATOR=]N``.
-        verifies: Whether to look up every file of the checkpoint.
-        counts_entries: Whether to count the entries of keyed states.
-        declarations: Declarations file that names the operators of checkpoints without uids.
 
     """
 
@@ -68,9 +63,6 @@ class Inspected:
     """One inspected checkpoint.
 
     Attributes:
-        document: Its contents, or ``error`` and ``exit_code``.
-        checkpoint: The checkpoint; ``None`` if it could not be read.
-        comparison: Comparison with another checkpoint; ``None`` if not requested.
         problems: What is wrong with it, one line each, with the exit code.
 
     """

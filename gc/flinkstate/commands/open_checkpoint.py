@@ -34,15 +34,7 @@ _Operator = TypeVar("_Operator", Operator, OperatorContents)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedCheckpoint:
-    """One opened checkpoint or savepoint.
-
-    Attributes:
-        folder: Folder of its ``_metadata``.
-        metadata: Parsed ``_metadata``.
-        contents: State of its operators.
-        stored_at: Store time of its ``_metadata``; ``None`` if the store gives none.
-
-    """
+    """One opened checkpoint or savepoint."""
 
     folder: Location
     metadata: Metadata

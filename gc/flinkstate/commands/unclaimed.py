@@ -26,8 +26,6 @@ class Claims:
     """Result of ``unclaimed``.
 
     Attributes:
-        pruned_to: New folder, if a pruned checkpoint was written.
-        verified: Whether its files are there; ``None`` if that was not to be verified.
         kept: Why keyed state of an operator was not pruned, by its id.
 
     """

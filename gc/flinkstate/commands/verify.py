@@ -18,13 +18,7 @@ _BATCH = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileProblem:
-    """A file that a restore will not find as the checkpoint describes it.
-
-    Attributes:
-        path: Path of the file, as the checkpoint names it.
-        problem: What is wrong with it.
-
-    """
+    """A file that a restore will not find as the checkpoint describes it."""
 
     path: str
     problem: str
@@ -39,7 +33,6 @@ class VerifiedFiles:
     """Result of a verification.
 
     Attributes:
-        files: Number of files that the checkpoint names.
         damaged: Files that are missing, or of another size.
         unseen: Files that could not be looked up, each with the reason.
 

@@ -34,15 +34,11 @@ class Unclaimed:
     """Stored state without a declaration.
 
     Attributes:
-        kind: Kind of the state.
-        operator: Operator that owns the state.
         state: Name of a single state; None for a whole operator and for coordinator state.
         form: Redistribution of an operator state, type of a keyed state; else None.
         bytes: Size in bytes; None if unknown, because files of keyed state do not separate states.
         is_prunable: Whether a checkpoint without the state can be written. Entries of keyed state
             can be left out of canonical savepoints and of full RocksDB snapshots.
-        partitions: Number of partitions of an operator state; else None.
-        parallelism: Parallelism of the operator with that state; else None.
 
     """
 
@@ -105,10 +101,7 @@ class ReplacedOperator:
     A source then starts at the position of its settings: it repeats or skips records.
 
     Attributes:
-        operator: Reference to the operator.
-        left: Stored states that the new operator does not read.
         bytes: Known size of these states.
-        missing: Declared states that are not stored, and so start empty.
         has_happened: Whether the checkpoint also holds state of the new operator.
         is_stated_new: Whether the declaration states that all empty states are new.
 
@@ -127,10 +120,7 @@ class MissingState:
     """A declared state that a stored operator lacks: a new state, or a spelling mistake.
 
     Attributes:
-        kind: Kind of the state: keyed or operator.
-        state: Name of the state.
         nearest: Most similar name of an unclaimed state of the same kind, if there is any.
-        is_stated_new: Whether the declaration states that the state is new.
 
     """
 
@@ -146,8 +136,6 @@ class Uncompared:
     """State of a declared operator that cannot be compared, with the reason.
 
     Attributes:
-        operator: Operator that owns the state.
-        why: Reason as text.
         hides_names: Whether it may hold unclaimed state, because its names exist and were not
             read. Raw state has no names, and the name of a state of unknown type is known: both
             hide nothing, and occur in every checkpoint of the job.
@@ -161,15 +149,7 @@ class Uncompared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbsentOperator:
-    """A declared operator that the checkpoint lacks: a new operator, or a spelling mistake.
-
-    Attributes:
-        label: Declared uid or id.
-        id: Operator id.
-        nearest: Stored operator with the most similar name, if there is any.
-        is_stated_new: Whether the declaration states that the operator is new.
-
-    """
+    """A declared operator that the checkpoint lacks: a new operator, or a spelling mistake."""
 
     label: str
     id: str

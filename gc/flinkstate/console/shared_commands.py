@@ -25,7 +25,6 @@ class CheckpointCommands:
     """The commands of one program.
 
     Attributes:
-        program: Its name, as examples and errors spell it.
         host: Returns how it opens places.
 
     """

@@ -35,9 +35,6 @@ class KeyedStateDescriptor:
     """Declaration of a keyed state.
 
     Attributes:
-        id: Name under which the job registers the state.
-        type: Kind of state: value, list, map and so on.
-        value_type: Type of the values as text; None if not declared.
         serializer: Hint for people: serializer of the values.
         queryable_name: Name under which other programs query the state.
 
@@ -79,12 +76,6 @@ class KeyedStateDescriptor:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorStateDescriptor:
     """Declaration of an operator state.
-
-    Attributes:
-        id: Name under which the job registers the state.
-        redistribution: How Flink redistributes the state when the parallelism changes.
-        value_type: Type of the elements as text; None if not declared.
-        serializer: Hint for people: serializer of the elements.
 
     Raises:
         DeclarationError: The id is blank, or an attribute is no text.

@@ -100,7 +100,6 @@ class DeclaredField:
 
     Attributes:
         name: Name in the class namespace; a private name is mangled with its class.
-        owner: Class that declares the field.
 
     """
 

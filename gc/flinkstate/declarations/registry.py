@@ -136,12 +136,7 @@ class StateRegistry:
 
 
 class OperatorStates:
-    """Declared state of one operator.
-
-    Attributes:
-        uid: Uid that the job sets.
-
-    """
+    """Declared state of one operator."""
 
     def __init__(
         self,

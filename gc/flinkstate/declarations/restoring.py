@@ -15,8 +15,6 @@ class RestoredState:
 
     Attributes:
         operator: Id of the operator, 32 hex digits.
-        label: Name of the operator for messages.
-        is_in_checkpoint: Whether the checkpoint holds the state.
 
     """
 

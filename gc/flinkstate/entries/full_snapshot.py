@@ -21,7 +21,6 @@ class FullSnapshot:
     Attributes:
         raw_header: Bytes before the first key group.
         header: Names of the states, in the order of their numbers.
-        first: First key group.
         groups: Key groups in order; ``None`` for one without entries.
 
     """

@@ -33,7 +33,6 @@ class TableProperties:
     """What one table file holds.
 
     Attributes:
-        column_family: Name of the state.
         entries: Number of entries; a key that was written again may have one in several files.
         deletions: Number of those that delete a key.
 

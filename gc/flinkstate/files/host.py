@@ -98,9 +98,6 @@ class Host:
     """A program that runs the commands.
 
     Attributes:
-        reader: Opens a folder for reading.
-        writer: Opens a folder for writing.
-        progress: Shows the progress of long work.
         max_bytes: Largest ``_metadata`` that is read.
 
     """

@@ -14,15 +14,7 @@ from flinkstate.values.metadata_values import Metadata, Operator
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One of the two.
-
-    Attributes:
-        metadata: Contents of its ``_metadata``.
-        operators: Contents of its operators, in the same order.
-        directory: Folder of the checkpoint, as the reader addresses it.
-        aliases: Aliases of paths inside its ``_metadata``.
-
-    """
+    """One of the two."""
 
     metadata: Metadata
     operators: tuple[OperatorContents, ...]
@@ -45,11 +37,7 @@ class Amounts:
     A merged file counts on each side on which some of its bytes are.
 
     Attributes:
-        shared: Files of both.
-        added: Only this one keeps.
-        dropped: Only the other one keeps.
         inline: Bytes of this one inside ``_metadata``; they are never shared.
-        other_inline: Bytes of the other one inside ``_metadata``.
 
     """
 
@@ -65,14 +53,6 @@ class OperatorComparison:
     """One operator, by its id.
 
     Attributes:
-        id: 32 hex digits.
-        uid: Uid in either of the two.
-        name: Name in either of the two.
-        is_added: Whether only this one has it.
-        is_dropped: Whether only the other one has it.
-        amounts: Amounts of its state.
-        states_added: Names of states that only this one has.
-        states_dropped: Names of states that only the other one has.
         states_unknown: Names of keyed states that one has, and the other may have: its contents
             could not be read.
 

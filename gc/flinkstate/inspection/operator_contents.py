@@ -52,9 +52,6 @@ class OperatorSurvey:
     """One operator, and the headers that name its states.
 
     Attributes:
-        operator: Operator from ``_metadata``.
-        directory: The directory of the metadata file, as the reader addresses it.
-        keyed: Headers of each subtask's managed keyed state.
         managed: Headers that together hold each operator state at least once.
 
     """

@@ -25,9 +25,6 @@ class AssignedKeyed:
     """Keyed state that a new subtask reads from one old subtask.
 
     Attributes:
-        groups: Key groups that the new subtask reads.
-        from_subtask: Index of the old subtask.
-        handle: Whole handle of the old subtask.
         bytes: Number of bytes read, None if unknown; an incremental snapshot is read whole.
 
     """
@@ -66,13 +63,8 @@ class StateAssignment:
     """Assignment of one operator's state.
 
     Attributes:
-        parallelism: New parallelism.
-        refused: Reason why Flink refuses the restore, None if it does not.
-        unknown: Reason why the assignment cannot be computed, None if it can.
         subtasks: New subtasks in order; empty if refused or unknown, and if the operator has fully
             finished.
-        managed_unions: Managed union states, which every new subtask gets whole.
-        raw_unions: Raw union states, which every new subtask gets whole.
 
     """
 

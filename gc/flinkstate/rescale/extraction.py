@@ -21,8 +21,6 @@ class FoundPartition:
 
     Attributes:
         kind: Kind of the state: ``managed`` or ``raw``.
-        number: Index of the partition in the subtask's list.
-        mode: Redistribution of the state.
         offset: Offset of the first byte in the stream.
         size: Size in bytes; None if the partition extends to the end of a file of unknown size.
 

@@ -24,10 +24,7 @@ class AssignedState:
     """Partitions of one operator state from one old subtask's handle.
 
     Attributes:
-        mode: Redistribution of the state.
         offsets: Offsets of the partitions in the handle; empty if there are none.
-        sizes: Size of each partition in bytes, None if unknown.
-        from_subtask: Index of the old subtask.
         delegate: Stream that the offsets point into.
 
     """

@@ -46,12 +46,9 @@ class OperatorStateContents:
     """One managed operator state over all subtasks.
 
     Attributes:
-        name: Name under which the job registered the state.
-        partitions: Number of partitions over all subtasks.
         bytes: Size of all partitions, None if a size is unknown.
         subtasks: Ascending indices of subtasks that list the state, even without partitions.
         shares: Partitions of each subtask, in the order of ``subtasks``.
-        serializer: Serializer of the values, as in ``Serializer``; None if it could not be read.
 
     """
 
@@ -86,8 +83,6 @@ class KeyedStateContents:
     """One managed keyed state, with the same name in all subtasks.
 
     Attributes:
-        name: Name under which the job registered the state.
-        serializers: Serializers in the order of the file.
         bytes: All keyed bytes of the operator if this is its only state, or those that were
             counted. None if several states share the files, which do not separate them.
         entries: Number of entries, if they were counted.
@@ -117,30 +112,17 @@ class OperatorContents:
     once. A handle of unknown size counts as 0.
 
     Attributes:
-        id: Operator id, 32 hex digits.
         uid: Uid that the job set; None before Flink 2.0 or if not set.
         name: Name that the job set; None before Flink 2.0 or if not set.
-        parallelism: Parallelism in the job that wrote the checkpoint.
         max_parallelism: Number of key groups.
-        is_fully_finished: Whether the operator has finished for ever; it then has no state.
         operator_states: Managed operator states, in the order of first mention.
         keyed_states: Managed keyed states whose names were read, in the order of first mention;
             empty if there is no managed keyed state; None if there is some and no name could be
             read.
         keyed_unknown: Reason why there may be more keyed states than ``keyed_states`` names; None
             if there are not. **A conclusion from the absence of a name must check this field.**
-        key_serializer: Snapshot class of the key's serializer, as in ``Serializer``; None if
-            unknown.
-        key_groups: Key groups of each subtask with managed keyed state.
-        keyed_kinds: Kinds of the handles of managed keyed state, each once.
         operator_bytes: Size of managed operator state, headers included.
-        keyed_bytes: Size of managed keyed state.
-        raw_operator_bytes: Size of raw operator state.
-        raw_keyed_bytes: Size of raw keyed state.
-        has_raw_operator: Whether there is raw operator state of any size.
-        has_raw_keyed: Whether there is raw keyed state of any size.
         coordinator_bytes: Size of the coordinator's state, None if there is none.
-        channel_bytes: Size of in-flight data.
         inline_bytes: Size of the part of all these in ``_metadata`` itself.
 
     """

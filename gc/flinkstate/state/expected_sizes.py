@@ -14,7 +14,6 @@ class ExpectedFile:
     """A file that a checkpoint needs.
 
     Attributes:
-        path: Absolute path of the file.
         size: Size of the whole file in bytes; ``None`` if no handle states it.
         least: End of the last segment in the file, in bytes; 0 without segments.
 

@@ -33,7 +33,6 @@ class Extent(NamedTuple):
     """A byte range in storage; equal extents are the same bytes.
 
     Attributes:
-        path: Absolute path of the file.
         start: Offset of the first byte, None if the extent is the whole file.
         size: Size in bytes, None if the handle does not state it.
 

@@ -14,7 +14,6 @@ class FileUse:
     """State of an operator in one file.
 
     Attributes:
-        path: Absolute path of the file.
         bytes: Size of the operator's distinct extents in the file, None if a size is unknown.
         roles: Kinds of the extents: ``operator``, ``raw_operator``, ``keyed``, ``raw_keyed``,
             ``channel``.

@@ -62,7 +62,6 @@ class KeyedHeaders:
     """Headers that name the states in one keyed handle.
 
     Attributes:
-        headers: Headers that together with the changes name the states.
         changes: Changes of a changelog that are not materialized.
 
     """

@@ -25,15 +25,7 @@ _TYPE_OPTION = "KEYED_STATE_TYPE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedHeader:
-    """Header of a keyed backend.
-
-    Attributes:
-        version: Version of the header's form.
-        is_compressed: Whether the key groups behind the header are compressed.
-        key_serializer: Snapshot of the key's serializer.
-        states: Records of the states in the order of the file.
-
-    """
+    """Header of a keyed backend."""
 
     version: int
     is_compressed: bool

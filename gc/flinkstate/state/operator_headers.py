@@ -18,15 +18,7 @@ _STATES_COMPRESSION = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorHeader:
-    """Header of an operator backend.
-
-    Attributes:
-        version: Version of the header's form.
-        is_compressed: Whether the values behind the header are compressed.
-        operator_states: List states, split or union, in the order of the file.
-        broadcast_states: Broadcast states in the order of the file.
-
-    """
+    """Header of an operator backend."""
 
     version: int
     is_compressed: bool

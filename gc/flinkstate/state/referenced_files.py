@@ -24,7 +24,6 @@ class PhysicalFile:
     """A file in storage.
 
     Attributes:
-        path: Absolute path of the file.
         size: Size in bytes, None if unknown: handles state only segment sizes of merged files.
         kind: Kind of the first handle that names the file.
 

@@ -64,8 +64,6 @@ class StateRecord:
     """Record of one state in a header.
 
     Attributes:
-        name: Name under which the job registered the state.
-        options: Options by Flink's names.
         serializers: Serializers whose classes are known.
 
     """

@@ -55,13 +55,8 @@ class StateRow:
     """One state of an operator.
 
     Attributes:
-        part: Kind of the state.
         name: Name that the job gave it; a description, for state without a name.
-        is_named: Whether the job gave it the name.
-        kind: Kind of the state, as text.
-        partitions: Number of partitions; ``None`` if it has none.
         bytes: Size in bytes; ``None`` if the state shares its files with others.
-        serializers: Serializers that wrote it; "" if unknown.
 
     """
 
@@ -88,8 +83,6 @@ class OperatorView:
     """One operator of a checkpoint.
 
     Attributes:
-        label: Name, uid or id of the operator.
-        bytes: Size of all its state in bytes.
         states: States, named ones first.
         slices: Size of each kind of state, in the order of ``PARTS``; the sum is ``bytes``.
 
@@ -107,10 +100,7 @@ class RescaledOperator:
     """One operator as people read it.
 
     Attributes:
-        head: Operator with its old and new parallelism.
-        problem: Why nothing of it is shown; "" if it is.
         caption: What moves besides; "" if nothing does.
-        subtasks: Number of new subtasks.
         rows: New subtask, its key groups, kind of the state, old subtask, size; the first two are
             "" in all but the first row of a subtask.
 

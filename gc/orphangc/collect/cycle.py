@@ -42,18 +42,10 @@ class Cycle:
     """What one cycle found.
 
     Attributes:
-        seen: Facts of the cycle.
-        missing: Names in checkpoints that nothing shows.
         plan: Unsigned: the verdict files are not in it yet.
         views: Evidence, judgement and bounds of collected jobs, by job key.
         jobs: Evidence of every job, also of jobs in extra roots.
-        judged: Refusal and blocks of each job.
-        mark: Live set, checkpoints and owners.
-        evidence: Evidence about all jobs.
         sinks: Closed sinks of the verdicts, one for each worker.
-        foreign_usages: Checks of the foreign files that each job's state uses.
-        remembered: Memory of this cycle for the next one.
-        tombstones: Tombstones that the verdicts rest on.
         savepoints: Folders of savepoints whose files may go.
         expiries: Folder and state location of each marker of an expiry, "" for a leftover.
 

@@ -61,7 +61,6 @@ class UnlistedCycle:
     """What is known without a listing.
 
     Attributes:
-        world: Places that were searched or named, with the memory of earlier cycles.
         jobs: Evidence by job key, without surveys.
         judged: Refusal and blocks of each job, as far as they need no listing.
         resources: Kubernetes resources that run each job, or ran it, by job id.

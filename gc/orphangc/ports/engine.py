@@ -75,9 +75,7 @@ class Listed:
     """Summary of a listing.
 
     Attributes:
-        objects: Number of listed objects.
         is_resumed: Whether a part is older than this cycle: an interrupted run listed it.
-        ranges: Number of key ranges.
 
     """
 
@@ -87,12 +85,7 @@ class Listed:
 
 
 class Engine(Protocol):
-    """Lists a storage root and runs passes over the listing, on this machine or on a cluster.
-
-    Attributes:
-        name: Name of the engine: ``local`` or ``spark``.
-
-    """
+    """Lists a storage root and runs passes over the listing, on this machine or on a cluster."""
 
     name: EngineName
 

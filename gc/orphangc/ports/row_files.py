@@ -51,12 +51,7 @@ class OutcomeSink(Protocol):
 
 
 class SpoolPart(Protocol):
-    """Stores the rows of one key range; used by one thread at a time.
-
-    Attributes:
-        rows: Number of appended rows.
-
-    """
+    """Stores the rows of one key range; used by one thread at a time."""
 
     rows: int
 

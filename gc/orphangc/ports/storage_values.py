@@ -27,8 +27,6 @@ class Folder:
     """One level of a storage.
 
     Attributes:
-        folders: Names of sub-folders, without slash.
-        objects: Objects of this level.
         closed: Names that may hold objects and are never opened: links to folders, and a nameless
             prefix. Deletion must not follow them; marking must not overlook them.
 
@@ -44,7 +42,6 @@ class EarlierListing:
     """A listing that is older than the cycle that uses it.
 
     Attributes:
-        source: Name of the listing in messages.
         begun_at: Start of the listing, by the store's clock.
         directories: URIs of the job directories that were known then, with objects or without.
 
@@ -94,7 +91,6 @@ class StoreTime:
 
     Attributes:
         now: Time of the store, aware UTC; ``None`` if the store reports none.
-        local: Time of this machine at the same moment.
         source: Origin of the time, for people: ``Date header``, ``file system of this host``, ...
 
     """
@@ -142,7 +138,6 @@ class Upload:
     Attributes:
         key: Key relative to the storage root.
         upload_id: Identifier that the store gave it; no other upload ever has the same one.
-        begun_at: Time when it was begun by the store's clock, ``None`` if unknown.
 
     """
 

@@ -24,7 +24,6 @@ class BlobRows:
         sizes: Bytes, ``None`` for a directory.
         times: Microseconds since 1970, ``None`` if unknown.
         etags: ETags, ``None`` for a directory.
-        folders: Common prefixes.
         token: Marker of the next page, "" after the last.
 
     """

@@ -15,13 +15,7 @@ from orphangc.ports import DeletionResult, Folder, Storage, StoreTime
 
 
 class UnopenedStorage(Storage):
-    """Represents a location that must be searched and cannot be opened.
-
-    Attributes:
-        location: Location that cannot be opened.
-        reason: Reason why it cannot be opened.
-
-    """
+    """Represents a location that must be searched and cannot be opened."""
 
     def __init__(self, location: Location, reason: str) -> None:
         self.location = location

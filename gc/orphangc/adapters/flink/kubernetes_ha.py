@@ -13,12 +13,7 @@ from orphangc.core.cluster.kubernetes_json import HA_SELECTOR, KINDS, kubernetes
 
 
 class KubernetesHa:
-    """One namespace.
-
-    Attributes:
-        uri: URI of the namespace.
-
-    """
+    """One namespace."""
 
     def __init__(self, namespace: str, *, timeout: timedelta) -> None:
         """Take the namespace; send no request yet.

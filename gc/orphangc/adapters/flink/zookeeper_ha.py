@@ -24,12 +24,7 @@ _silent.propagate = False  # the raised error holds all that matters
 
 
 class ZooKeeperHa:
-    """One ensemble, below one path.
-
-    Attributes:
-        uri: URI of the ensemble and path.
-
-    """
+    """One ensemble, below one path."""
 
     def __init__(self, address: str, *, timeout: timedelta) -> None:
         """Parse the address; connect later.

@@ -112,14 +112,9 @@ class Bucket(ABC):
     Every name that a method takes or returns is whole: it begins with ``root``.
 
     Attributes:
-        location: Location of the storage root.
         root: Start of every name below the storage root: "" or ending in a slash.
-        page_size: Maximum number of objects of a page.
-        batch_size: Maximum number of deletions in one request.
         unnameable: Keys that a URL cannot hold, or that it changes: clients resolve ``..`` before
             they send it.
-        has_unlisted: Whether there may be data that no listing shows.
-        on_page: Called for each page.
 
     """
 

@@ -20,12 +20,7 @@ from orphangc.ports import (
 
 
 class EarlierStorage(Storage):
-    """A storage with an earlier listing.
-
-    Attributes:
-        location: Location of the storage root.
-
-    """
+    """A storage with an earlier listing."""
 
     def __init__(self, storage: Storage, *, is_inventoried: bool) -> None:
         """Take the storage that answers for all but the listing.

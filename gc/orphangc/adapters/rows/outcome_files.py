@@ -22,12 +22,7 @@ _RUN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}", re.ASCII)
 
 
 class OutcomeFiles:
-    """Outcome of one sweep; readers see it only after ``publish``.
-
-    Attributes:
-        rows: Number of written rows.
-
-    """
+    """Outcome of one sweep; readers see it only after ``publish``."""
 
     def __init__(self, folder: Path) -> None:
         self.rows = 0

@@ -39,8 +39,6 @@ class ListingIdentity:
     """Identity of a listing; a listing with any other value is another one.
 
     Attributes:
-        root: URI of the storage root.
-        tool_version: Version of the program that wrote the listing.
         fingerprint: Digest of all other settings that change the listing.
 
     """
@@ -85,12 +83,7 @@ class FinishedPart(_Line):
 
 
 class ResumableListing:
-    """The folder of one listing, held by one process at a time.
-
-    Attributes:
-        folder: Folder of the manifest and the files it names.
-
-    """
+    """The folder of one listing, held by one process at a time."""
 
     def __init__(
         self, folder: Path, identity: ListingIdentity, *, clock: Callable[[], datetime | None]

@@ -25,10 +25,6 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
     """A temporary folder that is locked for as long as its process lives.
 
     The lock shows other processes, in other containers too, that the folder is in use.
-
-    Attributes:
-        name: Path of the folder.
-
     """
 
     def __init__(self, above: Path | None = None) -> None:

@@ -89,7 +89,6 @@ class S3Bucket(Bucket):
     """A bucket, seen from one storage root.
 
     Attributes:
-        is_fast: Whether pages of the usual form are read from their bytes.
         read_by: Number of pages by reader: ``bytes``, ``botocore``.
 
     """

@@ -10,8 +10,6 @@ class Verbosity:
     """What a process was asked to show.
 
     Attributes:
-        is_verbose: Whether single steps are shown, and what libraries say.
-        is_quiet: Whether only results and errors are shown.
         audit_log: Where each object that was to be deleted gets a line: ``stderr``, a file, or
             nowhere.
 

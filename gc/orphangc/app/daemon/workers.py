@@ -51,7 +51,6 @@ class Known:
 
     Attributes:
         records: Records, newest first.
-        error: Reason why they cannot be read; ``None`` if they were read.
 
     """
 
@@ -60,12 +59,7 @@ class Known:
 
 
 class FoundRoots(BaseModel):
-    """Storage roots that a configuration names or discovers.
-
-    Attributes:
-        problem: Reason why none is known; ``None`` if they are.
-
-    """
+    """Storage roots that a configuration names or discovers."""
 
     storage_roots: tuple[ScheduledRoot, ...] = ()
     problem: str | None = None
@@ -76,8 +70,6 @@ class Children:
     """Starts children, and stops those that run.
 
     Attributes:
-        config: Configuration file that the children read.
-        options: Options of the command line, before the command.
         page_seconds: How long a page may wait for a checkpoint to be read.
 
     """

@@ -39,8 +39,6 @@ class StoppedJob:
 
     Attributes:
         job_id: Identifier of the job, "" if its owner is unknown.
-        name: Name of the job, for people.
-        message: Reason of the guard or condition; jobs in it have their names.
 
     """
 
@@ -55,8 +53,6 @@ class Stop:
 
     Attributes:
         fate: ``REFUSED`` for a guard, ``BLOCKED`` for a condition of deletion.
-        code: Name of the guard or condition in the plan.
-        advice: Advice about it.
 
     """
 
@@ -79,15 +75,11 @@ class Summary:
     """The plan in a few numbers.
 
     Attributes:
-        kinds: All listed objects, by kind.
         tombstones: Objects that a sweep lays tombstones for, unless it is deferred.
         deferred: Part of ``tombstones`` in jobs with an unmet condition of the world, which get
             none; ``None`` if not counted.
-        revived: Objects whose tombstones a sweep drops.
         due: Objects that ``sweep --delete`` would delete if no job were blocked.
         held_back: Part of ``due`` in blocked jobs; ``None`` if not counted.
-        fates: Number of jobs, by what a sweep may do to them.
-        missing: Number of references to absent files.
 
     """
 
@@ -248,11 +240,8 @@ class AreaRow:
     """One area of a storage root.
 
     Attributes:
-        live: What something refers to.
         orphaned: What nothing needs: new, in quarantine or due.
-        young: What is too new to be judged.
         unproven: What stays because nothing proves it dead, or because it is no file of Flink's.
-        reasons: Reasons why files here are all kept, each with its number of jobs.
 
     """
 

@@ -40,15 +40,7 @@ _PAGE_METADATA_BYTES = 32 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointPage:
-    """One checkpoint of the page.
-
-    Attributes:
-        document: Document of the checkpoint, or one with ``error``.
-        contents: Contents of the checkpoint; ``None`` if it could not be read.
-        comparison: Comparison with another checkpoint; ``None`` if not requested.
-        rescaled: State of the new subtasks of each operator, if requested.
-
-    """
+    """One checkpoint of the page."""
 
     document: dict[str, Any]
     contents: CheckpointContents | None

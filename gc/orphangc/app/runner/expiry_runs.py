@@ -155,11 +155,8 @@ class HeldExpiry:
     """Sweep of a plan of ``expire`` by a run that holds the lock.
 
     Attributes:
-        holding: Run that holds the lock.
-        path: Folder of the plan.
         is_deleting: Whether ``_metadata`` files go into quarantine; else the sweep only checks.
         made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
-        result: Result so far.
 
     """
 

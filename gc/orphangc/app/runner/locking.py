@@ -19,12 +19,7 @@ def lock_folder(state: RootState) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """Run that holds the lock of its storage root.
-
-    Attributes:
-        state: State of the storage root.
-
-    """
+    """Run that holds the lock of its storage root."""
 
     settings: StorageRootSettings
     state: RootState

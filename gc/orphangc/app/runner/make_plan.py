@@ -206,9 +206,6 @@ class MadePlan:
     """A plan, and the cycle that made it.
 
     Attributes:
-        plan: The plan, signed.
-        breakdown: Its verdicts by area, age and job.
-        cycle: What a run needs to carry it out at once.
         lineages: Its lineages with their fates, if they were asked for.
 
     """

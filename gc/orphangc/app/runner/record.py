@@ -66,22 +66,8 @@ class Draft:
     """Unfinished record of a run.
 
     Attributes:
-        settings: Settings of the storage root.
-        started_at: Start of the run by this machine's clock.
-        effective_mode: Mode that the run may use.
         reason: Reason why this is less than the configured mode.
         checks_before: By job id: what earlier runs saw of what its state rests on.
-        phases: Phases that have ended.
-        plan: Plan, once it is made.
-        breakdown: Breakdown of the plan, once it is made.
-        plan_folder: Folder of the plan.
-        swept: Result of the sweep, once it has begun.
-        expiry: Result of the retention policy, once it was carried out.
-        tombstones: Tombstones at the end of the run.
-        halted: Reason why all collection is stopped at the end of the run.
-        error: Error that ended the run early.
-        guard: Guard of the refusal that ended the run.
-        exit_code: Exit code so far.
 
     """
 

@@ -83,12 +83,6 @@ class HeldSweep:
     """Sweep of a plan by a run that holds the lock.
 
     Attributes:
-        holding: Run that holds the lock.
-        path: Folder of the plan.
-        plan: Plan read from that folder.
-        is_deleting: Whether due objects are deleted.
-        engine: Engine that lists and decides.
-        shared: Checkpoints that the sweeps of other storage roots of the same pass have read.
         made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
         relists: Whether the storage root is listed again for a saved plan.
         result: Result so far, also after an error or a signal.

@@ -19,7 +19,6 @@ class RootStatus:
         settings: Configured settings; show only ``model_dump(mode="json")``, which hides
             credentials.
         records: Records of runs, newest first, of every process that shares the state location.
-        next_run_at: Time of the next run; ``None`` while the daemon ends.
         running_since: Start of the daemon's run in progress; ``None`` if there is none.
         unread: Reason why records of earlier runs are not known yet; ``None`` if they are.
 
@@ -52,12 +51,7 @@ class Status:
     """Status of the daemon at one moment.
 
     Attributes:
-        version: Version of orphangc.
-        now: Time of this machine's clock.
-        started_at: Start of the daemon.
         not_ready: Reason why the daemon is not ready; ``None`` if it is.
-        roots: Storage roots in the order of the configuration.
-        discovery_problem: Reason why the last discovery failed; ``None`` if it did not.
 
     """
 

@@ -30,12 +30,7 @@ class StatusStore:
     """Holds the status of a daemon; many threads read it and few write it.
 
     Attributes:
-        configuration: Configuration of the daemon.
-        metrics: Metrics that every run is added to.
-        next_run_of: Returns the time of a storage root's next run.
-        alive: Returns whether the scheduler works.
         is_ending: Whether the daemon ends and starts no further run.
-        discovery_problem: Reason why the last discovery failed; ``None`` if it did not.
 
     """
 

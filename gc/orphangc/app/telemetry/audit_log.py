@@ -33,7 +33,6 @@ class Audited:
     """Passes outcomes to another sink; logs an event a batch, and a line an object if asked.
 
     Attributes:
-        sink: Sink of the outcomes.
         audit: Takes a line for each attempted deletion; ``None`` if none are asked for.
 
     """

@@ -128,12 +128,7 @@ def always_shown() -> Any:
 
 
 class AuditLog:
-    """A line of JSON for each object that a run tried to delete, in a file or on stderr.
-
-    Attributes:
-        file: Open file.
-
-    """
+    """A line of JSON for each object that a run tried to delete, in a file or on stderr."""
 
     def __init__(self, file: TextIO) -> None:
         self.file = file

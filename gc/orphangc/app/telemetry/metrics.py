@@ -72,12 +72,7 @@ class _Known:
 
 
 class Metrics(Collector):
-    """The metrics of some storage roots.
-
-    Attributes:
-        registry: Prometheus registry of these metrics alone.
-
-    """
+    """The metrics of some storage roots."""
 
     def __init__(
         self, roots: Sequence[ScheduledRoot], version: str, *, is_pushed: bool = False

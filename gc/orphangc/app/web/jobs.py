@@ -35,11 +35,8 @@ class ForeignPlace:
     """A snapshot or directory that a job was restored from, or names files of.
 
     Attributes:
-        place: URI of the snapshot or directory.
-        kind: Whether it is a snapshot or a directory.
         is_safe: Whether it may be deleted: neither this job nor any other job that was seen needs
             it.
-        why: Reason, as text.
         since: Time since which that is so; ``None`` if unknown.
 
     """
@@ -58,9 +55,6 @@ class Sustained:
 
     Attributes:
         value: Answer; ``None`` if it cannot be known, or not yet.
-        why: Reason, as text.
-        since: Time since which that is so; ``None`` if unknown.
-        places: Snapshots and directories that it was restored from, or still names files of.
 
     """
 

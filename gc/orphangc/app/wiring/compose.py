@@ -179,12 +179,7 @@ def _folders_beside(place: Location) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WiredRoot:
-    """Adapters of one storage root, ready for a cycle.
-
-    Attributes:
-        environment: Ports of the cycle.
-
-    """
+    """Adapters of one storage root, ready for a cycle."""
 
     settings: StorageRootSettings
     environment: Environment

@@ -96,11 +96,7 @@ class Discovered:
     """What was discovered, and the configuration that it completes.
 
     Attributes:
-        configuration: Configuration with discovered storage roots.
         discovery: Facts of this cycle and earlier ones.
-        world: World that they describe.
-        over: Jobs that are over by their successors.
-        memories: What earlier cycles discovered.
 
     """
 

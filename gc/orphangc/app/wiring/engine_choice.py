@@ -12,7 +12,6 @@ class EngineChoice:
     """The engine that lists and decides.
 
     Attributes:
-        is_spark: Whether Spark lists and decides; otherwise this process does.
         work: Folder for files of Spark's executors during the run; ``None``: on this machine.
         threshold: Number of objects from which Spark is chosen; ``None``: the choice is made.
         reason: Why the engine was chosen; "" if the operator did.
@@ -30,14 +29,7 @@ LOCAL = EngineChoice()
 
 @dataclass(frozen=True, slots=True)
 class KnownSize:
-    """Number of objects of a storage root before it is listed.
-
-    Attributes:
-        objects: Number of objects.
-        source: What shows the number.
-        is_exact: Whether it is no estimate.
-
-    """
+    """Number of objects of a storage root before it is listed."""
 
     objects: int
     source: str

@@ -26,13 +26,7 @@ def shared_checkpoints() -> SharedCheckpoints:
 
 @dataclass(frozen=True, slots=True)
 class PassSharing:
-    """What the runs of one pass share: a sweep never rests on what its plan was made from.
-
-    Attributes:
-        plans: Checkpoints and listings that plans are made from.
-        sweeps: Checkpoints that sweeps read again.
-
-    """
+    """What the runs of one pass share: a sweep never rests on what its plan was made from."""
 
     plans: SharedCheckpoints = field(default_factory=shared_checkpoints)
     sweeps: SharedCheckpoints = field(default_factory=shared_checkpoints)

@@ -35,10 +35,7 @@ class AbandonedSavepoints:
     """What is known of the folders of savepoints without a ``_metadata``; picklable.
 
     Attributes:
-        listed: Number of such folders.
         folders: Keys of those whose files are judged, relative to the storage root.
-        bounds: What these files are compared with.
-        objection: Reason for which no such folder is judged, ``None`` if they are.
 
     """
 

@@ -34,9 +34,6 @@ class DecidedListing:
 
     Attributes:
         views: Collected jobs by job key, each with the conditions that only verdicts can show.
-        counts: Totals of the verdicts.
-        sinks: Sinks that took the verdicts, closed: one for each worker.
-        savepoints_problem: Reason for which no file of a savepoint's folder may go (R20).
 
     """
 

@@ -21,8 +21,6 @@ class UploadRule:
     """What decides on uploads.
 
     Attributes:
-        owners: Owner of each job directory.
-        jobs: Each collected job, by key.
         live: UUIDs in use: what a checkpoint names, no upload of the same name is dead.
 
     """

@@ -32,16 +32,7 @@ from orphangc.core.world.outside_naming import Naming
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedCycle:
-    """What is known before any object is decided on.
-
-    Attributes:
-        jobs: Every job's evidence, by job key.
-        judged: Refusal and blocks of each job.
-        evidence: Evidence about all jobs.
-        world: Places that were searched or named, and sources that were asked.
-        comparison: Comparison of the cycle with the memory of earlier ones.
-
-    """
+    """What is known before any object is decided on."""
 
     jobs: Mapping[str, JobEvidence]
     judged: Mapping[str, Judgement]

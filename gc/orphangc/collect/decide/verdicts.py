@@ -55,7 +55,6 @@ class DecidedJob:
 
     Attributes:
         job_id: Identifier of the job, "" for objects in no job directory.
-        bounds: Bounds of objects in an area with a proven rule.
         facts: Facts that the rules of areas ask for; ``None`` for objects in no job directory.
         spared: Areas of a refused job that are judged all the same.
         open: The same bounds for objects of an area that nothing refuses, by area.
@@ -121,13 +120,10 @@ class Counts:
     """What the verdicts add up to.
 
     Attributes:
-        objects: Number of objects, by area, action and reason.
-        bytes: Their bytes, by area, action and reason.
         removals: Number of objects to delete, now or later, by job key and whether they are
             directly in ``shared/``; those that the owner let go by a retention policy are expected,
             and not among them.
         candidates: Number of objects that could go at all, by the same.
-        deletions: Number of objects due for deletion.
         revived: A few keys that have a tombstone and are referred to again.
         reported: Contents of report-only areas, by scope and job id.
         held_back: Objects that a leftover checkpoint alone keeps, by job key.
@@ -157,7 +153,6 @@ class _BoundsRow(NamedTuple):
 
     Attributes:
         key: Key of the collected job that owns the objects, "" if none does.
-        is_open: Whether these objects are judged one by one.
         is_flat: Whether they are directly in ``shared/``.
         area: Area that has bounds of its own, ``None`` for the bounds of the job.
 
@@ -174,12 +169,8 @@ class DecidePass:
     """Gives every object its verdict, and every verdict to a sink.
 
     Attributes:
-        owners: Owner of each job directory.
-        jobs: Each collected job, by key.
-        outside_jobs: Bounds of objects in no job directory.
         open_sink: Returns a worker's sink.
         left_behind: Leftover checkpoint, if there is one, by job key.
-        savepoints: Folders of savepoints whose files are judged, ``None`` if there are none.
         released: UUIDs of files that the owner let go, by a retention policy.
 
     """

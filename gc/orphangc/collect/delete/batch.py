@@ -54,7 +54,6 @@ class BatchDone:
         again: Objects to request again, unrequested or unsuccessful, ``RETRY_SCHEMA``.
         is_answered: Whether the store said of one of them what became of it.
         is_failure: Whether at least one object was requested and each failed or got no answer.
-        why: Error text of the failure.
         stopped_by: Reason why nothing more may be deleted.
 
     """
@@ -72,7 +71,6 @@ class BatchWork:
     """One batch, and everything that it needs.
 
     Attributes:
-        number: Number of the batch in the journal.
         rows: ``RETRY_SCHEMA``, of one job, ordered by key.
         has_asked: Whether the storage may have been asked to delete.
 

@@ -42,11 +42,8 @@ class Deletion:
     """Deletes for one run, or for one part of it in a process of its own.
 
     Attributes:
-        revalidation: Checks the evidence before and after each batch.
-        journal: Records each batch before and after its deletion.
         limiter: Keeps the rate, or this process's part of it.
         at: Store time of the run's cycle.
-        progress: Receives the number of processed objects.
 
     """
 

@@ -37,12 +37,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """Writes the batches of one run.
-
-    Attributes:
-        state: State of the storage root, which holds its journals.
-
-    """
+    """Writes the batches of one run."""
 
     state: RootState
     run_id: str

@@ -22,7 +22,6 @@ class RateLimiter:
     """Keeps the rate of all threads that delete.
 
     Attributes:
-        rate: Present rate.
         clock: Seconds that never go back.
 
     """

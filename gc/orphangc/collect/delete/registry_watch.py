@@ -18,7 +18,6 @@ class RegistryWatch:
     """Reads each new snapshot of the jobs that a deletion depends on.
 
     Attributes:
-        open_exports: Opens the folders that exporters write to.
         epochs: JobManager that exported the registry to the cycle, by job.
         seen: Names of the snapshots that were read, by job. All others are read, whatever their
             names: they begin with the JobManager's time, and another one's clock may be behind.

@@ -129,7 +129,6 @@ class CurrentReferences:
 
     Attributes:
         named: UUIDs that a checkpoint names, or named during the sweep.
-        root_name: Last part of the storage root's path.
         stopped_by: Reason why nothing more may be deleted, whatever the checkpoints name.
 
     """
@@ -163,12 +162,8 @@ class Revalidation:
     Exporters get no new nonce: any snapshot newer than the cycle's is as good (T2).
 
     Attributes:
-        environment: Ports of the cycle.
-        settings: Settings of the cycle.
         reader: Remembers every checkpoint that was read, so that it reads only new ones.
         jobs: Facts that must not have changed.
-        state: Holds the halt of all collection.
-        lock: Lock that this run must still hold.
         has_savepoints: Whether files of savepoints' folders are deleted: none may be pending (R33).
 
     """

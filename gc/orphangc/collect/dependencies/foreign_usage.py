@@ -40,7 +40,6 @@ class UsageContext:
         held: UUIDs of live artifacts in its ``shared/``, by job key.
         stored: Returns the names of the files directly in a folder, ``None`` if unknown.
         ended: Keys of the jobs that are over.
-        is_declared_ended: Returns whether the operator states that a job is over.
 
     """
 
@@ -77,7 +76,6 @@ class ForeignUsages:
 
     Attributes:
         usages: Foreign files that its state uses, by job key.
-        context: Facts of the cycle beside the jobs.
 
     """
 

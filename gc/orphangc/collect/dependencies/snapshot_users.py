@@ -32,8 +32,6 @@ class Snapshot:
     """The snapshot that is asked about.
 
     Attributes:
-        place: Folder of the snapshot.
-        checkpoint: Contents of its ``_metadata``, ``None`` if there is none.
         stored: Names of the files directly in its folder.
 
     """
@@ -84,9 +82,6 @@ class User:
     Attributes:
         job_id: Identifier of the job, "" for a checkpoint in no job's directory.
         place: The job's directory, or the checkpoint.
-        standing: Files of the snapshot that its checkpoints name.
-        bytes: Bytes of these files; ``None`` if unknown.
-        why: Reason why it needs them.
 
     """
 
@@ -102,7 +97,6 @@ class Users:
     """Users of a snapshot, and jobs of which this is unknown.
 
     Attributes:
-        users: Users of the snapshot.
         unknown: Place and reason of all that may.
         is_confirmed: All of this is known, and no pending checkpoint can change it: every job that
             was seen is over.

@@ -95,11 +95,7 @@ class Quarantine:
 
     Attributes:
         extra: Extra roots, of which a policy may name folders of savepoints.
-        revalidation: Checks the evidence before each batch.
-        cycle: Cycle of the run.
-        report: Its lineages, whose fates are carried out.
         named: Checkpoints that Flink or a resource named in that cycle, and what named each.
-        beside: Writes into the folders of checkpoints.
         record_outcomes: Receives what became of each checkpoint, ``OUTCOME_SCHEMA``.
         delete_rate: Files of savepoints that may be deleted a second.
         max_deletes: Files of savepoints that one run may delete; ``None``: any number.

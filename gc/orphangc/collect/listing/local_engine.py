@@ -21,12 +21,7 @@ _T = TypeVar("_T")
 
 
 class LocalEngine:
-    """Lists and passes in this process; memory does not grow with the storage root.
-
-    Attributes:
-        name: ``local``.
-
-    """
+    """Lists and passes in this process; memory does not grow with the storage root."""
 
     name: EngineName = "local"
 

@@ -16,7 +16,6 @@ class NotingSpool:
     """A spool that notes what is appended to its parts.
 
     Attributes:
-        name: Base name that is noted.
         objects: Objects with this base name in the parts of this run, in no order.
 
     """

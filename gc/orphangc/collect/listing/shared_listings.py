@@ -26,7 +26,6 @@ class KeptListing:
     """What the search of a storage listed of some storage roots.
 
     Attributes:
-        place: The storage.
         begun_at: Time of the store's clock before it was listed.
         begun_here: Time of this machine at the same moment.
 
@@ -52,11 +51,7 @@ class SharedListings:
     """Listings of storages that the storage roots of one run share.
 
     Attributes:
-        roots: Storage roots of the run that may be listed before their cycles.
-        new_spool: Returns a spool that lasts as long as the run.
         others: By storage and left-out prefixes: the storage root that was left out, and the rest.
-        own: What the listings of the storage roots themselves show.
-        kept: Listings by storage root.
 
     """
 

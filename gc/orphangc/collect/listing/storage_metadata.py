@@ -31,7 +31,6 @@ class ListedMetadata:
     """What the listing of a storage shows.
 
     Attributes:
-        keys: Number of listed objects.
         objects: Every object called ``_metadata``.
         links: Keys of what is neither a file nor a folder: links, which no listing follows.
         directories: Keys of folders that may be a job's. No listing of them shows one moment: a
@@ -47,12 +46,7 @@ class ListedMetadata:
 
 @dataclass(frozen=True, slots=True)
 class KeptRows:
-    """What is kept of a listing.
-
-    Attributes:
-        prefixes: What the keys of kept rows begin with.
-
-    """
+    """What is kept of a listing."""
 
     spool: Spool
     prefixes: Sequence[str]

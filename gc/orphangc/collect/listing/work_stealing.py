@@ -49,7 +49,6 @@ class RemainingRange:
     """What is left of a range when as many objects were listed as were wanted.
 
     Attributes:
-        within: Range that is not listed yet.
         scale: How its names are written, if any of them was seen.
         objects: Likely number of its objects, by the density seen so far.
 
@@ -66,7 +65,6 @@ class RangeCursor:
 
     Attributes:
         after: Start of the range; finished parts before it no longer count.
-        until: End of the range.
         position: The last key that it has taken.
         is_sealed: Whether all of it is taken, so that it cannot be split any more.
         density: Density of its present folder, or of the one that it was split from.

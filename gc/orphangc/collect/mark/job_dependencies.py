@@ -71,9 +71,7 @@ class _State:
     """Places of one job's state, by path and by UUID.
 
     Attributes:
-        folders: Folders of its files.
         uuids: UUIDs that its checkpoints and its registry name, in parts.
-        is_origin_unread: Whether it was restored from a checkpoint that was not read.
 
     """
 

@@ -32,8 +32,6 @@ class JobReport:
         after: Answers after them.
         clusters: Clusters that gave the answers in ``after``, in their order.
         unplaced: Living answers about the id that fit no directory, and may concern this job.
-        held_before: HA metadata and resources that held the job before that.
-        held_after: HA metadata and resources that held the job after that.
         holders: Clusters that may write into its directories by their HA metadata.
         may_be_retained_elsewhere: Whether a hold may be of another job of the id.
         is_proven: Whether an answer is proven to concern this job.

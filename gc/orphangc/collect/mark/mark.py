@@ -38,9 +38,7 @@ class Mark:
 
     Attributes:
         live: UUIDs in use, those at or below pinned places among them.
-        checkpoints: Every checkpoint that was read.
         jobs: Evidence of each job, by key; surveys are still empty.
-        owners: Owner of each job directory.
 
     """
 

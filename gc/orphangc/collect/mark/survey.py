@@ -60,15 +60,11 @@ class Surveyed:
     """What the listing shows.
 
     Attributes:
-        jobs: Survey of each job, by job key.
-        objects: Number of listed objects.
-        size: Their bytes.
         present: Fingerprint of the expected names that are listed, by head.
         others: Other expected keys that are listed.
         seen: Wanted UUIDs that a listed base name ends in.
         seen_names: Other wanted base names that are listed.
         held: UUIDs of live files of all areas, by job key, if they were requested.
-        markers: Empty objects that represent folders.
         savepoints: Folders of savepoints that hold objects.
         savepoint_folders: Keys of all folders of savepoints, where a storage shows folders.
         expiries: Folder and state location of each marker of an expiry (R44); "" for a file that
@@ -120,12 +116,10 @@ class SurveyPass:
     """Counts what is there, and what of that is live.
 
     Attributes:
-        owners: Owner of each job directory.
         expected: Names in checkpoints below the storage root: UUIDs by head.
         expected_others: Whole keys of all other names.
         wanted: UUIDs that a listed base name must end in, in any folder.
         wanted_names: Other base names that must be listed somewhere.
-        is_holding: Whether to record the live files of each job's areas.
 
     """
 

@@ -39,11 +39,8 @@ class ListingSurvey:
     """Facts of the listing, and names that it lacks.
 
     Attributes:
-        surveyed: Counts of the whole listing and of each job.
-        missing: Names in checkpoints that nothing shows.
         missing_of_latest: A few files that the latest checkpoint refers to and nothing shows, by
             job key (R8).
-        needed: Places of each job's state.
 
     """
 
@@ -69,7 +66,6 @@ class SurveyQuestions:
         read: Reads a checkpoint of the storage root as it is now.
         since: What is known since an older listing; ``None`` if it is wholly of this cycle.
         began: Time before which everything stored must be listed.
-        unreached: Places that could not be searched.
         closed: Keys of folders that are not looked into, such as links; each refuses every job.
             What is below one is neither there nor missing: it is not asked for.
 

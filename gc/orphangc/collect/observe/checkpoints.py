@@ -212,7 +212,6 @@ class CheckpointReader:
     Attributes:
         aliases: Applied to every path inside a ``_metadata``.
         acknowledged: Digest by place of checkpoints that the operator acknowledges as broken.
-        shared: What the storage roots of one pass read for each other.
         listed: Storage root of which the same cycle lists each object; ``None`` for none.
 
     """
@@ -427,7 +426,6 @@ class PackedReferences:
     """The names of the files that one ``_metadata`` refers to, as they are read.
 
     Attributes:
-        paths: Absolute paths.
         unregistered: Those of them that Flink's shared state registry does not know.
         relative: Names of files beside the ``_metadata``.
 

@@ -20,13 +20,9 @@ class Lives:
 
     Attributes:
         before: Answer of each cluster before checkpoints were read.
-        after: Answer of each cluster after that.
-        is_declared_ended: Returns whether the operator states that a job is over.
         held: Ids of jobs that HA metadata or a resource holds, or held.
         changed_at: Newest store time of a checkpoint, by job id.
         directories: The job directories that were seen, by job id.
-        aliases: The operator's.
-        quiet_period: Time without a change after which an ended job's directory is quiet.
 
     """
 

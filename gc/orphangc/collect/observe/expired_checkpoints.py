@@ -24,7 +24,6 @@ class ExpiredMetadata:
     """A ``_metadata`` that expired.
 
     Attributes:
-        record: What the state location remembers of it.
         root: Storage root whose sweep put it there.
         read: Returns the bytes of its copy, ``None`` if there is none.
 

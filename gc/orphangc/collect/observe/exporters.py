@@ -40,19 +40,13 @@ class _ExportedJob:
     """State of one job's exporter in the handshake.
 
     Attributes:
-        folder: Registry folder.
-        job_id: The folder's name there.
         baseline: Newest snapshot before the listing (E1).
         response: Snapshot that repeats the nonce (E2), or the newest other one.
-        baseline_unread: Reason why the baseline cannot be read.
-        unread: Reason why the newest snapshot since then cannot be read.
-        unwritten: Reason why no nonce can be written.
         seen: Names of snapshots that need not be read again.
         before: Names of snapshots at the time of the baseline.
         lives: Epoch and time of the snapshots that were read since.
         neighbour: Epoch of a JobManager that lived beside E1's, by the markers of both.
         successor: Epoch of a JobManager that began after the last marker of E1's.
-        repeated: Nonces that some snapshot repeats.
         foreign_nonce: Another collector's nonce, and how often it was found unrepeated.
 
     """
@@ -182,8 +176,6 @@ class SeenExports:
     """Snapshots of one job in one registry folder.
 
     Attributes:
-        location: The registry folder.
-        job_id: Identifier of the job.
         snapshots: Snapshots that were read, oldest first; empty if none can be read.
 
     """
@@ -195,14 +187,7 @@ class SeenExports:
 
 @dataclass(slots=True)
 class ExporterHandshake:
-    """The handshake with the exporters of one cycle.
-
-    Attributes:
-        wait: Waits for some seconds.
-        clock: Returns the store's time.
-        jobs: One state for each job's folder.
-
-    """
+    """The handshake with the exporters of one cycle."""
 
     aliases: Sequence[Alias]
     wait: Waiter

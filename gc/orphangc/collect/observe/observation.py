@@ -78,9 +78,7 @@ class Environment:
     """Everything outside that a cycle asks.
 
     Attributes:
-        storage: Storage root to collect.
         extra: Storages whose checkpoints may refer to it.
-        device_of: Returns the device or bucket of a place.
         siblings: Other storage roots, searched like ``extra``; one of them may be unreachable.
         remembered: Job directories outside all of these in which an earlier cycle found
             checkpoints; each of them may be gone.
@@ -88,15 +86,10 @@ class Environment:
             that overlaps with this one.
         released: Checkpoints whose quarantine is over, and whose copies are still there.
         snapshots: Reads the registry snapshots as they are now.
-        exporters: Opens the folders that exporters write to.
         ends: Returns the records of jobs that ended; it is given the jobs that run.
         open_storage: Opens any other place of a reported checkpoint.
-        engine: Lists the storage root, and processes the listing.
-        wait: Waits for some seconds.
-        progress: Receives the progress of the cycle.
         extras: Storage root that shows what its listing does not; ``None`` if that is not wanted.
         folders: Storage root that removes its empty folders; ``None`` if it has no real ones.
-        ha: Sources of HA metadata, which show jobs that are not over.
         search: Searches storages whole; ``None`` if the named places alone are searched.
 
     """
@@ -134,22 +127,11 @@ class Observation:
     Attributes:
         time: The store's clock before anything was listed.
         time_after: The store's clock after everything was read.
-        before: First answer of each cluster.
-        after: Last answer of each cluster.
-        source_errors: Clusters, namespaces and ZooKeepers without a usable answer.
-        ha_before: First answer of each namespace and ZooKeeper.
-        ha_after: Last answer of each namespace and ZooKeeper.
         at_start: Scan of checkpoint names at the start (S0).
         first: Checkpoints that were read before the listing (S1).
         second: Checkpoints that were read after the listing (S2).
-        elsewhere: Checkpoints at reported places outside all bases.
-        elsewhere_unreadable: Unreadable checkpoints at such places.
         snapshots: All registry snapshots that were read, those before the listing first.
-        exported: Answer of each exporter.
-        ends: Records of jobs that ended, read after the listing.
         quarantined: Folders of the checkpoints whose ``_metadata`` is in quarantine.
-        storages: What the search of each storage found beside all of these.
-        exports: Jobs that have registry snapshots, by registry folder.
         listed: Result of the listing between S1 and S2.
         unreached: Reason by location of the siblings that could not be searched.
 

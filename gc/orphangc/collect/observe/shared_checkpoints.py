@@ -38,10 +38,8 @@ class SharedCheckpoints:
     read: a refusal rests on a reading of its own.
 
     Attributes:
-        clock: Returns this machine's time.
         most_bytes: Memory that decoded checkpoints may take; what finds no room is not shared.
         held_bytes: Memory that they take now, roughly.
-        listings: Listings of whole storages.
 
     """
 

@@ -38,16 +38,13 @@ class FoundInStorage:
     """What the search of one storage found.
 
     Attributes:
-        location: The storage.
         named_by: A few of what names it.
         is_named_by_files_alone: Whether nothing but paths in checkpoints names it: they may spell
             another place.
         left_out: Prefixes that are stated to hold no checkpoint.
         keys: Number of listed keys; ``None`` if it could not be searched to its end.
         checkpoints: Checkpoints that no other search of the cycle read.
-        unreadable: Those that cannot be read.
         tables: Number of Parquet's summary files.
-        problem: Reason for which it could not be searched; ``None`` if it was.
 
     """
 
@@ -89,9 +86,7 @@ class ListedStorage:
     """A storage with its listing; nothing of it is read yet.
 
     Attributes:
-        found: What is known of it.
         storage: The storage; ``None`` if it could not be listed.
-        metadata: What the listing shows.
 
     """
 

@@ -70,7 +70,6 @@ class Lock:
     """A lock that was acquired.
 
     Attributes:
-        files: The state location.
         name: The run's file.
 
     """

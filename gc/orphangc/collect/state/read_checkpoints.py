@@ -53,10 +53,7 @@ class ReadCheckpoints:
     """Checkpoints that earlier cycles read, by URI, size, ETag and time.
 
     Attributes:
-        files: State location.
         version: Version of orphangc; what another one read is read again.
-        aliases: Applied to the paths in each checkpoint.
-        clock: Returns this machine's time.
 
     """
 

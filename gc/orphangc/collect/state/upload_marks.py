@@ -27,7 +27,6 @@ class UploadMark(BaseModel):
 
     Attributes:
         key: Key relative to the storage root.
-        upload_id: Identifier that the store gave it.
         begun_at: Time when it was begun, by the store's clock.
         since: Store time of the cycle that first found it dead.
         plan_id: The plan that was carried out then.

@@ -26,7 +26,6 @@ class DueDeletions:
 
     Attributes:
         rows: Verdicts, ``OUTCOME_SCHEMA``.
-        total: Number of them.
 
     """
 

@@ -43,9 +43,7 @@ class FolderRule:
     """Which folders may go once they hold nothing.
 
     Attributes:
-        owners: Owner of each job directory.
         jobs: Each job that nothing stops, by key.
-        areas: Areas that are to be collected.
         savepoints: Keys of the folders of savepoints that nothing completes any more.
         kept: Places that stay with all that is above and below them: pins, and checkpoints whose
             ``_metadata`` is in quarantine and may be put back.
@@ -113,10 +111,6 @@ class FolderRemoval:
     """Removal of the empty folders of one storage root by one sweep.
 
     Attributes:
-        storage: Storage root, whose folders are real.
-        rule: Which of them may go.
-        state: Keeps the journal.
-        revalidation: Checks the evidence before each batch.
         outcomes: Number of folders that held nothing, by outcome.
 
     """

@@ -125,7 +125,6 @@ class Fresh:
     """Verdicts of a fresh cycle.
 
     Attributes:
-        known: The tombstones at its start.
         is_listed: bool[len(known)], which of their keys are still stored.
         is_revived: bool[len(known)], which of their objects are referred to again.
         parts: Actions that it requests, by worker; ``None``: the plan itself is of this cycle.
@@ -165,7 +164,6 @@ class ConfirmedShard:
     """One shard of a plan, n rows by key, compared with the fresh cycle.
 
     Attributes:
-        number: Number of the shard.
         rows: The plan's, ``VERDICT_SCHEMA``.
         agrees: bool[n], whether the cycle asks for the same, for the very same object.
         waits: bool[n], whether the object now has a tombstone of its own.

@@ -19,10 +19,8 @@ class SweepResult:
 
     Attributes:
         objects: Number of objects, by action and outcome.
-        bytes: Their bytes, by action and outcome.
         uploads: Number of unfinished uploads that were due to be aborted, by outcome (R50).
         folders: Number of folders that held nothing and were to go, by outcome (R53).
-        stopped_by: Error or signal that ended it early, ``None`` if none did.
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
         unmet: Guards or conditions of the same jobs by name, with their messages.
 

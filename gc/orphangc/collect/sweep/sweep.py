@@ -79,7 +79,6 @@ class AgreedPlan:
     """What a saved plan and a fresh cycle agree on.
 
     Attributes:
-        update: Tombstones to lay and to drop.
         deletions: Verdicts that ask for a deletion, each with the outcome that it would have.
 
     """
@@ -93,14 +92,8 @@ class Sweep:
     """One sweep of one storage root.
 
     Attributes:
-        environment: Ports of a cycle.
-        state: Tombstones, journal, history.
-        lock: Held by this run.
         is_deleting: Whether to delete due objects; otherwise the sweep writes only tombstones.
         before: Facts of earlier cycles, with which ``environment`` was opened.
-        scratch: Temporary space for rows that would fill the memory.
-        outcomes: Receives the outcome of each verdict.
-        shared: Checkpoints that sweeps of other storage roots in the same pass have read.
         result: Result so far, also after an error or a signal.
 
     """

@@ -27,8 +27,6 @@ class TombstoneUpdate:
     """What is to become of the tombstones.
 
     Attributes:
-        fresh: Verdicts of the fresh cycle.
-        plan_id: Identifier of the plan, written into every new tombstone.
         since: End of the cycle: R17 counts checkpoints after the *whole* of it.
         laid: Receives the new tombstones, ``TOMBSTONE_SCHEMA``.
         deferred: Ids of the jobs that get none yet: not all of their world was searched.

@@ -44,15 +44,7 @@ class UploadAbortion:
     """Abortion of the unfinished uploads of one storage root by one sweep.
 
     Attributes:
-        extras: Lists uploads, and aborts them.
-        state: Keeps the marks, the journal, and the halt of all collection.
-        run_id: Identifier of the run.
-        plan_id: Plan that the sweep carries out.
-        now: Start of the cycle by the store's clock.
         quarantine_start: Time before which an upload must have been marked.
-        is_dead: Rule of the cycle.
-        revalidation: Checks the evidence before and after each batch.
-        limiter: Keeps the rate of deletions.
         outcomes: Number of uploads that were due, by outcome.
 
     """

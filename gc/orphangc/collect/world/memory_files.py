@@ -37,12 +37,7 @@ _Document = TypeVar("_Document", bound=BaseModel)
 
 
 class DamagedMemoryError(OrphanGcError):
-    """A file of the memory is not what was written; what it held is unknown.
-
-    Attributes:
-        name: Name of the file in the state location.
-
-    """
+    """A file of the memory is not what was written; what it held is unknown."""
 
     def __init__(self, message: str, *, name: str) -> None:
         """Keep the file beside the sentence."""
@@ -55,8 +50,6 @@ class MemoryRead:
     """What the state location remembers.
 
     Attributes:
-        memory: Memory of all writers.
-        names: Names of its files.
         marker: Marker that shows that there was a memory; ``None`` if there was none.
 
     """

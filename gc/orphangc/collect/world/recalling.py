@@ -30,15 +30,10 @@ class Recalled:
     """What earlier cycles left to this one.
 
     Attributes:
-        memory: Memory of earlier cycles.
-        memory_problem: Reason for which the memory cannot be read, or ``None``.
         state_problem: Reason for which this may not be the state location of earlier plans.
         standing: The lost state location as a fact that a person can acknowledge.
         expected: Identifiers of the state location that is lost; none if it is not.
         is_new: Whether the state location has nothing at all about the storage root.
-        names: Names of the memory's files.
-        marker: Marker that shows that there was a memory; ``None`` if there was none.
-        place: State location.
 
     """
 

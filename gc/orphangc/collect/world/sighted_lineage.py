@@ -200,13 +200,7 @@ def _are_in_order(one: Checkpoint, other: Checkpoint) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Lives:
-    """When jobs lived, by their files, by this cycle's answers, and by earlier cycles.
-
-    Attributes:
-        known: What earlier cycles learned.
-        at: Time of the cycle.
-
-    """
+    """When jobs lived, by their files, by this cycle's answers, and by earlier cycles."""
 
     known: tuple[RememberedJob, ...]
     at: datetime

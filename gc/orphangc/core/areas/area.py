@@ -18,7 +18,6 @@ class AreaFolder:
     """Folders of an area.
 
     Attributes:
-        scope: Scope of the folder.
         sub_folder: Name of the sub-folder that shows the layout; ``None`` for files directly in
             the folder of the scope.
         below: Path from that sub-folder to the files.
@@ -54,7 +53,6 @@ class AreaFacts:
     """What the rules of all areas ask of one job; picklable.
 
     Attributes:
-        state: State of the job.
         is_end_proven: Whether positive evidence shows that the job is over: its own processes
             cannot hold a file that no checkpoint names (R34).
         completed_id: Newest checkpoint, no savepoint, that the present run is known to have
@@ -91,9 +89,6 @@ class Area:
     """One kind of files.
 
     Attributes:
-        name: Its name.
-        layout: Layout of its files.
-        folders: Its folders.
         written_by: Processes of Flink that write its files.
         named_by: Handles of ``_metadata`` that name its files, and by what (R36).
         rule_running: Number of the rule for a job that may run, "" where there is none.

@@ -37,7 +37,6 @@ class EndRecord:
     """One record of the end of a run of a job.
 
     Attributes:
-        uri: Place of the record.
         status: Final status, as Flink's REST API spells it.
         at: Store time of the record.
         directory: Job directory of that run, ``None`` if the record does not say.

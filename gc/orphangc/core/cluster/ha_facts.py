@@ -27,7 +27,6 @@ class Hold:
     """A fact that shows that a job is not over.
 
     Attributes:
-        source: Place of the fact.
         uri: The ConfigMap, znode or resource, for people and the plan.
         cluster: The Flink cluster whose HA metadata it is; "" for a resource of the operator.
         retained_ids: Ids of the checkpoints in its completed store, maybe with savepoints.
@@ -84,11 +83,6 @@ class HaFacts:
     """What one namespace, or one ZooKeeper, said in one observation.
 
     Attributes:
-        source: Kind of the source.
-        holds: Facts that show that jobs are not over.
-        places: Checkpoints and savepoints that it names.
-        folders: Folders that configurations give to checkpoints and savepoints.
-        names: Names of the resources that run a job.
         things: Number of ConfigMaps and resources, or znodes; 0 deserves a check.
 
     """

@@ -91,8 +91,6 @@ class RestoredFacts:
     """What a job last continued from, also after a failover within its life.
 
     Attributes:
-        id: Id of the checkpoint.
-        external_path: Folder of its ``_metadata``.
         restored_at: Time of the restore by the JobManager's clock; ``None`` if not shown.
 
     """
@@ -109,7 +107,6 @@ class JobFacts:
 
     Attributes:
         job_id: 32 hexadecimal digits.
-        flink_version: Version of the cluster that answered.
         status: Flink's word. Where the live list and the cached details disagree, the one that
             is not terminal: a job is over only if both say so.
         started_at: Time when this JobManager took the job, by its clock.
@@ -125,7 +122,6 @@ class JobFacts:
         checkpoint_timeout_ms: After which Flink aborts a pending checkpoint.
         latest_completed_id: Newest completed checkpoint since this JobManager started.
         latest_completed_id_with_savepoints: Id of the newest one, savepoints counted.
-        restored: Checkpoint that the job last continued from.
         in_progress_ids: Pending ones in the history, ascending.
         in_progress_count: Pending ones by Flink's counter; the history may be shorter.
         completed_count: Completed since this JobManager started, savepoints included.
@@ -170,7 +166,6 @@ class ClusterFacts:
 
     Attributes:
         uri: URL of the cluster, without credentials.
-        flink_version: Version in the answer, vendor suffix included.
         jobs: Every job that it lists, ended ones included. A job that is absent may well be
             alive: suspended, or on another cluster.
         cache_seconds: Maximum age of answers; a second request must come later than that.
@@ -178,7 +173,6 @@ class ClusterFacts:
         cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints in its configuration; a job's code may decide
             otherwise.
-        options: Its configuration as it shows it.
 
     """
 

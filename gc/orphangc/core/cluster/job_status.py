@@ -21,9 +21,7 @@ class JobStatus:
 
     Attributes:
         before: Answers of Flink's REST API before the checkpoints were read.
-        after: Answers after them.
         is_held: Whether HA metadata, or a resource of the operator, shows that it is not over.
-        is_declared_ended: The operator's statement.
         may_be_running: Whether a cluster runs a job of this id in an unknown directory.
         is_end_recorded: Whether a record of Flink's shows the end of its newest run (R34).
         has_other_run: Whether a cluster showed another run of it alive in an earlier cycle, and

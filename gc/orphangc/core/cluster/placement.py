@@ -25,11 +25,7 @@ class JobAnswer:
     """Answers of one cluster about one job id.
 
     Attributes:
-        job_id: The job id.
-        before: The answer before the checkpoints were read, if there is one.
-        after: The answer after them.
         cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
-        checkpoint_directories: Places of checkpoints in its configuration.
 
     """
 

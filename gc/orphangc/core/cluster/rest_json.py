@@ -167,11 +167,8 @@ class ClusterSettings:
     """Answer of a cluster about itself: its version, and the maximum age of its answers.
 
     Attributes:
-        flink_version: Version in the answer.
-        cache_seconds: Maximum age of its answers.
         cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints, unless a job's code configures others.
-        fixed_job_ids: Job ids that its configuration chose.
 
     """
 

@@ -186,7 +186,6 @@ class NameColumns:
 
     Attributes:
         hi: First halves of the UUIDs of flat artifact names, uint64 each.
-        lo: Second halves.
         ids: Checkpoint ids of the same names, int64 each; ``None`` where none of a part has one.
         others: All other names.
 

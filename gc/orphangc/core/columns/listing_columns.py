@@ -44,10 +44,8 @@ class RowKind:
     Attributes:
         head: The key less the UUID that it ends in, ``<job>/shared/41_``; less its base name
             if it ends in no UUID, ``<job>/chk-7/``.
-        place: Meaning of the folder.
         artifact: Meaning of the name, without its UUID, which differs from row to row.
         is_artifact: Whether it is a file of an area: a candidate if the area's rule allows it.
-        area: Area of an artifact, else ``None``.
 
     """
 
@@ -69,7 +67,6 @@ class Columns:
 
     Attributes:
         batch: The objects, ``LISTING_SCHEMA``.
-        kinds: Kinds in the batch, in no order.
         kind: int32[n], index into ``kinds``.
         hi: uint64[n], first half of the UUID that the base name ends in, 0 if it ends in none.
         lo: uint64[n], the second half.

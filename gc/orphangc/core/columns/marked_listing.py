@@ -34,12 +34,10 @@ class MarkedRows:
     """One batch: n objects, and beside them the folders that the listing showed.
 
     Attributes:
-        columns: The objects.
         folders: Keys of folders, without their trailing slash; only stores with real folders
             show any.
         in_parsed: bool[n], whether the parser's oracle names the UUID that the name ends in.
         in_raw: bool[n], whether the raw bytes' oracle does.
-        tombstones: Facts of the tombstones of each row.
 
     """
 
@@ -104,13 +102,7 @@ class WholeMarking:
 
 @dataclass(frozen=True, slots=True)
 class SlicedMarking:
-    """Live set and tombstones of which one slice is in memory at a time.
-
-    Attributes:
-        count: Number of slices.
-        load: Returns a slice.
-
-    """
+    """Live set and tombstones of which one slice is in memory at a time."""
 
     count: int
     load: Callable[[int], Marking]

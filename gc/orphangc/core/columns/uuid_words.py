@@ -32,7 +32,6 @@ class Sixteen(NamedTuple):
     """Sixteen bytes that each of n texts shows, as lower-case hexadecimal digits.
 
     Attributes:
-        has: bool[n], whether it shows them.
         hi: uint64[n], the first eight; 0 without them.
         lo: uint64[n], the others; 0 without them.
 

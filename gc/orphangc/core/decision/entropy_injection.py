@@ -25,7 +25,6 @@ class Entropy:
     """Directories over which entropy injection spreads the files of one job.
 
     Attributes:
-        directory: Job directory that holds the checkpoints.
         spread: Other directories of the same job id, by the random part of their path.
 
     """

@@ -30,11 +30,7 @@ class Checkpoint:
         folder: The checkpoint's exclusive directory.
         directory: Job directory that contains its ``chk-<n>``; ``None`` for any other place.
         job_id: Job id of that directory; "" for any other place.
-        checkpoint_id: Identifier in the metadata.
-        format_version: Format version of the metadata.
         is_savepoint: Whether it is a savepoint; ``None`` if the format does not say.
-        modified_at: Store time of the ``_metadata``.
-        sha256: Digest of its bytes.
         files: Referenced files by folder: base names.
         unregistered: Names of those files, outside its own folder, that Flink's shared state
             registry does not know: private files of RocksDB, for the most part.
@@ -48,7 +44,6 @@ class Checkpoint:
         is_unclaimed: Whether its properties say that Flink does not own it.
         has_write_ahead_sink: Whether it names the operator state of a write-ahead sink, whose
             bytes hold handles that no oracle reads (R37).
-        operators: Ids of the operators of its job.
 
     """
 
@@ -96,9 +91,7 @@ class UnreadableCheckpoint:
     """A ``_metadata`` that could not be read to its last byte.
 
     Attributes:
-        reason: Reason, with the offset if the bytes are wrong.
         sha256: Digest of its bytes, "" if they could not be read.
-        raw: Every UUID in its bytes.
         directory: Job directory that contains it, ``None`` for any other place.
         is_acknowledged: The operator named exactly these bytes at this place (R6).
 
@@ -117,14 +110,9 @@ class Survey:
     """What the listing shows of one job's directories.
 
     Attributes:
-        objects: Number of listed objects.
-        size: Their bytes.
-        live_objects: Number of objects that the live set names.
         live_in_shared: Number of those objects in flat ``shared/``.
         live_artifacts: Number of those objects that are files of any area.
         flat_artifacts: Number of artifacts in flat ``shared/``.
-        oldest_modified_at: Minimum of the store times.
-        newest_modified_at: Maximum of the store times.
         sub_folders: A few names of folders inside ``shared/`` (R2).
         shared_directories: Job directories with an object in ``shared/``.
         only_in_raw_bytes: Artifacts that raw bytes name and the parser did not (R7), a few.
@@ -153,25 +141,17 @@ class JobEvidence:
 
     Attributes:
         key: Job id if one job alone has it, else the directory, or the cluster that shows the job.
-        job_id: Identifier of the job, "" if unknown.
         directories: Directories of its files; several with entropy injection or a changelog.
         is_collected: Whether one of them is below the storage root that is being collected.
-        is_declared_ended: The operator's statement.
-        is_declared_merged_within: The operator's statement that it merges files within each
-            checkpoint alone.
         is_not_in_all: The operator stated that all jobs are over, and nothing shows that Flink
             wrote this directory, so the statement does not cover it.
         own_checkpoints: Checkpoints in its ``chk-<n>`` folders, of both listings.
         ids_at_start: Ids of the ``chk-<n>`` with ``_metadata`` in the listing of names (S0).
         ids_before: Ids of the ``chk-<n>`` in the first listing that was read (S1).
         ids_after: Ids of the ``chk-<n>`` in the second listing (S2).
-        before: REST answers before the listings, by each cluster that knows the job.
         after: REST answers after the listings.
-        held_before: HA metadata and resources that held the job before the listings.
-        held_after: HA metadata and resources that held the job after the listings.
         reported_ids: Ids of the checkpoints at places where Flink reports one of this job.
         snapshots: Registry snapshots of this job, oldest first.
-        exported: Answer of its exporter, if it has a registry folder.
         depends_on: Keys of the jobs whose directories contain its state, by path or by UUID.
         is_origin_unread: Flink says that it was restored from a checkpoint that was not read,
             so ``depends_on`` may lack some.
@@ -184,7 +164,6 @@ class JobEvidence:
             that hold it.
         clusters_of_id: Clusters that run any job of its id.
         holds_of_id: HA metadata and resources that hold any job of its id.
-        ends: Records in which Flink says that a run of it ended.
         survey: Facts of the listing; empty for a job that is not collected.
         outside_paths: Paths outside every searched place that concern the job.
 
@@ -385,15 +364,10 @@ class CycleEvidence:
 
     Attributes:
         now: Start of the cycle by the store's clock, or this machine's where the store has none.
-        is_store_time: Whether ``now`` is the store's.
         skew_seconds: Seconds by which the store's clock is ahead of this machine's; 0 if unknown.
-        margins: The operator's margins.
         is_closed_world: The operator's statement that every checkpoint is known (R3a).
         is_tested_storage: R27 for the storage.
-        prove_with: Command that proves the storage.
-        unreadable: Checkpoints that could not be read.
         source_errors: Clusters, namespaces and ZooKeepers without a usable answer, and why.
-        halted: Reason why an earlier run stopped all collection, or ``None``.
         observed_until: End of the observation, by the clock of ``now``; ``None``
             if it took no time.
         accepted_versions: Flink's versions that the operator vouches for (R27).
@@ -403,9 +377,6 @@ class CycleEvidence:
         unreached_places: Reason for each other storage root that could not be searched.
         unsearched_storages: Reason for each named storage that could not be searched to its end.
         lost: Facts that earlier cycles saw, this one does not, and nothing explains.
-        memory_problem: Reason for which the memory of earlier cycles cannot be read, or ``None``.
-        state_problem: Reason for which this may not be the state location of earlier plans, or
-            ``None``.
         unclear: Parts of what discovery reads that cannot be read, each a sentence.
         is_file_system: Whether a file of the storage can be seen before it is closed.
         has_write_ahead_sink: Whether any checkpoint, also one that could not be read, may hold

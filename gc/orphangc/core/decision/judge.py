@@ -47,7 +47,6 @@ class Judgement:
     """What stops one job: at most one refusal (the first), and every unmet condition.
 
     Attributes:
-        blocked: Every unmet condition.
         spared: Areas of a refused job whose rules need nothing that its guards ask for (R56).
 
     """

@@ -24,7 +24,6 @@ class Namer:
     """A source of names of a job's state files: a checkpoint of its own, or its exported registry.
 
     Attributes:
-        uri: URI of the checkpoint, or a name of the registry snapshot.
         checkpoint_id: ``None`` for a registry snapshot.
         files: Base names by folder.
 
@@ -40,9 +39,6 @@ class UnownedReference:
     """Names of one folder by one namer that no file of the job's own is known to answer.
 
     Attributes:
-        namer: Checkpoint or registry that names them.
-        folder: Folder in their paths.
-        names: Base names.
         is_own: Whether the folder is the job's own, and the files are not known to be there.
 
     """
@@ -58,8 +54,6 @@ class Foreign:
     """A snapshot, or a directory, that is not the job's own.
 
     Attributes:
-        kind: Snapshot or directory.
-        place: Folder of the snapshot, or the directory.
         uuids: UUIDs that the names of its files end in, in any folder.
         names: Names of its files that end in no UUID.
         is_known: Whether these are all its files; if not, any file outside the job's directories

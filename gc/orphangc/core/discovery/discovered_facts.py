@@ -36,7 +36,6 @@ class Origin(FrozenPart):
 
     Attributes:
         kind: Kind of the resource; ``File`` for a configuration file, ``Cluster`` for REST.
-        namespace: Its namespace, "" outside Kubernetes.
         name: Its name, or the path of the file.
         field: Field or option that states the fact, "" for the whole resource.
 
@@ -97,7 +96,6 @@ class HaFact(FrozenPart):
     Attributes:
         type: ``kubernetes`` or ``zookeeper``.
         where: Namespace, or ``host:port,host:port/path``.
-        origin: Place of the fact.
         is_present: Whether this cycle read it; otherwise an earlier one did.
 
     """
@@ -122,8 +120,6 @@ class JobFact(FrozenPart):
     """A job id that a resource names.
 
     Attributes:
-        job_id: 32 hexadecimal digits.
-        name: Name of the job, "" if unknown.
         state: Flink's word in the resource, "" if unknown.
         is_present: Whether the resource names it now; otherwise it did in an earlier cycle.
         is_fixed: Whether the id was chosen by a person, so that it may come back.
@@ -147,7 +143,6 @@ class UnclearFact(FrozenPart):
         why: Sentence that says what cannot be read, and what would lift it.
         is_present: Whether this cycle saw it; otherwise an earlier one did.
         digest: Digest of the value that cannot be read, "" if ``why`` shows all of it.
-        origin: Place of the part.
 
     """
 
@@ -182,13 +177,6 @@ class ResourceFacts(FrozenPart):
     """Everything that one resource or file says.
 
     Attributes:
-        origin: The resource.
-        uid: Kubernetes' identity of it, "" if unknown.
-        clusters: REST services.
-        ha: HA services.
-        pins: Checkpoints and savepoints that it names.
-        jobs: Job ids that it names.
-        unclear: Parts that cannot be read.
         made: ConfigMaps that the operator makes for its clusters, those that it must have.
         is_made_read: Whether this cycle read one of them.
         is_effective: Whether any cycle did: it has the operator's defaults.
@@ -242,7 +230,6 @@ class Discovery(FrozenPart):
     """Everything that was discovered, and everything that earlier cycles discovered.
 
     Attributes:
-        resources: What each resource and file says.
         unclear: Sources that could not be read at all.
         unnamed: Workloads that look like Flink, and that no configuration names.
 

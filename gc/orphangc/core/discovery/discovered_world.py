@@ -24,13 +24,7 @@ class DiscoveredWorld(FrozenPart):
 
     Attributes:
         storage_roots: Directories of checkpoints to collect that are not configured by hand.
-        known_roots: All directories of checkpoints.
-        extra_roots: Directories of savepoints, changelogs and ForSt.
         without_checkpoints: Those of changelogs and ForSt, in which no checkpoint is expected.
-        clusters: REST services that are asked.
-        kubernetes_ha: Namespaces with HA metadata or resources.
-        zookeeper_ha: ZooKeepers with HA metadata.
-        pins: Checkpoints and savepoints that resources name.
         unclear: Parts that cannot be read, and that no person acknowledged: each blocks everything.
 
     """

@@ -30,13 +30,7 @@ _WITH_ONE_JOB = frozenset({"FlinkDeployment", "FlinkSessionJob"})
 
 
 class DiscoveryMemory(FrozenPart):
-    """Every resource and file that any cycle discovered, with all that it ever named.
-
-    Attributes:
-        resources: The resources and files.
-        acknowledged: Parts that could not be read, and that a person acknowledged.
-
-    """
+    """Every resource and file that any cycle discovered, with all that it ever named."""
 
     version: Literal[2] = 2
     resources: tuple[ResourceFacts, ...] = ()
@@ -44,13 +38,7 @@ class DiscoveryMemory(FrozenPart):
 
 
 class Succession(FrozenPart):
-    """A job that its resource replaced by another one, which runs (R34, E5).
-
-    Attributes:
-        job_id: The job that is over.
-        successor: The job that the resource runs now.
-
-    """
+    """A job that its resource replaced by another one, which runs (R34, E5)."""
 
     job_id: str
     successor: str

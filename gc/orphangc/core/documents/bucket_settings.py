@@ -19,13 +19,10 @@ class LifecycleRule:
     """An enabled rule of a bucket's lifecycle.
 
     Attributes:
-        name: Its name.
-        prefix: Start of the keys that it is about.
         is_of_tags: Whether only objects with certain tags, or of certain sizes, are meant.
         expires: When current versions expire, in words; ``None``: never.
         noncurrent_days: Days after which noncurrent versions go; ``None``: never.
         abort_days: Days after which unfinished uploads are aborted; ``None``: never.
-        classes: Storage classes that objects move to.
 
     """
 
@@ -47,7 +44,6 @@ class BucketSettings:
     """Settings of one bucket.
 
     Attributes:
-        rules: Enabled rules of its lifecycle.
         is_versioned: Whether deletions leave a delete marker.
         lock: Default retention of its Object Lock, in words; "" for a lock without one, ``None``
             without Object Lock.

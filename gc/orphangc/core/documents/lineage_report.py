@@ -20,13 +20,9 @@ class LineageJobPart(FrozenPart):
     """One job of a lineage.
 
     Attributes:
-        job_id: Identifier of the job, "" if unknown.
-        directories: Its job directories.
-        state: State of the job.
         is_over: Whether its end is proven.
         first_life_at: Store time of the oldest object of it.
         last_life_at: Last time at which anything was written, or a source showed it alive.
-        resources: Kubernetes resources that ran it.
         is_self_sustained: Whether it needs no file that is not its own; ``null``: unknown.
         bytes_only: Bytes of the files that only its checkpoints name.
 
@@ -57,18 +53,10 @@ class LineageCheckpointPart(FrozenPart):
 
     Attributes:
         uri: Folder of its ``_metadata``.
-        job_id: Job that it belongs to, "" if unknown.
-        checkpoint_id: Identifier in the metadata.
-        is_savepoint: Whether it is a savepoint.
-        stored_at: Store time of its ``_metadata``.
-        sha256: Digest of its ``_metadata``.
         is_restorable: Whether every file that it names was found; ``null`` if not all were looked
             for, upon which nothing relies.
-        action: Whether it would expire.
-        reason: Reason of that.
         why: Words for people beside the reason.
         restored_by: Ids of the jobs that are known to have been restored from it.
-        expired_at: Time at which its ``_metadata`` was put into quarantine; ``null`` if it was not.
         bytes_only: Bytes of the files that only it names.
 
     """
@@ -92,15 +80,11 @@ class LineagePart(FrozenPart):
     """One lineage.
 
     Attributes:
-        name: Name of the lineage.
         is_over: Whether every job of it is proven to be over.
-        last_life_at: Last sign of life of any of its jobs.
         bytes_only: Bytes of the files that only this lineage's checkpoints name.
         unneeded_bytes: Bytes of those that nothing living needs.
-        unneeded_objects: Number of those.
         jobs: Its jobs, oldest first.
         checkpoints: Its checkpoints, oldest first.
-        continuations: Edges between its jobs.
 
     """
 
@@ -124,10 +108,7 @@ class UnneededPart(FrozenPart):
     """Checkpoints that nothing living needs, in a few numbers.
 
     Attributes:
-        checkpoints: Number of them.
-        lineages: Number of lineages that they belong to.
         objects: Number of the files that only they name.
-        bytes: Bytes of those.
         last_life_at: Last sign of life of the oldest of their jobs; ``null``: unknown.
 
     """
@@ -143,15 +124,10 @@ class LineageReport(FrozenPart):
     """All lineages of a storage root.
 
     Attributes:
-        schema_version: Version of the document.
-        root: Storage root.
         created_at: Time of the cycle, by the storage's clock.
-        policy: Retention policy in force; ``null`` without one.
         lineages: All lineages, the one without a sign of life for longest first.
         unneeded_bytes: Bytes of the files that only checkpoints name which nothing living needs.
-        unneeded_objects: Number of those.
         expiring_bytes: Bytes of the files that only expiring checkpoints name.
-        expiring_objects: Number of those.
         impossible: Statements of the policy that cannot be true, as sentences.
 
     """

@@ -80,7 +80,6 @@ class HeldBackPart(FrozenPart):
     Attributes:
         checkpoint: Id of the oldest checkpoint of the job.
         objects: Number of objects that would be orphans without it.
-        bytes: Sum of their sizes.
 
     """
 
@@ -93,7 +92,6 @@ class AreaPart(FrozenPart):
     """One area of a job: whether its orphans can be proven, and by which rule.
 
     Attributes:
-        area: Name of the area.
         rule: Number of the rule, "" where there is none for the job's state.
         kept_because: Reason for which all its files are kept; ``null``: each file is judged.
         bounds: Bounds of its files beside those of the job.
@@ -215,17 +213,12 @@ class HiddenPart(FrozenPart):
     """Contents of one area of a job beside its objects, never acted upon (R28).
 
     Attributes:
-        scope: The area.
-        job_id: Owner of the area, "" if there is none.
         uploads: Unfinished multipart uploads; ``null``, as below: not counted, so unknown.
         upload_bytes: Bytes of the uploaded parts, for uploads of known size.
         uploads_of_unknown_size: Number of uploads with further bytes that were not counted.
-        oldest_upload_at: Start of the oldest upload.
         dead_uploads: Number of uploads that nothing completes any more (R50).
         dead_upload_bytes: Theirs, for uploads of known size.
         noncurrent_versions: Versions that a newer one or a delete marker hides.
-        noncurrent_bytes: Theirs.
-        delete_markers: All of them.
         directory_markers: Number of empty objects that represent folders.
 
     """

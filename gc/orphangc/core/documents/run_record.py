@@ -84,21 +84,11 @@ class JobRecord(_RecordPart):
 
     Attributes:
         job_id: Identifier of the job, "" for objects in no known job's directory.
-        directories: Directories of its files.
         state: State of its life; ``None`` for objects of no job.
-        mode: Mode of the evidence for its liveness.
-        oldest_retained_checkpoint_id: Value of the plan.
-        retained_checkpoint_ids: Values of the plan.
-        amounts: Objects and bytes by verdict.
-        missing_objects: Referred to, and absent.
-        held_back: Objects that the oldest checkpoint alone keeps from being collected.
-        refused: Guard that refused its work.
-        blocked: Conditions of deletion that are unmet.
         state_self_sustained: Whether no retained checkpoint refers to files outside the job's own
             directories, confirmed by a second check; ``None`` where it cannot be known (yet).
         looks: Checks of everything that is not the job's own, and of each such place, with what the
             runs before saw.
-        resources: Kubernetes resources that run it, or ran it.
 
     """
 
@@ -130,8 +120,6 @@ class StoppedPart(_RecordPart):
     """The jobs of which nothing can be deleted, refused or blocked.
 
     Attributes:
-        jobs: Number of them.
-        of_jobs: Number of all jobs of the plan.
         code: Guard or condition that stops the most of them.
         message: Its message about the first of these.
 
@@ -170,9 +158,6 @@ class ExpiryRecord(_RecordPart):
     """What a run did by the retention policy, and what it found.
 
     Attributes:
-        expired: Checkpoints whose ``_metadata`` it put into quarantine.
-        released: Checkpoints whose quarantine it ended.
-        in_quarantine: Checkpoints that were in quarantine when it began.
         in_use: Those of them that something names or was restored from: a person must look.
         unneeded_bytes: Bytes that only checkpoints hold which nothing living needs.
         expiring_bytes: Bytes that only checkpoints hold which expire.
@@ -196,13 +181,9 @@ class Totals(_RecordPart):
     Attributes:
         runs: Number of runs, by ``phase/result``.
         swept_objects: Number of objects, by ``action/outcome``.
-        swept_bytes: Their bytes, by ``action/outcome``.
         aborted_uploads: Number of unfinished uploads that were due to be aborted, by outcome.
         refusals: Jobs by guard or condition.
-        list_requests: Number of list requests of all plans.
         durations: Phases by ``phase/edge``, the bucket that they fell in; ``inf`` is the last.
-        duration_seconds: All of them together, by phase.
-        last_success_at: Time of the last success, by phase.
 
     """
 
@@ -222,42 +203,22 @@ class RunRecord(_RecordPart):
 
     Attributes:
         run_id: Sorts by time.
-        root: Storage root.
-        tool_version: That ran.
-        mode: Configured mode.
         effective_mode: Mode that the run was allowed to use.
         effective_mode_reason: Reason why it is not the configured mode.
         started_at: Start by this machine's clock, aware UTC.
-        ended_at: End by this machine's clock, aware UTC.
         result: Result of the whole run: its worst phase.
         exit_code: Exit code of the process for a single storage root.
-        error: Error that ended it, one line; ``None`` if none did.
         phases: In order; a run that could not begin (locked, missed) has one of no duration.
         plan_id: ``None``: there is no plan, nor anything below.
         plan_folder: Folder of the plan on the machine that ran.
-        objects_listed: Value of the plan.
-        bytes_listed: Value of the plan.
-        list_requests: Value of the plan.
         roots_read: Checkpoints and savepoints.
-        amounts: Objects and bytes by verdict.
-        jobs: Every job, by id.
-        blocked: Jobs of which nothing can be deleted; ``None`` if there are none.
         world: Everything that the plan searched, asked and missed; of older records the daemon
             keeps none.
-        warnings: Doubts about the plan.
-        missing_objects: Referred to, and absent.
-        held_back_objects: Number of objects that the jobs' oldest checkpoints alone hold back.
-        held_back_bytes: Sum of their sizes.
         refusals: Jobs by guard that refused, or condition that blocked.
-        swept: Outcomes of the verdicts.
         uploads: Number of unfinished uploads that were due to be aborted, by outcome.
         folders: Number of folders that held nothing and were to go, by outcome.
-        stopped: Reason why the sweep ended early.
         tombstones: ``None`` where the state could not be read.
-        expiry: What it did by the retention policy; ``None`` without one.
-        halted: Reason why all collection is stopped until a person has checked, or ``None``.
         registry_age_seconds: Age of the oldest of the jobs' newest registry snapshots.
-        grace_period_seconds: The setting.
         totals: Counters, this run included.
 
     """

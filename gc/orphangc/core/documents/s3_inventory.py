@@ -38,7 +38,6 @@ class Inventory:
     """The report in place of a listing.
 
     Attributes:
-        uri: The manifest.
         created_at: Start of the report's scan of the bucket, aware UTC.
         objects: Number of current objects in the report, of the whole bucket.
 
@@ -89,7 +88,6 @@ class DataFile:
 
     Attributes:
         key: Key in the bucket that the report was delivered to.
-        size: Bytes.
         md5: MD5 digest of its bytes, 32 lower-case hex digits.
 
     """
@@ -104,9 +102,7 @@ class Manifest:
     """Contents of a manifest.
 
     Attributes:
-        source_bucket: The bucket that the report is of.
         created_at: Start of the scan, aware UTC; objects stored later may be missing.
-        file_format: Format of all data files.
         columns: Names of the columns in the files' own spelling, in order.
         files: Data files, at least one, no key twice.
 

@@ -37,7 +37,6 @@ class UsageCheckPart(_StatusPart):
         kind: ``None`` for everything that is not the job's own.
         place: The snapshot's folder, or the directory; "" for everything.
         value: Whether the job needs nothing of it; ``None`` where that cannot be known.
-        why: The reason, a sentence.
         restored_from: Whether the job is said to be restored from it.
         references: Files of it that the job's checkpoints still name.
         bytes: Bytes of these files; ``None`` if not counted.
@@ -64,7 +63,6 @@ class RememberedUsageCheck(UsageCheckPart):
     """The newest check, with the results of earlier ones.
 
     Attributes:
-        at: Time of the check.
         since: Time of the first check in a row with this result.
         since_checkpoint_id: The job's newest completed checkpoint then.
         confirmed_at: Time when a check with a newer checkpoint confirmed it; ``None``: not yet.

@@ -23,9 +23,7 @@ class StorageProof(BaseModel):
     Attributes:
         storage: URI of the top of the storage: scheme and bucket, host or container.
         proven_at: Time of this machine.
-        tool_version: Version of orphangc that made it.
         client: Package that speaks to the storage, and its version.
-        checks: Names of the checks.
 
     """
 

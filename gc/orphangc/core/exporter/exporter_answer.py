@@ -28,20 +28,14 @@ class Exported:
     """What was read in the folder that the exporter of one job writes into.
 
     Attributes:
-        job_id: The folder's name.
         baseline: Newest snapshot before the listing (E1), if there was one.
         response: Snapshot that repeats the nonce (E2); if none did, the newest that was seen, or
             the first that cannot follow E1.
-        unread: Reason why the newest snapshot cannot be read, though it exists.
         rival: The epoch of a JobManager that exports at the same time as E1's, as no successor
             does.
         successor: The epoch of a JobManager that began after E1's had given its last sign.
         nonce: Nonce that was written after the listing; "" if none was.
-        unwritten: Reason why no nonce could be written.
-        waited: Time that the cycle waited for the nonce.
         asked_at: The store's time when the nonce was written first.
-        heard_at: The store's time after E2 was read.
-        directories: Job directories of the snapshots.
         contradiction: Reason why the snapshots cannot show the job's registry, by the checkpoints
             that were read.
         names: Names of all snapshots that the cycle has seen.

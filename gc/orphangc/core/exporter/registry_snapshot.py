@@ -34,7 +34,6 @@ class RegistryEntry(NamedTuple):
     Attributes:
         path: Relative to the job directory, or absolute; see ``resolve``.
         kind: Kind; segments share a path, and a directory means everything below it.
-        size: Size in bytes; ``None`` if the exporter does not know.
         created: Checkpoint id that it was uploaded for; ``None`` if unknown.
         last_used: Newest checkpoint id that used it; ``None`` if unknown.
 
@@ -80,10 +79,6 @@ class MergingSettings:
     A TaskManager asks the job's configuration first, and its own only where that one is silent.
     So what the job's configuration says holds on every TaskManager, and nothing else does.
 
-    Attributes:
-        enabled: Whether files are merged.
-        across: Whether they are merged across checkpoints.
-
     Source: Flink 1.20-2.3, ``TaskExecutorFileMergingManager.fileMergingSnapshotManagerForTask``.
     """
 
@@ -96,7 +91,6 @@ class JobSettings:
     """What the JobManager knows of a job's settings; ``None``: unknown.
 
     Attributes:
-        state_backend: Simple class name of the state backend.
         merging: File merging; ``None`` also where Flink has none (before 1.20).
 
     """
@@ -116,17 +110,13 @@ class RegistrySnapshot:
 
     Attributes:
         source: ``registry``: exported inside the JobManager; ``derived``: from checkpoints, REST.
-        flink_version: Version of Flink; ``None`` if the exporter does not know.
-        job_id: 32 lower-case hexadecimal digits.
         jm_epoch: Differs for each start of the JobManager.
         sequence: Rises with each export of one epoch.
         nonce: Last nonce that the exporter had seen when it began; ``None`` if it uses none.
         taken_at: Aware UTC, by the exporter's clock.
         checkpoint_dir: The job directory, absolute; relative paths start here.
-        max_concurrent: Checkpoints that may be pending at once; ``None`` if unknown.
         retained: The completed store.
         issued: Unfinished checkpoints.
-        restored: Origins of the job.
         entries: The registry, in the order of the file.
         settings: Settings of the job, as far as its JobManager shows them.
 

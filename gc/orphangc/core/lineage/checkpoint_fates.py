@@ -114,10 +114,6 @@ class CheckpointFate:
     """Verdict on one checkpoint.
 
     Attributes:
-        checkpoint: The checkpoint.
-        lineage: Lineage that it belongs to.
-        action: Whether it expires.
-        reason: Reason of the verdict.
         why: Words for people: what holds it, or which rule keeps it.
 
     """
@@ -140,10 +136,6 @@ class RetentionFacts:
 
     Attributes:
         now: Start of the cycle, by the storage's clock.
-        min_age: Age below which no checkpoint expires.
-        quarantine: Time that the ``_metadata`` of an expired checkpoint stays in quarantine.
-        policy: The owner's policy; ``None`` without one.
-        names: Names of all lineages.
         living: Names of all jobs that are not over, in whatever lineage.
 
     """

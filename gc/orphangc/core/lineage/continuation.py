@@ -47,7 +47,6 @@ class Continuation(FrozenPart):
     Attributes:
         older: Job directory of the older job, or folder of a savepoint.
         newer: Job directory of the job that continued it, or folder of its savepoint.
-        source: Evidence of the edge.
         checkpoint: Checkpoint that the newer job was restored from, "" if unknown.
         checkpoint_id: Its id; ``None`` if unknown: then the edge covers no checkpoint.
         stored_at: Its store time, as the first cycle saw that found it; ``None`` if none did.
@@ -82,8 +81,6 @@ class ResourceJob(FrozenPart):
         resource: Name of the resource, ``NAMESPACE/NAME``.
         identity: Kind and uid of the resource, "" if unknown.
         is_stateless: Whether every cycle saw the resource say that a new job takes over no state.
-        first_seen_at: Time of the first cycle that saw it.
-        seen_at: Time of the last one.
 
     """
 
@@ -99,8 +96,6 @@ class LineageMemory(FrozenPart):
     """What cycles saw of lineages.
 
     Attributes:
-        continuations: Edges.
-        resource_jobs: Jobs that resources ran.
         fixed_ids: Job ids that a cluster's configuration chose, so that they come back: of such an
             id, that is never forgotten.
 

@@ -20,18 +20,11 @@ class ExpiredCheckpoint(FrozenPart):
     """One checkpoint whose ``_metadata`` was put into quarantine.
 
     Attributes:
-        uri: Folder of the checkpoint.
         key: Key of its ``_metadata`` in the storage root, or in ``base``.
         base: Extra root that it is in, "" for the storage root.
-        checkpoint_id: Identifier in the metadata.
         sha256: Digest of its ``_metadata``, and of the copy.
-        size: Bytes of it.
         stored_at: Store time of it, before it was ever put back.
         expired_at: Time just before it was put into quarantine, by the storage's clock.
-        run_id: Run that did so.
-        reason: Reason of its fate.
-        released_at: Time at which its quarantine ended; ``None`` before.
-        restored_at: Time at which ``undelete`` put it back; ``None`` if it did not.
 
     """
 

@@ -20,9 +20,6 @@ class LineageJob:
     """One job of a lineage.
 
     Attributes:
-        key: Key of the job in the cycle.
-        job_id: Identifier of the job, "" if unknown.
-        state: State of the job.
         is_of_root: Whether a directory of it is in the storage root.
         is_over: Whether positive evidence proves its end, and its directory has been still since.
         problem: Name of the guard or condition that stops its work; ``None`` if nothing does.
@@ -32,7 +29,6 @@ class LineageJob:
         is_running_throughout: Whether Flink showed it RUNNING before the listing and after it.
         is_origin_hidden: Whether it may live, and no cycle saw what it was first started from.
         may_recur: Whether another run of it may have the same id, and so the same directory.
-        resources: Kubernetes resources that ran it.
         is_self_sustained: Whether it needs no file that is not its own; ``None`` if unknown (R30).
         recovers_from_its_own: Whether a lost JobManager of it surely goes on from a checkpoint
             of its own, and not from what it was first started from.
@@ -71,12 +67,8 @@ class LineageCheckpoint:
     """A checkpoint or savepoint, as retention sees it.
 
     Attributes:
-        uri: Folder of its ``_metadata``.
         place: Job directory or savepoint folder that is its node.
-        checkpoint_id: Identifier in the metadata.
-        is_savepoint: Whether it is a savepoint.
         stored_at: Store time of its ``_metadata``, before it was put back; ``None`` if unknown.
-        sha256: Digest of its ``_metadata``.
         is_restorable: Whether every file that it names was found; ``None`` if not all were looked
             for, upon which nothing relies.
         is_collectable: Whether its files are collected: they are in job directories of the
@@ -85,7 +77,6 @@ class LineageCheckpoint:
         holds: What needs it now (R43), as words for people: a pin, an HA entry, a restored path.
         deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` if
             unknown (R40).
-        expired_at: Time at which its ``_metadata`` was put into quarantine; ``None`` if it was not.
         put_back_at: Time at which ``undelete`` stored it again; ``None`` if it did not.
 
     """
@@ -117,8 +108,6 @@ class Lineage:
     Attributes:
         jobs: Its jobs, oldest first.
         checkpoints: Their checkpoints and savepoints, oldest first.
-        continuations: Edges between its places.
-        job_of_place: Job of each job directory.
         fixed_ids: Job ids that a cluster's configuration was seen to choose.
 
     """

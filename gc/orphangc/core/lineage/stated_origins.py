@@ -23,9 +23,7 @@ class ShownOrigins:
     """What sources show of the origins of jobs, in this cycle or an earlier one.
 
     Attributes:
-        edges: Edges that cycles saw.
         from_nothing: Ids of the jobs that are known to have begun so.
-        clock_skew: How far Flink's clock and the storage's may differ.
 
     """
 

@@ -16,11 +16,9 @@ class Acknowledgement(FrozenPart):
     """What a person acknowledged.
 
     Attributes:
-        condition: Name of the condition that the fact blocks with.
         what: Place, directory, checkpoint or cluster.
         since: Last time at which a cycle had seen it whole; a later loss of the same thing is
             another fact.
-        at: Time of the acknowledgement.
         by: Account that gave it, and its machine.
 
     """

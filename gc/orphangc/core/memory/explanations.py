@@ -61,7 +61,6 @@ class Explanations:
     """Possible explanations of a missing checkpoint.
 
     Attributes:
-        at: Time of this cycle.
         jobs: All records of a job, with the facts of this cycle, by job id.
         claimers: Directories of the jobs that were restored from a checkpoint, by checkpoint.
         present: Folders of all checkpoints that are there now.
@@ -73,10 +72,6 @@ class Explanations:
         searched: Directories of which some checkpoint is there now, or was explained away; and of
             the jobs before them, which are over and whose directory is in a searched place.
         users: Other directories whose checkpoints name, or named, files in one, by directory.
-        directories: Number of directories, by job id.
-        declared_ended: Job ids that the operator declared ended.
-        are_all_declared_ended: Whether the operator declared all jobs ended.
-        clock_skew: Most that a JobManager's clock may differ from the storage's.
 
     """
 

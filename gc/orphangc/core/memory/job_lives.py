@@ -183,7 +183,6 @@ class _Stops:
         ids: Known ids of jobs that no witness shows alive, by their first digits.
         newest: Newest checkpoint id that earlier cycles saw, by job id.
         newest_now: Newest checkpoint id, also of this cycle, by job id.
-        clock_skew: Most that a JobManager's clock may differ from the storage's.
 
     """
 
@@ -262,7 +261,6 @@ class _Successors:
         running: Facts of Flink's REST API about each running job, by job id.
         by_savepoint: Running jobs, by the job id's first digits, that started from a savepoint
             of such a job.
-        stops: The savepoints that jobs were stopped with.
 
     """
 

@@ -50,10 +50,7 @@ class LostFact:
     """A fact of an earlier cycle that no longer holds.
 
     Attributes:
-        condition: Condition that it blocks with.
-        what: The place, directory, checkpoint or cluster.
         since: Last time at which a cycle saw it whole.
-        message: One sentence with what is lost, and what lifts the block.
         reach: Directories that are blocked; ``None`` for all of the storage root.
         is_acknowledged: Whether a person acknowledged exactly this fact, so that it blocks nothing.
 
@@ -383,7 +380,6 @@ class _ReportsShown:
         present: Folders of all checkpoints that are there now.
         kept: Checkpoints of living jobs that a cluster shows completed and not discarded, after
             the listing.
-        clock_skew: Most that a JobManager's clock may differ from the storage's.
 
     """
 

@@ -29,12 +29,8 @@ class RememberedCheckpoint(FrozenPart):
     """A checkpoint that an earlier cycle found.
 
     Attributes:
-        uri: Folder of its ``_metadata``.
-        checkpoint_id: Id that the metadata states.
-        seen_at: Time of the last cycle that found it.
         deleted_on: Ends of the job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
             the format does not say.
-        stored_at: Store time of its ``_metadata``; ``None`` if unknown.
         sha256: Digest of its ``_metadata``, "" if unknown.
         is_self_contained: Whether every file that it needs is in its own folder.
 
@@ -58,7 +54,6 @@ class RememberedDirectory(FrozenPart):
     """A folder that held checkpoints: a job directory, or a folder of copied checkpoints.
 
     Attributes:
-        uri: Location of the folder.
         job_id: Job id of the directory, "" if unknown.
         place: Searched place that it was found in.
         checkpoints: Checkpoints of the last cycle that found any, and those lost before.
@@ -106,17 +101,11 @@ class RememberedPlace(FrozenPart):
     """A place that an earlier cycle searched.
 
     Attributes:
-        uri: Location of the place.
-        kind: Reason for which it was searched.
         device: Identity of the file system or bucket that held it; ``None`` if unknown.
-        first_seen_at: Time of the first cycle that searched it.
         seen_at: Time of the last cycle that found a checkpoint in it, else of the first cycle.
-        job_directories: Number of job directories at that time.
-        checkpoints: Number of checkpoints at that time.
         others: Some checkpoints in no remembered directory, savepoints mostly.
         has_more_others: Whether there were more of those.
         resolved_at: Time at which all of them were explained away; ``None`` while they are there.
-        keys: Number of listed keys of a storage.
         is_stated: Whether a person's statement of a closed world covers a storage.
 
     """
@@ -140,13 +129,9 @@ class RememberedReport(FrozenPart):
 
     Attributes:
         uri: Folder of the job's checkpoints, or the checkpoint's own.
-        job_id: Job that reported it.
-        checkpoint_id: Newest id that was reported there.
-        path: Path of that checkpoint.
         named_by: Cluster that reported it.
         first_reported_at: Time of the first cycle that missed it.
         reported_at: Time of the last cycle in which it was reported.
-        triggered_at: Time at which Flink triggered it, by its reporter.
         resolved_at: Time at which it was found or explained away.
 
     """
@@ -166,8 +151,6 @@ class RememberedCluster(FrozenPart):
     """A cluster that answered.
 
     Attributes:
-        uri: Address, without credentials.
-        answered_at: Time of its last answer.
         alive: Ids of the jobs that it showed alive then.
         contradicted: Jobs among them that were declared ended all the same: that statement does not
             account for them when the cluster is silent.
@@ -195,7 +178,6 @@ class RememberedJob(FrozenPart):
         ended_as: Terminal states, one of which it ended in; all are possible.
         ended_from: Start of the run that ended.
         ended_as_before: Terminal states of the run before that one.
-        restored: Places of checkpoints that it was restored from.
         stores_in: Job directories that its cluster's configuration gives it.
         needs: Directories in which its checkpoints name files, or else the one that it was
             restored from; "" among them if that could not be read.
@@ -227,9 +209,6 @@ class RememberedRegistry(FrozenPart):
     """The registry snapshots of one job in one registry folder.
 
     Attributes:
-        uri: Folder of the job in the registry folder.
-        location: The registry folder.
-        job_id: Identifier of the job.
         home: Job directory that its newest snapshot states, "" if unknown.
         directories: Directories below the storage root of its entries, and its own.
         is_all_known: Whether each path of it names a place; else it may need files anywhere.
@@ -254,8 +233,6 @@ class StandingFact(FrozenPart):
     """What the last cycle missed, and no person has acknowledged.
 
     Attributes:
-        condition: Condition that it blocks with.
-        what: The place, directory, checkpoint or cluster.
         since: Last time at which a cycle saw it whole.
 
     """
@@ -269,19 +246,8 @@ class WorldMemory(FrozenPart):
     """All facts that earlier cycles saw around one storage root.
 
     Attributes:
-        schema_version: Version of the document.
-        root: Storage root that it belongs to.
         states: Identifiers of the state location, as its first writers made them.
         written_at: Time of the newest cycle in it; ``None`` if there was none.
-        places: Places that were searched.
-        directories: Folders that held checkpoints.
-        reports: Checkpoints that Flink reported and that were not found.
-        clusters: Clusters that answered.
-        jobs: Lives of jobs.
-        registries: Registry snapshots that concern the storage root.
-        standing: Facts that the newest cycle missed.
-        lineage: Which job continued which.
-        expired: Checkpoints whose ``_metadata`` was put into quarantine.
         savepoints: Folders below the storage root, not empty, in which a cycle saw a savepoint's
             ``_metadata``.
 

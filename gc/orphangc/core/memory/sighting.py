@@ -15,13 +15,8 @@ class SeenPlace:
     """A place that the cycle searched, or tried to.
 
     Attributes:
-        uri: Location of the place.
-        kind: Reason for which it is searched.
-        device: Identity of its file system or bucket; ``None`` if unknown.
         checkpoints: Number of checkpoints in it; ``None`` if it could not be searched.
-        job_directories: Number of job directories in it.
         others: Folders of its checkpoints in no remembered directory.
-        keys: Number of listed keys of a storage.
         is_stated: Whether a person named a storage in the settings that state a closed world.
 
     """
@@ -41,14 +36,10 @@ class SeenJob:
     """Present facts of one cluster, HA store or resource about one job.
 
     Attributes:
-        job_id: Identifier of the job.
         by: The cluster, HA store or resource.
-        is_alive: Whether it is not over.
         status: Flink's word, "" where none was said.
         started_at: Start of its JobManager, by that one's clock.
         directories: Job directories of the paths reported for it.
-        restored: Place of the checkpoint that it was restored from.
-        is_restored_from_savepoint: Whether that is a savepoint.
         stores_in: Job directories that its cluster's configuration gives it.
         needs: Directories in which its checkpoints name files, or else the one that it was
             restored from; "" among them if that could not be read.
@@ -72,13 +63,9 @@ class SeenReport:
     """A checkpoint that Flink reports completed and not discarded.
 
     Attributes:
-        job_id: Job that reports it.
-        by: Cluster that reports it.
         path: Folder of the checkpoint, or Flink's path if it names no place.
         directory: Folder around it.
-        checkpoint_id: Identifier of the checkpoint.
         triggered_at: Time at which Flink triggered it, by the JobManager's clock.
-        is_living: Whether its job is not over.
         was_shown_before: Whether the cluster showed it so before the listing too: it was there all
             the while, as Flink says.
 
@@ -100,7 +87,6 @@ class StoppingSavepoint:
 
     Attributes:
         checkpoint_id: Identifier, from the counter of the job's checkpoints.
-        stored_at: Store time of its ``_metadata``; ``None`` if unknown.
 
     """
 
@@ -114,27 +100,17 @@ class Sighting:
 
     Attributes:
         at: Start of the cycle, by the storage's clock.
-        root: Storage root.
         state: State location, as it was given; ``None`` for the default one.
-        places: Places that were searched.
-        directories: Folders that hold checkpoints now.
         present: Folders of all checkpoints that are there now, readable or not.
-        jobs: Facts of clusters, HA stores and resources.
-        reports: Checkpoints that Flink reports completed and not discarded.
-        registries: Registry snapshots of jobs that concern the storage root.
         registry_jobs: Job folders with any snapshot, whatever it concerns, in registry folders.
         discarded: Checkpoints that the cluster of their own directory reports discarded, with the
             time at which each was triggered.
         stops: Savepoints that jobs were stopped with, by folder.
         clusters: Whether each configured cluster answered, by address.
         declared_ended: Job ids that the operator declared ended, one by one.
-        are_all_declared_ended: Whether the operator declared all jobs ended.
-        clock_skew: Most that a JobManager's clock may differ from the storage's.
-        lineage: Edges between jobs, and the jobs that resources ran.
         savepoints: Folders of savepoints below the storage root that hold a ``_metadata``.
         savepoint_folders: All folders of savepoints that are listed now; ``None`` if only an older
             listing is known.
-        is_world_closed: Whether the operator states a closed world.
 
     """
 

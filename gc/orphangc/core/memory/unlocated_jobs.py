@@ -111,7 +111,6 @@ class _Located:
     """Where checkpoints are known.
 
     Attributes:
-        places: Searched places.
         directories: Directories that hold, or held, checkpoints, and those of missed reports:
             what disappears from them has a fact of its own.
         by_id: These directories, and those in which other jobs were restored, by job id.

@@ -32,7 +32,6 @@ class FilePlace:
     Attributes:
         job_directory: Key of the job directory, "" for the storage root itself, ``None`` outside.
         job_id: Job id in the directory's name; "" if the name is none or there is no directory.
-        scope: The area.
         inner: Path below the area's folder, "" directly in it; below the job directory for ForSt's
             working files.
         checkpoint_id: Number of a ``chk-<n>`` folder.
@@ -51,7 +50,6 @@ class Artifact:
     """Meaning of a file's name.
 
     Attributes:
-        layout: The scheme that it fits.
         uuid: 16 bytes, of a file of an area only: it can be a candidate.
         checkpoint_id: Number in ``<checkpointID>_<UUID>`` only.
 

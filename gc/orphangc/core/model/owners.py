@@ -14,7 +14,6 @@ class Owners:
     """The job directories that the scans showed, and their jobs.
 
     Attributes:
-        base: Storage root.
         keys: Job key by job directory.
 
     """

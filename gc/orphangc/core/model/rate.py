@@ -42,13 +42,9 @@ class DeletionRate:
 
     Attributes:
         ceiling: Keys a second that are never exceeded in the long run.
-        largest: Maximum number of keys of a request.
         page: Number of keys that failures suggest; never more than ``largest``.
         refused: Rate at which the store had enough last, ``None`` if it never had.
-        lowered_to: Rate after that.
-        lowered_at: Time of that.
         refusals: Number of refusals in a row, no success between them.
-        paused_until: End of the pause: no request before.
         due: Time of the next request's turn if the rate is kept exactly.
 
     """

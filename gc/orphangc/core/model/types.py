@@ -142,7 +142,6 @@ class StoredObject:
 
     Attributes:
         key: Key relative to the storage root.
-        size: Bytes.
         modified_at: Store time, aware UTC; ``None`` if the store gives none.
         etag: Opaque identity of the bytes, unquoted, where the store has one.
 
@@ -168,7 +167,6 @@ class Tombstone:
 
     Attributes:
         object: The object as it was then; any difference later invalidates the tombstone.
-        job_id: Owner of the directory.
         since: Store time of the complete cycle that first found the orphan.
 
     """

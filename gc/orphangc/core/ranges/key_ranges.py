@@ -100,7 +100,6 @@ class Landmarks:
     """Points in the key space, and about how many objects are between each and the next.
 
     Attributes:
-        keys: Keys in ascending order.
         totals: The sum of the weights up to and with each point.
 
     """

@@ -14,14 +14,7 @@ from orphangc.core.times.instants import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownState:
-    """The state location of an earlier plan.
-
-    Attributes:
-        states: Identifiers of the state location.
-        at: Time of the plan.
-        source: The plan, for people.
-
-    """
+    """The state location of an earlier plan."""
 
     states: frozenset[str]
     at: datetime
@@ -32,8 +25,6 @@ class MemoryMarker(FrozenPart):
     """The marker beside the memory, which a state of a version without a memory does not have.
 
     Attributes:
-        schema_version: Version of the document.
-        root: Storage root that the memory belongs to.
         state: Identifier of the state location; the memory has it too.
         since: Time of the first cycle that left this memory.
 

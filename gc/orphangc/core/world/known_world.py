@@ -27,12 +27,8 @@ class SearchedPlace(FrozenPart):
     """A place that is searched for checkpoints in each cycle.
 
     Attributes:
-        uri: Location of the place.
-        device: Device or bucket of the place; ``None`` if unknown.
         job_directories: Number of job directories in it; ``None`` if it could not be searched.
-        checkpoints: Number of ``_metadata`` files in it; ``None`` if it could not be searched.
         newest_checkpoint_at: Store time of the newest of them; ``None`` without any.
-        since: Time at which the first cycle saw the place; ``None`` if no cycle remembers it.
 
     """
 
@@ -49,8 +45,6 @@ class OutsidePath(FrozenPart):
     """A named directory or checkpoint in no searched place.
 
     Attributes:
-        uri: Location of it.
-        named_by: Checkpoints, clusters, resources or registry snapshots that name it.
         jobs: Keys of the jobs that it may concern; these are blocked.
 
     """
@@ -64,8 +58,6 @@ class KnownCluster(FrozenPart):
     """A Flink cluster, a namespace or a ZooKeeper that is asked.
 
     Attributes:
-        uri: Address, without credentials.
-        jobs: Ids of the jobs that it shows.
         answers: Whether it answered both times in this cycle.
 
     """
@@ -76,15 +68,7 @@ class KnownCluster(FrozenPart):
 
 
 class WorldChange(FrozenPart):
-    """A fact of an earlier cycle that is no longer true.
-
-    Attributes:
-        condition: Name of the condition of deletion that is unmet.
-        what: The place, directory, cluster or checkpoint.
-        since: Time of the first cycle that noticed.
-        acknowledged: Whether a person has acknowledged exactly this fact.
-
-    """
+    """A fact of an earlier cycle that is no longer true."""
 
     condition: str
     what: str
@@ -96,7 +80,6 @@ class ClosedWorld(FrozenPart):
     """The statement that no checkpoint outside what is searched refers to files in this one.
 
     Attributes:
-        stated: Whether the operator made it.
         covers: Searched storages, and places that count as searched: with checkpoints, or stated to
             be empty.
 
@@ -110,12 +93,7 @@ class World(FrozenPart):
     """Places that were searched or named, clusters, and changes around one storage root.
 
     Attributes:
-        places: Places that are searched several times in a cycle.
         storages: Storages that are searched whole.
-        outside: Named paths in none of them.
-        clusters: Clusters, namespaces and ZooKeepers that are asked.
-        changed: Facts of earlier cycles that no longer hold.
-        closed_world: Statement that everything was searched.
 
     """
 

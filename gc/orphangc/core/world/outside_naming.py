@@ -21,7 +21,6 @@ class Naming:
     """What one checkpoint, registry snapshot or cluster names.
 
     Attributes:
-        by: Location of it.
         jobs: Keys of the jobs that it is evidence of, and of those whose files it names.
         files: Names by folder, outside folders only.
 

@@ -15,15 +15,12 @@ class SearchedStorage(FrozenPart):
     """A storage that is searched for every ``_metadata``, at any depth and under any name.
 
     Attributes:
-        uri: Location of the bucket, container, mount or folder.
         named_by: What names it or a place in it; a few of many.
         keys: Number of listed keys, those of the storage root that is collected aside; ``None`` if
             it could not be searched to its end.
         checkpoints: Number of its checkpoints, of the storage root too; ``None`` likewise.
         tables: Number of objects called ``_metadata`` that are Parquet's.
-        newest_checkpoint_at: Store time of the newest checkpoint; ``None`` without any.
         left_out: Prefixes that a person states to hold no checkpoint.
-        problem: Reason for which it could not be searched; ``None`` if it was.
 
     """
 

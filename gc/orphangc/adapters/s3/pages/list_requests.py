@@ -76,12 +76,7 @@ class _NotNowError(boto.ClientError):  # type: ignore[misc]
 
 
 class AdaptivePageSize:
-    """Number of keys to request in a page: fewer after a timeout, more again after some pages.
-
-    Attributes:
-        keys: Number of keys to request.
-
-    """
+    """Number of keys to request in a page: fewer after a timeout, more again after some pages."""
 
     def __init__(self) -> None:
         self.keys = _MOST_KEYS
@@ -101,12 +96,7 @@ class AdaptivePageSize:
 
 
 class ListRequests:
-    """Fetches pages of a listing; may be used by many threads at once.
-
-    Attributes:
-        through_botocore: Number of requests that botocore sent.
-
-    """
+    """Fetches pages of a listing; may be used by many threads at once."""
 
     def __init__(self, client: S3Client, *, on_request: Callable[[], None]) -> None:
         self._client = client

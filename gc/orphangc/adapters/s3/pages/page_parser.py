@@ -55,8 +55,6 @@ class Page:
         objects: Rows of ``LISTING_SCHEMA``.
         keys: Keys of the rows in bytes, which define the order.
         prefixes: Common prefixes, whole; only if the request has a delimiter.
-        is_truncated: Whether another page follows.
-        token: Continuation token of the next page.
 
     """
 

@@ -101,10 +101,8 @@ class Rows:
     """Positions of the values of all objects of a page.
 
     Attributes:
-        codes: Bytes of the page.
         spans: Begin and end in each row, for each wanted element; an empty span for a row without
             the element.
-        has_etag: Whether each row has an ETag.
         references: Number of ``&`` in the page.
 
     """

@@ -46,13 +46,9 @@ class RequestTemplate:
     """How botocore addresses and signs requests of one operation.
 
     Attributes:
-        url: URL without query.
         query: Parts of the query that are equal in all requests, encoded.
-        headers: Headers that are equal in all requests.
-        context: Values that the signer reads from the context of a request.
         signer: Object whose ``get_auth_instance(**signature)`` signs; ``None`` if requests are not
             signed.
-        signature: Name, region and version of the signature.
 
     """
 

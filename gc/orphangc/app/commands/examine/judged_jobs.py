@@ -27,10 +27,7 @@ class JudgedJobs:
     """What the next run would find, before any object is decided on.
 
     Attributes:
-        world: Places that were searched or named.
-        judged: Refusal and blocks of each job.
         resources: Kubernetes resources that run each job, or ran it, by job id.
-        is_listed: Whether the storage root was listed; some rules need a listing.
 
     """
 

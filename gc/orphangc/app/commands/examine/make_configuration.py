@@ -28,12 +28,6 @@ class Wishes:
     """What options and answers say.
 
     Attributes:
-        namespaces: Kubernetes namespaces with HA metadata.
-        extra_roots: Savepoint folders and other storages.
-        ended_job: Statement about jobs that are over.
-        closed_world: Statement that what is searched is all there is.
-        mode: Highest mode of runs.
-        is_interactive: Whether a person answers questions.
         takes_proposals: Whether a proposal is the answer to each question that is no statement.
 
     """

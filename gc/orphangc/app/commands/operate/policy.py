@@ -66,8 +66,6 @@ class Policy:
     """A policy and what it grants.
 
     Attributes:
-        needs: Permissions, independent of a provider.
-        document: Policy document of the provider.
         notes: Remarks for people, and permissions that the provider cannot express.
 
     """

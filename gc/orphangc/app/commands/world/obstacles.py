@@ -27,9 +27,6 @@ class Obstacle:
     """One reason why jobs are not collected.
 
     Attributes:
-        code: Name of the guard or condition.
-        message: Its message.
-        remedy: The action that would lift it.
         may_pass: Whether waiting may lift it, without a change of settings.
 
     """
@@ -45,8 +42,6 @@ class Obstacles:
     """Reasons why the jobs of one storage root are not collected.
 
     Attributes:
-        jobs: Number of jobs below the storage root.
-        common: Obstacles that all of several jobs share.
         own: First obstacle of each job that is not common, by job key.
 
     """

@@ -79,7 +79,6 @@ class OtherBuckets:
     """Buckets of the account that were not searched: information, which blocks nothing.
 
     Attributes:
-        unsearched: Their URIs.
         problem: Reason for which they are not known; ``None`` if they are, or there are none.
 
     """
@@ -111,10 +110,7 @@ class NamedWorld:
     """The world of one storage root, and the names of its jobs.
 
     Attributes:
-        settings: Settings of the storage root.
-        world: The world.
         resources: Kubernetes resources that run each job, or ran it, by job id.
-        buckets: Buckets beside the searched ones.
         unasked: What earlier cycles know about places and clusters that the call did not name.
 
     """

@@ -42,17 +42,7 @@ class JobPageView:
     """One job of the plan, with numbers from the breakdown.
 
     Attributes:
-        part: Part of the plan about the job.
         anchor: Anchor on the page; made of a number, never of a name.
-        name: Id of the job, or its directory.
-        fate: What a sweep may do to it.
-        state: State of the job, as text.
-        retained: Ids of its retained checkpoints, as ranges.
-        total: All objects in its directories.
-        going: Its orphans at any stage.
-        verdicts: Number and size of its objects, by kind of verdict.
-        stops: Guards and conditions that stop it.
-        deciding: Bounds that decided the cutoff.
 
     """
 

@@ -24,13 +24,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One bar of the picture.
-
-    Attributes:
-        total: Sum of the segments.
-        segments: Segments from left to right, without empty ones.
-
-    """
+    """One bar of the picture."""
 
     name: str
     total: Amount

@@ -30,8 +30,6 @@ class ExtraRow:
     Attributes:
         number: Number of items; "" if unknown.
         size: Rounded bytes, with "at least" if a part is unknown; "" if unknown or without size.
-        exactly: Exact bytes.
-        remark: Reason why the number is unknown, or another remark; may be "".
 
     """
 

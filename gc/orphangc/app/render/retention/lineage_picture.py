@@ -51,10 +51,6 @@ class PictureRow:
     """One job.
 
     Attributes:
-        name: Short name beside the row.
-        title: Full description.
-        y: Middle of the row.
-        x: Begin of its life.
         width: Length of its life, at least visible.
         is_over: Whether its end is proven; otherwise the bar is open to the right.
 
@@ -92,11 +88,7 @@ class LineagePicture:
     """The picture of one lineage.
 
     Attributes:
-        rows: Jobs, oldest first.
-        marks: Checkpoints and savepoints.
         begin: Time at the left edge, "" if no time is known.
-        end: Time at the right edge.
-        left_out: Number of jobs that are not drawn.
 
     """
 

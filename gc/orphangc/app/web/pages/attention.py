@@ -84,15 +84,7 @@ class AttentionPlace:
 
 @dataclass(slots=True, kw_only=True)
 class AttentionNeed:
-    """One problem, with all its places.
-
-    Attributes:
-        urgency: Whether a person must act.
-        code: Name of the problem in plans and metrics.
-        title: Headline of the problem.
-        places: Storage roots, jobs and runs with the problem.
-
-    """
+    """One problem, with all its places."""
 
     urgency: Urgency
     code: str

@@ -23,13 +23,7 @@ _MAX_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownLineages:
-    """Lineages of one run.
-
-    Attributes:
-        report: All of them; ``None`` where there is none.
-        problem: Reason for which nothing can be shown.
-
-    """
+    """Lineages of one run."""
 
     report: LineageReport | None = None
     problem: str = ""

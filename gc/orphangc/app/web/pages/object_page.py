@@ -45,12 +45,7 @@ class ObjectExplanation:
 
     Attributes:
         key: Requested key, relative to the storage root; "" if none was requested.
-        problem: Reason why there is no answer; ``None`` if there is one, or no key was requested.
         row: Verdict of the object, a row of ``VERDICT_SCHEMA``.
-        headline: Verdict in a sentence.
-        meaning: Meaning of the reason.
-        job: Part of the plan about its job.
-        job_name: Name of its job, for people.
         command: Command that explains more from the storage itself; ``None`` if a shell cannot take
             the key.
         examples: Objects as examples, if no key was requested.

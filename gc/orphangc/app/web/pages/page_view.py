@@ -83,12 +83,7 @@ class RootView:
     """One storage root on the status page.
 
     Attributes:
-        status: Status of the storage root.
-        newest: Newest record.
         plan: Newest record with a plan; ``None`` until there is one.
-        stored: Stored objects that the plan found.
-        growth: Growth over its records; ``None`` while there are too few.
-        jobs: Number of jobs.
         deleted: Objects that all runs together have deleted.
 
     """
@@ -135,15 +130,7 @@ class JobRow:
 
     Attributes:
         job_id: Id of the job; "" if its owner is unknown.
-        name: Id of the job, or its directory.
-        root: Storage root that holds its directory.
-        record: Record of the job in the run.
-        fate: What a sweep may do to it.
-        state: State of the job, as text; "" for files of no job.
-        retained: Ids of its retained checkpoints, as ranges.
         bar: Bar of its stored objects; that of the largest job is as wide as the picture.
-        kinds: Stored objects as numbers, by kind.
-        sustained: Whether its state is self-sustained.
         snapshots: The same, with what it was restored from; ``None`` in a list of one run.
 
     """

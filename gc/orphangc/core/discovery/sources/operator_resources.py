@@ -99,9 +99,6 @@ class Resource:
     """A resource as the API server shows it.
 
     Attributes:
-        kind: Its kind.
-        document: The JSON document.
-        maps: ConfigMaps of its namespace.
         surrounding: Options of the session cluster that it runs in.
         deployments: Names of the FlinkDeployments of its namespace.
         workloads: Names of the Deployments and StatefulSets of its namespace.

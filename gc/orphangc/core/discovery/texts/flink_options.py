@@ -163,12 +163,10 @@ class Reading:
     """How paths in configurations are read.
 
     Attributes:
-        aliases: What paths mean here.
         is_local_here: Whether a local path is one of this machine: true of its own files, and not
             of a pod's.
         endpoints: Hosts of the S3 store that this process reaches; empty for AWS's own.
         rest: Template of the address of a REST service.
-        options: Options of all sources of the resource that is read.
 
     """
 

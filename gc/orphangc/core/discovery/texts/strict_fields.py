@@ -12,13 +12,7 @@ from orphangc.core.discovery.discovered_facts import Origin, UnclearFact, digest
 
 
 class UnclearFieldError(Exception):
-    """A field has another type than its schema says, or is missing where it must not be.
-
-    Attributes:
-        field: Path of the field.
-        value: The value that cannot be read.
-
-    """
+    """A field has another type than its schema says, or is missing where it must not be."""
 
     def __init__(self, field: str, why: str, *, value: object = None) -> None:
         """Keep the path and the value beside the reason."""
