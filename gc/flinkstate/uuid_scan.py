@@ -35,10 +35,6 @@ def uuid_lots(data: bytes | mmap) -> Iterator[bytes]:
     A UUID may start at any position and overlap another one. Adjacent digits do not hide it:
     "41_<uuid>", "ab<uuid>" and "<uuid>ab" contain <uuid>. A UUID that occurs twice is returned
     twice.
-
-    Args:
-        data: Any bytes, whether a metadata file or not.
-
     """
     for at in range(0, len(data) - _LENGTH + 1, _WINDOW):
         yield _in_window(np.frombuffer(data[at : at + _WINDOW + _LENGTH - 1], np.uint8))

@@ -62,8 +62,6 @@ def declarations_yaml(
     """Return the file's text.
 
     Args:
-        declarations: State declarations.
-        heading: Comment at the top of the file.
         remarks: Comments above operators, by operator id.
 
     """

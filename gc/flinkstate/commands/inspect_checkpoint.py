@@ -79,11 +79,6 @@ def inspect_checkpoints(
     """Yield the contents of each checkpoint; one that cannot be read yields a document with
     ``error``.
 
-    Args:
-        uris: Folders of the checkpoints, or their ``_metadata`` files.
-        questions: Options of ``inspect``.
-        host: Opens places, and shows progress.
-
     Raises:
         FlinkStateError: An alias is invalid, or the checkpoint to compare with cannot be read.
 
@@ -200,11 +195,6 @@ def show_checkpoints(
     write_page: Callable[[Sequence[Inspected]], object] | None = None,
 ) -> list[tuple[ExitCode, str]]:
     """Print checkpoints, each in one line as soon as it is read, or all together at the end.
-
-    Args:
-        every: Inspected checkpoints.
-        output: Output format.
-        write_page: Writes a page about all of them; ``None`` for no page.
 
     Returns:
         What is wrong with them, one line each, with the exit code.

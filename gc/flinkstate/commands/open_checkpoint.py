@@ -55,9 +55,6 @@ def read_checkpoint(
 
     Args:
         uri: Its folder, or its ``_metadata`` file under any name.
-        host: Opens places.
-        aliases: Replacements in paths inside ``_metadata``.
-        reads_state: Whether to look into state files for the names of keyed states.
 
     Raises:
         SettingsError: ``uri`` names no place.

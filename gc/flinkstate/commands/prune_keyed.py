@@ -61,11 +61,6 @@ def prune_keyed(
     All subtasks of an operator are rewritten, or none: a state that only some of them lack
     would come back at the next change of the parallelism.
 
-    Args:
-        checkpoint: Original checkpoint.
-        comparison: Comparison that lists the unclaimed state.
-        write: Writes a new file, given its name.
-
     Raises:
         FlinkStateError: A state file cannot be read.
 
@@ -83,13 +78,7 @@ def prune_keyed(
 
 
 def unprunable(checkpoint: OpenedCheckpoint, operators: Collection[str]) -> dict[str, str]:
-    """Return why keyed state of operators cannot be pruned, by id, as their first bytes show.
-
-    Args:
-        checkpoint: Checkpoint that holds the state.
-        operators: Ids of the operators to look at.
-
-    """
+    """Return why keyed state of operators cannot be pruned, by id, as their first bytes show."""
     source = _KeyedSource(str(checkpoint.folder), checkpoint.files)
     found = {}
     for operator in checkpoint.metadata.operators:

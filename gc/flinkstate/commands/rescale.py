@@ -84,10 +84,6 @@ def rescaled_document(metadata: Metadata, rescaling: Rescaling) -> _Document:
     gets a union state whole: ``union_states`` lists it once for the operator, and each subtask
     has one entry of it, whose ``from_subtask``, ``offsets`` and ``sizes`` are null.
 
-    Args:
-        metadata: Metadata of the checkpoint.
-        rescaling: New parallelisms.
-
     Raises:
         SettingsError: The checkpoint has no such operator, or several.
 

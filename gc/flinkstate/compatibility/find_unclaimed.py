@@ -72,8 +72,6 @@ def compared(
     """Compare the state in a checkpoint with declarations.
 
     Args:
-        contents: Contents of the checkpoint.
-        declarations: Declarations of the next version of the job.
         stateful: Result of ``stateful_operators`` for the same checkpoint.
 
     """

@@ -42,8 +42,6 @@ def pruned_bytes(
     """Return the ``_metadata`` of the pruned checkpoint, parsed again and checked.
 
     Args:
-        metadata: Original metadata.
-        comparison: Comparison that lists the unclaimed state.
         directory: Directory of its relative files, as Flink will address it.
         keyed: New handles of keyed state; their relative files are beside the new metadata.
 

@@ -24,7 +24,6 @@ def absent_operator(declared: OperatorDeclaration, known: Sequence[str]) -> Abse
     """Return a declared operator that is not stored, with the most similar stored one.
 
     Args:
-        declared: Declared operator.
         known: Uids, names and ids of all stored operators, in order.
 
     """
@@ -43,15 +42,7 @@ def missing_states(
     unclaimed: Sequence[Unclaimed],
     ref: OperatorRef,
 ) -> Iterator[MissingState]:
-    """Yield the declared states that are not stored; no keyed ones if stored names are unknown.
-
-    Args:
-        operator: Stored operator.
-        declared: Declared operator.
-        unclaimed: Unclaimed state of the operator.
-        ref: Reference to the operator.
-
-    """
+    """Yield the declared states that are not stored; no keyed ones if stored names are unknown."""
     stored = {each.name for each in operator.operator_states}
     areas: list[tuple[FindingKind, set[str], Sequence[DeclaredOperatorState | KeyedState]]] = [
         (FindingKind.OPERATOR_STATE, stored, declared.operator_states)

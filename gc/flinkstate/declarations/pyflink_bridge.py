@@ -34,7 +34,6 @@ def open_state(
     ``float`` and ``bool`` are Flink's own, other values are pickled.
 
     Args:
-        function: The function that PyFlink opens.
         runtime_context: What PyFlink gives to ``open``.
         types: PyFlink's type information by a state's id, where annotations do not give it: one,
             or for a map a pair.

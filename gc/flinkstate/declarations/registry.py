@@ -51,9 +51,7 @@ class StateRegistry:
         """Announce an operator; return the object that declares its state.
 
         Args:
-            uid: Uid that the job sets.
             uid_hash: Uid hash that the job sets, from which Flink restores the operator first.
-            name: Name for people.
             has_coordinator: Whether its coordinator on the JobManager keeps state.
 
         Raises:

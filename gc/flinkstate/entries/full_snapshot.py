@@ -59,7 +59,6 @@ def read_full_snapshot(data: bytes, index: KeyGroupOffsets, *, groups: int) -> F
     """Return the keyed state of one subtask, which ``data`` holds to the last byte.
 
     Args:
-        data: Bytes of the handle's stream.
         index: Offset of each key group; 0 for one without entries.
         groups: Number of all key groups, the maximum parallelism.
 
@@ -110,8 +109,6 @@ def problem_of(header: KeyedHeader, index: KeyGroupOffsets, group: bytes) -> str
     """Return why the snapshot is none of this format, as far as its beginning shows.
 
     Args:
-        header: Header of the keyed state.
-        index: Offset of each key group.
         group: First bytes at ``group_probe``.
 
     Source: Flink 1.8-2.3, ``HeapSnapshotStrategy``: a key group begins with its number, and its

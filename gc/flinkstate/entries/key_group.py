@@ -76,7 +76,6 @@ def read_key_group(data: bytes, *, group: int, groups: int, states: int) -> KeyG
         data: Bytes from the offset of the key group to the next one.
         group: Number of the key group, with which each key begins.
         groups: Number of all key groups, the maximum parallelism.
-        states: Number of states in the header.
 
     Raises:
         UnreadableMetadataError: The bytes are not exactly one such key group.

@@ -48,7 +48,6 @@ def read_properties(tail: bytes, *, size: int) -> TableProperties:
 
     Args:
         tail: Its last bytes.
-        size: Size of the whole file in bytes.
 
     Raises:
         UnreadableMetadataError: The bytes are no end of such a file, or too few.

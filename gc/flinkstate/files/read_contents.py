@@ -39,8 +39,6 @@ def contents_of(
     with the reason; it never raises, and never leaves a name out silently.
 
     Args:
-        metadata: Contents of ``_metadata``.
-        directory: Folder of the checkpoint, as the reader addresses it.
         read: Reads state files; without it their contents stay unknown.
 
     """

@@ -86,7 +86,6 @@ def compared(this: Side, other: Side) -> CheckpointComparison:
     segments of a merged file are the same if they begin at the same byte of it.
 
     Args:
-        this: Checkpoint to compare.
         other: Checkpoint to compare it with; what it has alone is "dropped".
 
     """

@@ -32,12 +32,6 @@ def describe_contents(
 
     ``keyed_states`` is null if no name could be read. ``keyed_unknown`` gives the reason why there
     may be more states than it names, and is null if there are no more.
-
-    Args:
-        contents: Contents of the same checkpoint.
-        metadata: Metadata of the checkpoint.
-        directory: The directory of the metadata file, as the reader addresses it.
-
     """
     extents = all_extents(metadata, directory=directory)
     inline = size_of(each for each in extents if isinstance(each, Inline))

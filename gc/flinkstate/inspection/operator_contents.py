@@ -68,13 +68,7 @@ class OperatorSurvey:
 
 
 def survey_operator(operator: Operator, *, directory: str) -> OperatorSurvey:
-    """Return the headers to read for an operator.
-
-    Args:
-        operator: Operator from ``_metadata``.
-        directory: The directory of the metadata file, as the reader addresses it.
-
-    """
+    """Return the headers to read for an operator."""
     subtasks = operator.subtasks or ()
     return OperatorSurvey(
         operator=operator,
@@ -102,13 +96,7 @@ def _covering(subtasks: Iterable[Subtask], directory: str) -> tuple[Header, ...]
 
 
 def operator_contents(survey: OperatorSurvey, found: HeaderBytes) -> OperatorContents:
-    """Return the contents of an operator.
-
-    Args:
-        survey: Operator and its headers.
-        found: Bytes of each header, or the reason why they are missing.
-
-    """
+    """Return the contents of an operator."""
     operator = survey.operator
     subtasks = operator.subtasks or ()
     kept: dict[str, set[Extent | Inline]] = {}

@@ -95,7 +95,6 @@ def redistribute(operator: Operator, parallelism: int) -> StateAssignment:
     of its key groups. With the same parallelism it reads its own old handle unchanged.
 
     Args:
-        operator: Operator of a checkpoint or savepoint.
         parallelism: New parallelism, positive. The maximum parallelism stays that of the
             checkpoint, as for a job that configures none.
 

@@ -80,11 +80,6 @@ def find_partitions(
 ) -> tuple[FoundPartition, ...]:
     """Return the partitions of an operator state, managed before raw, subtask by subtask.
 
-    Args:
-        operator: Operator of the checkpoint.
-        state: Name of the state.
-        subtask: Index of the only subtask to search.
-
     Raises:
         SettingsError: The operator has no such state, or the subtask lists none.
         FlinkStateError: The end of a partition is unknown.

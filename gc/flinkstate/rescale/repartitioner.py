@@ -85,7 +85,6 @@ def repartition(
 
     Args:
         handles: Handle of each old subtask, None if it has no such state.
-        parallelism: New parallelism, positive.
 
     Returns:
         None if Java's order of the names cannot be computed (``order_of_put``).

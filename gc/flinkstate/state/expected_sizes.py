@@ -43,7 +43,6 @@ def expected_files(metadata: Metadata, *, directory: str) -> tuple[ExpectedFile,
     """Return every file that the metadata names, in the order of first mention.
 
     Args:
-        metadata: Metadata of the checkpoint.
         directory: The directory of the metadata file, as the reader addresses it.
 
     """

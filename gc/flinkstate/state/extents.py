@@ -59,7 +59,6 @@ def place_of(handle: StreamHandle, directory: str) -> Extent | Inline:
     """Return the extent of a stream; an empty segment is an empty ``Inline``.
 
     Args:
-        handle: Any stream handle.
         directory: The directory of the metadata file, as the reader addresses it.
 
     """
@@ -80,13 +79,7 @@ def place_of(handle: StreamHandle, directory: str) -> Extent | Inline:
 
 
 def extents_of(handle: Handle | None, directory: str) -> Iterator[Extent | Inline]:
-    """Yield the extents of a handle in file order, repeated ones too; none for None.
-
-    Args:
-        handle: Any handle.
-        directory: The directory of the metadata file, as the reader addresses it.
-
-    """
+    """Yield the extents of a handle in file order, repeated ones too; none for None."""
     match handle:
         case None | EmptySegmentHandle():
             pass

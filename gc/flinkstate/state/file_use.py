@@ -41,13 +41,7 @@ def roles_of(operator: Operator, directory: str) -> Iterator[tuple[str, Extent |
 
 
 def files_of_operator(operator: Operator, *, directory: str) -> tuple[FileUse, ...]:
-    """Return the files that hold an operator's state, in the order of first mention.
-
-    Args:
-        operator: Operator from ``_metadata``.
-        directory: The directory of the metadata file, as the reader addresses it.
-
-    """
+    """Return the files that hold an operator's state, in the order of first mention."""
     extents: dict[str, dict[Extent, None]] = {}
     roles: dict[str, dict[str, None]] = {}
     for role, extent in roles_of(operator, directory):

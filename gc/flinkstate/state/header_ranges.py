@@ -81,7 +81,6 @@ def keyed_headers(handle: KeyedHandle, directory: str) -> KeyedHeaders:
 
     Args:
         handle: Handle in the slot for managed keyed state; raw keyed state has no such header.
-        directory: The directory of the metadata file, as the reader addresses it.
 
     Source: Flink 1.8-2.3, ``RocksDBIncrementalRestoreOperation`` (the meta file),
     ``FullSnapshotRestoreOperation``, ``HeapRestoreOperation`` (before the first key group).

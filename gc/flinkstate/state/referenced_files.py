@@ -68,7 +68,6 @@ def absolute_path(directory: str, name: str) -> str:
     """Return the absolute path of a relative handle's file.
 
     Args:
-        directory: The directory of the metadata file, as the reader addresses it.
         name: Name of the file, one path component.
 
     """
@@ -76,13 +75,7 @@ def absolute_path(directory: str, name: str) -> str:
 
 
 def files_of(metadata: Metadata, *, directory: str) -> list[PhysicalFile]:
-    """Return every distinct file that the metadata names, in the order of first mention.
-
-    Args:
-        metadata: Metadata of the checkpoint.
-        directory: The directory of the metadata file, as the reader addresses it.
-
-    """
+    """Return every distinct file that the metadata names, in the order of first mention."""
     files: dict[str, PhysicalFile] = {}
     for handle in handles_of(metadata.operators):
         file = _physical(handle, directory)

@@ -23,13 +23,7 @@ _MANY = 40
 def checkpoint_tables(
     document: dict[str, Any], contents: CheckpointContents
 ) -> list[RenderableType]:
-    """Return a checkpoint as tables: its head, operators, states, and largest files.
-
-    Args:
-        document: Document of the checkpoint.
-        contents: Contents of the same checkpoint.
-
-    """
+    """Return a checkpoint as tables: its head, operators, states, and largest files."""
     views = operator_views(contents)
     return [
         _head(document),
@@ -116,13 +110,7 @@ def _files_table(files: list[dict[str, Any]]) -> Table:
 
 
 def checkpoint_tree(document: dict[str, Any], contents: CheckpointContents) -> list[RenderableType]:
-    """Return a checkpoint as a tree: operators, their states, the states' subtasks.
-
-    Args:
-        document: Document of the checkpoint.
-        contents: Contents of the same checkpoint.
-
-    """
+    """Return a checkpoint as a tree: operators, their states, the states' subtasks."""
     tree = Tree(_head(document))
     for view in operator_views(contents):
         each = view.contents

@@ -26,7 +26,6 @@ def open_storage(
     """Return the storage whose root is ``where``; credentials come from the environment only.
 
     Args:
-        where: URI of the storage root.
         state: State location; on the same file system, a new file in it shows the clock.
         shows_all: Whether a page of all keys may stand for the lists of single folders; see
             ``Storage.all_folders``. Where ``shared/`` is not to be listed, it may not.
@@ -62,7 +61,6 @@ def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateF
     """Return the state location ``where``, which may not exist yet.
 
     Args:
-        where: The location.
         is_probed: Whether a throwaway file shows that it can lock, before the first ``create``; no
             run may write one beside checkpoints.
 

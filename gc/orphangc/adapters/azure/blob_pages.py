@@ -40,7 +40,6 @@ def read_page(body: bytes, *, is_hidden: bool = False) -> BlobRows:
     """Return the rows of an answer to List Blobs.
 
     Args:
-        body: Body of the answer.
         is_hidden: Whether deleted blobs and versions are asked for, and only they are returned.
 
     Source: Azure's "List Blobs", since version 2021-02-12 (``Encoded``) and 2020-06-12

@@ -80,7 +80,6 @@ class FsspecStorage(Storage):
         """Open the folder.
 
         Args:
-            location: The storage root.
             file_system: File system, and the root's path in it, if it is open already.
             clock: Returns the time of a new file on the same file system; ``None`` if no such file
                 may be written.

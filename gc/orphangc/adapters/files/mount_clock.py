@@ -33,7 +33,6 @@ def store_time(root: Location, probe_in: Path | None) -> StoreTime:
     """Return the time of the clock that dates the files below a folder; ``None`` if unknown.
 
     Args:
-        root: Location of the folder.
         probe_in: Folder for a new file whose time is read: the state location.
 
     """

@@ -84,7 +84,6 @@ class FlinkRest:
             url: ``http(s)://[user:password@]host[:port][/prefix]``; user and password become
                 basic authentication and are never shown.
             timeout: Time limit of each attempt, from connecting to the last byte of the answer.
-            now: Clock of this machine, aware UTC.
 
         Raises:
             SettingsError: ``url`` is no such URL.

@@ -18,10 +18,6 @@ class KubernetesHa:
     def __init__(self, namespace: str, *, timeout: timedelta) -> None:
         """Take the namespace; send no request yet.
 
-        Args:
-            namespace: Name of the namespace.
-            timeout: Time limit of each attempt.
-
         Raises:
             SettingsError: The extra ``kubernetes`` is not installed.
 

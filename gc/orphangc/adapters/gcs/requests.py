@@ -84,11 +84,6 @@ class GcsRequests:
         """Return the answer to a request about the bucket.
 
         Args:
-            method: HTTP method.
-            path: Path below the bucket.
-            wanted: Parameters of the query.
-            headers: Headers.
-            body: Body.
             is_upload: Whether it goes to where objects are uploaded.
             is_once: Whether it is not repeated.
 

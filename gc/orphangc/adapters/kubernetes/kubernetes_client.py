@@ -54,9 +54,6 @@ class KubernetesApi:
     def __init__(self, *, timeout: timedelta) -> None:
         """Check that the client is installed; send no request yet.
 
-        Args:
-            timeout: Time limit of each attempt.
-
         Raises:
             SettingsError: The extra ``kubernetes`` is not installed.
 

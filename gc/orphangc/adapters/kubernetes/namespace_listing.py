@@ -37,10 +37,6 @@ class NamespaceListing:
     def __init__(self, namespace: str, *, timeout: timedelta) -> None:
         """Take the namespace; send no request yet.
 
-        Args:
-            namespace: Name of the namespace.
-            timeout: Time limit of each attempt.
-
         Raises:
             SettingsError: The extra ``kubernetes`` is not installed.
 

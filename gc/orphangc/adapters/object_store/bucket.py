@@ -148,7 +148,6 @@ class Bucket(ABC):
         """Return one page of the names that start with ``prefix``, from ``start`` on.
 
         Args:
-            prefix: Start of the names.
             token: ``BucketPage.token`` of the page before.
             start: First name of the listing, where the store can begin anywhere; S3 begins behind.
             end: Names after this one need not be shown.

@@ -34,11 +34,6 @@ def all_pages(
     """Yield every page of the names that start with ``prefix``; a page may be empty.
 
     Args:
-        bucket: Bucket.
-        prefix: Start of the names.
-        start: See ``Bucket.page``, as the next two.
-        end: Last name.
-        delimiter: Delimiter of folders.
         is_ahead: Whether a store that answers slowly is asked for the next page meanwhile.
 
     Raises:

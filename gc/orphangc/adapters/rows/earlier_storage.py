@@ -26,7 +26,6 @@ class EarlierStorage(Storage):
         """Take the storage that answers for all but the listing.
 
         Args:
-            storage: The storage itself.
             is_inventoried: Whether an inventory is the listing: then nothing is listed in
                 ``shared/``. Else the facts of objects that lie close together are shown by a page,
                 which costs less than a request for each of them.

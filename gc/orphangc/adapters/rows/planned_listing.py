@@ -17,8 +17,6 @@ def planned_storage(
     """Return a storage listed by the verdicts of a plan, which hold one row for each object.
 
     Args:
-        storage: The storage root of the plan.
-        plan: The plan.
         rows: Reads its verdicts.
 
     """

@@ -41,7 +41,6 @@ def current_objects(path: Path, manifest: Manifest) -> Iterator[pa.RecordBatch]:
 
     Args:
         path: Path of the file, whose checksum was already compared with the manifest.
-        manifest: Manifest of the report.
 
     Raises:
         UnreadableInventoryError: A row contradicts the manifest, or is of another bucket.

@@ -56,8 +56,6 @@ def open_inventory(
     Args:
         uri: A report: its ``manifest.json`` or its dated folder; or the folder above dated ones,
             whose newest complete report is used. Its data files are in the same bucket.
-        storage: Storage root in S3.
-        max_age: Maximum age since the report's scan of the bucket began.
         clock_skew: Maximum time by which a report may be dated in the future.
 
     Raises:

@@ -53,9 +53,6 @@ def create_app(
 
     Args:
         source: Source of the status, read at every request and from several threads.
-        registry: Prometheus registry of the metrics.
-        page_part: Reads a checkpoint for its page.
-        http: HTTP settings, for prices and host names.
 
     """
     settings = http or HttpSettings()

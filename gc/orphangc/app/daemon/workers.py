@@ -115,7 +115,6 @@ class Children:
         """Return what a checkpoint holds as a part of a page, read in bounded time.
 
         Args:
-            checkpoint: Folder of the checkpoint.
             aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
 
         Raises:

@@ -110,7 +110,6 @@ def summarise(plan: Plan, breakdown: Breakdown | None = None) -> Summary:
     """Return the plan in a few numbers.
 
     Args:
-        plan: Plan, signed or not.
         breakdown: Breakdown of the same cycle; it counts what is due in blocked jobs.
 
     """

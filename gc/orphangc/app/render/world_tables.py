@@ -32,9 +32,7 @@ def world_tables(
     """Yield one table for each part of the world that is not empty, then the statement.
 
     Args:
-        world: World of one storage root.
         unasked: Facts of earlier cycles about what the call did not name.
-        names: Names of the jobs.
 
     """
     names = names or JobNames()

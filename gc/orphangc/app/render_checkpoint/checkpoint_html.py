@@ -106,7 +106,6 @@ def page_part(uri: str, aliases: Sequence[str]) -> str:
     Only its ``_metadata`` is read: a run may read no file of state.
 
     Args:
-        uri: Folder of the checkpoint.
         aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
 
     Raises:

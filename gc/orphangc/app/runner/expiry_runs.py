@@ -85,10 +85,6 @@ def make_expiry(
     Its cycle is remembered, as that of ``plan`` is.
 
     Args:
-        settings: Settings of the storage root.
-        policy: The owner's policy; ``None`` without one.
-        out: New folder for the plan.
-        report: HTML file to write.
         price: Price of a GiB a month in it.
 
     Raises:
@@ -337,12 +333,6 @@ def scheduled_expiry(
     It carries out the cycle of the run, as the sweep does (decision 23): the storage root is not
     listed again. What that cycle rests on is read again before each batch.
 
-    Args:
-        holding: Run that holds the lock.
-        made: Cycle of the run, and the fates by the owner's policy.
-        folder: New folder for the plan.
-        is_deleting: Whether the run's mode allows deletions.
-
     Raises:
         OrphanGcError: Nothing was changed.
 
@@ -383,7 +373,6 @@ def undo_expiry(plan: Plan, places: Collection[str] = ()) -> dict[str, Any]:
     them have a tombstone, the document warns that the next sweep halts (R17).
 
     Args:
-        plan: The plan, of the storage root at least.
         places: Folders of the checkpoints to put back instead, whichever run expired them.
 
     Raises:

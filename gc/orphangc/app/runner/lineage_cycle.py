@@ -82,11 +82,6 @@ def lineages_now(
 ) -> LineageReport:
     """Return the lineages of a storage root as they are now; nothing is changed or remembered.
 
-    Args:
-        settings: Settings of the storage root.
-        report: HTML file to write.
-        price: Price of a GiB a month in it.
-
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
 

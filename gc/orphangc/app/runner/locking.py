@@ -31,10 +31,6 @@ class Holding:
 def held_lock(state: RootState, *, holder: Holder | None = None) -> Iterator[Lock]:
     """Yield the lock of a storage root, and release it.
 
-    Args:
-        state: State of the storage root.
-        holder: Holder of the lock; this process by default.
-
     Raises:
         LockHeldError: A living run holds the lock.
 

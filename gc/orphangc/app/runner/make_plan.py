@@ -118,14 +118,7 @@ def opened_cycle(
     """Yield one dry cycle of a storage root, while its engine still holds the listing.
 
     Args:
-        settings: Settings of the storage root.
-        open_sink: Opens the sink of verdicts.
-        progress: Shows the progress of the cycle.
         listing: Folder that keeps an interrupted listing.
-        engine: Engine: local or Spark.
-        known: What earlier plans know about their state location.
-        is_remembered: Whether the memory for later cycles is written.
-        shared: Checkpoints that other storage roots of the same pass have read, and listings.
 
     """
     state = state_of(settings)
@@ -232,16 +225,8 @@ def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
     """Return a plan and its breakdown; write it to ``out``, and render the requested reports.
 
     Args:
-        settings: Settings of the storage root.
-        out: New folder for the plan.
-        report: HTML file to write.
-        summary: Markdown file to write.
-        engine: Engine that lists and decides.
         logs_blocked: Whether each unmet condition of deletion is logged too, as no person reads a
             table.
-        known: What earlier plans know about their state location.
-        shared: Checkpoints that other storage roots of the same pass have read.
-        policy: Retention policy that the same run is to carry out.
         asks_lineages: Whether the lineages are asked for, as a run with a policy needs them.
 
     Raises:

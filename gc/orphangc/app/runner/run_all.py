@@ -44,7 +44,6 @@ def run_configured(
     """Run each storage root once, in the file's order; return the records and the exit code.
 
     Args:
-        config: The configuration file.
         only: Storage roots to run; if empty, all configured ones.
         is_child: Whether the daemon started this process: it stops when the daemon dies, and leaves
             metrics to the daemon.

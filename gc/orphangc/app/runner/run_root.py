@@ -77,13 +77,6 @@ def run_root(
     The record is also written to the state location, unless another run holds the lock or the
     location is not writable. A signal ends the run where ``signals`` lets it through; the record
     names it.
-
-    Args:
-        settings: Configured settings.
-        plans: Plans of this storage root.
-        signals: Held signals that are to end the process.
-        sharing: What storage roots of the same pass read for each other.
-
     """
     holder, at = this_process(), now()
     run_id = f"{at:%Y%m%dT%H%M%S%fZ}-{holder.token[:8]}"

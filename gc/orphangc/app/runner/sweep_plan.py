@@ -47,12 +47,9 @@ def sweep_plan(
     """Carry out a saved plan; return it with the result.
 
     Args:
-        path: Folder of the plan.
-        is_deleting: Whether due objects are deleted.
         flink_rest: Endpoints with credentials, which a plan does not hold; replaces the plan's.
         delete_rate: Maximum number of keys deleted per second, in place of the plan's.
         clears_halt: Whether a person has resolved the cause of a halt.
-        engine: Engine that lists and decides.
         relists: Whether the storage root is listed again; the plan's own listing serves otherwise.
 
     Raises:

@@ -108,7 +108,6 @@ def log_unmet(unmet: Mapping[str, Iterable[tuple[str, str]]], names: JobNames) -
 
     Args:
         unmet: Guards and conditions with their reasons, by job key.
-        names: Names of the jobs.
 
     """
     for key, rules in unmet.items():

@@ -158,7 +158,6 @@ class AuditLog:
         """Log many lines of one event: those that ``one`` would log, at one moment.
 
         Args:
-            event: Name of the event.
             objects: Facts of each line as a JSON object, each on a line of its own. They are logged
                 unchanged: see ``needs_redaction``.
 

@@ -80,8 +80,6 @@ class Metrics(Collector):
         """Start with zeros.
 
         Args:
-            roots: Configured storage roots.
-            version: Version of orphangc.
             is_pushed: Whether metrics that no run has set are left out: pushed zeros would replace
                 the values of an earlier run.
 

@@ -90,9 +90,6 @@ def page(
 
     Args:
         request: Request, whose root path is that of a proxy.
-        template: Name of the template.
-        context: Values for the template.
-        status: HTTP status of the answer.
 
     """
     base = str(request.scope.get("root_path", "")).rstrip("/")

@@ -22,7 +22,6 @@ class Guarded:
     """Middleware that answers only GET and HEAD, for known hosts.
 
     Args:
-        app: Application that answers GET.
         hosts: Accepted names in the Host header; empty means any. With names, a page of another
             site cannot read this one through a DNS name of its own that points here.
 

@@ -31,11 +31,6 @@ def settled(
 ) -> EngineChoice:
     """Return the choice with ``auto`` decided, and why.
 
-    Args:
-        choice: Choice of the operator.
-        settings: Settings of the storage root.
-        size: Number of objects, if the caller knows it.
-
     Raises:
         StorageUnreachableError: The state location or the storage root cannot be read.
 

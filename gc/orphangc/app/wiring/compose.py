@@ -146,7 +146,6 @@ def ends_of(settings: StorageRootSettings, running: Collection[JobId]) -> list[E
     """Return what exporters, JobResultStores and archives record of ended jobs (R34).
 
     Args:
-        settings: Settings of the storage root.
         running: Jobs that Flink shows alive; no exporter is asked for their end.
 
     Raises:
@@ -199,14 +198,10 @@ def opened(
     """Open the adapters that a cycle of one storage root needs.
 
     Args:
-        settings: Settings of the storage root.
-        progress: Shows the progress of the cycle.
         listing: Folder that keeps the listing, so that an interrupted one can be resumed; ``None``
             for a temporary listing.
-        engine: Engine that lists and decides.
         is_planning: Whether an inventory may replace the listing, and what a listing does not show
             is counted.
-        memory: What earlier cycles saw, if the caller has read it.
         earlier: Returns the storage root with an earlier listing, which this process reads
             whatever the engine; ``None``: it is listed.
 
@@ -356,9 +351,6 @@ def quarantined_beside(state: RootState) -> list[ExpiredMetadata]:
     One storage root may be a folder of another: then files that this one collects belong to
     checkpoints that only the memory of that one knows.
 
-    Args:
-        state: State of the storage root.
-
     Raises:
         OrphanGcError: The memory of such a storage root cannot be read.
 
@@ -408,11 +400,6 @@ def _searched_beside(
     settings: StorageRootSettings, storage: Storage, memory: WorldMemory
 ) -> tuple[list[Storage], list[Storage]]:
     """Return the siblings, and the directories outside all places that earlier cycles saw.
-
-    Args:
-        settings: Settings of the storage root.
-        storage: The storage root.
-        memory: What earlier cycles saw.
 
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
@@ -533,7 +520,6 @@ def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> 
     A sibling that is out of reach shows none; its condition blocks plans.
 
     Args:
-        settings: Settings of the storage root.
         named: Folders of checkpoints that a plan has read, in any place.
 
     Raises:

@@ -110,10 +110,6 @@ class Discovered:
 def load_and_discover(path: Path, *, is_remembered: bool = False) -> Discovered:
     """Return the configuration of a file, completed, and what is discovered.
 
-    Args:
-        path: The configuration file.
-        is_remembered: Whether the memory for later cycles is written.
-
     Raises:
         SettingsError: The configuration is not usable, or names no storage root, and none is
             discovered.

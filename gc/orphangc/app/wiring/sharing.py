@@ -34,13 +34,7 @@ class PassSharing:
 
 @contextmanager
 def shared_in_pass(roots: Iterable[StorageRootSettings], plans: Path) -> Iterator[PassSharing]:
-    """Yield what the runs of some storage roots share, one after the other.
-
-    Args:
-        roots: The storage roots.
-        plans: Folder of their plans, which has room for a row of each object.
-
-    """
+    """Yield what the runs of some storage roots share, one after the other."""
     with ExitStack() as stack:
 
         def new_spool() -> ArrowSpool:

@@ -46,10 +46,6 @@ def derive_snapshot(
     not in the name. The sequence is the time in microseconds: it rises from export to export.
 
     Args:
-        job_id: The job.
-        checkpoints: Checkpoints of the job.
-        directory: Job directory.
-        facts: Facts of Flink's REST API about it, ``None`` if it was not asked.
         sizes: Bytes of what is stored below the directory, by path.
         taken_at: Aware UTC, before the checkpoints were listed.
 

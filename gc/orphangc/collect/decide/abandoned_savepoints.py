@@ -65,16 +65,7 @@ def abandoned_savepoints(
     surveyed: Surveyed,
     known: JudgedCycle,
 ) -> AbandonedSavepoints | None:
-    """Return what may go of savepoints' folders, ``None`` if there is no such folder.
-
-    Args:
-        seen: Answers of clusters.
-        settings: Settings of the storage root.
-        marked: Checkpoints that were read.
-        surveyed: Folders that the listing shows.
-        known: Judgement of every job of the world.
-
-    """
+    """Return what may go of savepoints' folders, ``None`` if there is no such folder."""
     whole_once = known.comparison.memory.savepoints
     found = {
         folder: listed

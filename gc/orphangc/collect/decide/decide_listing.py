@@ -52,17 +52,7 @@ def decide_listing(
     open_sink: Callable[[], VerdictSink],
     savepoints: AbandonedSavepoints | None = None,
 ) -> DecidedListing:
-    """Return the counts of all verdicts; every object's verdict goes to a sink.
-
-    Args:
-        environment: Engine that passes over the listing, and the storage.
-        settings: Settings of the storage root.
-        marked: Owners and checkpoints.
-        known: Evidence and judgement of every job.
-        open_sink: Returns the sink of one worker.
-        savepoints: Folders of savepoints that no process completes any more.
-
-    """
+    """Return the counts of all verdicts; every object's verdict goes to a sink."""
     earlier = environment.storage.earlier
     listed_at = None if earlier is None else earlier.begun_at
     views = _views(known, listed_at)

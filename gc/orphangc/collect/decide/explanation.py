@@ -49,12 +49,7 @@ def explain(
     """Return why the object has its verdict, as a document.
 
     Args:
-        key: Key relative to the storage root.
         row: Verdict of the object, ``VERDICT_SCHEMA``.
-        plan: Plan of the same cycle.
-        checkpoints: Every checkpoint, read now.
-        tombstone: Tombstone of the object, if there is one.
-        base: Storage root.
 
     """
     folder, _, name = key.rpartition("/")

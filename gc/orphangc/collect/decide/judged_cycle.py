@@ -55,14 +55,7 @@ def judged_cycle(
     """Return the evidence of every job, and what stops it.
 
     Args:
-        seen: Facts of the cycle.
-        environment: Ports of the cycle.
-        settings: Settings of the storage root.
-        marked: Live set, checkpoints and jobs.
         survey: Facts of the listing; ``None`` for a cycle that lists no objects.
-        namings: Sources that name files, and the places of these files.
-        halted: Reason for which an earlier run stopped all collection, or ``None``.
-        before: Memory of earlier cycles.
 
     """
     paths = named_outside(

@@ -18,9 +18,7 @@ def lost_checkpoints(job: JobEvidence, absent: Collection[str], base: Location) 
     Nothing is done about them: a checkpoint that lacks files still protects the others.
 
     Args:
-        job: The job.
         absent: Keys of files that its checkpoints name and nothing shows.
-        base: Storage root.
 
     """
     if not absent:

@@ -38,14 +38,7 @@ def root_part(checkpoint: Checkpoint) -> RootPart:
 
 
 def evidence_of(job: JobEvidence, cycle: CycleEvidence, uris: Iterable[str]) -> list[EvidencePart]:
-    """Return the evidence that the job's liveness depends on, checkpoints first.
-
-    Args:
-        job: The job directory.
-        cycle: Gives the time of REST's answers and the operator's statements.
-        uris: The clusters that showed the job.
-
-    """
+    """Return the evidence that the job's liveness depends on, checkpoints first."""
     parts = [
         EvidencePart(
             source=EvidenceSource.METADATA,
@@ -126,15 +119,7 @@ def area_parts(
     collected: Collection[AreaName],
     judgement: Judgement,
 ) -> tuple[AreaPart, ...]:
-    """Return each area that the listing shows of a job, and why its files are all kept, if so.
-
-    Args:
-        facts: Facts of the job.
-        shown: Areas with a file.
-        collected: Areas that are to be collected.
-        judgement: What stops the job.
-
-    """
+    """Return each area that the listing shows of a job, and why its files are all kept, if so."""
     return tuple(
         AreaPart(
             area=name,

@@ -65,7 +65,6 @@ class Deletion:
         Args:
             due: Rows of ``VERDICT_SCHEMA``, ordered by key.
             record: Receives rows of ``OUTCOME_SCHEMA``.
-            total: Number of due objects, for the progress.
 
         """
         run = _DeletionRun(self, RetryQueue(iter(due)), record, total)

@@ -26,8 +26,6 @@ def halted_after(
         rows: ``VERDICT_SCHEMA``: objects that were deleted, or may have been.
         opened: Returns the revalidation that reads every checkpoint again; its state keeps the
             halt.
-        storage: Shows whether an object is stored.
-        at: Store time of the run's cycle.
 
     Returns:
         The refusal that ends the run, ``None`` if nothing is known to be wrong.

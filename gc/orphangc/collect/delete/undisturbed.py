@@ -24,11 +24,6 @@ def undisturbed(work: Callable[[], _Result], stop: Callable[[], None], name: str
     A signal that is raised here asks the work to stop, and is raised again when it has ended. One
     that comes before the work could begin lets it not begin.
 
-    Args:
-        work: The work.
-        stop: Asks it to stop soon.
-        name: Name of the thread.
-
     Raises:
         BaseException: What a signal raised meanwhile, or else what the work raised.
 

@@ -121,14 +121,8 @@ def foreign_usages_of(
     """Return the foreign usages of the jobs of one cycle.
 
     Args:
-        environment: Opens the folders of snapshots whose ``_metadata`` is gone.
-        marked: Checkpoints and owners.
-        settings: The aliases.
-        jobs: Every job.
-        judged: Refusal and blocks of each job.
         missing: Keys that are not stored, by key of the jobs whose directories were listed.
         held: UUIDs of live artifacts in its ``shared/``, by job key.
-        cycle: Evidence about all jobs.
 
     """
     base = environment.storage.location

@@ -121,11 +121,7 @@ def users_of(
     """Return the users of a snapshot, as far as the checkpoints that were read show them.
 
     Args:
-        snapshot: The snapshot.
         checkpoints: Every checkpoint that was read; the snapshot's own only shows its maker.
-        unreadable: Every one that could not be.
-        lives: Statements about which jobs are over.
-        aliases: The operator's.
         job_ids: Id of every job directory that was seen, "" for one whose owner is unknown.
         weighing: Asks whether files are where they are named, and how large they are.
 

@@ -58,9 +58,6 @@ def lineage_report(
     """Return the lineages of a cycle, with the fate of each checkpoint and the bytes it holds.
 
     Args:
-        cycle: The cycle.
-        settings: Settings of the storage root.
-        policy: The owner's retention policy; ``None`` without one.
         environment: Ports of the cycle, whose engine still holds its listing.
 
     """

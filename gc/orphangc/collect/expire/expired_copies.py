@@ -32,8 +32,6 @@ def forget_copies(state: RootState, at: datetime, has_lost_files: HasLostFiles) 
 
     Args:
         state: State of the storage root, whose lock the caller holds.
-        at: Present time, by the storage's clock.
-        has_lost_files: Looks at the files of a copy.
 
     Raises:
         OrphanGcError: The state location or the storage does not answer.

@@ -45,7 +45,6 @@ class NamedFiles:
         The UUIDs, the same object in all of them, are sorted once.
 
         Args:
-            checkpoints: The checkpoints.
             divisions: Group of each checkpoint, for each division.
 
         """

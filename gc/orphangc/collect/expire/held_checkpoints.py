@@ -47,8 +47,6 @@ def holds_of(
     """Return everything that holds a checkpoint.
 
     Args:
-        cycle: The cycle.
-        settings: Settings of the storage root.
         over: Keys of the jobs that are proven to be over.
         self_sustained: Keys of the jobs that need no file that is not their own.
 

@@ -80,10 +80,6 @@ def cycle_lineages(
     """Return the lineages of a cycle, with the edges that earlier cycles saw.
 
     Args:
-        cycle: The cycle.
-        settings: Settings of the storage root.
-        policy: The owner's policy, for what it states.
-        savepoints: What is known of the folders of savepoints.
         asks_usage: Whether it is asked if living jobs need foreign files, which a policy must know
             and which may list single folders.
 

@@ -67,10 +67,6 @@ def savepoint_folders(
     """Return what stands against the end of each savepoint, and how large it is.
 
     Args:
-        cycle: The cycle.
-        policy: The owner's policy.
-        open_storage: Opens the place of a folder.
-        searched: Storage root and extra roots.
         of_others: Places of other storage roots, whose runs do not know what is in quarantine here.
 
     """
@@ -163,11 +159,6 @@ def own_files(savepoint: Checkpoint, storage: Storage, prefix: str) -> list[Stor
     """Return which files that a savepoint names in its own folder are stored there.
 
     What else is stored there is nothing of the savepoint's.
-
-    Args:
-        savepoint: The savepoint.
-        storage: Storage around its folder.
-        prefix: Key of the folder there.
 
     Raises:
         OrphanGcError: The folder cannot be listed.

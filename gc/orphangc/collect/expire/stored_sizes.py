@@ -81,7 +81,6 @@ def incomplete(
         fates: Fates by the names of files alone.
         by_folder: Every checkpoint that was read, by its folder.
         environment: Ports of the cycle, whose engine still holds its listing.
-        aliases: Applied to the paths in ``_metadata``.
 
     """
     going = {id(each.lineage) for each in fates if each.action is RetentionAction.EXPIRE}
@@ -143,8 +142,6 @@ def least_sizes(
     """Return the path of each file that a checkpoint needs, and the bytes that it must have.
 
     Args:
-        checkpoint: The checkpoint.
-        storage: Storage that holds its ``_metadata``.
         key: Key of that there.
 
     Returns:

@@ -22,10 +22,7 @@ def unneeded_part(
     """Return what nothing living needs; the listing is passed over only if that is a part of all.
 
     Args:
-        cycle: The cycle.
-        settings: Settings of the storage root.
         engine: Engine that still holds the cycle's listing.
-        progress: Shows the progress of the pass.
 
     """
     known = cycle_lineages(cycle, settings, asks_usage=False)

@@ -63,10 +63,7 @@ def list_all(
 
     Args:
         storage: Source of the pages; one without an order is listed in one range.
-        spool: Receives the rows.
         hints: Known parts of the key space; wrong ones cost time, and nothing else.
-        streams: Maximum number of requests at a time.
-        progress: Receives the number of listed objects, and an estimate of all.
 
     Raises:
         StorageUnreachableError: It could not be listed completely.

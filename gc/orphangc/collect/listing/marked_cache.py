@@ -67,7 +67,6 @@ class MarkedCache:
         """Keep the next batch; one with folders, or with too many kinds, only as a gap.
 
         Args:
-            rows: The batch.
             listed: Number of its rows in the listing, folders too.
 
         """

@@ -28,12 +28,7 @@ def run_pass(
     """Return what one worker finds in its batches.
 
     Args:
-        work: The pass.
-        batches: Batches of the listing.
-        root_name: Last part of the storage root.
-        marking: Live set and tombstones.
         cache: What an earlier pass over the same batches kept, or room for it.
-        progress: Receives the number of rows.
 
     """
     found = work.begin()

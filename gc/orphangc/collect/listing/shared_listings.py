@@ -73,9 +73,6 @@ class SharedListings:
         """Record what the listing of a storage root shows; keys are relative to the root.
 
         Args:
-            root: The storage root.
-            keys: Number of listed objects.
-            metadata: Every object called ``_metadata``.
             scanned: Folders of checkpoints that were seen besides.
 
         """
@@ -135,13 +132,7 @@ class SharedListings:
         ]
 
     def listing_of(self, root: Location, now: datetime) -> KeptListing | None:
-        """Return the kept listing of a storage root, ``None`` if it is to be listed.
-
-        Args:
-            root: The storage root.
-            now: Time of this machine.
-
-        """
+        """Return the kept listing of a storage root, ``None`` if it is to be listed."""
         kept = self.kept.get(root)
         if kept is None or not timedelta(0) <= now - kept.begun_here <= MAX_RESUMED_AGE:
             return None

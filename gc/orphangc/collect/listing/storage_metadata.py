@@ -63,10 +63,7 @@ def metadata_in(
     """Return every ``_metadata`` of a storage, listed to its end.
 
     Args:
-        storage: The storage.
         left_out: Keys of folders that are not listed, without a slash at the end.
-        progress: Receives the number of listed objects.
-        streams: Maximum number of requests at a time.
         kept: Rows to keep of a storage that is listed in order.
 
     Raises:

@@ -21,8 +21,6 @@ def gather_evidence(
     A job directory that only the listing shows has no checkpoints and no state.
 
     Args:
-        marked: Checkpoints and jobs.
-        settings: The aliases.
         survey: Facts of the listing; ``None`` for a cycle that lists no objects.
 
     """

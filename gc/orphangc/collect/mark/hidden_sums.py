@@ -92,12 +92,7 @@ class HiddenSums:
         return self
 
     def parts(self, uncounted: Collection[HiddenKind] = ()) -> tuple[HiddenPart, ...]:
-        """Return one part for each area of a job that has anything.
-
-        Args:
-            uncounted: Kinds whose number is unknown.
-
-        """
+        """Return one part for each area of a job that has anything."""
         owners = sorted({(scope, job_id) for scope, job_id, _ in self._sums})
         return tuple(self._part(*owner, uncounted) for owner in owners)
 
@@ -160,8 +155,6 @@ def extras_part(
     A kind that could not be counted to its end is unknown: a part of it is never shown as all.
 
     Args:
-        extras: Source of these facts; ``None`` if there is none.
-        markers: Directory markers, which the listing showed.
         with_versions: Whether the operator wants a second listing for them.
         is_dead: Returns whether nothing completes an upload of a key, begun at a time.
 

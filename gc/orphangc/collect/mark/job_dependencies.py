@@ -50,8 +50,6 @@ def dependencies_of(
     read, or is not there yet, may need any.
 
     Args:
-        marked: Checkpoints and jobs.
-        settings: The aliases.
         held: UUIDs of the live artifacts that the listing shows in its ``shared/``, by job key.
 
     """

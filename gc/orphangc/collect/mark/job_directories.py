@@ -56,7 +56,6 @@ def job_directories(
         owners: Job id by directory, "" where it is unknown.
         holding: Directories that contain checkpoints.
         configured: Directories that some cluster is configured to write into.
-        checkpoints: Every checkpoint that was read.
         working: Directories that contain nothing but working files of ForSt, which no checkpoint
             names: an id that does not come back shows whose they are.
 

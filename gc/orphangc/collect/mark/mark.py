@@ -59,9 +59,6 @@ def mark(
     """Return what the observation shows to be live, job by job.
 
     Args:
-        observation: Facts of the cycle.
-        settings: Settings of the storage root.
-        bases: Every place that was searched.
         siblings: Bases that are other storage roots: ``--ended-job all`` means no job that is
             only in these.
         pinned: UUIDs of what the listing shows at or below pinned places (R4).

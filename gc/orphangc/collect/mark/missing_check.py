@@ -43,8 +43,6 @@ def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -
     Where the listing is wholly of this cycle, that is what it lacks.
 
     Args:
-        missing: Names that the listing lacks.
-        storage: Storage that was listed.
         is_resumed: Whether a part of the listing is older than this cycle.
 
     Raises:
@@ -77,9 +75,6 @@ def missing_of_lasting(
     """Return the missing keys of checkpoints that last.
 
     Args:
-        missing: Names that the listing lacks.
-        checkpoints: Checkpoints of one job.
-        storage: That was listed.
         passing: Folders of the checkpoints that did not exist both before and after the listing.
 
     """
@@ -105,8 +100,6 @@ def sample_of(
     All, if they are few: an older listing may show what is gone by now.
 
     Args:
-        checkpoint: The checkpoint.
-        base: Storage root.
         closed: Keys of folders in which nothing can be asked for.
 
     """
@@ -137,8 +130,6 @@ def lacked_by_newest(
 
     Args:
         lacking: Keys of the storage root that ``latest`` names and the listing lacks.
-        job: Evidence of the job.
-        storage: Storage that was listed.
         read: Reads the ``_metadata`` of a folder; ``None`` if it no longer exists.
         began: Start of the cycle, by the store's clock, less its slack.
 

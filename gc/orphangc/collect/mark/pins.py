@@ -21,7 +21,6 @@ def pinned_uuids(environment: Environment, places: Sequence[Location]) -> UuidSe
     """Return the UUIDs of the listed objects at or below some places.
 
     Args:
-        environment: Engine that has listed the storage root.
         places: Pinned places, in the storage root or outside it.
 
     """

@@ -86,12 +86,6 @@ def survey_listing(
 ) -> ListingSurvey:
     """Return the facts of the listing; from here on the engine has live set and tombstones.
 
-    Args:
-        environment: Engine and storages.
-        marked: Live set, checkpoints and owners.
-        tombstones: Tombstones of earlier runs.
-        questions: Questions that the survey answers.
-
     Raises:
         StorageUnreachableError: A name was listed twice, so the listing cannot be trusted.
 

@@ -102,7 +102,6 @@ def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointS
     are left out (``_is_left_out``). A small storage shows all its levels at once.
 
     Args:
-        storage: The storage.
         is_listed: Whether the same cycle lists each of its objects, so that a ``_metadata`` in such
             an area is found all the same.
 
@@ -445,10 +444,6 @@ class PackedReferences:
 
     def files(self, folder: Location, aliases: Sequence[Alias]) -> dict[Location, FileNames]:
         """Return the base names by folder, and leave none here.
-
-        Args:
-            folder: Folder of the ``_metadata``.
-            aliases: Applied to every path.
 
         Raises:
             ValueError: A path is no absolute path.

@@ -87,14 +87,7 @@ def has_nothing_since(facts: JobFacts) -> bool:
 def unread_of(
     lives: Lives, checkpoints: Sequence[Checkpoint], aliases: Sequence[Alias]
 ) -> Iterator[tuple[str, str]]:
-    """Yield each living job whose state may depend on a checkpoint that was not read, and why.
-
-    Args:
-        lives: Statements of Flink and the operator.
-        checkpoints: Every checkpoint that was read.
-        aliases: The operator's.
-
-    """
+    """Yield each living job whose state may depend on a checkpoint that was not read, and why."""
     folders = {checkpoint.folder for checkpoint in checkpoints}
     for job_id in lives.living:
         facts = lives.facts_of(job_id)

@@ -151,7 +151,6 @@ class _ExportedJob:
         """Write the nonce if it is our turn; return whether it can be written at all.
 
         Args:
-            nonce: Ours.
             patience: Number of checks for which another's nonce may stay unrepeated.
 
         """
@@ -225,8 +224,6 @@ class ExporterHandshake:
         Args:
             ended: Returns whether a job is known to be over, so that it cannot answer.
             bases: Places where jobs and their files count, the collected storage root first.
-            now: Start of the cycle.
-            patience: Maximum time to wait for an answer.
 
         """
         nonce = uuid4().hex

@@ -325,8 +325,6 @@ class _Searching:
         """Let other storage roots of the run know what the whole listing of this one shows.
 
         Args:
-            root: This storage root.
-            listed: Its listing.
             scanned: Folders in it in which a scan before or after the listing saw a checkpoint.
 
         """

@@ -39,10 +39,6 @@ class BaseSearch:
     def ask(self, question: Callable[[Storage], _T], nothing: _T) -> tuple[_T, ...]:
         """Return the answer of each base, those of the siblings last.
 
-        Args:
-            question: What to ask.
-            nothing: Answer for a sibling that cannot be reached.
-
         Raises:
             StorageUnreachableError: The storage root or an extra root cannot be reached.
 

@@ -57,9 +57,7 @@ class SharedCheckpoints:
 
         Args:
             aliases: Aliases that the reading applies to the paths in the checkpoint.
-            base: The storage that the object was listed in.
             listed: What the listing showed before any reading.
-            read: Reads the object.
 
         """
         identity = (tuple(aliases), listed)

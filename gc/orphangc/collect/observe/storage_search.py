@@ -127,8 +127,6 @@ class StorageSearch:
 
         Args:
             named: Places that clusters, snapshots and HA stores name.
-            reader: Has the listings that other storage roots of the run made.
-            progress: Receives the number of listed objects.
 
         """
         wanted = _by_storage(
@@ -156,13 +154,8 @@ class StorageSearch:
         """Return what every storage holds; one that names another one leads to it.
 
         Args:
-            listings: Listings of the storages that were known at first.
-            named: Places that clusters, snapshots and HA stores name by now.
             by_files: Returns the places of the files that checkpoints name.
-            read: Checkpoints that were read.
             seen: Each ``_metadata`` that was read, by its folder.
-            reader: Reads checkpoints.
-            progress: Receives the number of listed objects.
 
         """
         found: dict[Location, FoundInStorage] = {}

@@ -174,12 +174,6 @@ def acquire(
 ) -> Lock:
     """Return the lock, taking over that of a run that is dead.
 
-    Args:
-        files: The state location.
-        folder: The lock's folder in it.
-        holder: Run that wants the lock.
-        is_dead: Whether a holder is a process of this machine that has ended.
-
     Raises:
         LockHeldError: A living run holds it.
 

@@ -72,9 +72,7 @@ class ReadCheckpoints:
         """Return what an object is: what a cycle read of an unchanged one, else what it is now.
 
         Args:
-            uri: URI of the object.
             listed: What the listing showed before any reading.
-            read: Reads the object.
 
         """
         identity = _identity(uri, listed)

@@ -68,9 +68,6 @@ def sort_due_deletions(
     Args:
         deletions: Verdicts that ask for a deletion, each with the outcome that it would have.
         free: Keys of the jobs that nothing stops.
-        owners: Job of each directory.
-        take: Takes the rows that are due.
-        record: Writes down the other ones.
 
     """
     total = 0

@@ -89,8 +89,6 @@ class FolderRule:
         later. Flink makes ``shared/`` and ``taskowned/`` once, so both stay as long.
 
         Args:
-            found: Folders of the directory that hold nothing.
-            level: What is directly in it.
             parent: Key of it.
 
         """

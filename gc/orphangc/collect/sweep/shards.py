@@ -93,9 +93,6 @@ def shard_of(
     """Return the rows of one shard of several workers' piles, by key.
 
     Args:
-        parts: The workers' piles.
-        number: Number of the shard.
-        schema: Schema of the rows.
         among: Keys that are wanted; ``None`` for all.
 
     """

@@ -122,8 +122,6 @@ class Sweep:
         """Return what became of the plan.
 
         Args:
-            plan: The plan.
-            planned_rows: Its verdicts.
             made: Cycle that made the plan under this lock; ``None`` for a saved plan.
 
         Raises:

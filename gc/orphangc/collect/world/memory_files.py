@@ -95,9 +95,6 @@ def write_memory(state: RootState, memory: WorldMemory, read: MemoryRead, token:
     """Write a memory, and remove the files that it was made from.
 
     Args:
-        state: State of the storage root.
-        memory: Memory for the next cycle.
-        read: Memory that it was made from.
         token: 16 hexadecimal digits that no other writer uses.
 
     Raises:

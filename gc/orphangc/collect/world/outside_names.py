@@ -32,15 +32,7 @@ def namings_of(
     settings: StorageRootSettings,
     searched: Sequence[Searched],
 ) -> tuple[Naming, ...]:
-    """Return whatever names files outside the searched places, with these files.
-
-    Args:
-        marked: Checkpoints and jobs.
-        observation: Gives the registry snapshots.
-        settings: The aliases.
-        searched: Every place and storage that was searched.
-
-    """
+    """Return whatever names files outside the searched places, with these files."""
     makers = {root.folder: key for key, job in marked.jobs.items() for root in job.own_checkpoints}
     found = [_of_checkpoint(root, marked, makers, searched) for root in marked.checkpoints]
     found += [_of_snapshot(each, marked, settings, searched) for each in observation.snapshots]
@@ -99,11 +91,6 @@ def named_outside(
     A folder whose files are all listed is no outside path: it is only spelled otherwise.
 
     Args:
-        namings: Sources that name files outside.
-        marked: Checkpoints and jobs.
-        observation: Facts of clusters and resources.
-        settings: The aliases, and which places are stated to be empty.
-        searched: Every place and storage that was searched.
         is_listed: Returns whether the listing shows all of some names.
 
     """

@@ -58,10 +58,6 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
 
     A memory that cannot be read is a problem that blocks, never an empty memory.
 
-    Args:
-        state: State of the storage root.
-        known: State locations that earlier plans know.
-
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
 
@@ -136,10 +132,7 @@ def with_expiries(
     """Return what is left where a marker shows an expiry that no memory knows (R44).
 
     Args:
-        before: Memory of earlier cycles.
-        root: Storage root.
         markers: Folder and state location of each marker that the storage root holds.
-        at: Time of the cycle.
         quarantined: Folders of checkpoints in quarantine, also by other storage roots.
 
     """
@@ -183,14 +176,7 @@ def _command(state: RootState, condition: Condition, what: str) -> str:
 
 
 def not_kept(state: RootState, before: Recalled, after: WorldMemory | None) -> str | None:
-    """Write what a cycle leaves to the next one; return why it could not, ``None`` if it could.
-
-    Args:
-        state: State of the storage root.
-        before: Memory of earlier cycles.
-        after: Memory of this cycle, ``None`` for nothing.
-
-    """
+    """Write what a cycle leaves to the next one; return why it could not, ``None`` if it could."""
     if after is None or before.memory_problem is not None:
         return before.memory_problem
     memory = after.model_copy(update={"standing": (*after.standing, *before.standing)})

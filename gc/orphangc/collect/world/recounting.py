@@ -14,8 +14,6 @@ def with_memory(plan: Plan, comparison: CycleComparison, expected: Sequence[str]
     """Return a plan with what earlier cycles saw and this one does not.
 
     Args:
-        plan: Plan of the cycle.
-        comparison: Comparison of the cycle with the memory.
         expected: Identifiers of a state location that is lost, which later plans must miss too.
 
     """
@@ -29,8 +27,6 @@ def world_with_memory(world: World, comparison: CycleComparison, memory: WorldMe
     """Return the world with what earlier cycles saw of it and this one does not.
 
     Args:
-        world: World of the cycle.
-        comparison: Comparison of the cycle with the memory.
         memory: Memory of the places: of earlier cycles alone, or of this one too.
 
     """

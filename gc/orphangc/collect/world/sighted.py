@@ -48,11 +48,6 @@ def sighting_of(
     """Return what the cycle saw.
 
     Args:
-        seen: Observation of the cycle.
-        marked: Every checkpoint that it read.
-        settings: Settings of the storage root.
-        jobs: Evidence of every job, with the jobs that each depends on.
-        environment: Ports of the cycle.
         before: Directories outside all of these that are searched because it names them.
         savepoint_folders: Keys of the folders of savepoints that are listed now, ``None`` if only
             an older listing is known.

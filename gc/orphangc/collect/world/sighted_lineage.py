@@ -32,17 +32,7 @@ def seen_lineage(
     aliases: Sequence[Alias],
     at: datetime,
 ) -> LineageMemory:
-    """Return the edges that a cycle saw, and the jobs that resources ran.
-
-    Args:
-        seen: Observation of the cycle.
-        marked: Every checkpoint that it read, and the owners of directories.
-        jobs: Evidence of every job.
-        known: What earlier cycles learned of the lives of jobs.
-        aliases: Applied to the paths that Flink reports.
-        at: Time of the cycle.
-
-    """
+    """Return the edges that a cycle saw, and the jobs that resources ran."""
     lives = _Lives(tuple(known), at)
     places = _Places(marked)
     found = (

@@ -24,16 +24,7 @@ def registries_in(
     owners: Collection[Location],
     at: datetime,
 ) -> Iterator[RememberedRegistry]:
-    """Yield each job's snapshots that concern a storage root.
-
-    Args:
-        exports: Snapshots that were read.
-        aliases: The operator's.
-        root: Storage root.
-        owners: The job directories.
-        at: Time of the cycle.
-
-    """
+    """Yield each job's snapshots that concern a storage root."""
     for each in exports:
         found = [_places(snapshot, aliases) for snapshot in each.snapshots]
         places = {place for some in found for place in some}

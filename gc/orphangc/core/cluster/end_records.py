@@ -74,11 +74,9 @@ def exported_end(
     """Return the newest end that the exporters of a job wrote (E1), ``None`` if there is none.
 
     Args:
-        job_id: The job.
         files: Files of its ``ended/``.
         folder: URI of that folder.
         owners: Store times of the files in its ``owners/``, by name.
-        newest_epoch: Epoch of its newest registry snapshot, ``None`` if it has none.
 
     Source: ``deploy/flink-plugin``, ``EndOfJob``, ``OwnerMarkers``.
 
@@ -129,13 +127,7 @@ def _is_newest(
 
 
 def stored_end(file: EndFile, folder: str) -> EndRecord | None:
-    """Return the end that a file of a JobResultStore (E3) or of an archive (E4) states.
-
-    Args:
-        file: The file.
-        folder: URI of its folder.
-
-    """
+    """Return the end that a file of a JobResultStore (E3) or of an archive (E4) states."""
     job_id = file.name.removesuffix(_ENDING)
     if file.modified_at is None or not is_job_id(job_id):
         return None

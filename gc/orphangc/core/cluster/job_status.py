@@ -72,7 +72,6 @@ class JobStatus:
         Args:
             changed_at: Newest store time of anything of the job, ``None`` if it has nothing.
             now: Start of the cycle by the same clock.
-            quiet_period: How long the directory of an ended job must have been still.
 
         """
         if self.state is not JobState.ENDED:

@@ -40,10 +40,8 @@ def is_anothers(
     there the slack of clocks is a doubt against it where the id is new.
 
     Args:
-        checkpoint_id: Identifier of a checkpoint in the job's directory.
         stored_at: Store time of its ``_metadata``; ``None`` proves nothing.
         facts: Answer of a request after the checkpoint was seen.
-        slack: Maximum difference between the clocks of store and JobManager.
 
     Source: Flink 1.14-2.3, ``CheckpointStatsHistory``: a checkpoint enters when it is triggered,
     and the oldest one leaves.
@@ -68,7 +66,6 @@ def out_of_order(
 
     Args:
         stored: Store time of each checkpoint in the job's directory, by id.
-        facts: The answer.
         slack: Maximum difference between these clocks, and between unordered store times.
 
     Source: Flink 1.14-2.3, ``CheckpointIDCounter.getAndIncrement``.

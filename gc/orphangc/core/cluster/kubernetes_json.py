@@ -86,7 +86,6 @@ def kubernetes_facts(
     """Return the facts of one namespace.
 
     Args:
-        namespace: Name of the namespace.
         config_maps: Name and keys of each HA ConfigMap.
         resources: The custom resources by plural, as JSON documents.
 

@@ -283,10 +283,7 @@ def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: s
     """Return the facts of one job from its three answers.
 
     Args:
-        job_id: Identifier in the list of jobs.
         listed_status: The status in ``/jobs``, which is live, while the details are cached.
-        answers: The bodies.
-        version: Version of the cluster.
 
     Raises:
         RegistryUnavailableError: A needed field is missing or of another type, or an answer is

@@ -41,7 +41,6 @@ def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
     """Return the facts of the nodes; leaders' nodes prove nothing, they outlive their jobs.
 
     Args:
-        uri: URI of the source.
         ensemble: Name of the ZooKeeper, whatever path below it was requested.
         paths: Paths of all nodes, from the root of the ensemble.
 

@@ -280,7 +280,6 @@ def _add_uuids(
         heads: Folder, and beginning of the name, of each kind of text.
         head_of: int32[n], row of ``heads`` for each UUID.
         uuids: uint64[n] twice, the halves of the UUIDs.
-        columns_of: Returns the columns of a folder.
 
     """
     ids = np.fromiter((_id_before_uuid(before) for _, before in heads), np.int64)

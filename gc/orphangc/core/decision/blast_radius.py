@@ -11,12 +11,9 @@ def share_problem(
     """Return why too large a part of a job's files would go, ``None`` if it would not.
 
     Args:
-        job_id: The job.
-        removals: Number of objects that are to go, now or later.
         artifacts: Number of objects that could go at all: the files of areas with a proven rule.
             Other objects, which never go, must not make the part look small.
         share: The largest part that may go, from 0 to 1.
-        what: Name of these objects.
 
     """
     if removals <= share * artifacts:

@@ -33,8 +33,6 @@ def contradiction(
     ``SharedStateRegistryImpl``; it held for 96,911 of 96,911 names in runs of releases.
 
     Args:
-        exported: Answer of the exporter.
-        checkpoints: The job's own ones.
         ids_before: Ids of those that were read between E1 and the listing (S1).
         ids_after: Ids of those that were read after E2 (S2).
         completed_id: Newest checkpoint that Flink reported complete before E2; ``None`` if none.

@@ -73,7 +73,6 @@ def is_spread_over(directory: Location, folders: Iterable[Location], other: Loca
     """Return whether entropy injection surely made a folder for the job of a directory.
 
     Args:
-        directory: Job directory that holds the checkpoints.
         folders: Folders that these name files in; several must have random parts of one length.
         other: Directory of the same job id, perhaps one that no checkpoint names.
 

@@ -33,7 +33,6 @@ def has_trace_of_flink(areas: Collection[Scope], *known: Sized) -> bool:
     """Return whether anything shows that Flink wrote a job directory.
 
     Args:
-        areas: The areas that the directory has folders of.
         known: What else may know the job: its checkpoints, REST's facts, HA metadata and
             resources, registry snapshots, checkpoints elsewhere that name its files, what earlier
             cycles remember. One that is not empty suffices.

@@ -86,8 +86,6 @@ def judge(
     """Return what refuses or blocks one job, by its own and the cycle's evidence alone.
 
     Args:
-        job: The job directory.
-        cycle: Evidence about all jobs.
         guards: Table of guards; tests remove one to show what it prevents.
         conditions: Table of conditions; tests remove one to show what it prevents.
 

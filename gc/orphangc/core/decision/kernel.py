@@ -142,14 +142,12 @@ def kernel(
     """Return the fate of n objects, in the same order.
 
     Args:
-        columns: The objects.
         is_live: bool[n], whether a checkpoint, snapshot or pin names the UUID; read only where
             ``columns.is_artifact``.
         since_us: int64[n], ``since`` of the tombstone of this very object, else ``NO_TIME``.
         has_tombstone: bool[n], whether the key has a tombstone, of whatever object.
         owner: int32[n], row of ``bounds`` for each object; often
             ``owner_of_kind[columns.kind]``.
-        bounds: Bounds that they are compared with.
 
     Raises:
         ValueError: An array has another length or type than it must.
@@ -225,9 +223,6 @@ def verdict_batch(
     """Return the verdicts as ``VERDICT_SCHEMA``, one row an object, in the listing's order.
 
     Args:
-        columns: The objects.
-        actions: Actions of ``kernel``.
-        reasons: Reasons of ``kernel``.
         owner: int32[n], index into ``job_ids``.
         job_ids: Job ids in the order of the bounds; "" for objects in no job directory.
 

@@ -100,8 +100,6 @@ def unowned_references(
     """Return the names that no file of the job's own is known to answer.
 
     Args:
-        namers: Checkpoints and the registry of the job.
-        own: The job's directories.
         absent: Names that a listing does not show, by folder of these; ``None`` if there was no
             listing, so that any of them may be in another place.
 

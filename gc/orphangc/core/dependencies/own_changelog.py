@@ -25,11 +25,6 @@ def own_changelog_folders(
     checkpoint of another job names is foreign, and so is each folder of such an id unless Flink
     says that the job was not restored.
 
-    Args:
-        job: Evidence of the job.
-        named_by_others: Folders that checkpoints of other jobs name.
-        is_restored: Whether the job may have been restored from a checkpoint that is not its own.
-
     Source: Flink 1.15-2.3, ``StateChangeFsUploader``.
 
     """
@@ -59,11 +54,8 @@ def judgement_of_references(
     without a changelog.
 
     Args:
-        job: Evidence of the job.
-        judgement: What stops its work.
         changes: Folders of its own changes. Where no place that was searched contains them, their
             files cannot be seen, and are not missing.
-        cycle: Evidence about all jobs.
 
     Source: Flink 1.15-2.3, ``ChangelogKeyedStateBackend.buildSnapshotResult``: what was restored
     stays in every handle until it is materialized, and never comes back.

@@ -16,8 +16,6 @@ def is_restore_fallback(
     It does unless a newer one of its own exists, and none of the others names a file below it.
 
     Args:
-        place: The checkpoint's folder.
-        checkpoint_id: Identifier of the checkpoint, ``None`` if unknown.
         checkpoints: The job's own checkpoints, savepoints and the checkpoint itself among them.
 
     """

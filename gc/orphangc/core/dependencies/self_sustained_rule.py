@@ -89,12 +89,8 @@ def foreign_usage_of(
     """Return the foreign files that a job's state uses.
 
     Args:
-        job: Evidence of the job.
-        judgement: Refusal and blocks of the job.
         absent: Names in its directories that the listing does not show, by folder; ``None`` if
             there was no listing.
-        aliases: The operator's.
-        named_by_others: Folders that checkpoints of other jobs name.
         cycle: Evidence about all jobs, by which a job with a changelog is judged again; ``None`` to
             leave the judgement as it is.
 
@@ -137,7 +133,6 @@ def checks_of(
     """Return a check of everything that is not the job's own, and one of each foreign place.
 
     Args:
-        usage: Foreign files that the job's state uses.
         foreigners: Places to check: those of its unowned references, and those that it was
             restored from.
         users: Other users of a snapshot's files, by its place.

@@ -53,10 +53,7 @@ def world_of_discovery(
     would judge the same files by different evidence.
 
     Args:
-        discovery: Facts of this cycle and of earlier ones.
         configured: Storage roots that are configured by hand: they win.
-        acknowledged: Parts that a person acknowledged.
-        namespaces: Namespaces that were asked.
 
     """
     roots = _unique(_named(discovery, {DirectoryUse.CHECKPOINTS}))

@@ -26,8 +26,6 @@ def discovery_document(
 
     Args:
         discovery: Facts of this cycle and earlier ones; ``present`` is false for earlier ones.
-        unclear: What cannot be read, and what no person acknowledged.
-        over: Jobs that are over by their successors.
 
     """
     resources = discovery.resources

@@ -28,12 +28,6 @@ def spellings(
 
     A directory that is mounted twice has two: that two names are one cannot be relied on there, and
     searching it twice costs time only.
-
-    Args:
-        found: Facts of all resources.
-        configured: Storage roots that are configured by hand.
-        real: Gives a local place with its links resolved.
-
     """
     known = {real(place): place for place in map(canonical, configured)}
     meant: dict[Location, Location] = {}

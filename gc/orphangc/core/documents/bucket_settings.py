@@ -110,9 +110,7 @@ def dangers(settings: BucketSettings, prefix: str, whose: str) -> Iterator[str]:
     """Yield what the settings do to files below a prefix that a person must know.
 
     Args:
-        settings: Settings of the bucket.
         prefix: Start of the keys, "" or ending in a slash.
-        whose: Name of the files, for a sentence.
 
     """
     for rule in settings.rules:

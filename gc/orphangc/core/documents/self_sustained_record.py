@@ -119,10 +119,7 @@ def remembered(
     """Return the newest checks with the results of earlier checks of the same places.
 
     Args:
-        before: Remembered checks of the job.
         looks: Newest checks, that of everything first.
-        at: Time of the newest checks.
-        newest_checkpoint_id: The job's newest completed checkpoint that they saw.
         is_ended: Whether no newer checkpoint can come, so that one check confirms.
 
     """

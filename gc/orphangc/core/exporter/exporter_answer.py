@@ -79,9 +79,6 @@ def exported_problem(
     a report.
 
     Args:
-        exported: Answer of the exporter.
-        now: Start of the cycle, by the store's clock.
-        clock_skew: Maximum difference between two clocks.
         max_age: Maximum age of the baseline.
 
     """

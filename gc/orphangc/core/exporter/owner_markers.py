@@ -26,8 +26,6 @@ def living_rival(
 
     Args:
         markers: Store times of the files in the job's ``owners/``, by name.
-        epoch: Epoch of the JobManager whose snapshots are judged.
-        now: The store's time.
 
     Source: ``deploy/flink-plugin``, ``OwnerMarkers``.
 

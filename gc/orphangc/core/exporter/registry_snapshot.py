@@ -205,9 +205,6 @@ def check_successor(
     Args:
         first: Read before the listing; it gives the oldest retained id.
         second: Read after the listing; its entries protect.
-        now: Aware UTC.
-        max_age: Maximum age of the second snapshot.
-        clock_skew: Maximum lead of the exporter's clock.
 
     """
     return (

@@ -95,8 +95,6 @@ def aws_policy(
     and with them every ``_metadata``; where checkpoints expire, every other one than theirs.
 
     Args:
-        needs: All of them in S3.
-        partition: One of ``PARTITIONS``.
         is_ceph: For Ceph's radosgw, which requires a permission on the bucket before it checks
             the keys of a DeleteObjects request, and whose older releases (seen: 16) end a ``*``
             at the first character that could follow it.

@@ -95,12 +95,7 @@ def needs_of(
     """Return all permissions that runs of a storage root need.
 
     Args:
-        settings: Settings of the storage root.
-        mode: Configured mode of its runs.
-        may_undelete: Whether what was deleted is to be brought back by the same identity.
         may_expire: Whether checkpoints expire by a retention policy, or only come back.
-        may_examine: Whether ``doctor`` reads the settings of the buckets.
-        work: Folder that Spark's executors exchange files in.
 
     """
     root = canonical(settings.root)

@@ -158,14 +158,7 @@ def _joined(one: ResourceJob, other: ResourceJob) -> ResourceJob:
 
 
 def remembered_lineage(known: LineageMemory, seen: LineageMemory, at: datetime) -> LineageMemory:
-    """Return the memory after a cycle: what it saw, and what earlier ones saw not too long ago.
-
-    Args:
-        known: Memory of earlier cycles.
-        seen: Edges and jobs of this cycle.
-        at: Time of this cycle.
-
-    """
+    """Return the memory after a cycle: what it saw, and what earlier ones saw not too long ago."""
     after = shifted(at, -REMEMBERED_FOR)
     united = merged_lineage((known, seen))
     return LineageMemory(
@@ -176,12 +169,7 @@ def remembered_lineage(known: LineageMemory, seen: LineageMemory, at: datetime) 
 
 
 def resources_by_job(ran: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return the names of the resources that ran each job, by job id.
-
-    Args:
-        ran: Job ids, each with a resource that ran it.
-
-    """
+    """Return the names of the resources that ran each job, by job id."""
     found: dict[str, set[str]] = {}
     for job_id, resource in ran:
         found.setdefault(job_id, set()).add(resource)
@@ -205,7 +193,6 @@ def resource_continuations(
     cycle saw first have no order, and get no edge.
 
     Args:
-        jobs: Jobs that resources ran.
         directories: Job directory of each job id that one directory alone has.
         from_nothing: Ids of the jobs that are known to have begun so.
 

@@ -374,10 +374,7 @@ def lineages_of(
     """Return the lineages: every job and checkpoint is in exactly one.
 
     Args:
-        jobs: Jobs of all searched places.
-        checkpoints: Checkpoints and savepoints of all searched places.
         continuations: Edges; one of an unknown place joins what it names all the same.
-        fixed_ids: Job ids that a cluster's configuration was seen to choose.
 
     """
     known = [job for job in jobs if job.places]

@@ -138,12 +138,7 @@ class RetentionPolicy(KeepRules):
         return own if own and is_meant else (*own, self)
 
     def unknown_names(self, known: Collection[str]) -> tuple[str, ...]:
-        """Return the names in it that no lineage bears; a slip, or a job that left nothing.
-
-        Args:
-            known: Names of all lineages.
-
-        """
+        """Return the names in it that no lineage bears; a slip, or a job that left nothing."""
         stated = {StatedOrigin.of(each).job_id for each in self.continued.values()}
         written = {*self.jobs, *self.dead, *self.continued, *stated} - {""}
         return tuple(sorted(written - set(known)))
@@ -163,9 +158,7 @@ def kept_by(
     """Return the rule that keeps each checkpoint of some, by its URI.
 
     Args:
-        rules: Numbers of checkpoints to keep.
         checkpoints: Restorable checkpoints and savepoints that may stand for one another.
-        now: Time of the cycle, by the storage's clock.
 
     """
     newest = sorted(checkpoints, key=lambda each: each.order, reverse=True)

@@ -75,9 +75,6 @@ def stated_continuations(
     Args:
         stated: What each job continued, by its job id.
         jobs: Jobs by id, where one directory alone has it.
-        checkpoints: All checkpoints.
-        at: Time of the cycle.
-        shown: What sources show of the origins of jobs.
 
     """
     edges, problems = [], []

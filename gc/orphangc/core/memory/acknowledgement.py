@@ -43,9 +43,6 @@ def acknowledging_command(root: str, condition: str, what: str, *, state: str | 
     """Return the command line by which a person acknowledges one fact, to be copied to a shell.
 
     Args:
-        root: Storage root that the fact blocks.
-        condition: Name of the condition.
-        what: Thing that is lost.
         state: State location; ``None`` for the default one.
 
     """

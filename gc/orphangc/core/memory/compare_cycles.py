@@ -53,14 +53,7 @@ class CycleComparison:
 def compared(
     memory: WorldMemory, sighting: Sighting, given: Iterable[Acknowledgement] = ()
 ) -> CycleComparison:
-    """Return what is lost since earlier cycles, and the memory after this one; no I/O.
-
-    Args:
-        memory: Memory of earlier cycles.
-        sighting: Facts of this cycle.
-        given: Acknowledgements of persons.
-
-    """
+    """Return what is lost since earlier cycles, and the memory after this one; no I/O."""
     known = tuple(given)
     jobs = jobs_after(memory, sighting)
     lost = lost_of(memory, sighting, jobs, known, uncovered=uncovered(memory, sighting))

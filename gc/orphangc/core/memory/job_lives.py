@@ -342,9 +342,6 @@ def fitting(
     """Return the records of a job id that may be of the job of one directory.
 
     Args:
-        jobs: Records of all jobs.
-        job_id: Job id of the directory.
-        directory: Location of the directory.
         is_unique: Whether no other directory has that job id; a witness that reports no directory
             may be of its job only then.
 

@@ -97,10 +97,6 @@ def lost_of(
     """Return what earlier cycles saw, this one does not, and nothing explains.
 
     Args:
-        memory: Memory of earlier cycles.
-        sighting: Facts of this cycle.
-        jobs: Records of all jobs after this cycle.
-        given: Acknowledgements of persons.
         uncovered: Storages that no statement of a closed world covers.
 
     """

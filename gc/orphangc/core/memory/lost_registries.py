@@ -30,15 +30,7 @@ def registries_lost(
     jobs: Sequence[RememberedJob],
     given: Iterable[Acknowledgement] = (),
 ) -> tuple[LostFact, ...]:
-    """Return one fact for each registry folder that is gone, else for each job's folder in one.
-
-    Args:
-        memory: Memory of earlier cycles.
-        sighting: Facts of this cycle.
-        jobs: Records of all jobs after this cycle.
-        given: Acknowledgements of persons.
-
-    """
+    """Return one fact for each registry folder that is gone, else for each job's folder in one."""
     missed = _missed(memory, sighting, jobs)
     present = {each.rpartition("/")[0] for each in sighting.registry_jobs}
     facts = []

@@ -424,7 +424,6 @@ def newest_restored(places: Iterable[str], own: Collection[str]) -> tuple[str, .
 
     Args:
         places: Places of restored checkpoints, the newest last.
-        own: Job directories of the job.
 
     """
     known = tuple(dict.fromkeys(places))

@@ -64,10 +64,6 @@ def unlocated_jobs(
     Each with the directories that it may need files of, ``None`` for all of the storage root.
 
     Args:
-        memory: Memory of earlier cycles.
-        sighting: Facts of this cycle.
-        jobs: Records of all jobs after this cycle.
-        given: Acknowledgements of persons.
         silent: Clusters that are missed themselves.
 
     """

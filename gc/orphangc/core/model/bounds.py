@@ -118,7 +118,6 @@ def job_bounds(
 
     Args:
         now: Start of the cycle by the store's clock, taken before the first listing.
-        margins: The operator's margins.
         is_ended: Declared or proven: the quiet period replaces the bounds of the job's checkpoints.
         own_root_times: Store times of every ``_metadata`` in the job's directory; ``None`` in it
             is a checkpoint without a time. Empty for a running job means unknown.

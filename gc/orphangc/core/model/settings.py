@@ -528,7 +528,6 @@ class StorageRootSettings(BaseModel):
         """Return whether the operator said that the job is over.
 
         Args:
-            job_id: The job.
             by_id: Whether ``all`` does not count: it covers the storage root's own jobs, and of
                 directories with a trace of Flink.
 
@@ -541,8 +540,6 @@ class StorageRootSettings(BaseModel):
         """Return whether the settings of the storage root that holds a job say that it is over.
 
         Args:
-            job_id: The job.
-            directories: Its directories.
             has_trace: Whether anything shows that Flink wrote them; ``all`` needs it.
 
         """

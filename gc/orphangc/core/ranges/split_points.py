@@ -110,8 +110,6 @@ def midpoint(position: str, within: KeyRange, scale: Scale | None = None) -> str
 
     Args:
         position: The last key that was seen; if it is not in the range, all is still to come.
-        within: Range; its ``until`` is the upper end.
-        scale: Scale of the names, if more of them were seen.
 
     Returns:
         A key that can be sent to any store; ``None`` if none lies between.

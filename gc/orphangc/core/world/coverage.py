@@ -37,10 +37,7 @@ def closed_world_of(
     """Return the statement, bound to the storages and places that count as searched.
 
     Args:
-        places: Every searched place.
         storages: Every searched storage; a place in one is covered with it.
-        is_stated: Whether the operator made the statement.
-        is_empty: Returns whether the operator stated that a place has no checkpoint.
 
     """
     whole = [each.uri for each in storages if each.problem is None]

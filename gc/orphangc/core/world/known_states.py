@@ -48,7 +48,6 @@ def other_state(own: Iterable[str], known: Iterable[KnownState]) -> KnownState |
 
     Args:
         own: Identifiers of this one; none if it was never written.
-        known: State locations of earlier plans.
 
     """
     here = set(own)

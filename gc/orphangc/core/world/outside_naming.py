@@ -57,12 +57,7 @@ def home_of(folder: Location) -> Location:
 
 
 def outside_paths(found: Iterable[tuple[Location, str, frozenset[str]]]) -> tuple[OutsidePath, ...]:
-    """Return each outside place once, with everything that names it and every job concerned.
-
-    Args:
-        found: The place, what names it, and the jobs concerned.
-
-    """
+    """Return each outside place once, with everything that names it and every job concerned."""
     by_place: dict[str, tuple[set[str], set[str]]] = {}
     for place, by, jobs in found:
         named_by, concerned = by_place.setdefault(str(place), (set(), set()))

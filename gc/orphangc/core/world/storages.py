@@ -42,7 +42,6 @@ def storage_of(place: Location, mount: Location | None) -> Location:
     the top folder is none.
 
     Args:
-        place: A place that holds job directories or savepoints.
         mount: Where its file system is mounted; ``None`` for the machine's own, or no file system.
 
     """

@@ -69,7 +69,6 @@ def read_page(body: bytes, prefix: str, *, root: str = "") -> Page | None:
     """Return a page, or ``None`` if any byte deviates from the forms that this reader knows.
 
     Args:
-        body: Bytes of the whole answer.
         prefix: Start of all keys; the reader declines a page with other keys.
         root: Part of ``prefix`` that is removed from the keys.
 

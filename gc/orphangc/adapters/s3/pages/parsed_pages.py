@@ -45,12 +45,6 @@ _PARSERS.set_parser_defaults(timestamp_parser=_instant)
 def parse_page(body: bytes, prefix: str, shape: Any, *, root: str = "") -> Page:
     """Return a page.
 
-    Args:
-        body: Bytes of the whole answer.
-        prefix: Start of all keys.
-        shape: botocore's shape of the answer.
-        root: Part of ``prefix`` that is removed from the keys.
-
     Raises:
         UnreadablePageError: The body is no page, or not a whole one, or has keys outside the
         prefix.

@@ -71,11 +71,8 @@ class RequestTemplate:
         """Return a request that is not signed yet; the answer to a GET request is streamed.
 
         Args:
-            method: HTTP method.
             path: What follows the template's URL, encoded.
             query: Parts of the query that differ between requests.
-            headers: Headers that differ between requests.
-            body: Body of the request.
 
         """
         varying = urlencode(query, quote_via=quote, safe="-_.~")
@@ -97,9 +94,7 @@ def template_of(
     """Return the template of a request that botocore is about to sign.
 
     Args:
-        request: Request that ``before-sign`` gives.
         varying: Names of query parameters that differ between requests.
-        signature_version: Signature version that ``before-sign`` gives.
         facts: Further arguments of ``before-sign``: ``request_signer``, ``signing_name``,
             ``region_name`` and others.
 
@@ -146,9 +141,7 @@ class TemplateSender:
         """Learn from every request that botocore sends.
 
         Args:
-            client: Client whose botocore is watched.
             operation: Name of the operation in botocore: ``ListObjectsV2``.
-            varying: Names of query parameters that differ between requests.
 
         """
         self.template: RequestTemplate | None = None

@@ -53,7 +53,6 @@ def yaml_of(found: Discovered, *, names_parts: bool = True) -> str:
     """Return that configuration as YAML; comments say what it cannot say.
 
     Args:
-        found: What was discovered.
         names_parts: Whether a comment names each part that is not understood.
 
     """

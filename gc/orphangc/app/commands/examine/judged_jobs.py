@@ -46,12 +46,6 @@ def judged_jobs(
 ) -> JudgedJobs:
     """Return what a run would find in the named places now; change and remember nothing.
 
-    Args:
-        settings: Settings of the storage root.
-        storage: The storage root.
-        shared: Checkpoints that other storage roots of the same file have read.
-        known: What earlier plans know about their state location.
-
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
 

@@ -89,14 +89,8 @@ def make_policy(
     """Return the policy of one storage root, or of all that a configuration file names.
 
     Args:
-        provider: Provider of the storage.
-        values: Options about one storage root.
-        config: Configuration file, in place of options.
         mode: Highest mode of the runs; by default the file's, or ``delete`` without a file.
-        may_undelete: Whether the same identity may undelete.
-        may_examine: Whether ``doctor`` may read the settings of the buckets.
         may_expire: Whether checkpoints of the one storage root may expire; a file says it itself.
-        partition: Partition of AWS.
 
     Raises:
         SettingsError: The settings are not usable, or the provider cannot express them.

@@ -45,7 +45,6 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     Args:
         snapshot: Folder of the snapshot, or its ``_metadata``.
         roots: Storage roots; if empty, the one that holds the snapshot's own job directory.
-        values: Other options.
 
     Raises:
         SettingsError: A place is invalid, there is no snapshot, or its storage root is unknown.

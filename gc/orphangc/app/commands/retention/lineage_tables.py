@@ -86,7 +86,6 @@ def expiry_tables(plan: Plan, price: float) -> Iterator[RenderableType]:
     """Yield what no living job needs, oldest lineage first, and what the policy would let go.
 
     Args:
-        plan: Plan of ``expire``.
         price: Price of a GiB a month.
 
     """

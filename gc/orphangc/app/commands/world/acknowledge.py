@@ -45,12 +45,10 @@ def acknowledge(
     """Write an acknowledgement to the state and the audit log, and return it.
 
     Args:
-        condition: Name of the unmet condition.
         what: The place, directory, checkpoint, cluster, state or file that its message names.
         root: Storage root that it blocks, unless a configuration names it.
         config: Configuration file; the acknowledgement holds for every storage root that the fact
             blocks.
-        state: State location of ``root``.
 
     Raises:
         SettingsError: No such fact blocked the last plan; the message names those that did.

@@ -53,11 +53,6 @@ def unlisted_cycle_of(
 ) -> UnlistedCycle:
     """Return what is known about a storage root without listing its objects; change nothing.
 
-    Args:
-        settings: Settings of the storage root.
-        shared: Checkpoints that other storage roots of the same file have read.
-        known: What earlier plans know about their state location.
-
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
 

@@ -52,11 +52,6 @@ def render_html(plan: Plan, breakdown: Breakdown) -> str:
 
     Foreign text (names in a bucket, error messages of a store) is escaped for HTML and loses its
     control characters in the environment, not in the templates.
-
-    Args:
-        plan: Plan, signed or not.
-        breakdown: Verdicts of the same cycle, counted.
-
     """
     return _environment().get_template("report.html.j2").render(_context(plan, breakdown))
 

@@ -25,13 +25,7 @@ _MARKS = {"refused": "■ refused", "blocked": "▲ blocked", "clear": "● clea
 
 
 def render_markdown(plan: Plan, breakdown: Breakdown) -> str:
-    """Return a short summary of a plan.
-
-    Args:
-        plan: Plan, signed or not.
-        breakdown: Verdicts of the same cycle, counted.
-
-    """
+    """Return a short summary of a plan."""
     summary = summarise(plan, breakdown)
     jobs = job_views(plan, breakdown.cells())
     parts = [

@@ -46,7 +46,6 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
     """Return a plan as tables: summary, tallies, jobs, and what stops them.
 
     Args:
-        plan: Plan, signed or not.
         breakdown: Breakdown of the same cycle, if there is one; it counts what is due in blocked
             jobs.
 
@@ -81,7 +80,6 @@ def outcome_tables(
 
     Args:
         outcome: Contents of ``outcome.json``; an absent value is not shown.
-        names: Names of the plan's jobs.
 
     """
     parts: list[RenderableType] = [_outcome_heading(outcome), _counts_table(outcome)]

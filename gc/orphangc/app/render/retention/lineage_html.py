@@ -16,13 +16,7 @@ _LIMITS = {"limit_lineages": 200, "limit_rows": 2000}
 
 
 def render_lineages(report: LineageReport, price: float) -> str:
-    """Return lineages as one self-contained page.
-
-    Args:
-        report: The lineages.
-        price: Price of a GiB a month.
-
-    """
+    """Return lineages as one self-contained page."""
     drawn = [
         (each, lineage_picture(each, report.created_at))
         for each in report.lineages[: _LIMITS["limit_lineages"]]

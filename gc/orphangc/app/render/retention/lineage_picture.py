@@ -107,7 +107,6 @@ def lineage_picture(lineage: LineagePart, now: datetime) -> LineagePicture:
     """Return the picture of one lineage.
 
     Args:
-        lineage: The lineage.
         now: Time of its report, which is the right edge.
 
     """

@@ -19,7 +19,6 @@ def unneeded_sentence(part: UnneededPart, price: float) -> str:
     """Return how much is held by checkpoints that nothing living needs.
 
     Args:
-        part: The checkpoints, in numbers.
         price: Price of a GiB a month in USD.
 
     """

@@ -72,7 +72,6 @@ def after_plan(plan: Plan, folder: Path | None, due_at: datetime | None) -> Iter
     """Yield what comes after a plan.
 
     Args:
-        plan: The plan.
         folder: Its folder; ``None`` if it was not saved.
         due_at: Time from which the oldest tombstone's object may go; ``None`` without one.
 
@@ -95,13 +94,7 @@ def after_plan(plan: Plan, folder: Path | None, due_at: datetime | None) -> Iter
 
 
 def after_expire(plan: Plan, folder: Path | None) -> Iterator[str]:
-    """Yield what comes after a plan of ``expire``, with the earliest time for it.
-
-    Args:
-        plan: The plan.
-        folder: Its folder; ``None`` if it was not saved.
-
-    """
+    """Yield what comes after a plan of ``expire``, with the earliest time for it."""
     report = plan.expiry
     if report is None or report.policy is None:
         return
@@ -125,8 +118,6 @@ def after_expiry(outcome: Mapping[str, Any], folder: Path, until: datetime) -> I
     """Yield what comes after the sweep of a plan of ``expire``.
 
     Args:
-        outcome: Outcome of the sweep.
-        folder: Folder of the plan.
         until: Time at which a quarantine that begins now is over.
 
     """
@@ -158,10 +149,6 @@ def after_sweep(
     """Yield what comes after a sweep: the next plan, how to undo, and the rows of all objects.
 
     Args:
-        plan: The plan.
-        outcome: Outcome of the sweep.
-        folder: Folder of the plan.
-        due_at: Time from which the oldest tombstone's object may go; ``None`` without one.
         is_undoable: Whether the storage keeps what is deleted.
 
     """
@@ -215,9 +202,6 @@ def after_run(
     """Yield what comes after a scheduled run.
 
     Args:
-        records: Record of each storage root.
-        config: The configuration file.
-        quarantine: Quarantine period of each storage root.
         undoable: Storage roots that keep what is deleted.
 
     """

@@ -71,12 +71,7 @@ def headline_of(action: Action, reason: Reason) -> str:
 
 
 def explanation_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield an explanation in sentences: verdict, who needs it, what must pass, how to pin it.
-
-    Args:
-        document: What ``explain`` returns.
-
-    """
+    """Yield an explanation in sentences: verdict, who needs it, what must pass, how to pin it."""
     verdict = document["verdict"]
     action, reason = Action(verdict["action"]), Reason(verdict["reason"])
     stored = document["object"]["modified_at"]

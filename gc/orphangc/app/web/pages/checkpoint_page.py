@@ -26,7 +26,6 @@ class ReadPagePart(Protocol):
         """Return what a checkpoint holds as HTML, every foreign text escaped.
 
         Args:
-            checkpoint: Folder of the checkpoint.
             aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
 
         Raises:

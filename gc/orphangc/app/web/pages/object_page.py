@@ -75,7 +75,6 @@ def explanation(record: RunRecord, key: str) -> ObjectExplanation:
     Only the folder that the record names is read, and only if it still holds the record's plan.
 
     Args:
-        record: Record of the run that made the plan.
         key: Key relative to the storage root, or a URI below it; "" for some examples.
 
     """

@@ -52,14 +52,7 @@ def rest_uri(name: str, namespace: str, reading: Reading) -> str:
 
 
 def cluster_resource(uri: str, options: Mapping[str, str], reading: Reading) -> ResourceFacts:
-    """Return the facts of a cluster.
-
-    Args:
-        uri: Its address, without credentials.
-        options: Its answer to ``/jobmanager/config``.
-        reading: How its paths are read.
-
-    """
+    """Return the facts of a cluster."""
     origin = Origin(kind="Cluster", namespace="", name=uri)
     return gathered_facts(origin, configured_facts(options, origin, reading))
 
@@ -81,8 +74,6 @@ def ha_facts(
     A kind that is not known is not understood.
 
     Args:
-        options: Options of all sources.
-        origin: The resource.
         name: Cluster id, if no option gives one.
         namespace: Namespace of the cluster, if no option gives one.
 

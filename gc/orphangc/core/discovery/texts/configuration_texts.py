@@ -29,7 +29,6 @@ def options_of_file(name: str, text: str) -> Mapping[str, Any]:
 
     Args:
         name: Base name of the file, which decides its format.
-        text: Content of the file.
 
     Raises:
         UnclearFieldError: It cannot be understood.

@@ -253,13 +253,7 @@ def port_of_rest(options: Options) -> str:
 
 
 def option_facts(found: FoundOptions, reading: Reading) -> Iterator[Fact]:
-    """Yield the directories and pins of a configuration, and its options that cannot be read.
-
-    Args:
-        found: The configuration, flat or nested.
-        reading: How its paths are read.
-
-    """
+    """Yield the directories and pins of a configuration, and its options that cannot be read."""
     content, origin = found.content, found.origin
     for name, value in mistyped_options(content):
         yield _unread("is of another type", value, origin.below(name))
