@@ -1,10 +1,10 @@
 """A small model of one RocksDB job and its collector: who needs which file, and who reads when.
 
-One subtask whose uploads matter, and others that only delay completion. As in Flink 1.16-1.20
-(ownership-and-safety, 2.2-2.4): files are registered when the subtask acknowledges; what is
-re-used comes from the last checkpoint that the task *knows* to be complete, which may be subsumed
-by then; an entry lives until no checkpoint at or above the oldest retained one used it. Each
-checkpoint also has a private file in ``shared/``, which no registry knows.
+One subtask whose uploads matter, and others that only delay completion. As in Flink 1.16-1.20:
+files are registered when the subtask acknowledges; what is re-used comes from the last checkpoint
+that the task *knows* to be complete, which may be subsumed by then; an entry lives until no
+checkpoint at or above the oldest retained one used it. Each checkpoint also has a private file in
+``shared/``, which no registry knows.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # headers and body are two packets, and the second waits for none
+    disable_nagle_algorithm = True  # headers and body are two packets; none waits
 
     def do_GET(self) -> None:
         self._serve()

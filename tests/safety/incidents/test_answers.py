@@ -108,7 +108,7 @@ MUST_FAIL = {
         "pending_savepoints",
     ),
 }
-"""Each must-fail control of collecting-the-rest, section 6: its story, and the condition taken."""
+"""Each control of a rule from R31 on, which must fail: its story, and the condition taken."""
 
 
 @pytest.mark.parametrize("control", MUST_FAIL)

@@ -1,4 +1,4 @@
-"""Losses beside flat ``shared/``: each must-fail control of collecting-the-rest, section 6.
+"""Losses beside flat ``shared/``: each control of a rule from R31 on, which must fail.
 
 Each story ends with a checkpoint that names a file which looked dead, or with a restore of one.
 """

@@ -1,6 +1,6 @@
 """Losses that no other collector told: each is named after the rule that stands against it.
 
-The rules are those of ownership-and-safety, section 8. Each story ends with somebody who needs a
+The rules are those of gc/RULES.md. Each story ends with somebody who needs a
 file that looked like an orphan.
 """
 

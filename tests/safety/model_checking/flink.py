@@ -1,4 +1,4 @@
-"""What Flink does, one step at a time: ownership-and-safety, 2.2-2.4 and 3."""
+"""What Flink does, one step at a time, as the theorems of gc/RULES.md rest on it."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 Guards, conditions and losses are found in the code: by the rules that the docstring of a guard,
 of a condition or of a removal names, and by what answers each loss.
 
-Source: ownership-and-safety, section 8.
+Their reasons stand in ``gc/RULES.md``.
 """
 
 from __future__ import annotations

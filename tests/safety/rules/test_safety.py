@@ -17,6 +17,8 @@ from support.grouped import for_each, grouped
 _TEST = re.compile(r"`((?:[a-z0-9_]+/)+test_\w+\.py(?:::\w+)?)`")
 _BEFORE, _, _FROM_HERE = PAGE.read_text().partition("### Where the controls run")
 _CONTROLS, _, _AFTER = _FROM_HERE.partition("\n## ")
+_CITED = re.compile(r"\b(?:R\d{1,2}a?|T[1-8])\b")
+_STATED = re.compile(r"\*\*[RT]\d.*?\*\*(?:, \*\*R\d.*?\*\*)*")
 BY_FOLDER = grouped(
     sorted(set(_TEST.findall(_BEFORE + _AFTER))), by=lambda named: named.partition("/")[0]
 )
@@ -33,6 +35,16 @@ def test_every_rule_is_there() -> None:
     """R1 to R30, R3a, and those for what lies beside flat ``shared/``."""
     beside = {"R31", "R33", "R34", "R35", "R37", "R39", "R45", "R46", "R50", "R51", "R56"}
     assert set(RULES) == {f"R{number}" for number in range(1, 31)} | {"R3a"} | beside
+
+
+def test_the_page_of_reasons_states_each_rule_that_is_cited() -> None:
+    """A docstring cites only what is in the repository."""
+    source = PAGE.parent
+    modules = [each.read_text() for each in source.rglob("*.py")]
+    cited = set(_CITED.findall("\n".join((PAGE.read_text(), *modules))))
+    stated = set(_CITED.findall(" ".join(_STATED.findall((source / "RULES.md").read_text()))))
+    assert cited - stated == set()
+    assert stated >= {*RULES}
 
 
 def test_every_guard_and_condition_belongs_to_a_rule() -> None:

@@ -1,7 +1,7 @@
 """Flink jobs as they use a checkpoint storage: incremental RocksDB checkpoints, step by step.
 
-As in Flink 1.16-1.20 (ownership-and-safety, 2.2-2.4, 3): what is re-used comes from the last
-checkpoint that the task *knows* to be complete; files are registered at the acknowledgement; an
+As in Flink 1.16-1.20: what is re-used comes from the last checkpoint that the task *knows* to be
+complete; files are registered at the acknowledgement; an
 entry lives until no checkpoint at or above the oldest retained one used it; deletions are chores
 that a dying JobManager forgets.
 """

@@ -257,7 +257,7 @@ def eligibility_problem(job: JobFacts) -> str | None:
     """Return why a live job's checkpoints cannot prove what is live, ``None`` if they can.
 
     With two checkpoints pending at once, one may refer to a file that no retained checkpoint
-    names (ownership-and-safety, 2.4), so exactly one is allowed. To be asked before and after
+    names (T1), so exactly one is allowed. To be asked before and after
     the listings. An ended job has nothing pending: there ``layout_problem`` suffices.
     """
     if (restarting := restarting_problem(job)) is not None:

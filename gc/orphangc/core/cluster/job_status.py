@@ -1,6 +1,6 @@
 """Has a job ended? The one rule that evidence, guards and ``users-of`` use (R13).
 
-Source: ownership-and-safety, sections 5 and 8: absence from REST proves nothing, a suspended job is
+Absence from REST proves nothing, a suspended job is
 not over, and a directory that still changes belongs to a job that has not ended.
 """
 

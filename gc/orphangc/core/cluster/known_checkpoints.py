@@ -1,7 +1,7 @@
 """Checkpoints of the job's run that a cluster shows, and checkpoints of other writers.
 
 Ids begin at 1 again where a job with a fixed id is started without state, so a directory may hold
-``chk-4711`` of an earlier run beside ``chk-12`` of the present one (ownership-and-safety, 2.7).
+``chk-4711`` of an earlier run beside ``chk-12`` of the present one.
 """
 
 from __future__ import annotations

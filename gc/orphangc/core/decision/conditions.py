@@ -1,6 +1,6 @@
 """Conditions of deletion: while one is unmet, the plan is a sound report and deletes nothing.
 
-Source: ownership-and-safety, section 8 (R3a, R10-R14, R17, R20, R22, R27).
+The rules that they name stand, with their reasons, in ``gc/RULES.md``.
 """
 
 from __future__ import annotations

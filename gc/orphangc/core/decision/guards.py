@@ -3,7 +3,7 @@
 Each guard is one function from evidence to a sentence, or ``None`` where it is content; the
 table at the end lists all guards of one job; ``judge`` adds ``dependent_job``.
 
-Source: ownership-and-safety, section 8 (R1-R30).
+The rules that they name stand, with their reasons, in ``gc/RULES.md``.
 """
 
 from __future__ import annotations

@@ -90,10 +90,7 @@ class AreaName(StrEnum):
 
 
 class DirectoryLayout(StrEnum):
-    """The naming scheme that a name fits.
-
-    Source: ownership-and-safety, "Naming schemes to recognise" (Flink 1.13-2.3).
-    """
+    """The naming scheme that a name fits, of Flink 1.13 to 2.3."""
 
     FLAT = "flat"
     FLAT_WITH_ID = "flat_with_id"

@@ -1,4 +1,4 @@
-"""Each area's rule, against the law of collecting-the-rest (R31-R35, R37, R45-R49, R56)."""
+"""Each area's rule, against its law in gc/RULES.md (R31-R35, R37, R45-R49, R56)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which folders may go once they are empty, against the law of collecting-the-rest (R53)."""
+"""Which folders may go once they are empty, against its law in gc/RULES.md (R53)."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_an_ended_job_asks_no_id(oldest: int | None) -> None:
     ],
 )
 def test_only_a_known_time_strictly_before_the_cutoff_is_old(modified_at, expected) -> None:
-    """R9 (time), losses 1.3 (Amoro#2924): missing, zero, negative, future, and ties keep."""
+    """R9 (time), Amoro#2924: missing, zero, negative, future, and ties keep."""
     assert verdict(replace(an_object(), modified_at=modified_at)) == expected
 
 

@@ -157,7 +157,7 @@ def test_an_id_not_below_the_oldest_retained_keeps(checkpoint_id, bounds, expect
     ],
 )
 def test_only_a_credible_time_before_the_cutoff_is_old(modified_at, expected) -> None:
-    """Row 6, losses 1.3: a tie, a missing time, zero, a negative one, and the future keep."""
+    """Row 6: a tie, a missing time, zero, a negative one, and the future keep."""
     assert verdict(an_object(modified_at=modified_at)) == expected
 
 

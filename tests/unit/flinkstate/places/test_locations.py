@@ -39,7 +39,7 @@ AZURE = "container@account.dfs.core.windows.net"
     ],
 )
 def test_what_is_given_to_flink_and_what_flink_stores_are_one_place(given, stored) -> None:
-    """metadata-format 10.2, row by row (losses 1.1)."""
+    """Row by row."""
     assert canonical(given) == canonical(stored)
 
 
@@ -68,7 +68,7 @@ def test_what_is_given_to_flink_and_what_flink_stores_are_one_place(given, store
     ],
 )
 def test_a_uri_is_split_as_flinks_path_splits_it(uri: str, place: Location) -> None:
-    """metadata-format 10.2: scheme, authority, path; query and fragment are part of the path."""
+    """Scheme, authority, path; query and fragment are part of the path."""
     assert canonical(uri) == place
 
 
@@ -81,7 +81,7 @@ def test_a_uri_is_split_as_flinks_path_splits_it(uri: str, place: Location) -> N
     ],
 )
 def test_schemes_of_one_family_name_one_place(family: tuple[str, ...]) -> None:
-    """R5, losses 1.1 (Iceberg#4346): ``s3a://`` in the metadata, ``s3://`` in the listing."""
+    """R5 (Iceberg#4346): ``s3a://`` in the metadata, ``s3://`` in the listing."""
     assert len({canonical(f"{scheme}://b/k") for scheme in family}) == 1
 
 
@@ -116,7 +116,7 @@ def test_every_spelling_of_a_local_file_is_one_place() -> None:
     ],
 )
 def test_different_places_stay_different(one: str, other: str) -> None:
-    """metadata-format 10.2: nothing is percent-decoded, folded or guessed."""
+    """Nothing is percent-decoded, folded or guessed."""
     assert canonical(one) != canonical(other)
 
 
@@ -223,7 +223,7 @@ def test_only_the_first_fitting_alias_is_applied_and_only_once() -> None:
 
 
 def test_an_alias_maps_an_empty_authority_to_a_name_service() -> None:
-    """metadata-format 10.2: HDFS's default authority must be mapped explicitly."""
+    """HDFS's default authority must be mapped explicitly."""
     alias = parse_alias("hdfs:/ck=hdfs://nn:8020/ck")
     assert canonical("hdfs:///ck/x", [alias]) == canonical("hdfs://nn:8020/ck/x")
 
