@@ -44,7 +44,6 @@ class UnreadableMetadataError(FlinkStateError):
     Attributes:
         offset: First byte that could not be accounted for.
         reason: What was found there.
-
     """
 
     def __init__(self, reason: str, *, offset: int) -> None:

@@ -37,7 +37,6 @@ class NotReportedError(OrphanGcError):
 
     Attributes:
         is_forbidden: Whether another identity may have access.
-
     """
 
     def __init__(self, message: str, *, is_forbidden: bool) -> None:
@@ -51,7 +50,6 @@ class RefusedError(OrphanGcError):
 
     Attributes:
         guard: Which one, as the plan would name it; ``None`` if it is none of those.
-
     """
 
     exit_code = ExitCode.REFUSED

@@ -73,7 +73,6 @@ class _Counting:
 
         Raises:
             FlinkStateError: A file cannot be read, or has another format.
-
         """
         found: Entries = {}
         tables: set[Extent] = set()

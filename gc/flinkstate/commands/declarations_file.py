@@ -40,7 +40,6 @@ def read_declarations(path: Path) -> Declarations:
     Raises:
         SettingsError: The file cannot be read, is no YAML, or holds an unknown key (the message
             names the nearest known one), a wrong value, or a key twice. The message is one line.
-
     """
     content = _parsed(path)
     if not isinstance(content, dict):
@@ -63,7 +62,6 @@ def declarations_yaml(
 
     Args:
         remarks: Comments above operators, by operator id.
-
     """
     parts = [*_comments([heading] if heading else []), "version: 1\n"]
     parts.append("operators:\n" if declarations.operators else "operators: []\n")
@@ -148,7 +146,6 @@ def _check_keys(content: object, model: type[BaseModel], path: Path, where: str)
 
     Raises:
         SettingsError: A key is unknown; the message names the nearest known one.
-
     """
     if not isinstance(content, dict):
         return  # the model reports what is wrong with it

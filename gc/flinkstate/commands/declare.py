@@ -30,7 +30,6 @@ def declare_checkpoint(uri: str, host: Host, *, out: Path, alias: Sequence[str])
         SettingsError: The file is a URI, exists, or would be inside the checkpoint's folder, which
             Flink deletes only if nothing else is in it.
         FlinkStateError: The checkpoint cannot be read, or the file not be written.
-
     """
     place = local_target(out)
     checkpoint = read_named(uri, host, alias)
@@ -73,7 +72,6 @@ def read_named(uri: str, host: Host, alias: Sequence[str]) -> OpenedCheckpoint:
 
     Raises:
         FlinkStateError: The checkpoint cannot be read.
-
     """
     try:
         return read_checkpoint(uri, host, aliases=aliases_from(alias))

@@ -49,7 +49,6 @@ def extract_state(
             is no such operator or state.
         FlinkStateError: A file is missing, shorter than its partitions, or cannot be read. The new
             folder is then removed.
-
     """
     aliases, place = aliases_from(alias), local_target(out)
     try:

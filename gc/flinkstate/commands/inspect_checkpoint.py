@@ -46,7 +46,6 @@ class Questions:
     Attributes:
         aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
         rescale_to: Parallelisms for which the state of each subtask is shown, as ``[OPERATOR=]N``.
-
     """
 
     aliases: Sequence[str] = ()
@@ -64,7 +63,6 @@ class Inspected:
 
     Attributes:
         problems: What is wrong with it, one line each, with the exit code.
-
     """
 
     document: dict[str, Any]
@@ -81,7 +79,6 @@ def inspect_checkpoints(
 
     Raises:
         FlinkStateError: An alias is invalid, or the checkpoint to compare with cannot be read.
-
     """
     aliases = aliases_from(questions.aliases)
     rescaling = rescaling_from(questions.rescale_to)
@@ -201,7 +198,6 @@ def show_checkpoints(
 
     Raises:
         OSError: The page cannot be written.
-
     """
     kept: list[Inspected] = []
     problems: list[tuple[ExitCode, str]] = []

@@ -26,7 +26,6 @@ class NewCheckpoint:
         Raises:
             SettingsError: It is a file, or not empty.
             FlinkStateError: It cannot be listed.
-
         """
         if place.scheme == "file" and Path(place.path).is_file():
             raise SettingsError(f"{place} is a file: give a new folder")
@@ -46,7 +45,6 @@ class NewCheckpoint:
 
         Raises:
             FlinkStateError: It cannot be written.
-
         """
         self._written.append(name)  # first: a write whose answer is lost may have happened
         try:
@@ -60,7 +58,6 @@ class NewCheckpoint:
         Raises:
             SettingsError: Another process has written one meanwhile.
             FlinkStateError: It cannot be written, or whether it was written cannot be known.
-
         """
         self._metadata = metadata
         try:

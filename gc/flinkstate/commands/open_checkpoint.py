@@ -61,7 +61,6 @@ def read_checkpoint(
         StorageUnreachableError: The store cannot be reached, or refuses access.
         UnreadableMetadataError: The bytes are not exactly one metadata file.
         FlinkStateError: There is no checkpoint.
-
     """
     folder, stored_at, data = _read_reported(located(uri), host)
     metadata = read_metadata(data)
@@ -114,7 +113,6 @@ class CheckpointFiles:
 
         Raises:
             FlinkStateError: The path is invalid, or cannot be read.
-
         """
         place = self._place(path)
         return self._folder(place.parent).part(place.name, start=start, size=size)
@@ -124,7 +122,6 @@ class CheckpointFiles:
 
         Raises:
             FlinkStateError: A path is invalid, or the folder cannot be read.
-
         """
         places = [self._place(path) for path in paths]
         folder = places[0].parent

@@ -43,7 +43,6 @@ class KeyedPruning:
         handles: New handles, by operator id and index of the subtask.
         files: Names of the new files, beside the new ``_metadata``.
         kept: Why the keyed state of an operator stays as it is, by its id.
-
     """
 
     handles: dict[tuple[str, int], KeyedHandle] = field(default_factory=dict)
@@ -63,7 +62,6 @@ def prune_keyed(
 
     Raises:
         FlinkStateError: A state file cannot be read.
-
     """
     gone: dict[str, set[str]] = {}
     for each in comparison.unclaimed:
@@ -172,7 +170,6 @@ class _KeyedSource:
 
         Raises:
             FlinkStateError: It is missing, cut short, or too large.
-
         """
         place = place_of(handle.delegate, self.directory)
         if isinstance(place, Inline):

@@ -43,7 +43,6 @@ class Rescaling:
     Attributes:
         every: Parallelism of every operator without one of its own; ``None``: it keeps its own.
         operators: Parallelism of single operators, by id, uid or name.
-
     """
 
     every: int | None = None
@@ -56,7 +55,6 @@ def rescaling_from(texts: Sequence[str]) -> Rescaling:
     Raises:
         SettingsError: An option has another form, or Flink knows no such parallelism; or two
             options are about the same.
-
     """
     every: int | None = None
     operators: dict[str, int] = {}
@@ -86,7 +84,6 @@ def rescaled_document(metadata: Metadata, rescaling: Rescaling) -> _Document:
 
     Raises:
         SettingsError: The checkpoint has no such operator, or several.
-
     """
     by_id = {
         find_operator(metadata, name).id: parallelism

@@ -27,7 +27,6 @@ class Claims:
 
     Attributes:
         kept: Why keyed state of an operator was not pruned, by its id.
-
     """
 
     checkpoint: Location
@@ -44,7 +43,6 @@ class Claims:
 
         Args:
             ignores_unclaimed: Whether unclaimed state, found or not readable, is no reason.
-
         """
         files = ExitCode.DONE if self.verified is None else self.verified.exit_code
         if not (self.comparison.is_clean or ignores_unclaimed):
@@ -74,7 +72,6 @@ def find_unclaimed(
             be declared under another name; or Flink will refuse the pruned checkpoint. Nothing is
             written.
         FlinkStateError: The checkpoint cannot be read or pruned. Nothing is written.
-
     """
     declared = read_declarations(declarations)
     checkpoint = read_named(uri, host, alias)
@@ -155,7 +152,6 @@ def _prune(
 
     Returns:
         Why keyed state of an operator stays, by its id.
-
     """
     if overlap(checkpoint.folder, place):
         raise SettingsError(

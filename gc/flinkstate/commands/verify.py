@@ -35,7 +35,6 @@ class VerifiedFiles:
     Attributes:
         damaged: Files that are missing, or of another size.
         unseen: Files that could not be looked up, each with the reason.
-
     """
 
     files: int

@@ -39,7 +39,6 @@ class Unclaimed:
         bytes: Size in bytes; None if unknown, because files of keyed state do not separate states.
         is_prunable: Whether a checkpoint without the state can be written. Entries of keyed state
             can be left out of canonical savepoints and of full RocksDB snapshots.
-
     """
 
     kind: FindingKind
@@ -104,7 +103,6 @@ class ReplacedOperator:
         bytes: Known size of these states.
         has_happened: Whether the checkpoint also holds state of the new operator.
         is_stated_new: Whether the declaration states that all empty states are new.
-
     """
 
     operator: OperatorRef
@@ -121,7 +119,6 @@ class MissingState:
 
     Attributes:
         nearest: Most similar name of an unclaimed state of the same kind, if there is any.
-
     """
 
     kind: FindingKind
@@ -139,7 +136,6 @@ class Uncompared:
         hides_names: Whether it may hold unclaimed state, because its names exist and were not
             read. Raw state has no names, and the name of a state of unknown type is known: both
             hide nothing, and occur in every checkpoint of the job.
-
     """
 
     operator: OperatorRef

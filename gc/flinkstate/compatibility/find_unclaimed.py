@@ -73,7 +73,6 @@ def compared(
 
     Args:
         stateful: Result of ``stateful_operators`` for the same checkpoint.
-
     """
     stored = {each.id for each in contents.operators}
     declared = {each.stored_in(stored): each for each in declarations.operators}

@@ -48,7 +48,6 @@ def pruned_bytes(
     Raises:
         FlinkStateError: The metadata cannot be pruned, or the result refers to a file to which the
             original does not refer.
-
     """
     wanted = pruned(metadata, comparison, directory=directory, keyed=keyed)
     try:
@@ -77,7 +76,6 @@ def pruned(
 
     Source: Flink 1.15-2.3, ``FileStateHandle``: every version restores absolute handles from
     every slot that allows a relative one.
-
     """
     found = comparison.unclaimed
     gone = {each.operator.id for each in found if each.kind is FindingKind.OPERATOR}
@@ -180,7 +178,6 @@ def _check(
 
     Raises:
         FlinkStateError: The check fails: this is a bug of ours, which must not reach Flink.
-
     """
     references = read_references(data)
     files = {each.path for each in files_of(original, directory=directory)}

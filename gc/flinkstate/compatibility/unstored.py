@@ -25,7 +25,6 @@ def absent_operator(declared: OperatorDeclaration, known: Sequence[str]) -> Abse
 
     Args:
         known: Uids, names and ids of all stored operators, in order.
-
     """
     wanted = [name for name in (declared.uid, declared.name, declared.id) if name]
     return AbsentOperator(

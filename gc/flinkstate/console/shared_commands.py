@@ -26,7 +26,6 @@ class CheckpointCommands:
 
     Attributes:
         host: Returns how it opens places.
-
     """
 
     program: str

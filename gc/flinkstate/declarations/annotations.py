@@ -18,7 +18,6 @@ def resolved(owner: type, annotation: Any) -> Any:
         AttributeError: A module lacks what the annotation names in it.
         TypeError: The annotation is no type.
         SyntaxError: The annotation is no Python.
-
     """
     holder = SimpleNamespace(__annotations__={"it": annotation})
     module = vars(sys.modules[owner.__module__]) if owner.__module__ in sys.modules else {}
@@ -31,7 +30,6 @@ def bound(annotation: Any, owner: type, cls: type) -> Any:
 
     Raises:
         NameError: A type that a subclass names is undefined; other errors as in ``resolved``.
-
     """
     return _substituted(annotation, _type_arguments(cls).get(owner, {}))
 

@@ -11,7 +11,6 @@ class DeclarationError(FlinkStateError):
     Attributes:
         operator: Operator that declares the state, or class whose field declares it.
         state: Id of the state, or name of the field.
-
     """
 
     exit_code = ExitCode.USAGE
@@ -44,7 +43,6 @@ def check_text(what: str, value: object, *, operator: str, state: str | None = N
 
     Raises:
         DeclarationError: The value is no text, or holds a lone surrogate.
-
     """
     if not isinstance(value, str):
         kind = type(value).__name__

@@ -40,7 +40,6 @@ class KeyedStateDescriptor:
 
     Raises:
         DeclarationError: The id is blank or a timer's, or an attribute is no text.
-
     """
 
     id: str
@@ -79,7 +78,6 @@ class OperatorStateDescriptor:
 
     Raises:
         DeclarationError: The id is blank, or an attribute is no text.
-
     """
 
     id: str

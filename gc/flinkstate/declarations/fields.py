@@ -57,7 +57,6 @@ def keyed_state(
             without leading underscores.
         serializer: Hint for people: serializer of the values.
         queryable_name: Name under which other programs query the state.
-
     """
     return _Marker(
         is_keyed=True, state_id=state_id, serializer=serializer, queryable_name=queryable_name
@@ -80,7 +79,6 @@ def operator_state(
 
     Raises:
         DeclarationError: The redistribution is unknown.
-
     """
     try:
         mode = None if redistribution is None else RedistributionMode(redistribution)
@@ -100,7 +98,6 @@ class DeclaredField:
 
     Attributes:
         name: Name in the class namespace; a private name is mangled with its class.
-
     """
 
     name: str
@@ -123,7 +120,6 @@ def declared_fields(cls: type) -> tuple[DeclaredField, ...]:
         StateConflictError: Two fields declare one id, or a subclass changes the kind of a field.
         DeclarationError: A field's annotation is missing, cannot be resolved, is no kind of
             state, or leaves open what it holds.
-
     """
     found: dict[str, DeclaredField] = {}
     for owner in reversed(cls.__mro__):

@@ -41,7 +41,6 @@ def open_state(
     Raises:
         DeclarationError: A field declares operator state, which PyFlink does not offer, or a kind
             of keyed state that needs a function of the job: open that one in the job.
-
     """
     for field in declared_fields(type(function)):
         descriptor = field.descriptor

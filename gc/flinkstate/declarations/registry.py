@@ -59,7 +59,6 @@ class StateRegistry:
             StateConflictError: The uid or the uid hash is another operator's.
             DeclarationError: The uid is empty, it or the name is no text, or the uid hash is not of
                 32 hex digits.
-
         """
         check_text("an operator's uid", uid, operator=repr(uid))
         if name is not None:
@@ -111,7 +110,6 @@ class StateRegistry:
         Raises:
             RegistryFrozenError: The job is submitted.
             StateConflictError: The id is declared already.
-
         """
         with self._lock:
             if self._manifest is not None:
@@ -159,7 +157,6 @@ class OperatorStates:
         Raises:
             RegistryFrozenError: The job is submitted.
             StateConflictError: An id is declared already, as keyed or as operator state.
-
         """
         for descriptor in descriptors:
             if isinstance(descriptor, KeyedStateDescriptor):
@@ -172,7 +169,6 @@ class OperatorStates:
 
         Raises:
             DeclarationError: A field cannot be understood; other errors as in ``declare``.
-
         """
         self.declare(*(field.descriptor for field in declared_fields(cls)))
 
@@ -181,7 +177,6 @@ class OperatorStates:
 
         Raises:
             UndeclaredStateError: It is not declared.
-
         """
         if state_id not in self._keyed:
             raise self._undeclared("keyed", state_id, self._keyed)
@@ -192,7 +187,6 @@ class OperatorStates:
 
         Raises:
             UndeclaredStateError: It is not declared.
-
         """
         if state_id not in self._operator:
             raise self._undeclared("operator", state_id, self._operator)

@@ -15,7 +15,6 @@ class RestoredState:
 
     Attributes:
         operator: Id of the operator, 32 hex digits.
-
     """
 
     operator: str
@@ -41,7 +40,6 @@ def check_restore(
 
     Source: Flink 1.8-2.3, ``DefaultOperatorStateBackend.getListState``,
     ``StateAssignmentOperation.reDistributePartitionableStates``.
-
     """
     stored = {each.id for each in contents.operators}
     held: dict[tuple[str, str], set[RedistributionMode]] = {}

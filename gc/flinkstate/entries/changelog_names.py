@@ -25,7 +25,6 @@ def names_in_set(data: bytes) -> tuple[KeyedStateContents, ...]:
 
     Raises:
         UnreadableMetadataError: The bytes are no such set, or end before its metadata does.
-
     """
     cursor = Cursor(data)
     groups = cursor.i4()
@@ -56,7 +55,6 @@ def name_in_change(data: bytes) -> KeyedStateContents:
 
     Raises:
         UnreadableMetadataError: The bytes are no such change.
-
     """
     cursor = Cursor(data)
     code, version = cursor.u1(), cursor.i4()

@@ -22,7 +22,6 @@ class FullSnapshot:
         raw_header: Bytes before the first key group.
         header: Names of the states, in the order of their numbers.
         groups: Key groups in order; ``None`` for one without entries.
-
     """
 
     raw_header: bytes
@@ -66,7 +65,6 @@ def read_full_snapshot(data: bytes, index: KeyGroupOffsets, *, groups: int) -> F
         UnreadableMetadataError: The bytes have another format, such as that of a heap backend's
             own snapshots, or are compressed; or no key group has entries, so that the format is
             unknown.
-
     """
     starts = sorted(offset for offset in index.offsets if offset > 0)
     if not starts:
@@ -113,7 +111,6 @@ def problem_of(header: KeyedHeader, index: KeyGroupOffsets, group: bytes) -> str
 
     Source: Flink 1.8-2.3, ``HeapSnapshotStrategy``: a key group begins with its number, and its
     entries are values one after the other, of which only their serializers know the ends.
-
     """
     numbered = {offset: group for group, offset in enumerate(index.offsets, index.first)}
     probe = group_probe(index)

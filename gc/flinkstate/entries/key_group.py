@@ -43,7 +43,6 @@ class KeyGroupEntries:
         parts: Entries of each state by its number, as bytes; the first bits of all keys are clear,
             and each entry begins at its offset.
         offsets: Offset of each entry in its part, by the state's number.
-
     """
 
     parts: Mapping[int, bytes] = field(default_factory=dict)
@@ -79,7 +78,6 @@ def read_key_group(data: bytes, *, group: int, groups: int, states: int) -> KeyG
 
     Raises:
         UnreadableMetadataError: The bytes are not exactly one such key group.
-
     """
     prefix = group.to_bytes(2 if groups > _ONE_BYTE_GROUPS else 1)
     reader = _Reader(data, prefix)

@@ -35,7 +35,6 @@ class TableProperties:
     Attributes:
         entries: Number of entries; a key that was written again may have one in several files.
         deletions: Number of those that delete a key.
-
     """
 
     column_family: str
@@ -51,7 +50,6 @@ def read_properties(tail: bytes, *, size: int) -> TableProperties:
 
     Raises:
         UnreadableMetadataError: The bytes are no end of such a file, or too few.
-
     """
     first = size - len(tail)
     if len(tail) < _FOOTER or int.from_bytes(tail[-8:], "little") != _MAGIC:

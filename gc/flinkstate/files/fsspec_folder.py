@@ -43,7 +43,6 @@ class FsspecFolder:
 
         Raises:
             SettingsError: fsspec does not know the scheme, or its package is not installed.
-
         """
         self._place = place
         try:
@@ -115,7 +114,6 @@ class FsspecFolder:
         Raises:
             StorageUnreachableError: It cannot be written, or the file system cannot create a file
                 only if there is none.
-
         """
         with self._translated("create", name):
             self._fs.makedirs(self._root, exist_ok=True)

@@ -43,7 +43,6 @@ class FolderReader(Protocol):
 
         Raises:
             StorageUnreachableError: Anything but absence, also a file over ``max_bytes``.
-
         """
         ...
 
@@ -52,7 +51,6 @@ class FolderReader(Protocol):
 
         Raises:
             StorageUnreachableError: Anything but absence.
-
         """
         ...
 
@@ -99,7 +97,6 @@ class Host:
 
     Attributes:
         max_bytes: Largest ``_metadata`` that is read.
-
     """
 
     reader: Callable[[Location], FolderReader]

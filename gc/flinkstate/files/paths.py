@@ -23,7 +23,6 @@ def located(uri: str) -> Location:
 
     Raises:
         SettingsError: The argument names no place.
-
     """
     try:
         return canonical(absolute(uri))
@@ -36,7 +35,6 @@ def aliases_from(texts: Sequence[str]) -> tuple[Alias, ...]:
 
     Raises:
         SettingsError: An alias has another form, or one of its sides is no place.
-
     """
     try:
         found = [parse_alias(each) for each in map(_with_absolute_sides, texts)]
@@ -60,7 +58,6 @@ def local_target(path: Path) -> Location:
 
     Raises:
         SettingsError: It is a URI, of which a path would make folders such as ``s3:``.
-
     """
     if _URI.match(str(path)):
         raise SettingsError(f"{path} is a URI: a local path is needed here")

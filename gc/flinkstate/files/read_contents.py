@@ -25,7 +25,6 @@ class PartReader(Protocol):
 
         Raises:
             FlinkStateError: It cannot be read.
-
         """
         ...
 
@@ -40,7 +39,6 @@ def contents_of(
 
     Args:
         read: Reads state files; without it their contents stay unknown.
-
     """
     surveys = [survey_operator(each, directory=directory) for each in metadata.operators]
     found = _read_all((header for each in surveys for header in each.headers), read)

@@ -38,7 +38,6 @@ class Amounts:
 
     Attributes:
         inline: Bytes of this one inside ``_metadata``; they are never shared.
-
     """
 
     shared: FileAmount
@@ -55,7 +54,6 @@ class OperatorComparison:
     Attributes:
         states_unknown: Names of keyed states that one has, and the other may have: its contents
             could not be read.
-
     """
 
     id: str
@@ -87,7 +85,6 @@ def compared(this: Side, other: Side) -> CheckpointComparison:
 
     Args:
         other: Checkpoint to compare it with; what it has alone is "dropped".
-
     """
     return CheckpointComparison(
         checkpoint_id=other.metadata.checkpoint_id,

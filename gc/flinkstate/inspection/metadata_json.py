@@ -32,7 +32,6 @@ def describe(metadata: model.Metadata, *, directory: str) -> _Document:
         directory: The directory of the metadata file, as the reader addresses it.
 
     Source: Flink 1.8-2.3, getters of ``CheckpointMetadata`` and the state handles.
-
     """
     scribe = _Scribe(directory)
     return {

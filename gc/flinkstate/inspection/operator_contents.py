@@ -53,7 +53,6 @@ class OperatorSurvey:
 
     Attributes:
         managed: Headers that together hold each operator state at least once.
-
     """
 
     operator: Operator

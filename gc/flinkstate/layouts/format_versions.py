@@ -153,7 +153,6 @@ def tables_of(version: int, variant: LayoutVariant) -> Tables:
 
     Raises:
         ValueError: The version or its variant is unknown.
-
     """
     tables = _TABLES.get((version, variant))
     if tables is None:

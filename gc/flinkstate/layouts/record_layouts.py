@@ -63,7 +63,6 @@ class RecordLayout:
         fields: Pairs of the model's field and its encoding in the file.
         kind: Kind of the handle; None for records that are no handles.
         smallest: Size of the shortest record in bytes, without its code.
-
     """
 
     make: Callable[..., Any]

@@ -35,7 +35,6 @@ class Location:
             ``container@account.dfs.core.windows.net``, or the container alone if no account is
             named: two places, because the environment says which account that is.
         path: Absolute, "/" between parts, never a trailing slash; "/" for the top.
-
     """
 
     scheme: str
@@ -137,7 +136,6 @@ def canonical(uri: str, aliases: Sequence[Alias] = ()) -> Location:
     Raises:
         ValueError: ``uri`` is empty, a relative path, or a local path with a host in it, which
             is mostly ``file:///x`` with a slash too few.
-
     """
     match = _SCHEME.fullmatch(uri)
     scheme, rest = (match[1].lower(), match[2]) if match else ("file", uri)
@@ -174,7 +172,6 @@ def parse_alias(text: str) -> Alias:
 
     Raises:
         ValueError: There is no "=", or a side is no place.
-
     """
     source, equals, target = text.partition("=")
     if not equals:

@@ -26,7 +26,6 @@ class AssignedKeyed:
 
     Attributes:
         bytes: Number of bytes read, None if unknown; an incremental snapshot is read whole.
-
     """
 
     groups: KeyGroupRange
@@ -65,7 +64,6 @@ class StateAssignment:
     Attributes:
         subtasks: New subtasks in order; empty if refused or unknown, and if the operator has fully
             finished.
-
     """
 
     operator: Operator
@@ -99,7 +97,6 @@ def redistribute(operator: Operator, parallelism: int) -> StateAssignment:
             checkpoint, as for a job that configures none.
 
     Source: Flink 1.15-2.3, ``StateAssignmentOperation.assignStates``.
-
     """
     assignment = StateAssignment(operator=operator, parallelism=parallelism)
     if operator.subtasks is None:

@@ -23,7 +23,6 @@ class FoundPartition:
         kind: Kind of the state: ``managed`` or ``raw``.
         offset: Offset of the first byte in the stream.
         size: Size in bytes; None if the partition extends to the end of a file of unknown size.
-
     """
 
     kind: str
@@ -42,7 +41,6 @@ def find_operator(metadata: Metadata, wanted: str) -> Operator:
 
     Raises:
         SettingsError: No operator or more than one operator matches.
-
     """
     readings = (
         [each for each in metadata.operators if each.id == wanted.lower()],
@@ -83,7 +81,6 @@ def find_partitions(
     Raises:
         SettingsError: The operator has no such state, or the subtask lists none.
         FlinkStateError: The end of a partition is unknown.
-
     """
     subtasks = _subtasks_with(operator, state)
     if not subtasks:

@@ -16,7 +16,6 @@ def order_of_put(keys: Iterable[str]) -> tuple[str, ...] | None:
     None if one bucket gets so many keys that Java turns it into a tree, which has another order.
 
     Source: OpenJDK 8-21, ``String.hashCode``, ``HashMap.putVal``, ``HashMap.resize``.
-
     """
     table = _Table()
     for count, key in enumerate(dict.fromkeys(keys), 1):
@@ -39,7 +38,6 @@ def order_of_computed(keys: Iterable[str]) -> tuple[str, ...] | None:
         keys: Keys of all calls in turn; a key may occur again.
 
     Source: OpenJDK 8-21, ``HashMap.computeIfAbsent``.
-
     """
     table = _Table()
     known: set[str] = set()

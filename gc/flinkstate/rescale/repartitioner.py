@@ -26,7 +26,6 @@ class AssignedState:
     Attributes:
         offsets: Offsets of the partitions in the handle; empty if there are none.
         delegate: Stream that the offsets point into.
-
     """
 
     name: str
@@ -60,7 +59,6 @@ class Repartitioned:
         shares: State of each new subtask that is not in ``unions``.
         unions: State that every new subtask gets whole, which is kept once: of 256 old subtasks
             and 300 new ones each operator would have 76,800 entries.
-
     """
 
     shares: tuple[tuple[AssignedState, ...], ...]
@@ -90,7 +88,6 @@ def repartition(
         None if Java's order of the names cannot be computed (``order_of_put``).
 
     Source: Flink 1.15-2.3, ``RoundRobinOperatorStateRepartitioner.repartitionState``.
-
     """
     whole = [_whole(handle, subtask) for subtask, handle in enumerate(handles)]
     union = _collect(whole, StateMode.UNION)

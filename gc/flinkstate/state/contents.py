@@ -33,7 +33,6 @@ class StatePartitions:
     Attributes:
         offsets: Byte offsets into the subtask's operator state file, in the order of the file.
         sizes: Size of each partition in bytes, None if the size of the file is unknown.
-
     """
 
     subtask: int
@@ -49,7 +48,6 @@ class OperatorStateContents:
         bytes: Size of all partitions, None if a size is unknown.
         subtasks: Ascending indices of subtasks that list the state, even without partitions.
         shares: Partitions of each subtask, in the order of ``subtasks``.
-
     """
 
     name: str
@@ -71,7 +69,6 @@ class Serializer:
             (``MapSerializerSnapshot<StringSerializerSnapshot, LongSerializerSnapshot>``), the
             type in parentheses if it is stored (``PojoSerializerSnapshot(a.Order)``). Nested
             classes that cannot be read are left out.
-
     """
 
     role: str
@@ -86,7 +83,6 @@ class KeyedStateContents:
         bytes: All keyed bytes of the operator if this is its only state, or those that were
             counted. None if several states share the files, which do not separate them.
         entries: Number of entries, if they were counted.
-
     """
 
     name: str
@@ -124,7 +120,6 @@ class OperatorContents:
         operator_bytes: Size of managed operator state, headers included.
         coordinator_bytes: Size of the coordinator's state, None if there is none.
         inline_bytes: Size of the part of all these in ``_metadata`` itself.
-
     """
 
     id: str

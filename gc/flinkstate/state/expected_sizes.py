@@ -16,7 +16,6 @@ class ExpectedFile:
     Attributes:
         size: Size of the whole file in bytes; ``None`` if no handle states it.
         least: End of the last segment in the file, in bytes; 0 without segments.
-
     """
 
     path: str
@@ -28,7 +27,6 @@ class ExpectedFile:
 
         Args:
             stored: Size of the stored file; ``None`` if there is none.
-
         """
         if stored is None:
             return "is missing"
@@ -44,7 +42,6 @@ def expected_files(metadata: Metadata, *, directory: str) -> tuple[ExpectedFile,
 
     Args:
         directory: The directory of the metadata file, as the reader addresses it.
-
     """
     found: dict[str, ExpectedFile] = {}
     for extent in all_extents(metadata, directory=directory):

@@ -35,7 +35,6 @@ class Extent(NamedTuple):
     Attributes:
         start: Offset of the first byte, None if the extent is the whole file.
         size: Size in bytes, None if the handle does not state it.
-
     """
 
     path: str
@@ -60,7 +59,6 @@ def place_of(handle: StreamHandle, directory: str) -> Extent | Inline:
 
     Args:
         directory: The directory of the metadata file, as the reader addresses it.
-
     """
     match handle:
         case BytesHandle():

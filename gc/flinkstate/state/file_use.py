@@ -17,7 +17,6 @@ class FileUse:
         bytes: Size of the operator's distinct extents in the file, None if a size is unknown.
         roles: Kinds of the extents: ``operator``, ``raw_operator``, ``keyed``, ``raw_keyed``,
             ``channel``.
-
     """
 
     path: str

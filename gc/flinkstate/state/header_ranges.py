@@ -36,7 +36,6 @@ class Header:
 
     Attributes:
         size: Size of the header in bytes; None for the whole extent.
-
     """
 
     place: Extent | Inline
@@ -50,7 +49,6 @@ class Changes:
     Attributes:
         content: Begin of a set of changes, or one change of metadata.
         flag: Byte that says whether the file is compressed; None for one change of metadata.
-
     """
 
     content: Header
@@ -63,7 +61,6 @@ class KeyedHeaders:
 
     Attributes:
         changes: Changes of a changelog that are not materialized.
-
     """
 
     headers: tuple[Header, ...] = ()
@@ -84,7 +81,6 @@ def keyed_headers(handle: KeyedHandle, directory: str) -> KeyedHeaders:
 
     Source: Flink 1.8-2.3, ``RocksDBIncrementalRestoreOperation`` (the meta file),
     ``FullSnapshotRestoreOperation``, ``HeapRestoreOperation`` (before the first key group).
-
     """
     match handle:
         case IncrementalHandle():

@@ -23,7 +23,6 @@ def subtask_groups(max_parallelism: int, parallelism: int, index: int) -> KeyGro
     """Return the key groups of one subtask; the parallelism is at most the maximum.
 
     Source: Flink 1.8-2.3, ``KeyGroupRangeAssignment.computeKeyGroupRangeForOperatorIndex``.
-
     """
     first = (index * max_parallelism + parallelism - 1) // parallelism
     last = ((index + 1) * max_parallelism - 1) // parallelism
@@ -51,7 +50,6 @@ def keyed_bytes(handle: KeyedHandle, groups: KeyGroupRange, *, is_raw: bool = Fa
     snapshot and a file of changes are read whole. None if a size is unknown.
 
     Source: Flink 1.15-2.3, ``KeyedStateHandle.getIntersection`` of each kind of handle.
-
     """
     match handle:
         case KeyGroupsHandle():

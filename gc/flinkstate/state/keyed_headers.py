@@ -39,7 +39,6 @@ def read_keyed_header(data: bytes) -> KeyedHeader:
     Raises:
         UnreadableMetadataError: The bytes are not exactly one header of a known form, or its
             states are ambiguous. All its states are then unknown.
-
     """
     cursor = Cursor(data)
     version = cursor.i4()

@@ -32,7 +32,6 @@ def read_operator_header(data: bytes) -> OperatorHeader:
     Raises:
         UnreadableMetadataError: The bytes are not exactly one header of a known form, or its
             states are ambiguous.
-
     """
     cursor = Cursor(data)
     version = cursor.i4()

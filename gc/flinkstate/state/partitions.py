@@ -41,7 +41,6 @@ def partition_sizes(handle: OperatorStateHandle) -> dict[str, tuple[int | None, 
 
     Source: Flink 1.8-2.3, ``DefaultOperatorStateBackendSnapshotStrategy``,
     ``PartitionableListState.write``, ``OperatorStateCheckpointOutputStream.startNewPartition``.
-
     """
     states = states_of(handle)
     starts = Counter(offset for state in states.values() for offset in set(state.offsets))

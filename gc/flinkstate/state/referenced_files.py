@@ -26,7 +26,6 @@ class PhysicalFile:
     Attributes:
         size: Size in bytes, None if unknown: handles state only segment sizes of merged files.
         kind: Kind of the first handle that names the file.
-
     """
 
     path: str
@@ -69,7 +68,6 @@ def absolute_path(directory: str, name: str) -> str:
 
     Args:
         name: Name of the file, one path component.
-
     """
     return f"{directory.rstrip('/')}/{name}"
 

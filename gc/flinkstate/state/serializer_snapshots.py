@@ -51,7 +51,6 @@ def read_serializer(cursor: Cursor) -> str:
     Raises:
         UnknownSerializerError: The end of the snapshot is unknown.
         UnreadableMetadataError: The bytes are no serializer snapshot.
-
     """
     at = cursor.position
     form = cursor.i4()

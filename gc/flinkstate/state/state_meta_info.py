@@ -65,7 +65,6 @@ class StateRecord:
 
     Attributes:
         serializers: Serializers whose classes are known.
-
     """
 
     name: str
@@ -104,7 +103,6 @@ class RecordReader:
 
         Raises:
             UnreadableMetadataError: The section does not match its count.
-
         """
         count = self._count()
         records = tuple([self._record(kinds) for _ in range(count)])
@@ -118,7 +116,6 @@ class RecordReader:
 
         Raises:
             UnreadableMetadataError: Bytes are left, or a landmark was skipped.
-
         """
         cursor = self._cursor
         if not self._is_lost and not cursor.at_end():
@@ -191,7 +188,6 @@ class RecordReader:
 
         Raises:
             UnreadableMetadataError: No length fits, or several do.
-
         """
         data = self._cursor.data
         # no text has a zero: only the length may hold one

@@ -57,7 +57,6 @@ class StateRow:
     Attributes:
         name: Name that the job gave it; a description, for state without a name.
         bytes: Size in bytes; ``None`` if the state shares its files with others.
-
     """
 
     part: PagePart
@@ -85,7 +84,6 @@ class OperatorView:
     Attributes:
         states: States, named ones first.
         slices: Size of each kind of state, in the order of ``PARTS``; the sum is ``bytes``.
-
     """
 
     contents: OperatorContents
@@ -103,7 +101,6 @@ class RescaledOperator:
         caption: What moves besides; "" if nothing does.
         rows: New subtask, its key groups, kind of the state, old subtask, size; the first two are
             "" in all but the first row of a subtask.
-
     """
 
     head: str

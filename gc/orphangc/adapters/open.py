@@ -33,7 +33,6 @@ def open_storage(
     Raises:
         SettingsError: The scheme is unknown, or its package is not installed.
         StorageUnreachableError: The root is absent or refuses access, if opening shows it.
-
     """
     location = _location(where)
     with _needing_package(location):
@@ -66,7 +65,6 @@ def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateF
 
     Raises:
         SettingsError: The scheme is unknown, or its package is not installed.
-
     """
     location = _location(where)
     with _needing_package(location):

@@ -17,7 +17,6 @@ def use_storage_options(stated: Mapping[Location, Mapping[str, Any]]) -> None:
 
     Args:
         stated: Options of fsspec's file system, by the top place of each bucket or container.
-
     """
     global _stated  # noqa: PLW0603 - as the environment, which the options stand before
     _stated = {**stated}

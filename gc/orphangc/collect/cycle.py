@@ -48,7 +48,6 @@ class Cycle:
         sinks: Closed sinks of the verdicts, one for each worker.
         savepoints: Folders of savepoints whose files may go.
         expiries: Folder and state location of each marker of an expiry, "" for a leftover.
-
     """
 
     seen: Observation
@@ -83,7 +82,6 @@ def run_cycle(
         StorageUnreachableError: The storage root could not be listed completely.
         RefusedError: No job directory is there at all: an empty listing is never taken for an
             empty storage.
-
     """
     seen = observe(environment, settings, reader)
     bases = [base.location for base in environment.bases]
@@ -190,7 +188,6 @@ def _check_is_storage_root(
 
     Raises:
         RefusedError: Nothing does, or nothing of it can be read.
-
     """
     if not (surveyed.jobs or seen.unreadable or _is_anything_below(base, marked)):
         raise RefusedError(

@@ -64,7 +64,6 @@ class UnlistedCycle:
         jobs: Evidence by job key, without surveys.
         judged: Refusal and blocks of each job, as far as they need no listing.
         resources: Kubernetes resources that run each job, or ran it, by job id.
-
     """
 
     world: World
@@ -85,7 +84,6 @@ def unlisted_cycle(
 
     Raises:
         StorageUnreachableError: The storage root or an extra root cannot be searched.
-
     """
     search = None if environment.search is None else replace(environment.search, own=None)
     unlisted = replace(environment, engine=UnlistedEngine(), search=search)

@@ -18,7 +18,6 @@ class ClusterClient(Protocol):
 
     Attributes:
         uri: URI of the cluster, without credentials.
-
     """
 
     uri: str
@@ -28,7 +27,6 @@ class ClusterClient(Protocol):
 
         Raises:
             RegistryUnavailableError: An answer is missing or unusable; the call returns no part.
-
         """
         ...
 
@@ -38,7 +36,6 @@ class ExporterReader(Protocol):
 
     Attributes:
         location: Location of the folder; it has one folder for each job.
-
     """
 
     location: Location
@@ -48,7 +45,6 @@ class ExporterReader(Protocol):
 
         Raises:
             StorageUnreachableError: The folder cannot be listed.
-
         """
         ...
 
@@ -81,7 +77,6 @@ class NonceWriter(Protocol):
 
         Raises:
             StorageUnreachableError: The nonce cannot be written.
-
         """
         ...
 
@@ -95,7 +90,6 @@ class HaMetadata(Protocol):
 
     Attributes:
         uri: URI of the HA metadata, without credentials.
-
     """
 
     uri: str
@@ -106,6 +100,5 @@ class HaMetadata(Protocol):
         Raises:
             RegistryUnavailableError: An answer is missing, forbidden or unusable; the call returns
                 no part.
-
         """
         ...

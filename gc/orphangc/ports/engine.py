@@ -62,7 +62,6 @@ class ListingHints:
         directories: Keys of the job directories.
         names: Sample of the base names that checkpoints refer to, by the key of their folder.
         counts: Number of names that a folder's sample represents, if it is not all of them.
-
     """
 
     directories: tuple[str, ...] = ()
@@ -76,7 +75,6 @@ class Listed:
 
     Attributes:
         is_resumed: Whether a part is older than this cycle: an interrupted run listed it.
-
     """
 
     objects: int
@@ -94,7 +92,6 @@ class Engine(Protocol):
 
         Raises:
             StorageUnreachableError: The listing is not complete.
-
         """
         ...
 

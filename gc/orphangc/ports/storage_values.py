@@ -29,7 +29,6 @@ class Folder:
     Attributes:
         closed: Names that may hold objects and are never opened: links to folders, and a nameless
             prefix. Deletion must not follow them; marking must not overlook them.
-
     """
 
     folders: tuple[str, ...]
@@ -44,7 +43,6 @@ class EarlierListing:
     Attributes:
         begun_at: Start of the listing, by the store's clock.
         directories: URIs of the job directories that were known then, with objects or without.
-
     """
 
     source: str
@@ -76,7 +74,6 @@ class DeletionResult:
         error: Code and message of the store, without credentials; ``None`` unless failed,
             refused or unknown.
         version_id: Version id of the delete marker in a versioned bucket, for ``Storage.undelete``.
-
     """
 
     key: ObjectKey
@@ -92,7 +89,6 @@ class StoreTime:
     Attributes:
         now: Time of the store, aware UTC; ``None`` if the store reports none.
         source: Origin of the time, for people: ``Date header``, ``file system of this host``, ...
-
     """
 
     now: datetime | None
@@ -138,7 +134,6 @@ class Upload:
     Attributes:
         key: Key relative to the storage root.
         upload_id: Identifier that the store gave it; no other upload ever has the same one.
-
     """
 
     key: str

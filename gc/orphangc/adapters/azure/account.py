@@ -37,7 +37,6 @@ def open_service(
 
     Raises:
         SettingsError: There are no credentials, or they are another account's.
-
     """
     named = _ACCOUNT.fullmatch(location.authority)
     container = named["container"] if named else location.authority

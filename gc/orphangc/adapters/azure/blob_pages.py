@@ -25,7 +25,6 @@ class BlobRows:
         times: Microseconds since 1970, ``None`` if unknown.
         etags: ETags, ``None`` for a directory.
         token: Marker of the next page, "" after the last.
-
     """
 
     names: list[str] = field(default_factory=list)
@@ -47,7 +46,6 @@ def read_page(body: bytes, *, is_hidden: bool = False) -> BlobRows:
 
     Raises:
         RequestError: The answer is no whole page.
-
     """
     try:
         top = ET.fromstring(body)  # noqa: S314 - see above
@@ -104,7 +102,6 @@ def _only_child(element: ET.Element, tag: str) -> ET.Element:
 
     Raises:
         ValueError: There is none, or more than one.
-
     """
     found = _children(element, tag)
     first, second = next(found, None), next(found, None)

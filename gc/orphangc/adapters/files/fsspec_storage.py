@@ -42,7 +42,6 @@ def open_file_system(location: Location) -> tuple[Any, str]:
     Raises:
         SettingsError: fsspec does not know the scheme, or its package is not installed.
         StorageUnreachableError: The file system cannot be opened.
-
     """
     try:
         return fsspec.url_to_fs(  # type: ignore[no-any-return]
@@ -83,7 +82,6 @@ class FsspecStorage(Storage):
             file_system: File system, and the root's path in it, if it is open already.
             clock: Returns the time of a new file on the same file system; ``None`` if no such file
                 may be written.
-
         """
         self.location = location
         self._clock = clock

@@ -330,7 +330,6 @@ def _descend(handle: int, parts: Sequence[str]) -> int:
     Raises:
         FileNotFoundError: The folder is absent.
         OSError: A part is a symbolic link, or access is denied.
-
     """
     for part in parts:
         try:

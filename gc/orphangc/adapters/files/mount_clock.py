@@ -34,7 +34,6 @@ def store_time(root: Location, probe_in: Path | None) -> StoreTime:
 
     Args:
         probe_in: Folder for a new file whose time is read: the state location.
-
     """
     kind = (device_of(root) or "unknown").partition(" ")[0]
     local = host_now()

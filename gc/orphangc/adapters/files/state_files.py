@@ -211,7 +211,6 @@ class FsspecStateFiles:
 
         Raises:
             SettingsError: The file system cannot create exclusively.
-
         """
         if not self._can_create:
             self._probe()

@@ -67,7 +67,6 @@ def checked_parts(key: str) -> list[str]:
 
     Raises:
         ValueError: The key is empty or absolute, or a part is empty, ``.`` or ``..``.
-
     """
     parts = key.split("/")
     if "\0" in key or any(part in {"", ".", ".."} for part in parts):

@@ -100,7 +100,6 @@ class ExporterFolder:
 
         Raises:
             StorageUnreachableError: The folder cannot be written.
-
         """
         name = f"{job_id}/doctor-{uuid.uuid4().hex}"
         self._files.write(name, b"")

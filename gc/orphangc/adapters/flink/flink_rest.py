@@ -74,7 +74,6 @@ class FlinkRest:
 
     Attributes:
         uri: URL without credentials, fit to be shown.
-
     """
 
     def __init__(self, url: str, *, timeout: timedelta, now: Callable[[], datetime]) -> None:
@@ -87,7 +86,6 @@ class FlinkRest:
 
         Raises:
             SettingsError: ``url`` is no such URL.
-
         """
         address = _address(url)
         self._auth = (address.username, address.password) if address.userinfo else None
@@ -103,7 +101,6 @@ class FlinkRest:
 
         Raises:
             RegistryUnavailableError: After bounded retries; one line, without credentials.
-
         """
         return self._asked(self._observe)
 
@@ -112,7 +109,6 @@ class FlinkRest:
 
         Raises:
             RegistryUnavailableError: There is no such answer; one line, without credentials.
-
         """
         return self._asked(self._options)
 

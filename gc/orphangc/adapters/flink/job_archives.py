@@ -17,7 +17,6 @@ def archived_ends(place: Location) -> Iterator[EndRecord]:
 
     Raises:
         StorageUnreachableError: The folder cannot be listed or read.
-
     """
     storage = open_storage(place)
     for listed in storage.folder("").objects:

@@ -20,7 +20,6 @@ class KubernetesHa:
 
         Raises:
             SettingsError: The extra ``kubernetes`` is not installed.
-
         """
         self._namespace = namespace
         self._listing = NamespaceListing(namespace, timeout=timeout)
@@ -31,7 +30,6 @@ class KubernetesHa:
 
         Raises:
             RegistryUnavailableError: After bounded retries; one line.
-
         """
         try:
             maps = self._listing.config_map_keys(HA_SELECTOR)

@@ -35,7 +35,6 @@ class ZooKeeperHa:
 
         Raises:
             SettingsError: The extra ``zookeeper`` is not installed.
-
         """
         hosts, _, path = address.partition("/")
         self._hosts = hosts
@@ -57,7 +56,6 @@ class ZooKeeperHa:
         Raises:
             RegistryUnavailableError: No answer in time, no permission, or the path is absent: a
                 mistyped path would show no running job.
-
         """
         client = self._client.KazooClient(
             hosts=self._hosts,

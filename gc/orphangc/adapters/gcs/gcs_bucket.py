@@ -94,7 +94,6 @@ class GcsBucket(Bucket):
 
         Raises:
             RequestError: The page failed, or is damaged.
-
         """
         fields = "kind,items(name,size,timeCreated,timeDeleted,softDeleteTime),nextPageToken"
         asked = {which: "true", "prefix": self.root, "pageToken": token, "fields": fields}
@@ -289,7 +288,6 @@ def _document(body: bytes) -> dict[str, Any]:
 
     Raises:
         RequestError: There is none.
-
     """
     try:
         found = json.loads(body)

@@ -46,7 +46,6 @@ class GcsRequests:
         Raises:
             SettingsError: There are no usable settings.
             StorageUnreachableError: Credentials cannot be had.
-
         """
         try:
             options = {"use_listings_cache": False, "skip_instance_cache": True}
@@ -89,7 +88,6 @@ class GcsRequests:
 
         Raises:
             RequestError: The answer is a refusal, or there is none.
-
         """
         query = urlencode({**self._always, **(wanted or {})}, quote_via=quote, safe="")
         url = f"{self._upload if is_upload else self._base}{self._bucket}{path}"
@@ -111,7 +109,6 @@ class GcsRequests:
         Raises:
             NotReportedError: No project is known.
             RequestError: The answer is a refusal, or there is none, or it is damaged.
-
         """
         if not self._project:
             said = "no project is known whose buckets could be listed (GOOGLE_CLOUD_PROJECT)"

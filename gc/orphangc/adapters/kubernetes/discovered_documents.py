@@ -19,7 +19,6 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
 
     Raises:
         SettingsError: The extra ``kubernetes`` is not installed.
-
     """
     listing = NamespaceListing(namespace, timeout=timeout)
     try:

@@ -35,7 +35,6 @@ class KubernetesProblem(Exception):  # noqa: N818 - translated at the edge of ea
 
     Attributes:
         status: HTTP status; ``None`` without an answer.
-
     """
 
     def __init__(self, message: str, *, status: int | None) -> None:
@@ -56,7 +55,6 @@ class KubernetesApi:
 
         Raises:
             SettingsError: The extra ``kubernetes`` is not installed.
-
         """
         try:
             self.client: Any = importlib.import_module("kubernetes.client")
@@ -74,7 +72,6 @@ class KubernetesApi:
 
         Raises:
             KubernetesProblem: The address of the API server is unknown.
-
         """
         if self._opened is not None:
             return self._opened
@@ -111,7 +108,6 @@ class KubernetesApi:
 
         Raises:
             KubernetesProblem: The API server gave no usable answer.
-
         """
         limit = {"_request_timeout": seconds or self._timeout_seconds}
         try:
@@ -131,7 +127,6 @@ class KubernetesApi:
 
         Raises:
             KubernetesProblem: The API server gave no usable answer.
-
         """
         for attempt in stamina.retry_context(
             on=_PassingProblem, attempts=_ATTEMPTS, timeout=None, wait_max=2

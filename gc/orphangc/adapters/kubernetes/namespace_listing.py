@@ -39,7 +39,6 @@ class NamespaceListing:
 
         Raises:
             SettingsError: The extra ``kubernetes`` is not installed.
-
         """
         self._namespace = namespace
         self._api = KubernetesApi(timeout=timeout)
@@ -53,7 +52,6 @@ class NamespaceListing:
 
         Raises:
             RegistryUnavailableError: After bounded retries; one line.
-
         """
         found = self._config_maps(label_selector=selector)
         return [
@@ -67,7 +65,6 @@ class NamespaceListing:
 
         Raises:
             RegistryUnavailableError: After bounded retries; one line.
-
         """
         return {
             each.metadata.name: {
@@ -82,7 +79,6 @@ class NamespaceListing:
 
         Raises:
             RegistryUnavailableError: After bounded retries; one line.
-
         """
         return {
             kind: list(self._resources(plural, group, "v1"))
@@ -114,7 +110,6 @@ class NamespaceListing:
 
         Raises:
             RegistryUnavailableError: After bounded retries; one line.
-
         """
         defined = self.defined_kinds()
         return {
@@ -127,7 +122,6 @@ class NamespaceListing:
         Raises:
             RegistryUnavailableError: Discovery gives no usable answer, or shows the group in other
                 versions only.
-
         """
         where = f"the discovery of {_GROUP}"
         versions = self._discovered(where, lambda client: client.ApisApi, _versions_of)
@@ -227,7 +221,6 @@ def _next_page(what: str, page: str | None, remaining: object) -> str | None:
 
     Raises:
         RegistryUnavailableError: More items remain, but the page has no token.
-
     """
     if remaining and not page:
         raise RegistryUnavailableError(
@@ -242,7 +235,6 @@ def _versions_of(api: Any, timeout: Any) -> frozenset[str] | None:
 
     Raises:
         ValueError: The answer names no group at all: no API server answers so.
-
     """
     groups = api.get_api_versions(**timeout).groups
     if not groups:
@@ -263,7 +255,6 @@ def selected_namespaces(selector: str | None, *, timeout: timedelta) -> list[str
     Raises:
         RegistryUnavailableError: After bounded retries; one line.
         SettingsError: The extra ``kubernetes`` is not installed.
-
     """
     api = KubernetesApi(timeout=timeout)
     found: list[str] = []

@@ -47,7 +47,6 @@ class RequestError(Exception):
         status: HTTP status of the answer, 0 without an answer.
         code: Code of the store, "" without one.
         is_sent: Whether the request may have reached the store.
-
     """
 
     def __init__(self, text: str, *, status: int = 0, code: str = "", is_sent: bool = True) -> None:
@@ -96,7 +95,6 @@ class BucketPage:
         token: Where the next page begins, "" after the last.
         keys: Keys of the rows in bytes, which define the order.
         is_counted: Whether the store shows that no row was lost: an empty page is no object.
-
     """
 
     rows: pa.RecordBatch
@@ -115,7 +113,6 @@ class Bucket(ABC):
         root: Start of every name below the storage root: "" or ending in a slash.
         unnameable: Keys that a URL cannot hold, or that it changes: clients resolve ``..`` before
             they send it.
-
     """
 
     page_size = 1000
@@ -156,7 +153,6 @@ class Bucket(ABC):
 
         Raises:
             RequestError: The page failed, or is damaged.
-
         """
 
     def is_ordered(self) -> bool:
@@ -167,7 +163,6 @@ class Bucket(ABC):
 
         Raises:
             RequestError: A page failed.
-
         """
         first = self.page(self.root, most=2)
         if first.rows["size"].null_count:
@@ -209,7 +204,6 @@ class Bucket(ABC):
 
         Raises:
             RequestError: The store refused the whole request.
-
         """
         errors: list[RequestError | None] | None = None
         if self._has_batches and len(objects) > 1:
@@ -257,7 +251,6 @@ class Bucket(ABC):
 
         Raises:
             RequestError: The store refused, or gave no answer.
-
         """
         return None
 
@@ -286,7 +279,6 @@ class Bucket(ABC):
 
         Raises:
             RequestError: A name does not start with ``prefix``: the answer is to another request.
-
         """
         names, sizes, times, etags = columns
         folders = tuple(folders)

@@ -67,7 +67,6 @@ class BulkHead:
 
         Raises:
             StorageUnreachableError: The bucket is absent or cannot be listed.
-
         """
         found: dict[ObjectKey, HeadResult] = {}
         plain = [key for key in keys if key and not _ODD.search(key)]

@@ -28,7 +28,6 @@ class BucketReader:
 
         Raises:
             StorageUnreachableError: One is absent, and the bucket is too, or cannot be listed.
-
         """
         found = each(self.head, keys)
         if None in found:
@@ -42,7 +41,6 @@ class BucketReader:
 
         Raises:
             StorageUnreachableError: One of them is an error.
-
         """
         for key, fact in zip(keys, found, strict=True):
             if isinstance(fact, Exception):
@@ -54,7 +52,6 @@ class BucketReader:
 
         Raises:
             StorageUnreachableError: The bucket is absent or cannot be listed.
-
         """
         with self._bucket.translated("list"):
             self._bucket.page(self._bucket.root + key, most=1)

@@ -38,7 +38,6 @@ def all_pages(
 
     Raises:
         StorageUnreachableError: A page failed, or is followed by itself.
-
     """
     fetch = partial(bucket.page, prefix, start=start, end=end, delimiter=delimiter)
     following: Callable[[], BucketPage] = fetch
@@ -80,7 +79,6 @@ def range_rows(bucket: Bucket, within: KeyRange) -> Iterator[pa.RecordBatch]:
 
     Raises:
         StorageUnreachableError: As ``all_pages``; also if keys do not ascend.
-
     """
     after = None if within.after is None else _NO_TEXT.sub("", within.after)
     start = "" if after is None else bucket.root + after
@@ -109,7 +107,6 @@ def _checked(keys: pa.BinaryArray, least: bytes | None, last: bytes | None) -> b
 
     Raises:
         StorageUnreachableError: The keys do not ascend by their bytes, or begin too early.
-
     """
     first, final = keys[0].as_py(), keys[-1].as_py()
     is_ascending = pc.all(pc.less(keys[:-1], keys[1:]), min_count=0).as_py()

@@ -56,7 +56,6 @@ class ObjectStateFiles:
 
         Raises:
             SettingsError: A probe shows that the store ignores or refuses the condition.
-
         """
         if not self._can_create:
             self._probe()

@@ -29,7 +29,6 @@ class EarlierStorage(Storage):
             is_inventoried: Whether an inventory is the listing: then nothing is listed in
                 ``shared/``. Else the facts of objects that lie close together are shown by a page,
                 which costs less than a request for each of them.
-
         """
         if is_inventoried:
             storage.avoid_listing()
@@ -67,7 +66,6 @@ class EarlierStorage(Storage):
 
         Raises:
             StorageUnreachableError: See ``Storage``.
-
         """
         return self._storage.objects(prefix) if prefix else self.listed()
 
@@ -132,7 +130,6 @@ class ListedBefore(EarlierStorage):
 
         Raises:
             OrphanGcError: They cannot be read.
-
         """
         for batch in self._rows():
             columns = [batch[name] for name in LISTING_SCHEMA.names]

@@ -37,7 +37,6 @@ class OutcomeFiles:
 
         Raises:
             OrphanGcError: It cannot be written.
-
         """
         try:
             self._writer = pq.ParquetWriter(
@@ -109,7 +108,6 @@ def read_outcome(folder: Path) -> dict[str, Any]:
 
     Raises:
         SettingsError: No sweep has finished here.
-
     """
     try:
         outcome: dict[str, Any] = json.loads((folder / "outcome.json").read_bytes())
@@ -127,7 +125,6 @@ def outcome_rows(folder: Path) -> Iterator[pa.RecordBatch]:
 
     Raises:
         SettingsError: A file cannot be read.
-
     """
     for path in sorted(folder.glob("outcomes*.parquet")):
         try:

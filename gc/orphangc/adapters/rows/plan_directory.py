@@ -27,7 +27,6 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises:
         OrphanGcError: It cannot be written; the message names it, as that of a full disk does not.
-
     """
     partial = path.with_name(f".{path.name}-{uuid.uuid4().hex}.partial")
     try:
@@ -49,7 +48,6 @@ def check_writable(path: Path) -> None:
 
     Raises:
         SettingsError: The path is a folder, or its folder cannot be created or written.
-
     """
     above = _nearest_folder(path.parent)
     if path.is_dir() or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
@@ -84,7 +82,6 @@ class PlanDirectory:
 
         Raises:
             SettingsError: The path is no folder, or holds other files.
-
         """
         if self.path.exists() and not (self.path.is_dir() and self._is_free()):
             raise SettingsError(f"{self.path} exists and is not an empty folder; give a new one")
@@ -134,7 +131,6 @@ class PlanDirectory:
         Raises:
             SettingsError: There is no plan here.
             PlanMismatchError: It is damaged, altered, or by another version of the format.
-
         """
         plan = self.read_head()
         self.check(plan)
@@ -145,7 +141,6 @@ class PlanDirectory:
 
         Raises:
             PlanMismatchError: One is absent, damaged, or altered.
-
         """
         for name, digest in plan.verdict_files.items():
             self._check(name, digest)
@@ -156,7 +151,6 @@ class PlanDirectory:
         Raises:
             SettingsError: There is no plan here.
             PlanMismatchError: It is damaged, altered, or by another version of the format.
-
         """
         path = self.path / "plan.json"
         try:
@@ -185,7 +179,6 @@ class PlanDirectory:
 
         Raises:
             PlanMismatchError: A file holds no verdicts, or a time that is out of range.
-
         """
         chosen = list(columns) if columns else None
         for name in sorted(plan.verdict_files):

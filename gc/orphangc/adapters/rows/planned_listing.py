@@ -18,7 +18,6 @@ def planned_storage(
 
     Args:
         rows: Reads its verdicts.
-
     """
     inventory = plan.inventory
     earlier = EarlierListing(

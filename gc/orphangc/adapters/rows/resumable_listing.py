@@ -40,7 +40,6 @@ class ListingIdentity:
 
     Attributes:
         fingerprint: Digest of all other settings that change the listing.
-
     """
 
     root: str
@@ -100,7 +99,6 @@ class ResumableListing:
 
         Raises:
             SettingsError: Another run holds the folder, or it cannot be created.
-
         """
         now = self._clock()
         manifest = self._open()
@@ -225,7 +223,6 @@ def _unsealed(line: bytes) -> bytes:
 
     Raises:
         ValueError: The line is damaged.
-
     """
     data = line[9:]
     if _sealed(data) != line:

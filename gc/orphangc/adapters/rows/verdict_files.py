@@ -48,7 +48,6 @@ class VerdictFiles:
 
     Attributes:
         digests: sha256 of the complete files, by file name.
-
     """
 
     def __init__(self, folder: Path) -> None:

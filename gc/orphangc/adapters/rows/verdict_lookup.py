@@ -46,7 +46,6 @@ class VerdictLookup:
             SettingsError: There is no plan.
             PlanMismatchError: It is damaged, altered, or by another version of the format.
             TooLargeError: ``plan.json`` is larger than ``MAX_PLAN_BYTES``.
-
         """
         path = self._directory.path / "plan.json"
         if path.is_file() and path.stat().st_size > MAX_PLAN_BYTES:
@@ -61,7 +60,6 @@ class VerdictLookup:
         Raises:
             TooLargeError: The search would read more than ``_MAX_ROWS`` rows.
             PlanMismatchError: A file is absent or damaged.
-
         """
         rows = 0
         with self._translated():
@@ -82,7 +80,6 @@ class VerdictLookup:
 
         Raises:
             PlanMismatchError: A file is absent or damaged.
-
         """
         found: dict[str, list[dict[str, Any]]] = {}
         rows = 0

@@ -23,7 +23,6 @@ def bucket_settings(client: S3Client) -> BucketSettings:
 
     Raises:
         StorageUnreachableError: The store gives no usable answer.
-
     """
     unread = list[str]()
 
@@ -54,7 +53,6 @@ def buckets(client: S3Client) -> tuple[str, ...]:
     Raises:
         NotReportedError: The account may not list them.
         StorageUnreachableError: The store gives no usable answer.
-
     """
     found, request = list[str](), dict[str, str]()
     while True:

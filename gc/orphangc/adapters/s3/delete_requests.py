@@ -45,7 +45,6 @@ class DeleteRequests:
 
         Raises:
             Exception: One of ``CALL_ERRORS``.
-
         """
         template = self._sender.template
         if template is None:

@@ -39,7 +39,6 @@ class HeadRequests:
 
         Raises:
             Exception: One of ``CALL_ERRORS``.
-
         """
         if self._template is None and self._is_possible:
             with self._lock:

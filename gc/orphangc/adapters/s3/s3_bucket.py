@@ -90,7 +90,6 @@ class S3Bucket(Bucket):
 
     Attributes:
         read_by: Number of pages by reader: ``bytes``, ``botocore``.
-
     """
 
     batch_size = 1000
@@ -199,7 +198,6 @@ class S3Bucket(Bucket):
 
         Raises:
             ConditionsRefusedError: The store takes no ETags. It will get none from now on.
-
         """
         has_conditions = self._has_conditions  # another thread may find out meanwhile
         try:
@@ -284,7 +282,6 @@ class S3Bucket(Bucket):
 
         Raises:
             StorageUnreachableError: The page cannot be read, or its follower is not named.
-
         """
         with self._lock:  # sixty threads in turn cost less than sixty that compete
             page = read_page(body, prefix, root=self.root) if self.is_fast else None

@@ -121,7 +121,6 @@ class S3Unlisted(Unlisted):
 
         Raises:
             StorageUnreachableError: The key is outside the root: the answer is to another request.
-
         """
         whole = _decoded(key, page)
         if not whole.startswith(self._client.root):
@@ -134,7 +133,6 @@ class S3Unlisted(Unlisted):
         Raises:
             NotReportedError: The store refuses or does not support the request.
             StorageUnreachableError: Any other error, or pages that do not add up.
-
         """
         request = {"Prefix": self._client.root, **more}
         seen: set[tuple[str, ...]] = set()

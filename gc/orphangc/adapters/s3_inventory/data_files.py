@@ -44,7 +44,6 @@ def current_objects(path: Path, manifest: Manifest) -> Iterator[pa.RecordBatch]:
 
     Raises:
         UnreadableInventoryError: A row contradicts the manifest, or is of another bucket.
-
     """
     read = _csv_batches if manifest.file_format is FileFormat.CSV else _parquet_batches
     batches = read(path, manifest)

@@ -62,7 +62,6 @@ def open_inventory(
         SettingsError: The URI names no inventory of this bucket, or one without the needed columns.
         RefusedError: The report is damaged, too old, or dated in the future; nothing was planned.
         StorageUnreachableError: The bucket of the report cannot be read.
-
     """
     place = canonical(uri)
     top = Location(place.scheme, place.authority, "/")
@@ -148,7 +147,6 @@ class InventoryStorage(EarlierStorage):
 
         Raises:
             RefusedError: A data file is absent or damaged; nothing was planned.
-
         """
         self._objects = 0
         root = self.location.path.lstrip("/")

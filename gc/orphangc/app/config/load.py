@@ -62,7 +62,6 @@ def load_configuration(path: Path) -> Configuration:
     Raises:
         SettingsError: The file cannot be read, is no YAML, or holds an unknown key (the message
             names the nearest known one) or a wrong value. The message is one line.
-
     """
     content = _read(path)
     _check_keys(content, Configuration, path, "")
@@ -125,7 +124,6 @@ def with_storage_roots(
 
     Raises:
         SettingsError: Two of them are, or contain, one place.
-
     """
     changed = configuration.model_copy(update={"storage_roots": tuple(roots)})
     return _with_defaults(changed, Path("discovery"))
@@ -150,7 +148,6 @@ def _completed(value: Any, path: Path, where: str) -> Any:
 
     Raises:
         SettingsError: A variable is not set.
-
     """
 
     def replaced(match: re.Match[str]) -> str:
@@ -189,7 +186,6 @@ def _with_field_names(content: dict[str, Any], where: str) -> dict[str, Any]:
 
     Raises:
         SettingsError: A key is there in both spellings.
-
     """
     renamed = {SINGULAR.get(key, key): value for key, value in content.items()}
     if len(renamed) < len(content):
@@ -225,7 +221,6 @@ def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
         SettingsError: Two storage roots are one place, or one contains the other: two runs would
             judge the same files by different evidence. Or the folder of plans is inside a storage
             root.
-
     """
     roots = tuple(_scheduled(each, configuration) for each in configuration.storage_roots)
     for one, other in combinations(roots, 2):
@@ -250,7 +245,6 @@ def _storage_options(
     Raises:
         SettingsError: A local folder has some, or Spark's executors would need them, or two storage
             roots of one bucket have others.
-
     """
     found: dict[Location, Mapping[str, Any]] = {}
     for each in roots:
@@ -325,7 +319,6 @@ def chosen_roots(
 
     Raises:
         SettingsError: A named storage root is not configured.
-
     """
     wanted = [str(located(each)) for each in only or ()]
     known = {each.root: each for each in configuration.storage_roots}

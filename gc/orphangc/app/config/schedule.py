@@ -27,7 +27,6 @@ def check_timezone(name: str) -> str:
 
     Raises:
         ValueError: There is no such time zone.
-
     """
     try:
         ZoneInfo(name)
@@ -41,7 +40,6 @@ def check_schedule(text: str) -> str:
 
     Raises:
         ValueError: The text is neither five cron fields nor a duration, or no instant matches it.
-
     """
     trigger = trigger_of(text, "UTC")
     if trigger.get_next_fire_time(None, _THURSDAY) is None:
@@ -54,7 +52,6 @@ def trigger_of(text: str, timezone: str) -> BaseTrigger:
 
     Raises:
         ValueError: It is neither five cron fields nor a duration.
-
     """
     fields = text.split()
     zone = ZoneInfo(timezone)

@@ -28,7 +28,6 @@ def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:
 
     Raises:
         SettingsError: A setting is invalid; the message names it, in one line.
-
     """
     return validated(StorageRootSettings, values)
 
@@ -38,7 +37,6 @@ def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
 
     Raises:
         SettingsError: A setting is invalid; the message names it, in one line.
-
     """
     given = {name: value for name, value in values.items() if value is not None}
     for name in (*_PLACES, "alias"):
@@ -55,7 +53,6 @@ def policy_from(values: Mapping[str, Any]) -> RetentionPolicy | None:
 
     Raises:
         SettingsError: An option is invalid; the message names it, in one line.
-
     """
     given = {name: value for name, value in values.items() if value is not None}
     if not given:
@@ -85,7 +82,6 @@ def check_outside(root: str, places: Sequence[Path]) -> None:
 
     Raises:
         SettingsError: A place is inside the storage root.
-
     """
     for place in places:
         if resolved(canonical(root)).contains(resolved(local(place))):

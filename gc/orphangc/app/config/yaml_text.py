@@ -25,7 +25,6 @@ def read_yaml(path: Path) -> Any:
     Raises:
         SettingsError: The file cannot be read, is too large, or is no YAML. The message is one line
             and quotes nothing of the file, which may hold a password.
-
     """
     try:
         with path.open("rb") as file:
@@ -60,7 +59,6 @@ def _check_keys(node: yaml.Node, checked: set[yaml.Node]) -> None:
 
     Raises:
         MarkedYAMLError: One does.
-
     """
     if node in checked or not isinstance(node, yaml.CollectionNode):
         return
@@ -83,7 +81,6 @@ def _values(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
 
     Raises:
         YAMLError: An alias contains itself.
-
     """
     if node not in known:
         known[node] = -1

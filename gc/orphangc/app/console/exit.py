@@ -24,7 +24,6 @@ class Signals:
 
     Attributes:
         exit_code: Exit code for the first signal; ``None`` if none came.
-
     """
 
     def __init__(self) -> None:
@@ -36,7 +35,6 @@ class Signals:
 
         Raises:
             SystemExit: The signal interrupts the work.
-
         """
         is_first = self.exit_code is None
         if is_first:
@@ -50,7 +48,6 @@ class Signals:
 
         Raises:
             SystemExit: A signal came.
-
         """
         self._may_raise = True
         try:

@@ -15,7 +15,6 @@ def saying(sentence: Callable[[], str]) -> Iterator[None]:
 
     Raises:
         SystemExit: A signal came.
-
     """
     try:
         yield

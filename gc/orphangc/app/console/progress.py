@@ -32,7 +32,6 @@ class LoggedProgress:
 
     Attributes:
         clock: Monotonic clock, in seconds.
-
     """
 
     clock: Callable[[], float] = time.monotonic

@@ -191,7 +191,6 @@ def gathered(parameter: str, *names: str, **others: Any) -> Callable[[_Command],
         parameter: Name of the parameter, which gets the values by the names of the options.
         names: Names of settings, in the order of the help.
         others: Other options for some of them, absent by default.
-
     """
 
     def decorate(command: _Command) -> _Command:
@@ -226,7 +225,6 @@ def engine_choice(*, engine: EngineName, work: str | None, spark_threshold: int)
 
     Raises:
         SettingsError: ``--work`` names no place, or the engine does not use it.
-
     """
     if engine is EngineName.LOCAL and work is not None:
         raise SettingsError("--work is for --engine spark or auto")

@@ -12,7 +12,6 @@ class Verbosity:
     Attributes:
         audit_log: Where each object that was to be deleted gets a line: ``stderr``, a file, or
             nowhere.
-
     """
 
     is_verbose: bool = False

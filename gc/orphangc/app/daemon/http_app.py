@@ -53,7 +53,6 @@ def create_app(
 
     Args:
         source: Source of the status, read at every request and from several threads.
-
     """
     settings = http or HttpSettings()
     app = FastAPI(

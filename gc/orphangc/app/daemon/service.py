@@ -39,7 +39,6 @@ def serve(config: Path) -> None:
 
     Raises:
         SettingsError: The configuration is not usable, or the daemon cannot listen at the address.
-
     """
     configuration = load_configuration(config)
     configure_logs(configuration.log, takes_others=True, is_daemon=True)
@@ -101,7 +100,6 @@ class _Service:
 
         Raises:
             OrphanGcError: The server failed.
-
         """
         before = {
             number: signal.signal(number, lambda n, f: self._signalled(n, f, folder))

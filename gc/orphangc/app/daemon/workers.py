@@ -38,7 +38,6 @@ class Ended:
     Attributes:
         code: Exit code; a negative one is the signal that killed the child.
         record: Record that the child printed; ``None`` if it is absent or incomplete.
-
     """
 
     code: int
@@ -51,7 +50,6 @@ class Known:
 
     Attributes:
         records: Records, newest first.
-
     """
 
     records: Sequence[RunRecord] = ()
@@ -71,7 +69,6 @@ class Children:
 
     Attributes:
         page_seconds: How long a page may wait for a checkpoint to be read.
-
     """
 
     config: Path
@@ -119,7 +116,6 @@ class Children:
 
         Raises:
             OrphanGcError: It cannot be read in time, or is too large for a page.
-
         """
         words = [*(word for each in aliases for word in ("--alias", each)), "--", checkpoint]
         with self._counted("page-part", *words) as process:

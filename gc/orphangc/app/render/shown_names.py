@@ -49,7 +49,6 @@ class JobNames:
 
     Attributes:
         resources: Kubernetes resources that run each job, by job id.
-
     """
 
     resources: Mapping[str, Sequence[str]] = field(default_factory=dict)

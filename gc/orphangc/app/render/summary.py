@@ -39,7 +39,6 @@ class StoppedJob:
 
     Attributes:
         job_id: Identifier of the job, "" if its owner is unknown.
-
     """
 
     job_id: str
@@ -53,7 +52,6 @@ class Stop:
 
     Attributes:
         fate: ``REFUSED`` for a guard, ``BLOCKED`` for a condition of deletion.
-
     """
 
     fate: Fate
@@ -80,7 +78,6 @@ class Summary:
             none; ``None`` if not counted.
         due: Objects that ``sweep --delete`` would delete if no job were blocked.
         held_back: Part of ``due`` in blocked jobs; ``None`` if not counted.
-
     """
 
     kinds: Mapping[ReasonKind, Amount]
@@ -111,7 +108,6 @@ def summarise(plan: Plan, breakdown: Breakdown | None = None) -> Summary:
 
     Args:
         breakdown: Breakdown of the same cycle; it counts what is due in blocked jobs.
-
     """
     fates = [fate_of(job) for job in plan.jobs]
     return Summary(
@@ -166,7 +162,6 @@ def stops(jobs: Iterable[Judged], names: JobNames | None = None) -> tuple[Stop, 
     Args:
         jobs: Jobs of a plan, or of the record of a run.
         names: Names of all jobs that messages may mention; by default those of ``jobs``.
-
     """
     judged = [*jobs]
     names = JobNames.of(judged) if names is None else names
@@ -241,7 +236,6 @@ class AreaRow:
     Attributes:
         orphaned: What nothing needs: new, in quarantine or due.
         unproven: What stays because nothing proves it dead, or because it is no file of Flink's.
-
     """
 
     scope: str

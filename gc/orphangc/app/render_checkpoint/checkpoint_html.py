@@ -85,7 +85,6 @@ def write_page(path: Path, every: Sequence[Inspected]) -> None:
 
     Raises:
         OSError: The page cannot be written.
-
     """
     path.write_text(render_checkpoints([*map(_page, every)]), encoding="utf-8")
 
@@ -110,7 +109,6 @@ def page_part(uri: str, aliases: Sequence[str]) -> str:
 
     Raises:
         OrphanGcError: An alias is invalid.
-
     """
     questions = Questions(aliases=aliases, reads_state=False)
     bounded = replace(HOST, max_bytes=_PAGE_METADATA_BYTES)

@@ -32,7 +32,6 @@ class CheckpointFolders:
         Raises:
             RefusedError: Other bytes are stored there by now.
             StorageUnreachableError: The storage root does not answer, or cannot be written.
-
         """
         place = record.base or self.settings.root
         files = open_state_files(place, is_probed=False)

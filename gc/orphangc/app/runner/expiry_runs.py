@@ -89,7 +89,6 @@ def make_expiry(
 
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
-
     """
     check_outside(settings.root, [] if out is None else [out])
     _check_savepoints(settings, policy)
@@ -125,7 +124,6 @@ def _check_savepoints(settings: StorageRootSettings, policy: RetentionPolicy | N
 
     Raises:
         SettingsError: One is not: it would let none go, and say so of each.
-
     """
     searched = [canonical(each) for each in (settings.root, *settings.extra_roots)]
     for uri in () if policy is None else policy.savepoints:
@@ -153,7 +151,6 @@ class HeldExpiry:
     Attributes:
         is_deleting: Whether ``_metadata`` files go into quarantine; else the sweep only checks.
         made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
-
     """
 
     holding: Holding
@@ -169,7 +166,6 @@ class HeldExpiry:
 
         Raises:
             OrphanGcError: Nothing was changed.
-
         """
         self.result.run_id = self.holding.run_id
         self.holding.state.bind()
@@ -216,7 +212,6 @@ class HeldExpiry:
 
         Raises:
             RefusedError: It is not.
-
         """
         if self.made is None:
             problem = not_kept(self.holding.state, before, fresh.cycle.remembered)
@@ -335,7 +330,6 @@ def scheduled_expiry(
 
     Raises:
         OrphanGcError: Nothing was changed.
-
     """
     directory = PlanDirectory(folder)
     directory.prepare()
@@ -378,7 +372,6 @@ def undo_expiry(plan: Plan, places: Collection[str] = ()) -> dict[str, Any]:
     Raises:
         RefusedError: Nothing of it is in quarantine.
         LockHeldError: Another run holds the lock.
-
     """
     state = state_of(plan.settings)
     expiring = () if plan.expiry is None else plan.expiry.expiring
@@ -426,7 +419,6 @@ def _undo(
 
     Raises:
         RefusedError: Its copy is damaged, or a file that it names is gone.
-
     """
     name = copy_name(state, record)
     data = state.files.read(name)
@@ -449,7 +441,6 @@ def _stored_files(
 
     Raises:
         RefusedError: One is gone: what is put back could not be restored.
-
     """
     storage, keys = _named_keys(settings, record, data)
     lost = _lost_key(storage, keys)
@@ -487,7 +478,6 @@ def _named_keys(
 
     Raises:
         RefusedError: Its ``_metadata`` cannot be read.
-
     """
     storage = open_storage(record.base or settings.root)
     stored = StoredObject(key=ObjectKey(record.key), size=record.size, modified_at=record.stored_at)

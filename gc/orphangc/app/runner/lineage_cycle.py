@@ -84,7 +84,6 @@ def lineages_now(
 
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
-
     """
     check_report(settings, report)
     state = state_of(settings)
@@ -101,7 +100,6 @@ def check_report(settings: StorageRootSettings, report: Path | None) -> None:
 
     Raises:
         SettingsError: It is in the storage root, or cannot be written.
-
     """
     if report is not None:
         check_outside(settings.root, [report])

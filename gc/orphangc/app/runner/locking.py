@@ -33,7 +33,6 @@ def held_lock(state: RootState, *, holder: Holder | None = None) -> Iterator[Loc
 
     Raises:
         LockHeldError: A living run holds the lock.
-
     """
     wanting = holder or this_process()
     lock = acquire(state.files, lock_folder(state), wanting, is_dead=is_dead)

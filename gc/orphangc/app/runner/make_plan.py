@@ -119,7 +119,6 @@ def opened_cycle(
 
     Args:
         listing: Folder that keeps an interrupted listing.
-
     """
     state = state_of(settings)
     tombstones, halted = state.tombstones(), state.halted()
@@ -200,7 +199,6 @@ class MadePlan:
 
     Attributes:
         lineages: Its lineages with their fates, if they were asked for.
-
     """
 
     plan: Plan
@@ -231,7 +229,6 @@ def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
 
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
-
     """
     check_outside(settings.root, [each for each in (out, report, summary) if each is not None])
     for file in (report, summary):

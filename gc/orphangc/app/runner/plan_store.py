@@ -27,7 +27,6 @@ class KeptPlans:
 
     Attributes:
         folder: Folder that holds one folder for each run.
-
     """
 
     folder: Path

@@ -68,7 +68,6 @@ class Draft:
     Attributes:
         reason: Reason why this is less than the configured mode.
         checks_before: By job id: what earlier runs saw of what its state rests on.
-
     """
 
     run_id: str

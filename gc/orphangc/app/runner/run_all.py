@@ -50,7 +50,6 @@ def run_configured(
 
     Raises:
         SettingsError: The configuration is not usable, or a storage root is not configured.
-
     """
     configuration = _loaded(config, is_remembered=True, is_child=is_child)
     roots = chosen_roots(configuration, only)
@@ -117,7 +116,6 @@ def keep_records(config: Path, text: str) -> list[RunRecord]:
 
     Raises:
         OrphanGcError: A record cannot be written.
-
     """
     roots = {each.root: each for each in _loaded(config).storage_roots}
     records = [RunRecord.model_validate(each) for each in json.loads(text)]

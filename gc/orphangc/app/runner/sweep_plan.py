@@ -54,7 +54,6 @@ def sweep_plan(
 
     Raises:
         OrphanGcError: The plan was not swept.
-
     """
     plan = PlanDirectory(path).read()
     settings = _settings_now(plan.settings, flink_rest, delete_rate)
@@ -83,7 +82,6 @@ class HeldSweep:
         made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
         relists: Whether the storage root is listed again for a saved plan.
         result: Result so far, also after an error or a signal.
-
     """
 
     holding: Holding
@@ -102,7 +100,6 @@ class HeldSweep:
 
         Raises:
             OrphanGcError: The sweep ended early; it left an outcome if it had begun.
-
         """
         settings, state = self.holding.settings, self.holding.state
         before = recalled_for(self.plan, state)
@@ -171,7 +168,6 @@ def _settings_now(
 
     Raises:
         SettingsError: The endpoints are not those of the plan, or the rate is invalid.
-
     """
     anew: dict[str, Any] = {"flink_rest": tuple(flink_rest)} if flink_rest else {}
     if delete_rate is not None:

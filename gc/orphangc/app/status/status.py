@@ -21,7 +21,6 @@ class RootStatus:
         records: Records of runs, newest first, of every process that shares the state location.
         running_since: Start of the daemon's run in progress; ``None`` if there is none.
         unread: Reason why records of earlier runs are not known yet; ``None`` if they are.
-
     """
 
     settings: ScheduledRoot
@@ -52,7 +51,6 @@ class Status:
 
     Attributes:
         not_ready: Reason why the daemon is not ready; ``None`` if it is.
-
     """
 
     version: str

@@ -31,7 +31,6 @@ class StatusStore:
 
     Attributes:
         is_ending: Whether the daemon ends and starts no further run.
-
     """
 
     configuration: Configuration

@@ -34,7 +34,6 @@ class Audited:
 
     Attributes:
         audit: Takes a line for each attempted deletion; ``None`` if none are asked for.
-
     """
 
     def __init__(self, sink: OutcomeSink, audit: AuditLog | None = None) -> None:
@@ -108,7 +107,6 @@ def log_unmet(unmet: Mapping[str, Iterable[tuple[str, str]]], names: JobNames) -
 
     Args:
         unmet: Guards and conditions with their reasons, by job key.
-
     """
     for key, rules in unmet.items():
         for name, reason in rules:

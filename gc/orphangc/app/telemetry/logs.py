@@ -53,7 +53,6 @@ def configure_logs(
             ``info`` on. Single steps are shown at any level if the command line asks for them.
         takes_others: Whether logs of libraries are shown in the same form.
         is_daemon: Whether the logs are all that is shown, on a terminal too.
-
     """
     form, level_name = ("auto", "info") if settings is None else (settings.format, settings.level)
     if settings is not None:
@@ -111,7 +110,6 @@ def _hide_repeated(_: Any, method: str, event: EventDict) -> EventDict:
 
     Raises:
         DropEvent: The event is of that kind.
-
     """
     name = str(event.get("event", ""))
     if name in _IN_RESULTS or name.startswith("stamina.") or method in {"info", "debug"}:
@@ -160,7 +158,6 @@ class AuditLog:
         Args:
             objects: Facts of each line as a JSON object, each on a line of its own. They are logged
                 unchanged: see ``needs_redaction``.
-
         """
         rendered = self._logger(structlog.ReturnLogger()).info(event)
         lines = objects.replace(b"}\n", b", %b\n" % rendered[1:].encode())
@@ -173,7 +170,6 @@ def audit_log() -> Iterator[AuditLog | None]:
 
     Raises:
         SettingsError: The file cannot be written.
-
     """
     place = asked.audit_log
     if place is None:

@@ -82,7 +82,6 @@ class Metrics(Collector):
         Args:
             is_pushed: Whether metrics that no run has set are left out: pushed zeros would replace
                 the values of an earlier run.
-
         """
         self.registry = CollectorRegistry()
         self._roots: dict[str, ScheduledRoot] = {}

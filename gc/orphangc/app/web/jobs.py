@@ -38,7 +38,6 @@ class ForeignPlace:
         is_safe: Whether it may be deleted: neither this job nor any other job that was seen needs
             it.
         since: Time since which that is so; ``None`` if unknown.
-
     """
 
     place: str
@@ -55,7 +54,6 @@ class Sustained:
 
     Attributes:
         value: Answer; ``None`` if it cannot be known, or not yet.
-
     """
 
     value: bool | None

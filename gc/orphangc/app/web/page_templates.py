@@ -90,7 +90,6 @@ def page(
 
     Args:
         request: Request, whose root path is that of a proxy.
-
     """
     base = str(request.scope.get("root_path", "")).rstrip("/")
     names = {"style_name": style_name(), "script_name": script_name()}

@@ -24,7 +24,6 @@ class Guarded:
     Args:
         hosts: Accepted names in the Host header; empty means any. With names, a page of another
             site cannot read this one through a DNS name of its own that points here.
-
     """
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str] = ()) -> None:

@@ -33,7 +33,6 @@ def settled(
 
     Raises:
         StorageUnreachableError: The state location or the storage root cannot be read.
-
     """
     if choice.threshold is None:
         return choice

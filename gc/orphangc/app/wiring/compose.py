@@ -92,7 +92,6 @@ def state_of(settings: StorageRootSettings) -> RootState:
 
     Raises:
         SettingsError: The default state folder is inside the storage root, or contains it.
-
     """
     root = canonical(settings.root)
     place = state_place(settings)
@@ -110,7 +109,6 @@ def load_snapshots(sources: Sequence[str]) -> list[RegistrySnapshot]:
         RefusedError: A snapshot is damaged, partial, or absent: the liveness of its job is unknown,
             and so is that of every other job.
         StorageUnreachableError: The place cannot be listed or read.
-
     """
     return [snapshot for source in sources for snapshot in _load(canonical(source))]
 
@@ -150,7 +148,6 @@ def ends_of(settings: StorageRootSettings, running: Collection[JobId]) -> list[E
 
     Raises:
         StorageUnreachableError: A place cannot be listed or read.
-
     """
     found = [end for uri in settings.job_archives for end in archived_ends(canonical(uri))]
     for folder in open_exports(settings.registry):
@@ -164,7 +161,6 @@ def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
 
     Raises:
         StorageUnreachableError: A place cannot be listed.
-
     """
     places = [canonical(source) for source in sources]
     folders = [place for place in places if place.name in _folders_beside(place)]
@@ -208,7 +204,6 @@ def opened(
     Raises:
         StorageUnreachableError: The storage root or an extra root cannot be reached.
         SettingsError: A scheme is unknown.
-
     """
     root = canonical(settings.root)
     shows_all = is_planning and settings.inventory is None
@@ -305,7 +300,6 @@ def _linked_folder(link: Location) -> Location | None:
 
     Raises:
         StorageUnreachableError: What it leads to cannot be seen; it may be a mount that is absent.
-
     """
     if link.scheme != "file":
         return None
@@ -333,7 +327,6 @@ def released_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadata]:
 
     Raises:
         StorageUnreachableError: The state location cannot be listed.
-
     """
     released = [each for each in memory.expired if each.is_released]
     present = frozenset(state.files.names(copies_folder(state))) if released else ()
@@ -353,7 +346,6 @@ def quarantined_beside(state: RootState) -> list[ExpiredMetadata]:
 
     Raises:
         OrphanGcError: The memory of such a storage root cannot be read.
-
     """
     return [
         each
@@ -380,7 +372,6 @@ def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
 
     Raises:
         SettingsError: An extra is not installed.
-
     """
     namespaces = dict.fromkeys(settings.kubernetes_ha)
     ensembles = dict.fromkeys(settings.zookeeper_ha)
@@ -403,7 +394,6 @@ def _searched_beside(
 
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
-
     """
     siblings = _siblings_of(settings, storage)
     known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
@@ -424,7 +414,6 @@ def _siblings_of(settings: StorageRootSettings, storage: Storage) -> list[Storag
 
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
-
     """
     known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
     chosen: list[Storage] = []
@@ -525,7 +514,6 @@ def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> 
     Raises:
         RefusedError: A checkpoint cannot be read.
         StorageUnreachableError: The storage root or an extra root cannot be searched.
-
     """
     reader = CheckpointReader.of(settings)
     own = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]

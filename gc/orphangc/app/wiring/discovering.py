@@ -97,7 +97,6 @@ class Discovered:
 
     Attributes:
         discovery: Facts of this cycle and earlier ones.
-
     """
 
     configuration: Configuration
@@ -115,7 +114,6 @@ def load_and_discover(path: Path, *, is_remembered: bool = False) -> Discovered:
             discovered.
         RegistryUnavailableError: None is discovered, as a namespace cannot be read, or shows
             nothing.
-
     """
     configuration = load_configuration(path)
     if not configuration.discovery.is_on:
@@ -137,7 +135,6 @@ def discovered(configuration: Configuration, *, is_remembered: bool = False) -> 
     Raises:
         SettingsError: The extra ``kubernetes`` is not installed, or a discovered storage root
             cannot be configured.
-
     """
     documents = _documents(configuration.discovery)
     memories = _memories(configuration)
@@ -172,7 +169,6 @@ def remember(known: Discovery, memories: Memories, acknowledged: Sequence[Acknow
 
     Raises:
         OrphanGcError: A state location cannot be written.
-
     """
     memory = memory_of(known).model_copy(update={"acknowledged": tuple(acknowledged)})
     for read in memories.reads:

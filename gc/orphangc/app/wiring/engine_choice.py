@@ -15,7 +15,6 @@ class EngineChoice:
         work: Folder for files of Spark's executors during the run; ``None``: on this machine.
         threshold: Number of objects from which Spark is chosen; ``None``: the choice is made.
         reason: Why the engine was chosen; "" if the operator did.
-
     """
 
     is_spark: bool = False

@@ -33,7 +33,6 @@ def opened_spark_engine(root: Location, work: Location | None) -> Iterator[Spark
     Raises:
         SettingsError: PySpark or Java is missing, Spark cannot be reached, or its executors cannot
             reach ``work``.
-
     """
     is_verbose = structlog.get_logger().is_enabled_for(logging.DEBUG)
     with (

@@ -16,7 +16,6 @@ def with_proof(storage: Storage, state: Location) -> Storage:
 
     Raises:
         StorageUnreachableError: The state location cannot be read.
-
     """
     if storage.is_tested:
         return storage

@@ -52,7 +52,6 @@ def derive_snapshot(
     Raises:
         RefusedError: A checkpoint's state is in a layout that checkpoints cannot prove (R2), or
             the job has no checkpoint at all.
-
     """
     if not checkpoints:
         raise RefusedError(f"no checkpoint of job {job_id} below {directory}: nothing to export")

@@ -33,7 +33,6 @@ class Breakdown:
 
     Attributes:
         now: Start of the cycle by the store's clock; ages count from it.
-
     """
 
     def __init__(self, now: datetime) -> None:

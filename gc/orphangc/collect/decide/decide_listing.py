@@ -34,7 +34,6 @@ class DecidedListing:
 
     Attributes:
         views: Collected jobs by job key, each with the conditions that only verdicts can show.
-
     """
 
     views: Mapping[str, JobView]

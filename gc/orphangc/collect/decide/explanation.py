@@ -50,7 +50,6 @@ def explain(
 
     Args:
         row: Verdict of the object, ``VERDICT_SCHEMA``.
-
     """
     folder, _, name = key.rpartition("/")
     place = place_of_folder(folder, base.name)

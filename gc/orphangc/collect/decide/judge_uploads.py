@@ -22,7 +22,6 @@ class UploadRule:
 
     Attributes:
         live: UUIDs in use: what a checkpoint names, no upload of the same name is dead.
-
     """
 
     owners: Owners
@@ -36,7 +35,6 @@ class UploadRule:
         Args:
             key: Key relative to the storage root.
             begun_at: When it was begun by the store's clock, ``None`` if unknown.
-
         """
         folder, _, name = key.rpartition("/")
         place = place_of_folder(folder, self.owners.base.name)

@@ -56,7 +56,6 @@ def judged_cycle(
 
     Args:
         survey: Facts of the listing; ``None`` for a cycle that lists no objects.
-
     """
     paths = named_outside(
         namings,

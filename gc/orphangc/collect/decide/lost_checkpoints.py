@@ -19,7 +19,6 @@ def lost_checkpoints(job: JobEvidence, absent: Collection[str], base: Location) 
 
     Args:
         absent: Keys of files that its checkpoints name and nothing shows.
-
     """
     if not absent:
         return

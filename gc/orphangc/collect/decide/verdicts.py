@@ -59,7 +59,6 @@ class DecidedJob:
         spared: Areas of a refused job that are judged all the same.
         open: The same bounds for objects of an area that nothing refuses, by area.
         kept: The same bounds for objects of any other area: they are only reported.
-
     """
 
     job_id: str
@@ -127,7 +126,6 @@ class Counts:
         revived: A few keys that have a tombstone and are referred to again.
         reported: Contents of report-only areas, by scope and job id.
         held_back: Objects that a leftover checkpoint alone keeps, by job key.
-
     """
 
     objects: Counter[tuple[Scope, Action, Reason]] = field(default_factory=Counter)
@@ -155,7 +153,6 @@ class _BoundsRow(NamedTuple):
         key: Key of the collected job that owns the objects, "" if none does.
         is_flat: Whether they are directly in ``shared/``.
         area: Area that has bounds of its own, ``None`` for the bounds of the job.
-
     """
 
     key: str
@@ -172,7 +169,6 @@ class DecidePass:
         open_sink: Returns a worker's sink.
         left_behind: Leftover checkpoint, if there is one, by job key.
         released: UUIDs of files that the owner let go, by a retention policy.
-
     """
 
     owners: Owners

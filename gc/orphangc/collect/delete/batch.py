@@ -55,7 +55,6 @@ class BatchDone:
         is_answered: Whether the store said of one of them what became of it.
         is_failure: Whether at least one object was requested and each failed or got no answer.
         stopped_by: Reason why nothing more may be deleted.
-
     """
 
     outcomes: pa.RecordBatch = field(default_factory=lambda: _NOTHING)
@@ -75,7 +74,6 @@ class BatchWork:
         has_asked: Whether the storage may have been asked to delete.
 
     The others are those of ``Deletion``.
-
     """
 
     number: int

@@ -44,7 +44,6 @@ class Deletion:
     Attributes:
         limiter: Keeps the rate, or this process's part of it.
         at: Store time of the run's cycle.
-
     """
 
     storage: Storage
@@ -65,7 +64,6 @@ class Deletion:
         Args:
             due: Rows of ``VERDICT_SCHEMA``, ordered by key.
             record: Receives rows of ``OUTCOME_SCHEMA``.
-
         """
         run = _DeletionRun(self, RetryQueue(iter(due)), record, total)
         if self.storage.at_once == 1:

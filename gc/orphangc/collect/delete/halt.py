@@ -29,7 +29,6 @@ def halted_after(
 
     Returns:
         The refusal that ends the run, ``None`` if nothing is known to be wrong.
-
     """
     if not rows.num_rows:
         return None

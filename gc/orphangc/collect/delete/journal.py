@@ -73,7 +73,6 @@ def _markers(data: bytes) -> Iterator[pa.RecordBatch]:
     Raises:
         ValueError: A line is not as it was written.
         TypeError: A value has another type than it was written with.
-
     """
     lines = (_fields_of(line) for line in data.decode().split("\n") if line)
     made = [

@@ -23,7 +23,6 @@ class RateLimiter:
 
     Attributes:
         clock: Seconds that never go back.
-
     """
 
     rate: DeletionRate
@@ -55,7 +54,6 @@ class RateLimiter:
 
         Raises:
             StoppedError: It may not.
-
         """
         with self._queue:
             while not self._stopped.wait(min(_CHECK_SECONDS, self.rate.wait(self.clock()))):
@@ -72,7 +70,6 @@ class RateLimiter:
 
         Raises:
             StoppedError: Nothing may.
-
         """
         if self._stopped.wait(max(0.0, turn - self.clock())):
             raise RateLimiterStoppedError
@@ -83,7 +80,6 @@ class RateLimiter:
 
         Raises:
             StoppedError: Nothing may be sent.
-
         """
         while not self.await_turn(self.take_turn(keys)):
             pass

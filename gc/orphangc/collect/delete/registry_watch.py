@@ -22,7 +22,6 @@ class RegistryWatch:
         seen: Names of the snapshots that were read, by job. All others are read, whatever their
             names: they begin with the JobManager's time, and another one's clock may be behind.
         snapshots: The newest of each job.
-
     """
 
     open_exports: Callable[[], Sequence[ExporterChannel]]
@@ -39,7 +38,6 @@ class RegistryWatch:
         Raises:
             RefusedError: Another JobManager exports now, or a snapshot cannot be read.
             StorageUnreachableError: A folder cannot be listed or read.
-
         """
         if not self.epochs:
             return

@@ -79,7 +79,6 @@ class RetryQueue:
 
     Attributes:
         batches: Rows of ``VERDICT_SCHEMA``, ordered by key.
-
     """
 
     batches: Iterator[pa.RecordBatch]

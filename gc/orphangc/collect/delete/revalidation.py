@@ -66,7 +66,6 @@ class Precondition:
         snapshot_names: Names of the registry snapshots that the cycle saw.
         has_any_layout: Whether only files are deleted whose rules hold for any layout and any
             number of checkpoints at once (R56).
-
     """
 
     job_id: JobId
@@ -90,7 +89,6 @@ def preconditions_of(
         jobs: Collected jobs, and living jobs that depend on them, in any storage.
         of_any_layout: Keys of the jobs that a guard refuses but for areas whose rules hold for any
             layout.
-
     """
     return tuple(
         Precondition(
@@ -130,7 +128,6 @@ class CurrentReferences:
     Attributes:
         named: UUIDs that a checkpoint names, or named during the sweep.
         stopped_by: Reason why nothing more may be deleted, whatever the checkpoints name.
-
     """
 
     named: UuidSet
@@ -142,7 +139,6 @@ class CurrentReferences:
 
         Raises:
             RefusedError: One of them is no artifact; only artifacts may be deleted.
-
         """
         columns = Recogniser(self.root_name).columns(_as_listing(rows))
         if len(columns) != rows.num_rows or not columns.is_artifact.all():
@@ -165,7 +161,6 @@ class Revalidation:
         reader: Remembers every checkpoint that was read, so that it reads only new ones.
         jobs: Facts that must not have changed.
         has_savepoints: Whether files of savepoints' folders are deleted: none may be pending (R33).
-
     """
 
     environment: Environment
@@ -204,7 +199,6 @@ class Revalidation:
                 depends on is gone; all collection was halted. The next cycle decides again.
             LockHeldError: Another run has taken the lock over.
             StorageUnreachableError: The storage or the state could not be asked.
-
         """
         now = self._shared.fresh()
         if now.stopped_by is not None:
@@ -234,7 +228,6 @@ class Revalidation:
         Raises:
             RefusedError: A checkpoint cannot be read.
             StorageUnreachableError: The storage could not be listed.
-
         """
         patience = _PATIENCE_SECONDS if self.environment.storage.at_once > 1 else 0.0
         return self._shared.fresh(patience=patience)
@@ -278,7 +271,6 @@ class Revalidation:
 
         Raises:
             RefusedError: A sibling cannot be reached any more.
-
         """
         search = search_of(self.environment)
         found = search.ask(self.reader.collect, NOTHING_READ)
@@ -312,7 +304,6 @@ class Revalidation:
 
         Raises:
             RefusedError: A place that was searched by the first check cannot be searched now.
-
         """
         read = remembered_checkpoints(self.environment, self.reader)
         if self._gone is None:
@@ -403,7 +394,6 @@ def _acknowledged(unreadable: Sequence[UnreadableCheckpoint]) -> Sequence[Unread
 
     Raises:
         RefusedError: One of them is not acknowledged.
-
     """
     for each in unreadable:
         if not each.is_acknowledged:

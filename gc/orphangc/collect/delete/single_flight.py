@@ -39,7 +39,6 @@ class SingleFlight(Generic[_T]):
 
         Args:
             patience: Seconds to wait for the check of a caller in a hurry, whose result suffices.
-
         """
         until = monotonic() + patience
         with self._changed:

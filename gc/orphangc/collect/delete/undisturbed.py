@@ -26,7 +26,6 @@ def undisturbed(work: Callable[[], _Result], stop: Callable[[], None], name: str
 
     Raises:
         BaseException: What a signal raised meanwhile, or else what the work raised.
-
     """
     given: SimpleQueue[Callable[[], _Result] | None] = SimpleQueue()
     results: list[_Result] = []

@@ -40,7 +40,6 @@ class UsageContext:
         held: UUIDs of live artifacts in its ``shared/``, by job key.
         stored: Returns the names of the files directly in a folder, ``None`` if unknown.
         ended: Keys of the jobs that are over.
-
     """
 
     checkpoints: Sequence[Checkpoint]
@@ -76,7 +75,6 @@ class ForeignUsages:
 
     Attributes:
         usages: Foreign files that its state uses, by job key.
-
     """
 
     usages: Mapping[str, ForeignUsage]
@@ -123,7 +121,6 @@ def foreign_usages_of(
     Args:
         missing: Keys that are not stored, by key of the jobs whose directories were listed.
         held: UUIDs of live artifacts in its ``shared/``, by job key.
-
     """
     base = environment.storage.location
     namers = _folders_of_changes(marked)

@@ -33,7 +33,6 @@ class Snapshot:
 
     Attributes:
         stored: Names of the files directly in its folder.
-
     """
 
     place: Location
@@ -82,7 +81,6 @@ class User:
     Attributes:
         job_id: Identifier of the job, "" for a checkpoint in no job's directory.
         place: The job's directory, or the checkpoint.
-
     """
 
     job_id: str
@@ -100,7 +98,6 @@ class Users:
         unknown: Place and reason of all that may.
         is_confirmed: All of this is known, and no pending checkpoint can change it: every job that
             was seen is over.
-
     """
 
     users: tuple[User, ...]
@@ -124,7 +121,6 @@ def users_of(
         checkpoints: Every checkpoint that was read; the snapshot's own only shows its maker.
         job_ids: Id of every job directory that was seen, "" for one whose owner is unknown.
         weighing: Asks whether files are where they are named, and how large they are.
-
     """
     groups = _grouped(
         checkpoint for checkpoint in checkpoints if checkpoint.folder != snapshot.place

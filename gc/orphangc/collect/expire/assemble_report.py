@@ -59,7 +59,6 @@ def lineage_report(
 
     Args:
         environment: Ports of the cycle, whose engine still holds its listing.
-
     """
     savepoints = NO_SAVEPOINTS
     if policy is not None:

@@ -35,7 +35,6 @@ def forget_copies(state: RootState, at: datetime, has_lost_files: HasLostFiles) 
 
     Raises:
         OrphanGcError: The state location or the storage does not answer.
-
     """
     present = frozenset(state.files.names(copies_folder(state)))
     before = shifted(at, -KEPT_FOR)

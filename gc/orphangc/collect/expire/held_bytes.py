@@ -23,7 +23,6 @@ class NamedFiles:
 
     Attributes:
         group: int32[n], the only group whose checkpoints name each; -1 if several do.
-
     """
 
     uuids: SortedUuids
@@ -46,7 +45,6 @@ class NamedFiles:
 
         Args:
             divisions: Group of each checkpoint, for each division.
-
         """
         his, los, makers = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)], [_NONE]
         for number, checkpoint in enumerate(checkpoints):
@@ -104,7 +102,6 @@ class HeldBytes:
     Attributes:
         size: int64[groups].
         objects: int64[groups].
-
     """
 
     size: npt.NDArray[np.int64]
@@ -117,7 +114,6 @@ class HeldBytesPass:
 
     Attributes:
         divisions: Files of each division, with the number of its groups.
-
     """
 
     divisions: Sequence[tuple[NamedFiles, int]]

@@ -23,7 +23,6 @@ class CheckpointHolds:
     Attributes:
         exact: Holds of one checkpoint, by its folder.
         around: Pinned places, with everything below them.
-
     """
 
     exact: dict[Location, tuple[_Hold, ...]]
@@ -49,7 +48,6 @@ def holds_of(
     Args:
         over: Keys of the jobs that are proven to be over.
         self_sustained: Keys of the jobs that need no file that is not their own.
-
     """
     free = {
         key

@@ -49,7 +49,6 @@ class CycleLineages:
         lineages: All of them, the one without a sign of life for longest first.
         by_folder: Every checkpoint that was read, by its folder.
         impossible: Statements of the policy that cannot be true, as sentences.
-
     """
 
     lineages: tuple[Lineage, ...]
@@ -82,7 +81,6 @@ def cycle_lineages(
     Args:
         asks_usage: Whether it is asked if living jobs need foreign files, which a policy must know
             and which may list single folders.
-
     """
     remembered = cycle.remembered
     resources = remembered.lineage.resources

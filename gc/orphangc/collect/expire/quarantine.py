@@ -64,7 +64,6 @@ class BesideCheckpoints(Protocol):
 
         Raises:
             RefusedError: That right is not given.
-
         """
         ...
 
@@ -99,7 +98,6 @@ class Quarantine:
         record_outcomes: Receives what became of each checkpoint, ``OUTCOME_SCHEMA``.
         delete_rate: Files of savepoints that may be deleted a second.
         max_deletes: Files of savepoints that one run may delete; ``None``: any number.
-
     """
 
     storage: Storage
@@ -208,7 +206,6 @@ class Quarantine:
 
         Raises:
             OrphanGcError: A file is in use after all, or could not be deleted.
-
         """
         savepoint = self._savepoints.get((part.uri, part.sha256))
         if savepoint is None:
@@ -239,7 +236,6 @@ class Quarantine:
 
         Raises:
             RefusedError: One does; everything is halted, as a file of it may be gone.
-
         """
         for names in savepoint.files.values():
             if current.named.contains(*names.uuids).any():
@@ -252,7 +248,6 @@ class Quarantine:
 
         Raises:
             RefusedError: It is in no storage that was opened.
-
         """
         for storage in (self.storage, *self.extra):
             key = storage.location.key_of(folder)
@@ -271,7 +266,6 @@ class Quarantine:
 
         Raises:
             OrphanGcError: The evidence does not hold any more; everything of the batch is back.
-
         """
         problem: OrphanGcError | None = None
         named = frozenset(each.uri for each in records)
@@ -303,7 +297,6 @@ class Quarantine:
 
         Raises:
             OrphanGcError: It does not, or something does.
-
         """
         self._check_evidence()
         self._check_relied_on()
@@ -317,7 +310,6 @@ class Quarantine:
 
         Raises:
             OrphanGcError: It does not, or one does.
-
         """
         self.revalidation.check()
         hidden = self.revalidation.hidden_origin()
@@ -329,7 +321,6 @@ class Quarantine:
 
         Raises:
             RefusedError: One does not, or is not.
-
         """
         for job in self.cycle.jobs.values():
             if job.state is JobState.RUNNING and self.revalidation.has_ended(job.job_id):
@@ -369,7 +360,6 @@ class Quarantine:
         Raises:
             RefusedError: The stored bytes, or the copy, are not those that were judged.
             StorageUnreachableError: The storage or the state location does not answer.
-
         """
         storage = self._storage_of(record.base)
         data = storage.read(ObjectKey(record.key), max_bytes=MAX_METADATA_BYTES)
@@ -410,7 +400,6 @@ def remember_expired(state: RootState, records: Iterable[ExpiredCheckpoint]) -> 
 
     Raises:
         OrphanGcError: The memory cannot be read or written: nothing may be deleted.
-
     """
     records = [*records]
     keep_records(state, records)

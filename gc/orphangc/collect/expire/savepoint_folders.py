@@ -40,7 +40,6 @@ class SavepointFolders:
         sizes: Bytes of the files that each savepoint names, by its folder, where they were looked
             at.
         whole: Folders of the savepoints of which every file is stored, as long as it says.
-
     """
 
     obstacles: Mapping[Location, str] = field(default_factory=dict)
@@ -68,7 +67,6 @@ def savepoint_folders(
 
     Args:
         of_others: Places of other storage roots, whose runs do not know what is in quarantine here.
-
     """
     places = [canonical(uri) for uri in policy.savepoints]
     savepoints = [each for each in cycle.mark.checkpoints if each.directory is None]
@@ -102,7 +100,6 @@ def _are_whole(savepoint: Checkpoint, storage: Storage, stored: Sequence[StoredO
 
     Raises:
         OrphanGcError: Its ``_metadata`` cannot be read.
-
     """
     least = least_sizes(savepoint, storage, ObjectKey(METADATA_NAME))
     found = {each.key.rpartition("/")[2]: each.size for each in stored}
@@ -162,7 +159,6 @@ def own_files(savepoint: Checkpoint, storage: Storage, prefix: str) -> list[Stor
 
     Raises:
         OrphanGcError: The folder cannot be listed.
-
     """
     names = savepoint.files.get(savepoint.folder, ())
     listed = storage.folder(prefix).objects

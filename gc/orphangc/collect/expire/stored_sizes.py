@@ -81,7 +81,6 @@ def incomplete(
         fates: Fates by the names of files alone.
         by_folder: Every checkpoint that was read, by its folder.
         environment: Ports of the cycle, whose engine still holds its listing.
-
     """
     going = {id(each.lineage) for each in fates if each.action is RetentionAction.EXPIRE}
     base = environment.storage.location
@@ -149,7 +148,6 @@ def least_sizes(
 
     Raises:
         StorageUnreachableError: It cannot be read.
-
     """
     data = storage.read(key, max_bytes=MAX_METADATA_BYTES)
     if data is None or hashlib.sha256(data).hexdigest() != checkpoint.sha256:

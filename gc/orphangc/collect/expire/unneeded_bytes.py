@@ -23,7 +23,6 @@ def unneeded_part(
 
     Args:
         engine: Engine that still holds the cycle's listing.
-
     """
     known = cycle_lineages(cycle, settings, asks_usage=False)
     fates = fates_of(known.lineages, retention_facts(cycle, settings, None))

@@ -33,7 +33,6 @@ def estimated_objects(storage: Storage, enough: int) -> ObjectEstimate:
 
     Raises:
         StorageUnreachableError: A page failed.
-
     """
     if not storage.is_ordered:
         return _counted(storage, enough)

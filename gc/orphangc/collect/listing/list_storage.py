@@ -67,7 +67,6 @@ def list_all(
 
     Raises:
         StorageUnreachableError: It could not be listed completely.
-
     """
     finished = spool.finished()
     open_ranges = gaps(finished)
@@ -139,7 +138,6 @@ def list_some(
 
     Raises:
         StorageUnreachableError: A range could not be listed.
-
     """
     if not storage.is_ordered:
         for each in ranges:

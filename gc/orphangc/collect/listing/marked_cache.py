@@ -68,7 +68,6 @@ class MarkedCache:
 
         Args:
             listed: Number of its rows in the listing, folders too.
-
         """
         columns = rows.columns
         self._kinds += len(columns.kinds)
@@ -88,7 +87,6 @@ class MarkedCache:
 
         Raises:
             OrphanGcError: The file is damaged, or the listing has another batch there.
-
         """
         entry = self._entries[number]
         if entry is None:

@@ -17,7 +17,6 @@ class NotingSpool:
 
     Attributes:
         objects: Objects with this base name in the parts of this run, in no order.
-
     """
 
     def __init__(self, spool: Spool, name: str) -> None:

@@ -29,7 +29,6 @@ def run_pass(
 
     Args:
         cache: What an earlier pass over the same batches kept, or room for it.
-
     """
     found = work.begin()
     done = 0

@@ -28,7 +28,6 @@ class KeptListing:
     Attributes:
         begun_at: Time of the store's clock before it was listed.
         begun_here: Time of this machine at the same moment.
-
     """
 
     place: Location
@@ -52,7 +51,6 @@ class SharedListings:
 
     Attributes:
         others: By storage and left-out prefixes: the storage root that was left out, and the rest.
-
     """
 
     roots: Sequence[Location] = ()
@@ -74,7 +72,6 @@ class SharedListings:
 
         Args:
             scanned: Folders of checkpoints that were seen besides.
-
         """
         objects = tuple(metadata)
         checkpoints = (*(each.key.rpartition("/")[0] for each in objects), *scanned)
@@ -101,7 +98,6 @@ class SharedListings:
 
         Raises:
             StorageUnreachableError: It could not be listed to its end.
-
         """
         place = storage.location
         aside = [key for each in places if (key := place.key_of(each)) is not None]

@@ -35,7 +35,6 @@ class ListedMetadata:
         links: Keys of what is neither a file nor a folder: links, which no listing follows.
         directories: Keys of folders that may be a job's. No listing of them shows one moment: a
             checkpoint may have replaced another one where the listing had passed already.
-
     """
 
     keys: int = 0
@@ -68,7 +67,6 @@ def metadata_in(
 
     Raises:
         StorageUnreachableError: It could not be listed to its end.
-
     """
     folders = frozenset(each for each in left_out if not is_within(each, {*left_out} - {each}))
     if "" in folders:

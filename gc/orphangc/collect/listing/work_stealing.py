@@ -51,7 +51,6 @@ class RemainingRange:
     Attributes:
         scale: How its names are written, if any of them was seen.
         objects: Likely number of its objects, by the density seen so far.
-
     """
 
     within: KeyRange
@@ -68,7 +67,6 @@ class RangeCursor:
         position: The last key that it has taken.
         is_sealed: Whether all of it is taken, so that it cannot be split any more.
         density: Density of its present folder, or of the one that it was split from.
-
     """
 
     after: str | None
@@ -214,7 +212,6 @@ class RangeScheduler:
         Raises:
             StorageUnreachableError: The page does not come after the one before.
             ListingStoppedError: The listing is over.
-
         """
         with self._changed:
             if self.is_over:

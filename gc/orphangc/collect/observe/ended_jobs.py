@@ -23,7 +23,6 @@ class Lives:
         held: Ids of jobs that HA metadata or a resource holds, or held.
         changed_at: Newest store time of a checkpoint, by job id.
         directories: The job directories that were seen, by job id.
-
     """
 
     before: Sequence[ClusterFacts]

@@ -26,7 +26,6 @@ class ExpiredMetadata:
     Attributes:
         root: Storage root whose sweep put it there.
         read: Returns the bytes of its copy, ``None`` if there is none.
-
     """
 
     record: ExpiredCheckpoint

@@ -17,7 +17,6 @@ def _parsed(data: bytes, job_id: JobId) -> RegistrySnapshot:
 
     Raises:
         UnreadableSnapshotError: It is damaged, belongs to another job, or is not an exporter's.
-
     """
     snapshot = read_snapshot(data)
     if snapshot.job_id != job_id:
@@ -32,7 +31,6 @@ def _named(name: str, snapshot: RegistrySnapshot) -> RegistrySnapshot:
 
     Raises:
         UnreadableSnapshotError: The name spells another epoch, or none.
-
     """
     if epoch_in(name) != snapshot.jm_epoch:
         raise UnreadableSnapshotError(
@@ -48,7 +46,6 @@ def newest(exports: ExporterReader, job_id: JobId) -> tuple[str, RegistrySnapsho
     Raises:
         UnreadableSnapshotError: It is not one whole snapshot of the job.
         StorageUnreachableError: The folder cannot be listed or read.
-
     """
     for _ in range(_TRIES):
         names = exports.names(job_id)
@@ -65,7 +62,6 @@ def parsed_at(exports: ExporterReader, job_id: JobId, name: str, data: bytes) ->
 
     Raises:
         UnreadableSnapshotError: It is not one whole snapshot of the job; the message says where.
-
     """
     try:
         return _named(name, _parsed(data, job_id))

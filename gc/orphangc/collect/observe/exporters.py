@@ -48,7 +48,6 @@ class _ExportedJob:
         neighbour: Epoch of a JobManager that lived beside E1's, by the markers of both.
         successor: Epoch of a JobManager that began after the last marker of E1's.
         foreign_nonce: Another collector's nonce, and how often it was found unrepeated.
-
     """
 
     folder: ExporterChannel
@@ -152,7 +151,6 @@ class _ExportedJob:
 
         Args:
             patience: Number of checks for which another's nonce may stay unrepeated.
-
         """
         try:
             found = self.folder.nonce(self.job_id)
@@ -176,7 +174,6 @@ class SeenExports:
 
     Attributes:
         snapshots: Snapshots that were read, oldest first; empty if none can be read.
-
     """
 
     location: Location
@@ -224,7 +221,6 @@ class ExporterHandshake:
         Args:
             ended: Returns whether a job is known to be over, so that it cannot answer.
             bases: Places where jobs and their files count, the collected storage root first.
-
         """
         nonce = uuid4().hex
         asked_at = _instant(self.clock())
@@ -308,7 +304,6 @@ def start_handshake(
     Raises:
         RefusedError: A folder is inside a storage root, where orphangc writes nothing.
         StorageUnreachableError: A folder cannot be listed or read.
-
     """
     handshake = ExporterHandshake(aliases, wait, clock)
     for folder in folders:

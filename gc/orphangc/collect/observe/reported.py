@@ -83,7 +83,6 @@ def place_named(path: str, settings: StorageRootSettings) -> Location:
     Raises:
         ValueError: It is no place, or a path without a file system: Flink would use its default
             one, which the operator did not state.
-
     """
     place = canonical(path, settings.aliases)
     if place.scheme == "file" and ":" not in path and canonical(settings.root).scheme != "file":

@@ -29,7 +29,6 @@ class BaseSearch:
         own: The storage root and the extra roots: each must answer.
         siblings: Further storages, each of which may fail.
         unreached: Reason by location for siblings that failed once: these are asked no more.
-
     """
 
     own: Sequence[Storage]
@@ -41,7 +40,6 @@ class BaseSearch:
 
         Raises:
             StorageUnreachableError: The storage root or an extra root cannot be reached.
-
         """
 
         def asked(sibling: Storage) -> _T:

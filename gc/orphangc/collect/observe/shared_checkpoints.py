@@ -40,7 +40,6 @@ class SharedCheckpoints:
     Attributes:
         most_bytes: Memory that decoded checkpoints may take; what finds no room is not shared.
         held_bytes: Memory that they take now, roughly.
-
     """
 
     clock: Callable[[], datetime]
@@ -58,7 +57,6 @@ class SharedCheckpoints:
         Args:
             aliases: Aliases that the reading applies to the paths in the checkpoint.
             listed: What the listing showed before any reading.
-
         """
         identity = (tuple(aliases), listed)
         known = self._known.get(base, {}).get(identity)

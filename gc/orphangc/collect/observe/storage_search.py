@@ -45,7 +45,6 @@ class FoundInStorage:
         keys: Number of listed keys; ``None`` if it could not be searched to its end.
         checkpoints: Checkpoints that no other search of the cycle read.
         tables: Number of Parquet's summary files.
-
     """
 
     location: Location
@@ -74,7 +73,6 @@ class StorageNames:
     Attributes:
         by: Checkpoints, clusters, resources, settings; each once and in order.
         are_files_alone: Whether they are nothing but paths of files in checkpoints.
-
     """
 
     by: Mapping[str, None] = field(default_factory=dict)
@@ -87,7 +85,6 @@ class ListedStorage:
 
     Attributes:
         storage: The storage; ``None`` if it could not be listed.
-
     """
 
     found: FoundInStorage
@@ -108,7 +105,6 @@ class StorageSearch:
             none; raises ``StorageUnreachableError`` if that cannot be seen.
         left_out: Prefixes that are stated to hold no checkpoint.
         own: The storage root that the cycle lists itself; ``None`` if it lists none.
-
     """
 
     named: Sequence[Named]
@@ -127,7 +123,6 @@ class StorageSearch:
 
         Args:
             named: Places that clusters, snapshots and HA stores name.
-
         """
         wanted = _by_storage(
             (
@@ -156,7 +151,6 @@ class StorageSearch:
         Args:
             by_files: Returns the places of the files that checkpoints name.
             seen: Each ``_metadata`` that was read, by its folder.
-
         """
         found: dict[Location, FoundInStorage] = {}
         strong, weak, waiting = [*named], [*by_files(read)], dict(listings)

@@ -43,7 +43,6 @@ def read_discovery_memory(files: StateFiles) -> DiscoveryRead:
         LostDiscoveryError: A file is not, byte for byte, what was written, or all of them are gone:
             it never means that nothing is remembered.
         OrphanGcError: The state location cannot be read.
-
     """
     is_known = files.read(MARKER) is not None  # first: it is written after the memory
     for _ in range(_ATTEMPTS):
@@ -65,7 +64,6 @@ def forget_discovery(files: StateFiles) -> None:
 
     Raises:
         OrphanGcError: The state location cannot be written.
-
     """
     for name in tuple(files.names(FOLDER)):
         files.remove(f"{FOLDER}/{name}")
@@ -90,7 +88,6 @@ def write_discovery_memory(memory: DiscoveryMemory, read: DiscoveryRead) -> None
 
     Raises:
         OrphanGcError: The state location cannot be written.
-
     """
     data = (memory.model_dump_json(exclude_defaults=True) + "\n").encode()
     name = _name_of(data)

@@ -31,7 +31,6 @@ def newest_records(state: RootState) -> Iterator[RunRecord]:
 
     Raises:
         StorageUnreachableError: The state location cannot be read.
-
     """
     for name in reversed(_names(state)):
         data = state.files.read(f"{state.folder}/records/{name}")
@@ -79,7 +78,6 @@ def kept_record(state: RootState, record: RunRecord) -> RunRecord:
 
     Raises:
         StorageUnreachableError: It could not be written.
-
     """
     totals = totals_after(totals_so_far(state), record)
     kept = record.model_copy(update={"totals": totals})

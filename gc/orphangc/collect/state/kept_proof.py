@@ -17,7 +17,6 @@ def read_proof(files: StateFiles, storage: Location) -> StorageProof | None:
 
     Raises:
         StorageUnreachableError: The state location cannot be read.
-
     """
     data = files.read(proof_name(storage))
     if data is None:

@@ -71,7 +71,6 @@ class Lock:
 
     Attributes:
         name: The run's file.
-
     """
 
     files: StateFiles
@@ -84,7 +83,6 @@ class Lock:
 
         Raises:
             LockHeldError: Another run has taken the lock over.
-
         """
         names = _names(self.files, self.folder)
         own = self.files.read(f"{self.folder}/{self.name}")
@@ -96,7 +94,6 @@ class Lock:
 
         Raises:
             LockHeldError: Another run has taken the lock over.
-
         """
         self.check()
         self.files.write(f"{self.folder}/{self.name}", self.holder.encoded())
@@ -133,7 +130,6 @@ class Renewal:
         Raises:
             LockHeldError: Another run has taken the lock over.
             StorageUnreachableError: It could not be renewed for too long.
-
         """
         if self._lost is not None:
             raise self._lost
@@ -176,7 +172,6 @@ def acquire(
 
     Raises:
         LockHeldError: A living run holds it.
-
     """
     for _ in range(_ATTEMPTS):
         names = _names(files, folder)

@@ -54,7 +54,6 @@ class ReadCheckpoints:
 
     Attributes:
         version: Version of orphangc; what another one read is read again.
-
     """
 
     files: StateFiles
@@ -73,7 +72,6 @@ class ReadCheckpoints:
 
         Args:
             listed: What the listing showed before any reading.
-
         """
         identity = _identity(uri, listed)
         if identity is None:
@@ -99,7 +97,6 @@ class ReadCheckpoints:
 
         Raises:
             StorageUnreachableError: The state location cannot be written.
-
         """
         places, packs = tuple(listed), self._loaded()
         known = {identity: each for pack in packs.values() for identity, each in pack.items()}

@@ -22,7 +22,6 @@ def checks_of_job(state: RootState, job_id: JobId) -> tuple[RememberedUsageCheck
 
     Raises:
         StorageUnreachableError: The state location cannot be read.
-
     """
     data = state.files.read(_name(state, job_id))
     kept: tuple[RememberedUsageCheck, ...] = ()
@@ -39,7 +38,6 @@ def keep_checks(state: RootState, job_id: JobId, looks: Sequence[RememberedUsage
 
     Raises:
         StorageUnreachableError: They could not be written.
-
     """
     state.bind()
     state.files.write(_name(state, job_id), _CHECKS.dump_json(tuple(looks), indent=1) + b"\n")

@@ -47,7 +47,6 @@ class RootState:
 
         Raises:
             RefusedError: It belongs to another one.
-
         """
         content = json.dumps({"root": str(self.root)}).encode()
         name = f"{self.folder}/{BINDING}"
@@ -63,7 +62,6 @@ class RootState:
             OrphanGcError: The newest generation is not, byte for byte, what was written:
                 forgetting it silently would start every quarantine anew, and a flipped bit in a
                 time would end one early, which Parquet does not notice.
-
         """
         names = self._generations()
         if not names:

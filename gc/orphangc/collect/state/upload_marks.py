@@ -30,7 +30,6 @@ class UploadMark(BaseModel):
         begun_at: Time when it was begun, by the store's clock.
         since: Store time of the cycle that first found it dead.
         plan_id: The plan that was carried out then.
-
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -55,7 +54,6 @@ def read_marks(state: RootState) -> tuple[UploadMark, ...]:
 
     Raises:
         StorageUnreachableError: The state location cannot be read.
-
     """
     data = state.files.read(f"{state.folder}/{_NAME}")
     if data is None:
@@ -75,7 +73,6 @@ def write_marks(state: RootState, marks: Sequence[UploadMark]) -> None:
 
     Raises:
         StorageUnreachableError: The state location cannot be written.
-
     """
     rows = json.dumps([each.model_dump(mode="json") for each in marks]).encode()
     state.files.write(f"{state.folder}/{_NAME}", _digest(rows) + b"\n" + rows)

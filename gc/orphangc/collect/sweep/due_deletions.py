@@ -26,7 +26,6 @@ class DueDeletions:
 
     Attributes:
         rows: Verdicts, ``OUTCOME_SCHEMA``.
-
     """
 
     rows: TemporaryRows
@@ -45,7 +44,6 @@ def agreed_deletions(part: ConfirmedShard, dead: Recovered, reader: Storage) -> 
 
     Raises:
         StorageUnreachableError: The storage did not say whether such an object is stored.
-
     """
     versions = dead.versions(part.number, part.rows["key"])
     is_asked = mask_of(versions.is_valid()) & ~part.is_absent
@@ -68,7 +66,6 @@ def sort_due_deletions(
     Args:
         deletions: Verdicts that ask for a deletion, each with the outcome that it would have.
         free: Keys of the jobs that nothing stops.
-
     """
     total = 0
     for rows in deletions.batches():

@@ -47,7 +47,6 @@ class FolderRule:
         savepoints: Keys of the folders of savepoints that nothing completes any more.
         kept: Places that stay with all that is above and below them: pins, and checkpoints whose
             ``_metadata`` is in quarantine and may be put back.
-
     """
 
     owners: Owners
@@ -61,7 +60,6 @@ class FolderRule:
 
         Args:
             key: Key relative to the storage root.
-
         """
         folder = self.owners.base.child(key)
         if any(each.contains(folder) or folder.contains(each) for each in self.kept):
@@ -90,7 +88,6 @@ class FolderRule:
 
         Args:
             parent: Key of it.
-
         """
         top = {f"{parent}/{name}" if parent else name: name for name in level.folders}
         if top.keys() <= set(found) and not (level.objects or level.closed):
@@ -110,7 +107,6 @@ class FolderRemoval:
 
     Attributes:
         outcomes: Number of folders that held nothing, by outcome.
-
     """
 
     storage: Storage
@@ -127,7 +123,6 @@ class FolderRemoval:
 
         Args:
             is_deleting: Whether folders are removed, or only counted.
-
         """
         found: list[str] = []
         try:
@@ -147,7 +142,6 @@ class FolderRemoval:
 
         Raises:
             StorageUnreachableError: A folder cannot be listed.
-
         """
         found = self.storage.empty_folders(sorted(self.rule.savepoints), self.rule.may_go)
         for parent in self.rule.directories():
@@ -162,7 +156,6 @@ class FolderRemoval:
 
         Raises:
             OrphanGcError: The evidence no longer holds, or the journal could not be written.
-
         """
         self.revalidation.check()
         name = f"folders-{number:06d}"

@@ -34,7 +34,6 @@ def check_plan(plan: Plan, settings: StorageRootSettings, now: datetime) -> None
 
     Raises:
         PlanMismatchError: It is not; nothing was touched.
-
     """
     if plan.tool_version != __version__:
         raise PlanMismatchError(f"the plan is by version {plan.tool_version}, not {__version__}")
@@ -67,7 +66,6 @@ class TombstonedObjects:
         known: The tombstones; ``None`` when no more verdicts come.
         is_listed: bool[len(known)], which tombstones' keys are still stored.
         is_revived: bool[len(known)], which of them are referred to again.
-
     """
 
     known: Tombstones | None
@@ -96,7 +94,6 @@ class FreshSink:
     Attributes:
         tombstoned: Objects that have a tombstone; it gives the tombstones back on closing.
         requested: Actions that the cycle requests, and objects that it lets wait.
-
     """
 
     tombstoned: TombstonedObjects
@@ -129,7 +126,6 @@ class Fresh:
         is_revived: bool[len(known)], which of their objects are referred to again.
         parts: Actions that it requests, by worker; ``None``: the plan itself is of this cycle.
         is_listed_anew: Whether the cycle listed the objects by itself.
-
     """
 
     known: Tombstones
@@ -170,7 +166,6 @@ class ConfirmedShard:
         is_absent: bool[n], whether it is not stored any more.
         is_too_young: bool[n], whether the cycle judged the very same object too young.
         tombstone: int64[n], row of the key's tombstone, -1 without one.
-
     """
 
     number: int
@@ -210,7 +205,6 @@ def confirmed_shards(planned: Shards, fresh: Fresh, reader: Storage) -> Iterator
     Raises:
         StorageUnreachableError: The storage did not answer for objects that neither the cycle nor
             a tombstone records.
-
     """
     for number in range(len(planned.cuts.keys) + 1):
         rows = shard_of([planned], number, VERDICT_SCHEMA)

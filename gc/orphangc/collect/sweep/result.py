@@ -23,7 +23,6 @@ class SweepResult:
         folders: Number of folders that held nothing and were to go, by outcome (R53).
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
         unmet: Guards or conditions of the same jobs by name, with their messages.
-
     """
 
     run_id: str = ""

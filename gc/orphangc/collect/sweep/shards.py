@@ -24,7 +24,6 @@ class Cuts:
 
     Attributes:
         keys: Keys in ascending order; shard i holds the keys k with ``keys[i - 1] <= k < keys[i]``.
-
     """
 
     keys: tuple[str, ...] = ()
@@ -94,7 +93,6 @@ def shard_of(
 
     Args:
         among: Keys that are wanted; ``None`` for all.
-
     """
     batches = [
         batch if among is None else batch.filter(pc.is_in(batch["key"], value_set=among))

@@ -69,7 +69,6 @@ def recalled_for(plan: Plan, state: RootState) -> Recalled:
 
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
-
     """
     return recalled(state, known_state(plan.states, plan.created_at, "this plan"))
 
@@ -80,7 +79,6 @@ class AgreedPlan:
 
     Attributes:
         deletions: Verdicts that ask for a deletion, each with the outcome that it would have.
-
     """
 
     update: TombstoneUpdate
@@ -95,7 +93,6 @@ class Sweep:
         is_deleting: Whether to delete due objects; otherwise the sweep writes only tombstones.
         before: Facts of earlier cycles, with which ``environment`` was opened.
         result: Result so far, also after an error or a signal.
-
     """
 
     environment: Environment
@@ -128,7 +125,6 @@ class Sweep:
             StorageUnreachableError: The storage could not be listed; nothing was touched.
             LockHeldError: Another run took the lock over; nothing more was touched.
             RefusedError: The plan or the state belongs to another storage root.
-
         """
         self.state.bind()
         interrupted = self.state.interrupted_runs()

@@ -31,7 +31,6 @@ class TombstoneUpdate:
         laid: Receives the new tombstones, ``TOMBSTONE_SCHEMA``.
         deferred: Ids of the jobs that get none yet: not all of their world was searched.
         is_revived: bool[len(known)], objects that plan or cycle refer to again.
-
     """
 
     fresh: Fresh

@@ -46,7 +46,6 @@ class UploadAbortion:
     Attributes:
         quarantine_start: Time before which an upload must have been marked.
         outcomes: Number of uploads that were due, by outcome.
-
     """
 
     extras: Storage
@@ -67,7 +66,6 @@ class UploadAbortion:
 
         Args:
             is_deleting: Whether uploads that are due are aborted.
-
         """
         try:
             marks = self._marked()
@@ -114,7 +112,6 @@ class UploadAbortion:
         Raises:
             RefusedError: The evidence no longer holds, or a checkpoint names an aborted upload.
             StorageUnreachableError: The state could not be written, or evidence not be read.
-
         """
         self.limiter.wait_for_turn(len(due))
         named = self.revalidation.check().named

@@ -21,7 +21,6 @@ class BoundRoot:
 
     Attributes:
         root: The storage root; ``None`` if no file of the folder can be understood.
-
     """
 
     folder: Location
@@ -33,7 +32,6 @@ def bound_roots(files: StateFiles) -> Iterator[BoundRoot]:
 
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
-
     """
     for name in files.names(""):
         if not _FOLDER.fullmatch(name):

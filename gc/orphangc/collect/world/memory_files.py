@@ -51,7 +51,6 @@ class MemoryRead:
 
     Attributes:
         marker: Marker that shows that there was a memory; ``None`` if there was none.
-
     """
 
     memory: WorldMemory
@@ -68,7 +67,6 @@ def read_memory(state: RootState) -> MemoryRead:
         DamagedMemoryError: A file is not, byte for byte, what was written, or of another version
             of orphangc: it never means that nothing is remembered.
         StorageUnreachableError: The state location cannot be listed or read.
-
     """
     marker, folder = _read_marker(state), memory_folder(state)
     for _ in range(_ATTEMPTS):
@@ -99,7 +97,6 @@ def write_memory(state: RootState, memory: WorldMemory, read: MemoryRead, token:
 
     Raises:
         StorageUnreachableError: The state location cannot be written.
-
     """
     if memory.written_at is None:
         return
@@ -150,7 +147,6 @@ def set_aside(state: RootState, name: str) -> None:
 
     Raises:
         StorageUnreachableError: The state location cannot be read or written.
-
     """
     data = state.files.read(name)
     if data is not None:
@@ -170,7 +166,6 @@ def keep_records(state: RootState, records: Iterable[ExpiredCheckpoint]) -> None
 
     Raises:
         StorageUnreachableError: The state location cannot be written.
-
     """
     for each in records:
         state.files.write(record_name(state, each), (each.model_dump_json() + "\n").encode())
@@ -182,7 +177,6 @@ def _records(state: RootState) -> list[ExpiredCheckpoint]:
     Raises:
         DamagedMemoryError: One cannot be understood, or a copy has none.
         StorageUnreachableError: The state location cannot be listed or read.
-
     """
     found, copies = {}, []
     for name in state.files.names(copies_folder(state)):
@@ -231,7 +225,6 @@ def read_acknowledgements(state: RootState) -> tuple[Acknowledgement, ...]:
     Raises:
         DamagedMemoryError: A file is no acknowledgement.
         StorageUnreachableError: The state location cannot be listed or read.
-
     """
     folder = f"{state.folder}/acknowledged"
     found = []
@@ -246,7 +239,6 @@ def keep_acknowledgement(state: RootState, word: Acknowledgement) -> None:
 
     Raises:
         StorageUnreachableError: The state location cannot be written.
-
     """
     data = (word.model_dump_json(indent=1) + "\n").encode()
     name = hashlib.sha256(data).hexdigest()[:32]

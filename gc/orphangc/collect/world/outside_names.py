@@ -92,7 +92,6 @@ def named_outside(
 
     Args:
         is_listed: Returns whether the listing shows all of some names.
-
     """
     found: list[_Found] = [
         (home_of(folder), naming.by, naming.jobs)

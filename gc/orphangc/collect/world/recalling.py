@@ -34,7 +34,6 @@ class Recalled:
         standing: The lost state location as a fact that a person can acknowledge.
         expected: Identifiers of the state location that is lost; none if it is not.
         is_new: Whether the state location has nothing at all about the storage root.
-
     """
 
     memory: WorldMemory = field(default_factory=WorldMemory)
@@ -60,7 +59,6 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
 
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
-
     """
     try:
         read, given = read_memory(state), read_acknowledgements(state)
@@ -134,7 +132,6 @@ def with_expiries(
     Args:
         markers: Folder and state location of each marker that the storage root holds.
         quarantined: Folders of checkpoints in quarantine, also by other storage roots.
-
     """
     if before.memory_problem is not None:  # which blocks, and says nothing of what it knew
         return before

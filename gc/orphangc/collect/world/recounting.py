@@ -15,7 +15,6 @@ def with_memory(plan: Plan, comparison: CycleComparison, expected: Sequence[str]
 
     Args:
         expected: Identifiers of a state location that is lost, which later plans must miss too.
-
     """
     update: dict[str, object] = {"states": tuple(expected) or comparison.memory.states}
     if plan.world is not None:
@@ -28,7 +27,6 @@ def world_with_memory(world: World, comparison: CycleComparison, memory: WorldMe
 
     Args:
         memory: Memory of the places: of earlier cycles alone, or of this one too.
-
     """
     since = {each.uri: each.first_seen_at for each in memory.places}
     return world.model_copy(

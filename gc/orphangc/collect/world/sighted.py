@@ -51,7 +51,6 @@ def sighting_of(
         before: Directories outside all of these that are searched because it names them.
         savepoint_folders: Keys of the folders of savepoints that are listed now, ``None`` if only
             an older listing is known.
-
     """
     at = seen.time.now or seen.time.local
     bases = [base.location for base in environment.bases]

@@ -21,7 +21,6 @@ class AreaFolder:
         sub_folder: Name of the sub-folder that shows the layout; ``None`` for files directly in
             the folder of the scope.
         below: Path from that sub-folder to the files.
-
     """
 
     scope: Scope
@@ -67,7 +66,6 @@ class AreaFacts:
             reads (R37).
         is_known_by_fixed_id_alone: Whether it is a primary directory of ForSt, and its id one that
             another job may have (R34).
-
     """
 
     state: JobState
@@ -96,7 +94,6 @@ class Area:
         bound: A further bound of a running job's files; ``None``: the bounds of the job suffice.
         withstands: Guards that may refuse a running job whose files here are judged all the same:
             the rule needs nothing that they ask for (R56).
-
     """
 
     name: AreaName
@@ -125,7 +122,6 @@ def only_ended(why_running: str) -> Rule:
 
     Args:
         why_running: Reason for which the files of a job that may run are kept.
-
     """
 
     def objection(facts: AreaFacts, _: FilePlace) -> str | None:

@@ -42,7 +42,6 @@ class EndRecord:
         directory: Job directory of that run, ``None`` if the record does not say.
         is_of_newest_run: Whether no JobManager is known that began after that run (E1 only).
         slack: Time for which files of that run may be stored after the record.
-
     """
 
     job_id: JobId
@@ -58,7 +57,6 @@ class EndRecord:
 
         Args:
             changed_at: Newest store time of anything of the job, ``None`` if it has nothing.
-
         """
         return changed_at is None or changed_at <= self.at + self.slack
 
@@ -79,7 +77,6 @@ def exported_end(
         owners: Store times of the files in its ``owners/``, by name.
 
     Source: ``deploy/flink-plugin``, ``EndOfJob``, ``OwnerMarkers``.
-
     """
     known = [
         (each.modified_at, each.name, fields)

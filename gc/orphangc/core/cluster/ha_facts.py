@@ -32,7 +32,6 @@ class Hold:
         retained_ids: Ids of the checkpoints in its completed store, maybe with savepoints.
         markers: Other entries that it keeps: ``counter``, ``jobGraph``, ``executionPlan``.
         states: Words of a resource that show it.
-
     """
 
     job_id: JobId
@@ -69,7 +68,6 @@ class JobNamed:
         name: Name of the resource for people, ``NAMESPACE/NAME``.
         identity: Its kind and uid, which no other resource ever has; "" if unknown.
         is_stateless: Whether it says that a new job of it takes over no state.
-
     """
 
     job_id: JobId
@@ -84,7 +82,6 @@ class HaFacts:
 
     Attributes:
         things: Number of ConfigMaps and resources, or znodes; 0 deserves a check.
-
     """
 
     uri: str

@@ -70,7 +70,6 @@ class CheckpointFacts:
         discarded: Whether its deletion was *started*; ``None`` if it is not complete.
         external_path: Folder of its ``_metadata``; ``None`` if it has none (yet).
         triggered_at: Trigger time by the JobManager's clock.
-
     """
 
     id: int
@@ -92,7 +91,6 @@ class RestoredFacts:
 
     Attributes:
         restored_at: Time of the restore by the JobManager's clock; ``None`` if not shown.
-
     """
 
     id: int
@@ -130,7 +128,6 @@ class JobFacts:
             clock; ``None`` if unknown.
         is_id_fixed: Whether the cluster's configuration chose the id, so that another run may have
             it too.
-
     """
 
     job_id: JobId
@@ -173,7 +170,6 @@ class ClusterFacts:
         cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints in its configuration; a job's code may decide
             otherwise.
-
     """
 
     uri: str

@@ -26,7 +26,6 @@ class JobStatus:
         is_end_recorded: Whether a record of Flink's shows the end of its newest run (R34).
         has_other_run: Whether a cluster showed another run of it alive in an earlier cycle, and
             none has shown the end of that one.
-
     """
 
     before: Sequence[JobFacts]
@@ -72,7 +71,6 @@ class JobStatus:
         Args:
             changed_at: Newest store time of anything of the job, ``None`` if it has nothing.
             now: Start of the cycle by the same clock.
-
         """
         if self.state is not JobState.ENDED:
             return False

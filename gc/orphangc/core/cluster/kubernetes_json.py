@@ -91,7 +91,6 @@ def kubernetes_facts(
 
     Raises:
         RegistryUnavailableError: A part of a resource cannot be understood.
-
     """
     maps = [(name, list(keys)) for name, keys in config_maps]
     holds = [hold for name, keys in maps for hold in config_map_holds(namespace, name, keys)]

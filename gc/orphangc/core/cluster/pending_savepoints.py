@@ -21,7 +21,6 @@ def pending_savepoint_problem(clusters: Iterable[ClusterFacts]) -> str | None:
 
     Args:
         clusters: Answers of all clusters, from before the listing and from after it.
-
     """
     shown = (job for cluster in clusters for job in cluster.jobs.values())
     return next((problem for job in shown if (problem := _problem(job)) is not None), None)

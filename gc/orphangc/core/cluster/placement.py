@@ -26,7 +26,6 @@ class JobAnswer:
 
     Attributes:
         cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
-
     """
 
     uri: str
@@ -56,7 +55,6 @@ class Home:
         is_proven: It reports checkpoints of its own there, or is configured to write there. One
             that was merely restored from there, or reports nothing, proves no end.
         is_elsewhere: Whether its checkpoints, or its configuration, fit no directory.
-
     """
 
     keys: frozenset[str] = frozenset()
@@ -146,7 +144,6 @@ class Holders:
         keys: Keys of the jobs; all of the job id if nothing distinguishes them.
         is_matched: Whether something distinguished them.
         is_elsewhere: Whether it is shown to be of a job in none of the directories.
-
     """
 
     keys: frozenset[str]

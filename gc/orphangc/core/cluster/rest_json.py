@@ -169,7 +169,6 @@ class ClusterSettings:
     Attributes:
         cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints, unless a job's code configures others.
-
     """
 
     flink_version: str
@@ -288,7 +287,6 @@ def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: s
     Raises:
         RegistryUnavailableError: A needed field is missing or of another type, or an answer is
             about another job; the message names path and field.
-
     """
     details = _read(_RestJob, answers.details, job_path(job_id))
     if details.jid != job_id:

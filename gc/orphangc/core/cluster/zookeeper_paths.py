@@ -43,7 +43,6 @@ def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
     Args:
         ensemble: Name of the ZooKeeper, whatever path below it was requested.
         paths: Paths of all nodes, from the root of the ensemble.
-
     """
     jobs: dict[tuple[str, str], _JobPath] = {}
     count = 0

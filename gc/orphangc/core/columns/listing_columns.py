@@ -46,7 +46,6 @@ class RowKind:
             if it ends in no UUID, ``<job>/chk-7/``.
         artifact: Meaning of the name, without its UUID, which differs from row to row.
         is_artifact: Whether it is a file of an area: a candidate if the area's rule allows it.
-
     """
 
     head: str
@@ -75,7 +74,6 @@ class Columns:
             allows it.
         checkpoint_id: int64[n], of ``<checkpointID>_<UUID>`` artifacts, else ``NO_ID``.
         modified_us: int64[n], store time in microseconds since 1970, ``NO_TIME`` if unknown.
-
     """
 
     batch: pa.RecordBatch
@@ -154,7 +152,6 @@ class Recogniser:
 
         Raises:
             ValueError: A key is null or no UTF-8, or the times are not in microseconds.
-
         """
         sizes = batch.column("size")
         objects = batch.filter(sizes.is_valid()) if sizes.null_count else batch

@@ -29,7 +29,6 @@ class LiveSet:
     Attributes:
         parsed: UUIDs of the parser's references, of registry entries, and of pins.
         raw: UUIDs in the checkpoints' raw bytes, which no parser bug can hide (R7).
-
     """
 
     parsed: UuidSet = field(default_factory=UuidSet)

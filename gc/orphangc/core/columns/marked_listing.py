@@ -38,7 +38,6 @@ class MarkedRows:
             show any.
         in_parsed: bool[n], whether the parser's oracle names the UUID that the name ends in.
         in_raw: bool[n], whether the raw bytes' oracle does.
-
     """
 
     columns: Columns

@@ -44,7 +44,6 @@ class SortedUuids:
     Attributes:
         hi: uint64[n], first halves.
         lo: uint64[n], second halves.
-
     """
 
     __slots__ = ("_shift", "_starts", "hi", "lo")

@@ -118,7 +118,6 @@ def compacted(batch: pa.RecordBatch) -> pa.RecordBatch:
 
     Raises:
         ValueError: It is no such batch, or a required value is missing.
-
     """
     if not batch.schema.equals(TOMBSTONE_SCHEMA):
         raise ValueError(f"these are no tombstones: {batch.schema.names}")

@@ -40,7 +40,6 @@ class Remembered(NamedTuple):
         since_us: int64[n], ``since`` of the tombstone of this very object (key, size, ETag and
             store time agree), else ``NO_TIME``.
         has: bool[n], whether the key has a tombstone, of whatever object.
-
     """
 
     since_us: _Instants
@@ -87,7 +86,6 @@ class Tombstones:
 
         Raises:
             ValueError: A batch is no ``TOMBSTONE_SCHEMA``, or something that must be there is not.
-
         """
         return cls(ordered(map(compacted, batches)))
 

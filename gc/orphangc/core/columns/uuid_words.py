@@ -34,7 +34,6 @@ class Sixteen(NamedTuple):
     Attributes:
         hi: uint64[n], the first eight; 0 without them.
         lo: uint64[n], the others; 0 without them.
-
     """
 
     has: _Mask

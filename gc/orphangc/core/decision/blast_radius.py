@@ -14,7 +14,6 @@ def share_problem(
         artifacts: Number of objects that could go at all: the files of areas with a proven rule.
             Other objects, which never go, must not make the part look small.
         share: The largest part that may go, from 0 to 1.
-
     """
     if removals <= share * artifacts:
         return None

@@ -36,7 +36,6 @@ def contradiction(
         ids_before: Ids of those that were read between E1 and the listing (S1).
         ids_after: Ids of those that were read after E2 (S2).
         completed_id: Newest checkpoint that Flink reported complete before E2; ``None`` if none.
-
     """
     second = exported.response
     retains_none = second is not None and all(each.is_savepoint for each in second.retained)

@@ -44,7 +44,6 @@ class Checkpoint:
         is_unclaimed: Whether its properties say that Flink does not own it.
         has_write_ahead_sink: Whether it names the operator state of a write-ahead sink, whose
             bytes hold handles that no oracle reads (R37).
-
     """
 
     folder: Location
@@ -94,7 +93,6 @@ class UnreadableCheckpoint:
         sha256: Digest of its bytes, "" if they could not be read.
         directory: Job directory that contains it, ``None`` for any other place.
         is_acknowledged: The operator named exactly these bytes at this place (R6).
-
     """
 
     uri: str
@@ -117,7 +115,6 @@ class Survey:
         shared_directories: Job directories with an object in ``shared/``.
         only_in_raw_bytes: Artifacts that raw bytes name and the parser did not (R7), a few.
         missing_of_latest: A few files that the latest checkpoint names and no listing shows (R8).
-
     """
 
     objects: int = 0
@@ -166,7 +163,6 @@ class JobEvidence:
         holds_of_id: HA metadata and resources that hold any job of its id.
         survey: Facts of the listing; empty for a job that is not collected.
         outside_paths: Paths outside every searched place that concern the job.
-
     """
 
     key: str
@@ -384,7 +380,6 @@ class CycleEvidence:
         listed_at: Start of a listing that is older than the cycle; ``None`` if it is the cycle's.
         written_at: Times at which expired checkpoints were written, by folder and digest: where
             they were put back, their store times are later (R44).
-
     """
 
     now: datetime

@@ -36,7 +36,6 @@ def has_trace_of_flink(areas: Collection[Scope], *known: Sized) -> bool:
         known: What else may know the job: its checkpoints, REST's facts, HA metadata and
             resources, registry snapshots, checkpoints elsewhere that name its files, what earlier
             cycles remember. One that is not empty suffices.
-
     """
     return not _AREAS_OF_FLINK.isdisjoint(areas) or any(len(each) > 0 for each in known)
 

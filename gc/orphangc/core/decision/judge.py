@@ -48,7 +48,6 @@ class Judgement:
 
     Attributes:
         spared: Areas of a refused job whose rules need nothing that its guards ask for (R56).
-
     """
 
     refused: Refusal | None = None
@@ -88,7 +87,6 @@ def judge(
     Args:
         guards: Table of guards; tests remove one to show what it prevents.
         conditions: Table of conditions; tests remove one to show what it prevents.
-
     """
     refusals = tuple(
         Refusal(guard, message)

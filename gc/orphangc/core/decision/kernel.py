@@ -46,7 +46,6 @@ class Verdicts(NamedTuple):
     Attributes:
         actions: uint8[n], place in ``tuple(Action)``.
         reasons: uint8[n], place in ``tuple(Reason)``.
-
     """
 
     actions: _Codes
@@ -89,7 +88,6 @@ class BoundsTable:
         newest_older_id: int64[m], the largest checkpoint id that does not forbid.
         quarantine_us: int64[m], a tombstone laid at or after it is still in quarantine: the
             period runs, or no newer checkpoint has completed since (R17).
-
     """
 
     is_refused: _Mask
@@ -152,7 +150,6 @@ def kernel(
     Raises:
         ValueError: An array has another length or type than it must.
         IndexError: An owner is not in the table.
-
     """
     _check(columns, (is_live, has_tombstone), since_us=since_us, owner=owner)
     stored_us, checkpoint_id = columns.modified_us, columns.checkpoint_id
@@ -225,7 +222,6 @@ def verdict_batch(
     Args:
         owner: int32[n], index into ``job_ids``.
         job_ids: Job ids in the order of the bounds; "" for objects in no job directory.
-
     """
     scopes = pa.array([each.place.scope.value for each in columns.kinds])
     ids = columns.checkpoint_id

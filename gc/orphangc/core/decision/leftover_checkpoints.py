@@ -18,7 +18,6 @@ class LeftBehind:
     Attributes:
         cutoff: Cutoff of the job without it.
         names: UUIDs of files in the job's directories that it names and no other checkpoint does.
-
     """
 
     checkpoint_id: int

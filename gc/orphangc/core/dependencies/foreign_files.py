@@ -26,7 +26,6 @@ class Namer:
     Attributes:
         checkpoint_id: ``None`` for a registry snapshot.
         files: Base names by folder.
-
     """
 
     uri: str
@@ -40,7 +39,6 @@ class UnownedReference:
 
     Attributes:
         is_own: Whether the folder is the job's own, and the files are not known to be there.
-
     """
 
     namer: Namer
@@ -84,7 +82,6 @@ class Standing:
         references: Number of distinct files.
         sample: A few of them, as they are spelled.
         named_by: Checkpoints or registries that name them, the newest checkpoint first.
-
     """
 
     references: int = 0
@@ -102,7 +99,6 @@ def unowned_references(
     Args:
         absent: Names that a listing does not show, by folder of these; ``None`` if there was no
             listing, so that any of them may be in another place.
-
     """
     found = []
     for namer in namers:

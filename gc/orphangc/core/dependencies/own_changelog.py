@@ -26,7 +26,6 @@ def own_changelog_folders(
     says that the job was not restored.
 
     Source: Flink 1.15-2.3, ``StateChangeFsUploader``.
-
     """
     if is_restored and may_recur(job.job_id):
         return ()

@@ -17,7 +17,6 @@ def is_restore_fallback(
 
     Args:
         checkpoints: The job's own checkpoints, savepoints and the checkpoint itself among them.
-
     """
     others = [
         checkpoint

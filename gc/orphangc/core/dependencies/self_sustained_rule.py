@@ -39,7 +39,6 @@ class ForeignUsage:
         judgement: Refusal and blocks of the job; a refused job is never self-sustained.
         unowned: References that no file of the job's own is known to satisfy.
         restored: Reported origins of the job, with the checkpoint's id.
-
     """
 
     job: JobEvidence
@@ -93,7 +92,6 @@ def foreign_usage_of(
             there was no listing.
         cycle: Evidence about all jobs, by which a job with a changelog is judged again; ``None`` to
             leave the judgement as it is.
-
     """
     restored = _restored_places(job, aliases)
     changes = own_changelog_folders(
@@ -137,7 +135,6 @@ def checks_of(
             restored from.
         users: Other users of a snapshot's files, by its place.
         weigh: Returns the bytes of a place's files that the references name.
-
     """
     doubt = _doubt(usage, foreigners)
     named = [(each, meant(each, usage.unowned)) for each in foreigners]

@@ -38,7 +38,6 @@ class Origin(FrozenPart):
         kind: Kind of the resource; ``File`` for a configuration file, ``Cluster`` for REST.
         name: Its name, or the path of the file.
         field: Field or option that states the fact, "" for the whole resource.
-
     """
 
     kind: str
@@ -97,7 +96,6 @@ class HaFact(FrozenPart):
         type: ``kubernetes`` or ``zookeeper``.
         where: Namespace, or ``host:port,host:port/path``.
         is_present: Whether this cycle read it; otherwise an earlier one did.
-
     """
 
     type: str
@@ -124,7 +122,6 @@ class JobFact(FrozenPart):
         is_present: Whether the resource names it now; otherwise it did in an earlier cycle.
         is_fixed: Whether the id was chosen by a person, so that it may come back.
         uid: Kubernetes' identity of the resource, "" if unknown.
-
     """
 
     job_id: str
@@ -143,7 +140,6 @@ class UnclearFact(FrozenPart):
         why: Sentence that says what cannot be read, and what would lift it.
         is_present: Whether this cycle saw it; otherwise an earlier one did.
         digest: Digest of the value that cannot be read, "" if ``why`` shows all of it.
-
     """
 
     why: str
@@ -183,7 +179,6 @@ class ResourceFacts(FrozenPart):
         is_running: Whether a JobManager of it may run.
         session: Deployment whose cluster it runs in, "" for its own.
         is_present: Whether it was seen in this cycle; otherwise an earlier one saw it.
-
     """
 
     origin: Origin
@@ -232,7 +227,6 @@ class Discovery(FrozenPart):
     Attributes:
         unclear: Sources that could not be read at all.
         unnamed: Workloads that look like Flink, and that no configuration names.
-
     """
 
     resources: tuple[ResourceFacts, ...] = ()

@@ -26,7 +26,6 @@ class DiscoveredWorld(FrozenPart):
         storage_roots: Directories of checkpoints to collect that are not configured by hand.
         without_checkpoints: Those of changelogs and ForSt, in which no checkpoint is expected.
         unclear: Parts that cannot be read, and that no person acknowledged: each blocks everything.
-
     """
 
     storage_roots: tuple[str, ...] = ()
@@ -54,7 +53,6 @@ def world_of_discovery(
 
     Args:
         configured: Storage roots that are configured by hand: they win.
-
     """
     roots = _unique(_named(discovery, {DirectoryUse.CHECKPOINTS}))
     chosen, nested = _outermost(discovery, configured)
@@ -179,7 +177,6 @@ def silent_sources(
         namespaces: Namespaces that a setting names.
         selection: Label selector of namespaces, or a word for all of them; "" without one.
         seen: Namespaces of which earlier cycles saw a resource.
-
     """
     named = tuple(namespaces)
     silent = [Origin(kind="Namespace", namespace="", name=name) for name in named]

@@ -26,7 +26,6 @@ def discovery_document(
 
     Args:
         discovery: Facts of this cycle and earlier ones; ``present`` is false for earlier ones.
-
     """
     resources = discovery.resources
     successors = {each.job_id: each.successor for each in over}

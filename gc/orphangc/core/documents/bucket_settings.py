@@ -23,7 +23,6 @@ class LifecycleRule:
         expires: When current versions expire, in words; ``None``: never.
         noncurrent_days: Days after which noncurrent versions go; ``None``: never.
         abort_days: Days after which unfinished uploads are aborted; ``None``: never.
-
     """
 
     name: str
@@ -53,7 +52,6 @@ class BucketSettings:
         refuses: What makes the store refuse deletions and replacements, in words.
         unread: Permissions that were missing to read the rest.
         unseen: What acts on objects and no client of the storage can read, and where it stands.
-
     """
 
     rules: tuple[LifecycleRule, ...] = ()
@@ -111,7 +109,6 @@ def dangers(settings: BucketSettings, prefix: str, whose: str) -> Iterator[str]:
 
     Args:
         prefix: Start of the keys, "" or ending in a slash.
-
     """
     for rule in settings.rules:
         if rule.concerns(prefix):

@@ -26,7 +26,6 @@ def google_settings(bucket: Mapping[str, Any]) -> BucketSettings:
 
     Raises:
         ValueError: It is damaged.
-
     """
     try:
         rules = bucket.get("lifecycle", {}).get("rule", ())

@@ -25,7 +25,6 @@ class LineageJobPart(FrozenPart):
         last_life_at: Last time at which anything was written, or a source showed it alive.
         is_self_sustained: Whether it needs no file that is not its own; ``null``: unknown.
         bytes_only: Bytes of the files that only its checkpoints name.
-
     """
 
     job_id: str
@@ -58,7 +57,6 @@ class LineageCheckpointPart(FrozenPart):
         why: Words for people beside the reason.
         restored_by: Ids of the jobs that are known to have been restored from it.
         bytes_only: Bytes of the files that only it names.
-
     """
 
     uri: str
@@ -85,7 +83,6 @@ class LineagePart(FrozenPart):
         unneeded_bytes: Bytes of those that nothing living needs.
         jobs: Its jobs, oldest first.
         checkpoints: Its checkpoints, oldest first.
-
     """
 
     name: str
@@ -110,7 +107,6 @@ class UnneededPart(FrozenPart):
     Attributes:
         objects: Number of the files that only they name.
         last_life_at: Last sign of life of the oldest of their jobs; ``null``: unknown.
-
     """
 
     checkpoints: int = 0
@@ -129,7 +125,6 @@ class LineageReport(FrozenPart):
         unneeded_bytes: Bytes of the files that only checkpoints name which nothing living needs.
         expiring_bytes: Bytes of the files that only expiring checkpoints name.
         impossible: Statements of the policy that cannot be true, as sentences.
-
     """
 
     schema_version: Literal[1] = 1

@@ -80,7 +80,6 @@ class HeldBackPart(FrozenPart):
     Attributes:
         checkpoint: Id of the oldest checkpoint of the job.
         objects: Number of objects that would be orphans without it.
-
     """
 
     checkpoint: int
@@ -95,7 +94,6 @@ class AreaPart(FrozenPart):
         rule: Number of the rule, "" where there is none for the job's state.
         kept_because: Reason for which all its files are kept; ``null``: each file is judged.
         bounds: Bounds of its files beside those of the job.
-
     """
 
     area: AreaName
@@ -220,7 +218,6 @@ class HiddenPart(FrozenPart):
         dead_upload_bytes: Theirs, for uploads of known size.
         noncurrent_versions: Versions that a newer one or a delete marker hides.
         directory_markers: Number of empty objects that represent folders.
-
     """
 
     scope: Scope

@@ -89,7 +89,6 @@ class JobRecord(_RecordPart):
             directories, confirmed by a second check; ``None`` where it cannot be known (yet).
         looks: Checks of everything that is not the job's own, and of each such place, with what the
             runs before saw.
-
     """
 
     job_id: str
@@ -122,7 +121,6 @@ class StoppedPart(_RecordPart):
     Attributes:
         code: Guard or condition that stops the most of them.
         message: Its message about the first of these.
-
     """
 
     jobs: int
@@ -161,7 +159,6 @@ class ExpiryRecord(_RecordPart):
         in_use: Those of them that something names or was restored from: a person must look.
         unneeded_bytes: Bytes that only checkpoints hold which nothing living needs.
         expiring_bytes: Bytes that only checkpoints hold which expire.
-
     """
 
     expired: int
@@ -184,7 +181,6 @@ class Totals(_RecordPart):
         aborted_uploads: Number of unfinished uploads that were due to be aborted, by outcome.
         refusals: Jobs by guard or condition.
         durations: Phases by ``phase/edge``, the bucket that they fell in; ``inf`` is the last.
-
     """
 
     runs: Mapping[str, int] = Field(default_factory=dict)
@@ -220,7 +216,6 @@ class RunRecord(_RecordPart):
         tombstones: ``None`` where the state could not be read.
         registry_age_seconds: Age of the oldest of the jobs' newest registry snapshots.
         totals: Counters, this run included.
-
     """
 
     schema_version: Literal[1] = 1

@@ -40,7 +40,6 @@ class Inventory:
     Attributes:
         created_at: Start of the report's scan of the bucket, aware UTC.
         objects: Number of current objects in the report, of the whole bucket.
-
     """
 
     uri: str
@@ -89,7 +88,6 @@ class DataFile:
     Attributes:
         key: Key in the bucket that the report was delivered to.
         md5: MD5 digest of its bytes, 32 lower-case hex digits.
-
     """
 
     key: str
@@ -105,7 +103,6 @@ class Manifest:
         created_at: Start of the scan, aware UTC; objects stored later may be missing.
         columns: Names of the columns in the files' own spelling, in order.
         files: Data files, at least one, no key twice.
-
     """
 
     source_bucket: str
@@ -152,7 +149,6 @@ def read_manifest(data: bytes) -> Manifest:
         UnreadableInventoryError: It is no manifest of the known version, or says something twice.
         SettingsError: The inventory is configured so that it cannot stand in for a listing:
             ORC, or without a column that is needed.
-
     """
     content = _json_object(data)
     version = _text(content, "version")
@@ -236,7 +232,6 @@ def _check_columns(manifest: Manifest) -> None:
 
     Raises:
         SettingsError: They have not.
-
     """
     needed = list(_REQUIRED)
     if any(manifest.name_of(column) in manifest.columns for column in _OF_VERSIONS):

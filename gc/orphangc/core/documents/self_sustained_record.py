@@ -44,7 +44,6 @@ class UsageCheckPart(_StatusPart):
         named_by: Checkpoints and registries that name them, the newest checkpoint first.
         also_named_by: Jobs, and checkpoints of no job, that name files of a snapshot, too: not
             this job; the one that made it only if it is not over and may go back to it.
-
     """
 
     kind: ForeignKind | None = None
@@ -66,7 +65,6 @@ class RememberedUsageCheck(UsageCheckPart):
         since: Time of the first check in a row with this result.
         since_checkpoint_id: The job's newest completed checkpoint then.
         confirmed_at: Time when a check with a newer checkpoint confirmed it; ``None``: not yet.
-
     """
 
     at: Instant
@@ -121,7 +119,6 @@ def remembered(
     Args:
         looks: Newest checks, that of everything first.
         is_ended: Whether no newer checkpoint can come, so that one check confirms.
-
     """
     known = {(each.kind, each.place): each for each in before}
     now = [*looks, *_forgotten(before, looks)]

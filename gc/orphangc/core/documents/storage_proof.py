@@ -24,7 +24,6 @@ class StorageProof(BaseModel):
         storage: URI of the top of the storage: scheme and bucket, host or container.
         proven_at: Time of this machine.
         client: Package that speaks to the storage, and its version.
-
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

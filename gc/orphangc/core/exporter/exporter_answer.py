@@ -39,7 +39,6 @@ class Exported:
         contradiction: Reason why the snapshots cannot show the job's registry, by the checkpoints
             that were read.
         names: Names of all snapshots that the cycle has seen.
-
     """
 
     job_id: JobId
@@ -80,7 +79,6 @@ def exported_problem(
 
     Args:
         max_age: Maximum age of the baseline.
-
     """
     if exported.unread is not None:
         return f"the newest registry snapshot cannot be read: {exported.unread}"

@@ -28,7 +28,6 @@ def living_rival(
         markers: Store times of the files in the job's ``owners/``, by name.
 
     Source: ``deploy/flink-plugin``, ``OwnerMarkers``.
-
     """
     times = {name: at for name, at in markers.items() if _NAME.fullmatch(name)}
     living = list(_living(times, epoch, times.get(f"{epoch}.began"), now))
@@ -42,7 +41,6 @@ def has_followed(markers: Mapping[str, datetime | None], epoch: str, other: str)
         markers: Store times of the files in the job's ``owners/``, by name.
         epoch: Epoch of the earlier JobManager.
         other: Epoch of the later one.
-
     """
     last = [markers.get(f"{epoch}.{ending}") for ending in ("alive", "began")]
     known = [at for at in last if at is not None]

@@ -81,7 +81,6 @@ def read_snapshot(data: bytes, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> Regist
 
     Raises:
         UnreadableSnapshotError: Anything else; the message names line and reason.
-
     """
     text = _unpacked(data, max_bytes)
     header_end = text.find(b"\n") + 1
@@ -104,7 +103,6 @@ def write_snapshot(snapshot: RegistrySnapshot, *, compress: bool = False) -> byt
 
     Raises:
         ValueError: A snapshot cannot have this value (naive time, negative id, ...).
-
     """
     header = _header_of(snapshot)
     _header_model(header).model_validate(header)

@@ -36,7 +36,6 @@ class RegistryEntry(NamedTuple):
         kind: Kind; segments share a path, and a directory means everything below it.
         created: Checkpoint id that it was uploaded for; ``None`` if unknown.
         last_used: Newest checkpoint id that used it; ``None`` if unknown.
-
     """
 
     path: str
@@ -92,7 +91,6 @@ class JobSettings:
 
     Attributes:
         merging: File merging; ``None`` also where Flink has none (before 1.20).
-
     """
 
     state_backend: str | None = None
@@ -119,7 +117,6 @@ class RegistrySnapshot:
         issued: Unfinished checkpoints.
         entries: The registry, in the order of the file.
         settings: Settings of the job, as far as its JobManager shows them.
-
     """
 
     source: Mode
@@ -176,7 +173,6 @@ def rival_among(names: Iterable[str], epoch: str) -> str | None:
     Args:
         names: Names of snapshots of one job, in the order of their times.
         epoch: Epoch of the newest one; the other epoch of the two is returned.
-
     """
     seen: list[str] = []
     for name in names:
@@ -205,7 +201,6 @@ def check_successor(
     Args:
         first: Read before the listing; it gives the oldest retained id.
         second: Read after the listing; its entries protect.
-
     """
     return (
         identity_problem(first, second)
@@ -261,7 +256,6 @@ def cycle_problem(first: RegistrySnapshot, second: RegistrySnapshot, *, nonce: s
         first: Read before the listing.
         second: Read after the nonce was written.
         nonce: Fresh in each cycle.
-
     """
     if second.source is not Mode.REGISTRY:
         return f"a {second.source} snapshot knows no more than the roots that it came from"

@@ -101,7 +101,6 @@ def aws_policy(
 
     Raises:
         ValueError: A bucket is of a kind without permissions by prefix.
-
     """
     found = list(dict.fromkeys(needs))
     buckets = sorted({_checked(need.place.authority) for need in found})

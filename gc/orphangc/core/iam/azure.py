@@ -79,7 +79,6 @@ def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
     Raises:
         ValueError: A path has a character that a condition cannot hold, something is needed that
             is written for S3 only, or two accounts are named: a condition knows containers only.
-
     """
     found = list(dict.fromkeys(needs))
     managed = {action for need in found for action in _MANAGEMENT.get(need.right, ())}

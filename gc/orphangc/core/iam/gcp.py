@@ -63,7 +63,6 @@ def gcs_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
     Raises:
         ValueError: A path has a character that a condition cannot hold, or something is needed
             that is written for S3 only.
-
     """
     granted: dict[str, dict[str, set[str]]] = {}
     for need in needs:
@@ -116,7 +115,6 @@ def _text(text: str) -> str:
 
     Raises:
         ValueError: It would mean something else in a condition.
-
     """
     if _UNSPEAKABLE.search(text):
         raise ValueError(f"{text!r} has a character that a condition cannot hold")

@@ -96,7 +96,6 @@ def needs_of(
 
     Args:
         may_expire: Whether checkpoints expire by a retention policy, or only come back.
-
     """
     root = canonical(settings.root)
     searched = (root, *map(canonical, settings.extra_roots), *settings.other_roots)

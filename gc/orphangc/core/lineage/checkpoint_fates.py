@@ -115,7 +115,6 @@ class CheckpointFate:
 
     Attributes:
         why: Words for people: what holds it, or which rule keeps it.
-
     """
 
     checkpoint: LineageCheckpoint
@@ -137,7 +136,6 @@ class RetentionFacts:
     Attributes:
         now: Start of the cycle, by the storage's clock.
         living: Names of all jobs that are not over, in whatever lineage.
-
     """
 
     now: datetime

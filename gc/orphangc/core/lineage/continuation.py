@@ -53,7 +53,6 @@ class Continuation(FrozenPart):
         restored_at: Time of the restore by Flink's clock; ``None`` if no source states it.
         seen_at: Time of the last cycle that saw the evidence.
         first_seen_at: Time of the first one, in memories of earlier releases.
-
     """
 
     older: str = Field(min_length=1)
@@ -81,7 +80,6 @@ class ResourceJob(FrozenPart):
         resource: Name of the resource, ``NAMESPACE/NAME``.
         identity: Kind and uid of the resource, "" if unknown.
         is_stateless: Whether every cycle saw the resource say that a new job takes over no state.
-
     """
 
     resource: str = Field(min_length=1)
@@ -98,7 +96,6 @@ class LineageMemory(FrozenPart):
     Attributes:
         fixed_ids: Job ids that a cluster's configuration chose, so that they come back: of such an
             id, that is never forgotten.
-
     """
 
     continuations: tuple[Continuation, ...] = ()
@@ -195,7 +192,6 @@ def resource_continuations(
     Args:
         directories: Job directory of each job id that one directory alone has.
         from_nothing: Ids of the jobs that are known to have begun so.
-
     """
     by_resource: dict[str, list[ResourceJob]] = {}
     for job in jobs:

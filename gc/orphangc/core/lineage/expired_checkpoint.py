@@ -25,7 +25,6 @@ class ExpiredCheckpoint(FrozenPart):
         sha256: Digest of its ``_metadata``, and of the copy.
         stored_at: Store time of it, before it was ever put back.
         expired_at: Time just before it was put into quarantine, by the storage's clock.
-
     """
 
     uri: str = Field(min_length=1)

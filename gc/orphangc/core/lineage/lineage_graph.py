@@ -34,7 +34,6 @@ class LineageJob:
             of its own, and not from what it was first started from.
         ended_as: Terminal states that Flink itself reported; none if it reported no end.
         ended_after: Time since which what is stored may be of a later run than the one that ended.
-
     """
 
     key: str
@@ -78,7 +77,6 @@ class LineageCheckpoint:
         deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` if
             unknown (R40).
         put_back_at: Time at which ``undelete`` stored it again; ``None`` if it did not.
-
     """
 
     uri: str
@@ -109,7 +107,6 @@ class Lineage:
         jobs: Its jobs, oldest first.
         checkpoints: Their checkpoints and savepoints, oldest first.
         fixed_ids: Job ids that a cluster's configuration was seen to choose.
-
     """
 
     jobs: tuple[LineageJob, ...]
@@ -375,7 +372,6 @@ def lineages_of(
 
     Args:
         continuations: Edges; one of an unknown place joins what it names all the same.
-
     """
     known = [job for job in jobs if job.places]
     own = sorted(checkpoints, key=lambda each: each.order)

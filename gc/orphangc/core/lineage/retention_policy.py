@@ -41,7 +41,6 @@ class StatedOrigin(NamedTuple):
         job_id: Job of the checkpoint, "" where a place is stated.
         checkpoint_id: Its id; ``None``: unknown, and nothing is covered.
         uri: Its place, "" where a job is stated.
-
     """
 
     job_id: str
@@ -65,7 +64,6 @@ def _continued(value: object) -> object:
 
     Raises:
         ValueError: A text is none of these, or one job has two origins.
-
     """
     if isinstance(value, list | tuple):
         parts = [str(each).partition("=") for each in value]
@@ -90,7 +88,6 @@ def _not_empty(value: object) -> object:
 
     Raises:
         ValueError: One of them is empty.
-
     """
     if isinstance(value, list | tuple) and "" in value:
         raise ValueError("a name is empty")
@@ -159,7 +156,6 @@ def kept_by(
 
     Args:
         checkpoints: Restorable checkpoints and savepoints that may stand for one another.
-
     """
     newest = sorted(checkpoints, key=lambda each: each.order, reverse=True)
     kept = {each.uri: "keep_last" for each in newest[: rules.keep_last]}

@@ -24,7 +24,6 @@ class ShownOrigins:
 
     Attributes:
         from_nothing: Ids of the jobs that are known to have begun so.
-
     """
 
     edges: Sequence[Continuation] = ()
@@ -75,7 +74,6 @@ def stated_continuations(
     Args:
         stated: What each job continued, by its job id.
         jobs: Jobs by id, where one directory alone has it.
-
     """
     edges, problems = [], []
     for newer_id, text in stated.items():

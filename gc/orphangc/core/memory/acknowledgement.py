@@ -20,7 +20,6 @@ class Acknowledgement(FrozenPart):
         since: Last time at which a cycle had seen it whole; a later loss of the same thing is
             another fact.
         by: Account that gave it, and its machine.
-
     """
 
     condition: str = Field(min_length=1)
@@ -44,7 +43,6 @@ def acknowledging_command(root: str, condition: str, what: str, *, state: str | 
 
     Args:
         state: State location; ``None`` for the default one.
-
     """
     words = ["orphangc", "world", "acknowledge", root, str(condition), what]
     return shlex.join([*words, *(() if state is None else ("--state", state))])

@@ -43,7 +43,6 @@ class CycleComparison:
 
     Attributes:
         facts: Facts that earlier cycles saw, this one does not, and nothing explains.
-
     """
 
     facts: tuple[LostFact, ...]

@@ -72,7 +72,6 @@ class Explanations:
         searched: Directories of which some checkpoint is there now, or was explained away; and of
             the jobs before them, which are over and whose directory is in a searched place.
         users: Other directories whose checkpoints name, or named, files in one, by directory.
-
     """
 
     at: datetime

@@ -183,7 +183,6 @@ class _Stops:
         ids: Known ids of jobs that no witness shows alive, by their first digits.
         newest: Newest checkpoint id that earlier cycles saw, by job id.
         newest_now: Newest checkpoint id, also of this cycle, by job id.
-
     """
 
     savepoints: Mapping[str, StoppingSavepoint]
@@ -261,7 +260,6 @@ class _Successors:
         running: Facts of Flink's REST API about each running job, by job id.
         by_savepoint: Running jobs, by the job id's first digits, that started from a savepoint
             of such a job.
-
     """
 
     clusters: Mapping[str, bool]
@@ -344,7 +342,6 @@ def fitting(
     Args:
         is_unique: Whether no other directory has that job id; a witness that reports no directory
             may be of its job only then.
-
     """
     own = [each for each in jobs if each.job_id == job_id]
     return [

@@ -33,7 +33,6 @@ class RememberedCheckpoint(FrozenPart):
             the format does not say.
         sha256: Digest of its ``_metadata``, "" if unknown.
         is_self_contained: Whether every file that it needs is in its own folder.
-
     """
 
     uri: str = Field(min_length=1)
@@ -62,7 +61,6 @@ class RememberedDirectory(FrozenPart):
         names: Directories in which these checkpoints name files.
         was_over: Whether the job was known to be over then.
         resolved_at: Time at which all of them were explained away; ``None`` while they are there.
-
     """
 
     uri: str = Field(min_length=1)
@@ -107,7 +105,6 @@ class RememberedPlace(FrozenPart):
         has_more_others: Whether there were more of those.
         resolved_at: Time at which all of them were explained away; ``None`` while they are there.
         is_stated: Whether a person's statement of a closed world covers a storage.
-
     """
 
     uri: str = Field(min_length=1)
@@ -133,7 +130,6 @@ class RememberedReport(FrozenPart):
         first_reported_at: Time of the first cycle that missed it.
         reported_at: Time of the last cycle in which it was reported.
         resolved_at: Time at which it was found or explained away.
-
     """
 
     uri: str = Field(min_length=1)
@@ -154,7 +150,6 @@ class RememberedCluster(FrozenPart):
         alive: Ids of the jobs that it showed alive then.
         contradicted: Jobs among them that were declared ended all the same: that statement does not
             account for them when the cluster is silent.
-
     """
 
     uri: str = Field(min_length=1)
@@ -181,7 +176,6 @@ class RememberedJob(FrozenPart):
         stores_in: Job directories that its cluster's configuration gives it.
         needs: Directories in which its checkpoints name files, or else the one that it was
             restored from; "" among them if that could not be read.
-
     """
 
     job_id: str
@@ -215,7 +209,6 @@ class RememberedRegistry(FrozenPart):
         taken_at: Time of its newest snapshot, by the JobManager's clock.
         seen_at: Time of the last cycle that found any.
         resolved_at: Time at which its loss was explained or acknowledged; ``None`` without a loss.
-
     """
 
     uri: str = Field(min_length=1)
@@ -234,7 +227,6 @@ class StandingFact(FrozenPart):
 
     Attributes:
         since: Last time at which a cycle saw it whole.
-
     """
 
     condition: str
@@ -250,7 +242,6 @@ class WorldMemory(FrozenPart):
         written_at: Time of the newest cycle in it; ``None`` if there was none.
         savepoints: Folders below the storage root, not empty, in which a cycle saw a savepoint's
             ``_metadata``.
-
     """
 
     schema_version: int = Field(default=1, ge=1, le=1)
@@ -424,7 +415,6 @@ def newest_restored(places: Iterable[str], own: Collection[str]) -> tuple[str, .
 
     Args:
         places: Places of restored checkpoints, the newest last.
-
     """
     known = tuple(dict.fromkeys(places))
     mine = [each for each in known if each.rpartition("/")[0] in own]

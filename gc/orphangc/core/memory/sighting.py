@@ -18,7 +18,6 @@ class SeenPlace:
         checkpoints: Number of checkpoints in it; ``None`` if it could not be searched.
         others: Folders of its checkpoints in no remembered directory.
         is_stated: Whether a person named a storage in the settings that state a closed world.
-
     """
 
     uri: str
@@ -43,7 +42,6 @@ class SeenJob:
         stores_in: Job directories that its cluster's configuration gives it.
         needs: Directories in which its checkpoints name files, or else the one that it was
             restored from; "" among them if that could not be read.
-
     """
 
     job_id: str
@@ -68,7 +66,6 @@ class SeenReport:
         triggered_at: Time at which Flink triggered it, by the JobManager's clock.
         was_shown_before: Whether the cluster showed it so before the listing too: it was there all
             the while, as Flink says.
-
     """
 
     job_id: str
@@ -87,7 +84,6 @@ class StoppingSavepoint:
 
     Attributes:
         checkpoint_id: Identifier, from the counter of the job's checkpoints.
-
     """
 
     checkpoint_id: int
@@ -111,7 +107,6 @@ class Sighting:
         savepoints: Folders of savepoints below the storage root that hold a ``_metadata``.
         savepoint_folders: All folders of savepoints that are listed now; ``None`` if only an older
             listing is known.
-
     """
 
     at: datetime

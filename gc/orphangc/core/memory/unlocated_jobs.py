@@ -65,7 +65,6 @@ def unlocated_jobs(
 
     Args:
         silent: Clusters that are missed themselves.
-
     """
     located = _Located.of(memory, sighting, jobs)
     for record in jobs:
@@ -112,7 +111,6 @@ class _Located:
         by_id: These directories, and those in which other jobs were restored, by job id.
         shown: Clusters that show a job of it now, by job id.
         clusters: Clusters that ever showed one, by job id.
-
     """
 
     places: tuple[str, ...]

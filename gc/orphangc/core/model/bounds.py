@@ -45,7 +45,6 @@ class SafetyMargins:
         checkpoint_id_margin: Number of ids below the oldest retained one that count as young.
         clock_skew: The slack in every comparison of two clocks or two store times.
         quiet_period: Time without a change after which an ended job's directory is quiet.
-
     """
 
     grace_period: timedelta = timedelta(hours=72)
@@ -87,7 +86,6 @@ class JobBounds:
             since a tombstone; ``None`` for a job that has ended, ``NEVER`` if unknown.
         is_report_only: Whether the area has no proven rule for the job's state, or is not
             collected: keep everything.
-
     """
 
     is_refused: bool
@@ -123,7 +121,6 @@ def job_bounds(
             is a checkpoint without a time. Empty for a running job means unknown.
         registry_times: In registry mode: first snapshot and issued ids, before any slack.
         listed_at: Start of the inventory that replaces the listing, if one does.
-
     """
     always = [Bound(BoundName.GRACE_PERIOD, shifted(now, -margins.grace_period))]
     if listed_at is not None:

@@ -35,7 +35,6 @@ class FilePlace:
         inner: Path below the area's folder, "" directly in it; below the job directory for ForSt's
             working files.
         checkpoint_id: Number of a ``chk-<n>`` folder.
-
     """
 
     job_directory: str | None
@@ -52,7 +51,6 @@ class Artifact:
     Attributes:
         uuid: 16 bytes, of a file of an area only: it can be a candidate.
         checkpoint_id: Number in ``<checkpointID>_<UUID>`` only.
-
     """
 
     layout: DirectoryLayout
@@ -144,7 +142,6 @@ def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
     Args:
         folder: Key relative to the storage root.
         root_name: Last part of the storage root, which may itself be a job directory.
-
     """
     parts = folder.split("/") if folder else []
     owners = [root_name, *parts]

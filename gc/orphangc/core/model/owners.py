@@ -15,7 +15,6 @@ class Owners:
 
     Attributes:
         keys: Job key by job directory.
-
     """
 
     base: Location

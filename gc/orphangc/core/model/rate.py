@@ -46,7 +46,6 @@ class DeletionRate:
         refused: Rate at which the store had enough last, ``None`` if it never had.
         refusals: Number of refusals in a row, no success between them.
         due: Time of the next request's turn if the rate is kept exactly.
-
     """
 
     ceiling: float
@@ -65,7 +64,6 @@ class DeletionRate:
 
         Raises:
             ValueError: One of them is not positive.
-
         """
         if ceiling <= 0 or largest <= 0:
             raise ValueError(f"a pace of {ceiling} keys a second, {largest} a request, is none")

@@ -71,7 +71,6 @@ def parse_duration(value: object) -> object:
 
     Raises:
         ValueError: The value is none of these, or longer than 10,000 days.
-
     """
     if isinstance(value, timedelta):
         return value
@@ -168,7 +167,6 @@ def http_url(value: str, what: str) -> str:
     Raises:
         ValueError: It is none, or holds a credential elsewhere, which would be shown. The message
             repeats no part of it.
-
     """
     try:
         parts = urlsplit(value)
@@ -216,7 +214,6 @@ def _shares(value: object) -> object:
 
     Raises:
         ValueError: A share is no number from 0 to 1, or a name is no job id.
-
     """
     if isinstance(value, list | tuple) and value:
         parts = [str(each).rpartition("=") for each in value]
@@ -293,7 +290,6 @@ class SiblingStatements(BaseModel):
         places: That storage root, and its extra roots that are no storage root's place.
         ended_job: Jobs that are over, or ``all`` of those below these places.
         merged_within: Running jobs that merge files within each checkpoint, or ``all`` of them.
-
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -530,7 +526,6 @@ class StorageRootSettings(BaseModel):
         Args:
             by_id: Whether ``all`` does not count: it covers the storage root's own jobs, and of
                 directories with a trace of Flink.
-
         """
         return job_id in self.ended_job or (not by_id and "all" in self.ended_job)
 
@@ -541,7 +536,6 @@ class StorageRootSettings(BaseModel):
 
         Args:
             has_trace: Whether anything shows that Flink wrote them; ``all`` needs it.
-
         """
         named = {job_id, "all"} if has_trace else {job_id}
         if any(canonical(self.root).contains(each) for each in directories):

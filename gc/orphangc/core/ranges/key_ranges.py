@@ -25,7 +25,6 @@ class KeyRange:
     Attributes:
         after: ``None`` starts before every key, also before the empty one.
         until: Last key of the range; ``None`` goes on to the last key of all.
-
     """
 
     after: str | None = None
@@ -72,7 +71,6 @@ def gaps(finished: Iterable[KeyRange], within: KeyRange = EVERYTHING) -> list[Ke
 
     Raises:
         ValueError: Two ranges overlap, so a key would be there twice.
-
     """
     found = []
     reached, last = _start(within), _end(within)
@@ -101,7 +99,6 @@ class Landmarks:
 
     Attributes:
         totals: The sum of the weights up to and with each point.
-
     """
 
     keys: tuple[str, ...] = ()
@@ -156,7 +153,6 @@ def landmarks(
         directories: Keys of the job directories, whose ``shared/`` may contain files.
         names: A sample of base names by the key of their folder.
         counts: Number of names that the sample of a folder represents, if not its own.
-
     """
     counted = {f"{each}/shared" if each else "shared": 1 for each in directories}
     for folder, sample in names.items():

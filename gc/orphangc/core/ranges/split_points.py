@@ -44,7 +44,6 @@ class Scale:
     Attributes:
         prefix: All keys of the stretch start with it.
         alphabet: Characters after the prefix, ascending.
-
     """
 
     prefix: str
@@ -113,7 +112,6 @@ def midpoint(position: str, within: KeyRange, scale: Scale | None = None) -> str
 
     Returns:
         A key that can be sent to any store; ``None`` if none lies between.
-
     """
     until = within.until
     start = position if within.after is None else max(position, within.after)

@@ -15,7 +15,6 @@ def known_times(times: pa.Array) -> pa.Array:
 
     Args:
         times: ``timestamp[us, tz=UTC]``; returned as they are if all are known.
-
     """
     numbers = times.cast(pa.int64())
     if _are_known(numbers):
@@ -42,7 +41,6 @@ def check_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     Raises:
         ValueError: A text is no UTF-8, or a column holds times of another unit or zone, or one that
             is out of range.
-
     """
     batch.validate(full=True)
     for field, column in zip(batch.schema, batch.columns, strict=True):

@@ -38,7 +38,6 @@ def closed_world_of(
 
     Args:
         storages: Every searched storage; a place in one is covered with it.
-
     """
     whole = [each.uri for each in storages if each.problem is None]
     covered = (
@@ -61,7 +60,6 @@ def without_unasked(
     Args:
         world: World as one call of ``orphangc world ROOT`` finds it.
         registries: Locations of registry snapshots that the call named.
-
     """
     named = [each.uri for each in world.places]
     named += [*(each.uri for each in world.clusters), *registries]

@@ -27,7 +27,6 @@ class MemoryMarker(FrozenPart):
     Attributes:
         state: Identifier of the state location; the memory has it too.
         since: Time of the first cycle that left this memory.
-
     """
 
     schema_version: int = Field(default=1, ge=1, le=1)
@@ -48,7 +47,6 @@ def other_state(own: Iterable[str], known: Iterable[KnownState]) -> KnownState |
 
     Args:
         own: Identifiers of this one; none if it was never written.
-
     """
     here = set(own)
     return next((each for each in known if not each.states & here), None)

@@ -23,7 +23,6 @@ class Naming:
     Attributes:
         jobs: Keys of the jobs that it is evidence of, and of those whose files it names.
         files: Names by folder, outside folders only.
-
     """
 
     by: str

@@ -21,7 +21,6 @@ class SearchedStorage(FrozenPart):
         checkpoints: Number of its checkpoints, of the storage root too; ``None`` likewise.
         tables: Number of objects called ``_metadata`` that are Parquet's.
         left_out: Prefixes that a person states to hold no checkpoint.
-
     """
 
     uri: str
@@ -43,7 +42,6 @@ def storage_of(place: Location, mount: Location | None) -> Location:
 
     Args:
         mount: Where its file system is mounted; ``None`` for the machine's own, or no file system.
-
     """
     if place.scheme in _OBJECT_STORES:
         return place.top

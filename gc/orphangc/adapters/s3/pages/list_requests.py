@@ -114,7 +114,6 @@ class ListRequests:
 
         Raises:
             StorageUnreachableError: The error stays, or the store refuses the request.
-
         """
         try:
             for attempt in stamina.retry_context(
@@ -191,7 +190,6 @@ class ListRequests:
         Raises:
             UnreadablePageError: The answer is no page.
             Exception: One of ``CALL_ERRORS``.
-
         """
         request: dict[str, Any] = dict(query)
         if "MaxKeys" in request:

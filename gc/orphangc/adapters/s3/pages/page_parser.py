@@ -55,7 +55,6 @@ class Page:
         objects: Rows of ``LISTING_SCHEMA``.
         keys: Keys of the rows in bytes, which define the order.
         prefixes: Common prefixes, whole; only if the request has a delimiter.
-
     """
 
     objects: pa.RecordBatch
@@ -71,7 +70,6 @@ def read_page(body: bytes, prefix: str, *, root: str = "") -> Page | None:
     Args:
         prefix: Start of all keys; the reader declines a page with other keys.
         root: Part of ``prefix`` that is removed from the keys.
-
     """
     try:
         return _read(body, prefix.encode(), root.encode())

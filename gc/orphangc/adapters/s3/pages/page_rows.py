@@ -50,7 +50,6 @@ class _Form:
         parts: Bytes before, between and after the values, each with the number of its first
             ``<`` in the object.
         values: Number of the part before the value, for each wanted element.
-
     """
 
     parts: tuple[tuple[int, bytes], ...]
@@ -104,7 +103,6 @@ class Rows:
         spans: Begin and end in each row, for each wanted element; an empty span for a row without
             the element.
         references: Number of ``&`` in the page.
-
     """
 
     def __init__(self, body: bytes, begin: int, end: int) -> None:

@@ -30,7 +30,6 @@ def _instant(text: str) -> datetime | None:
 
     Raises:
         ValueError: The text is no time.
-
     """
     found = from_iso(text)
     if found is None and not _DATED.match(text):
@@ -48,7 +47,6 @@ def parse_page(body: bytes, prefix: str, shape: Any, *, root: str = "") -> Page:
     Raises:
         UnreadablePageError: The body is no page, or not a whole one, or has keys outside the
         prefix.
-
     """
     try:
         answer = _PARSERS.create_parser("rest-xml").parse(

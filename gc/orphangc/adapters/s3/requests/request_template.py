@@ -49,7 +49,6 @@ class RequestTemplate:
         query: Parts of the query that are equal in all requests, encoded.
         signer: Object whose ``get_auth_instance(**signature)`` signs; ``None`` if requests are not
             signed.
-
     """
 
     url: str
@@ -73,7 +72,6 @@ class RequestTemplate:
         Args:
             path: What follows the template's URL, encoded.
             query: Parts of the query that differ between requests.
-
         """
         varying = urlencode(query, quote_via=quote, safe="-_.~")
         text = "&".join((*self.query, *((varying,) if varying else ())))
@@ -100,7 +98,6 @@ def template_of(
 
     Returns:
         ``None`` if botocore signs the request in a special way: directory buckets, version 4a.
-
     """
     signing = request.context.get("signing", {})
     if signature_version not in _SIGNATURES or _SPECIAL & {*signing}:
@@ -134,7 +131,6 @@ class TemplateSender:
     Attributes:
         template: Template from botocore's latest request; ``None`` before the first one, and where
             botocore must send every request.
-
     """
 
     def __init__(self, client: S3Client, operation: str, *, varying: Collection[str] = ()) -> None:
@@ -142,7 +138,6 @@ class TemplateSender:
 
         Args:
             operation: Name of the operation in botocore: ``ListObjectsV2``.
-
         """
         self.template: RequestTemplate | None = None
         self._client = client
@@ -157,7 +152,6 @@ class TemplateSender:
 
         Raises:
             Exception: An error of botocore's or urllib3's.
-
         """
         if (auth := self._auth_for(template)) is not None:
             auth.add_auth(request)
@@ -171,7 +165,6 @@ class TemplateSender:
 
         Raises:
             Exception: An error of botocore's or urllib3's.
-
         """
         answer = self.send(template, request)
         body: bytes = StreamingBody(answer.raw, answer.headers.get("content-length")).read()

@@ -174,7 +174,6 @@ class S3Client:
     Attributes:
         root: Start of every key of the root: "" or ending in a slash.
         dated: Times of the last answer; ``None`` before the first.
-
     """
 
     dated: DatedAnswer | None = None
@@ -205,7 +204,6 @@ class S3Client:
 
         Raises:
             ConnectionError: Other than the stated number of bytes came.
-
         """
         try:
             yield self._chunks(answer)

@@ -54,7 +54,6 @@ def yaml_of(found: Discovered, *, names_parts: bool = True) -> str:
 
     Args:
         names_parts: Whether a comment names each part that is not understood.
-
     """
     comments = "".join(f"# {line}\n" for line in _unsaid(found, names_parts=names_parts))
     settings = settings_by_hand(found)

@@ -25,7 +25,6 @@ def discovery_of_call(config: Path | None, given: Mapping[str, Any]) -> Discover
 
     Raises:
         SettingsError: Nothing says what to read, or a setting is invalid.
-
     """
     configuration = Configuration() if config is None else load_configuration(config)
     own = configuration.discovery.model_dump(exclude_unset=True)

@@ -28,7 +28,6 @@ class JudgedJobs:
 
     Attributes:
         resources: Kubernetes resources that run each job, or ran it, by job id.
-
     """
 
     world: World
@@ -48,7 +47,6 @@ def judged_jobs(
 
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
-
     """
     settings = settings.model_copy(update={"search": SearchScope.PLACES})
     if estimated_objects(storage, _SHORT).objects < _SHORT:

@@ -29,7 +29,6 @@ class Wishes:
 
     Attributes:
         takes_proposals: Whether a proposal is the answer to each question that is no statement.
-
     """
 
     root: str | None
@@ -50,7 +49,6 @@ def make_configuration(wishes: Wishes, out: Path, *, replaces: bool) -> None:
     Raises:
         SettingsError: The file exists, or something is missing, and no person can answer.
         OrphanGcError: The storage root or the state location cannot be used.
-
     """
     if out.exists() and not replaces:
         raise SettingsError(f"{out} exists: name another file with --out, or replace it: --replace")

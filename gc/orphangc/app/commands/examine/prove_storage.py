@@ -75,7 +75,6 @@ def prove(uri: str, state: str | None) -> list[dict[str, Any]]:
 
     Raises:
         SettingsError: A place is none, or the state location is inside the other.
-
     """
     place = located(uri)
     kept_in = None if state is None else located(state)
@@ -246,7 +245,6 @@ class _Proof:
 
         Raises:
             SettingsError: The state location is inside the proof's folder.
-
         """
         if self._own.contains(state):
             raise SettingsError(f"{state} is inside {self._own}")

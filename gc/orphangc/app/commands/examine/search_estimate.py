@@ -26,7 +26,6 @@ def search_estimate(settings: StorageRootSettings) -> str:
 
     Raises:
         OrphanGcError: A storage cannot be listed, or the memory cannot be read.
-
     """
     if settings.search is SearchScope.PLACES:
         return "the named places alone are searched (search: places)"

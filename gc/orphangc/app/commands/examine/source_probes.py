@@ -36,7 +36,6 @@ def probe_cluster(url: str, accepted: Sequence[str]) -> tuple[CheckStatus, str]:
 
     Raises:
         OrphanGcError: It gives no usable answer.
-
     """
     cluster = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe()
     version = cluster.flink_version
@@ -55,7 +54,6 @@ def probe_namespace(namespace: str) -> tuple[CheckStatus, str]:
 
     Raises:
         OrphanGcError: It cannot be listed.
-
     """
     return _ha(KubernetesHa(namespace, timeout=REST_TIMEOUT))
 
@@ -65,7 +63,6 @@ def probe_zookeeper(address: str) -> tuple[CheckStatus, str]:
 
     Raises:
         OrphanGcError: It cannot be listed.
-
     """
     return _ha(ZooKeeperHa(address, timeout=REST_TIMEOUT))
 

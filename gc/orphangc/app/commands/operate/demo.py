@@ -67,7 +67,6 @@ def demonstrate(keep: Path | None) -> None:
 
     Raises:
         OrphanGcError: A retained checkpoint is incomplete afterwards, or an orphan is left.
-
     """
     with _folder(keep) as folder:
         root = folder / "checkpoints"
@@ -154,7 +153,6 @@ def _check(root: Path, orphans: set[Path]) -> int:
 
     Raises:
         OrphanGcError: A checkpoint is incomplete, or an orphan is left.
-
     """
     checkpoints = sorted(root.glob("*/chk-*/_metadata"))
     for metadata in checkpoints:

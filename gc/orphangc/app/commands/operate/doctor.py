@@ -69,7 +69,6 @@ def diagnose(config: Path) -> list[dict[str, Any]]:
 
     Raises:
         SettingsError: The configuration itself is not usable.
-
     """
     found = load_and_discover(config)
     configuration, shared = found.configuration, shared_checkpoints()

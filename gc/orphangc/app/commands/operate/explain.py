@@ -33,7 +33,6 @@ def explain_key(
 
     Raises:
         SettingsError: The object is not in the plan or storage, or its storage root is unknown.
-
     """
     if plan_folder is not None:
         return _from_plan(key, PlanDirectory(plan_folder))
@@ -101,7 +100,6 @@ def _root_of(key: str) -> str:
 
     Raises:
         SettingsError: The object is in no job directory.
-
     """
     directory = job_directory_of(located(key).parent)
     if directory is None:

@@ -21,7 +21,6 @@ def exporter_checks(settings: StorageRootSettings) -> dict[str, Check]:
 
     Raises:
         StorageUnreachableError: A registry folder cannot be listed.
-
     """
     return {
         f"exporter {job_id}": partial(_exporter, folder, job_id, settings)

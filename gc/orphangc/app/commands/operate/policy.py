@@ -67,7 +67,6 @@ class Policy:
 
     Attributes:
         notes: Remarks for people, and permissions that the provider cannot express.
-
     """
 
     needs: tuple[StorageNeed, ...]
@@ -94,7 +93,6 @@ def make_policy(
 
     Raises:
         SettingsError: The settings are not usable, or the provider cannot express them.
-
     """
     wanted, notes = _wanted(
         values,
@@ -176,7 +174,6 @@ def _check_apart(roots: Sequence[ScheduledRoot]) -> None:
 
     Raises:
         SettingsError: A place of orphangc is a storage root, contains one, or is inside one.
-
     """
     for each in roots:
         for own in (each.state, each.work):

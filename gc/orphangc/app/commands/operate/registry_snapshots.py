@@ -45,7 +45,6 @@ def export_snapshot(
     Raises:
         SettingsError: The job id is invalid, or the file cannot be written.
         RefusedError: A checkpoint cannot be read, or the job has none.
-
     """
     if not is_job_id(job):
         raise SettingsError(f"--job {job!r} is no job id of 32 lower-case hex digits")
@@ -91,7 +90,6 @@ def _facts(url: str | None, job_id: JobId) -> JobFacts | None:
 
     Raises:
         RefusedError: Flink does not know it.
-
     """
     if url is None:
         return None
@@ -108,7 +106,6 @@ def show_snapshot(file: str) -> dict[str, Any]:
         UnreadableSnapshotError: The snapshot is damaged, partial, or of an unknown form.
         StorageUnreachableError: The snapshot does not exist.
         SettingsError: The argument names no place.
-
     """
     place = located(file)
     data = open_storage(place.parent).read(ObjectKey(place.name), max_bytes=MAX_SNAPSHOT_BYTES)

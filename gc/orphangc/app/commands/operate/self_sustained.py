@@ -52,7 +52,6 @@ def self_sustained(
         SettingsError: The job id is invalid, the snapshot is no place or belongs to the job itself,
             or it is absent and unknown.
         RefusedError: The job is unknown.
-
     """
     if not is_job_id(job):
         raise SettingsError(f"--job {job!r} is no job id of 32 lower-case hex digits")
@@ -168,7 +167,6 @@ def _check_known(
 
     Raises:
         SettingsError: The snapshot is unknown.
-
     """
     uri = str(place)
     if any(each.place == uri and each.restored_from for each in seen):

@@ -50,7 +50,6 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
         SettingsError: A place is invalid, there is no snapshot, or its storage root is unknown.
         RefusedError: The snapshot cannot be read.
         StorageUnreachableError: A storage root cannot be listed.
-
     """
     asked = absolute(snapshot).rstrip("/").removesuffix(f"/{METADATA_NAME}")
     first, *more = roots or [_root_of(asked)]
@@ -144,7 +143,6 @@ def _root_of(snapshot: str) -> str:
 
     Raises:
         SettingsError: The checkpoint is in no job directory; it is probably a savepoint.
-
     """
     try:
         place = canonical(snapshot)

@@ -53,7 +53,6 @@ def acknowledge(
     Raises:
         SettingsError: No such fact blocked the last plan; the message names those that did.
         OrphanGcError: The state location cannot be read or written.
-
     """
     if condition == Condition.DISCOVERY_UNCLEAR:
         return [_acknowledged_part(config, what)]
@@ -110,7 +109,6 @@ def _acknowledged_part(config: Path | None, what: str) -> Acknowledgement:
 
     Raises:
         SettingsError: No such part blocks, or its source must be read.
-
     """
     if config is None:
         raise SettingsError("give --config: what cannot be read is a part of its discovery")

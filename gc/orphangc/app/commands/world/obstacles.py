@@ -28,7 +28,6 @@ class Obstacle:
 
     Attributes:
         may_pass: Whether waiting may lift it, without a change of settings.
-
     """
 
     code: str
@@ -43,7 +42,6 @@ class Obstacles:
 
     Attributes:
         own: First obstacle of each job that is not common, by job key.
-
     """
 
     jobs: int

@@ -55,7 +55,6 @@ def unlisted_cycle_of(
 
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
-
     """
     state = state_of(settings)
     before = recalled(state, known)
@@ -75,7 +74,6 @@ class OtherBuckets:
 
     Attributes:
         problem: Reason for which they are not known; ``None`` if they are, or there are none.
-
     """
 
     unsearched: tuple[str, ...] = ()
@@ -107,7 +105,6 @@ class NamedWorld:
     Attributes:
         resources: Kubernetes resources that run each job, or ran it, by job id.
         unasked: What earlier cycles know about places and clusters that the call did not name.
-
     """
 
     settings: StorageRootSettings
@@ -144,7 +141,6 @@ def world_of_call(settings: StorageRootSettings) -> NamedWorld:
 
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
-
     """
     registries = [str(canonical(source)) for source in settings.registry]
     known = unlisted_cycle_of(settings)
@@ -165,7 +161,6 @@ def worlds_of(config: Path) -> dict[str, NamedWorld]:
     Raises:
         SettingsError: The configuration is not usable.
         OrphanGcError: A storage root, an extra root or a state location cannot be read.
-
     """
     found = load_and_discover(config)
     if found.discovery.unnamed:

@@ -43,7 +43,6 @@ class JobPageView:
 
     Attributes:
         anchor: Anchor on the page; made of a number, never of a name.
-
     """
 
     part: JobPart
@@ -137,7 +136,6 @@ def _setting(shown: object, value: object) -> tuple[str, ...]:
     Args:
         shown: Value as JSON, without credentials.
         value: Value of the model; used for durations only.
-
     """
     if shown is None:
         return ()

@@ -48,7 +48,6 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
     Args:
         breakdown: Breakdown of the same cycle, if there is one; it counts what is due in blocked
             jobs.
-
     """
     parts: list[RenderableType] = [_heading(plan, breakdown), _tallies_table(plan)]
     parts += [
@@ -80,7 +79,6 @@ def outcome_tables(
 
     Args:
         outcome: Contents of ``outcome.json``; an absent value is not shown.
-
     """
     parts: list[RenderableType] = [_outcome_heading(outcome), _counts_table(outcome)]
     for name, number in (outcome.get("uploads") or {}).items():

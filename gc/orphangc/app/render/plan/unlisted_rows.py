@@ -30,7 +30,6 @@ class ExtraRow:
     Attributes:
         number: Number of items; "" if unknown.
         size: Rounded bytes, with "at least" if a part is unknown; "" if unknown or without size.
-
     """
 
     name: str

@@ -53,7 +53,6 @@ class PictureRow:
     Attributes:
         width: Length of its life, at least visible.
         is_over: Whether its end is proven; otherwise the bar is open to the right.
-
     """
 
     name: str
@@ -89,7 +88,6 @@ class LineagePicture:
 
     Attributes:
         begin: Time at the left edge, "" if no time is known.
-
     """
 
     name: str
@@ -108,7 +106,6 @@ def lineage_picture(lineage: LineagePart, now: datetime) -> LineagePicture:
 
     Args:
         now: Time of its report, which is the right edge.
-
     """
     jobs = lineage.jobs[-JOBS_DRAWN:]
     axis = _Axis.of(lineage, jobs, now)

@@ -20,7 +20,6 @@ def unneeded_sentence(part: UnneededPart, price: float) -> str:
 
     Args:
         price: Price of a GiB a month in USD.
-
     """
     return (
         f"Checkpoints that nothing living needs hold {human_bytes(part.bytes)} in"

@@ -74,7 +74,6 @@ def after_plan(plan: Plan, folder: Path | None, due_at: datetime | None) -> Iter
     Args:
         folder: Its folder; ``None`` if it was not saved.
         due_at: Time from which the oldest tombstone's object may go; ``None`` without one.
-
     """
     if (stopped := _stopped(plan)) is not None:
         yield stopped
@@ -119,7 +118,6 @@ def after_expiry(outcome: Mapping[str, Any], folder: Path, until: datetime) -> I
 
     Args:
         until: Time at which a quarantine that begins now is over.
-
     """
     done = outcome["counts"].get(f"{RetentionAction.EXPIRE}/{Outcome.DONE}")
     if done is not None:
@@ -150,7 +148,6 @@ def after_sweep(
 
     Args:
         is_undoable: Whether the storage keeps what is deleted.
-
     """
     deleted = deleted_objects(outcome)
     young = sum(n["objects"] for name, n in outcome["counts"].items() if name.endswith(_YOUNG))
@@ -203,7 +200,6 @@ def after_run(
 
     Args:
         undoable: Storage roots that keep what is deleted.
-
     """
     kept = frozenset(undoable)
     yield from _next_run(records, config, quarantine)

@@ -30,7 +30,6 @@ class ReadPagePart(Protocol):
 
         Raises:
             OrphanGcError: It cannot be read in time, or is too large for a page.
-
         """
         ...
 
@@ -50,7 +49,6 @@ def checkpoint_context(found: FoundRun, uri: str, page_part: ReadPagePart) -> di
 
     Raises:
         HTTPException: The run has read no such checkpoint, or it cannot be read now.
-
     """
     record = found.record
     each = next((e for e in shown_lineages(record).checkpoints if e.uri == uri), None)

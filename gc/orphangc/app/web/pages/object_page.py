@@ -49,7 +49,6 @@ class ObjectExplanation:
         command: Command that explains more from the storage itself; ``None`` if a shell cannot take
             the key.
         examples: Objects as examples, if no key was requested.
-
     """
 
     key: str
@@ -76,7 +75,6 @@ def explanation(record: RunRecord, key: str) -> ObjectExplanation:
 
     Args:
         key: Key relative to the storage root, or a URI below it; "" for some examples.
-
     """
     from orphangc.adapters.rows.verdict_lookup import (  # noqa: PLC0415 - loads Arrow
         VerdictLookup,

@@ -85,7 +85,6 @@ class RootView:
     Attributes:
         plan: Newest record with a plan; ``None`` until there is one.
         deleted: Objects that all runs together have deleted.
-
     """
 
     status: RootStatus
@@ -132,7 +131,6 @@ class JobRow:
         job_id: Id of the job; "" if its owner is unknown.
         bar: Bar of its stored objects; that of the largest job is as wide as the picture.
         snapshots: The same, with what it was restored from; ``None`` in a list of one run.
-
     """
 
     job_id: str

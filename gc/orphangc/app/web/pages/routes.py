@@ -143,7 +143,6 @@ def _found(status: Status, run_id: str) -> FoundRun:
 
     Raises:
         HTTPException: No record that is kept is of this run.
-
     """
     found = find_run(status, run_id)
     if found is None:
@@ -157,7 +156,6 @@ def _one_of(reading: threading.BoundedSemaphore) -> Iterator[None]:
 
     Raises:
         HTTPException: As many are being read as may be.
-
     """
     if not reading.acquire(blocking=False):
         raise problem(HTTPStatus.SERVICE_UNAVAILABLE, "Other pages are being read; try again.")

@@ -101,7 +101,6 @@ def growth(found: Iterable[tuple[datetime, str, Iterable[Tally]]]) -> Growth | N
 
     Args:
         found: Time, id and findings of each run, in any order.
-
     """
     every = sorted(
         (Sample(at=at, run_id=run, kinds=by_kind(tallies)) for at, run, tallies in found),

@@ -76,7 +76,6 @@ def ha_facts(
     Args:
         name: Cluster id, if no option gives one.
         namespace: Namespace of the cluster, if no option gives one.
-
     """
     where = origin.of("high-availability.type")
     for word in all_of(options, *HA_TYPE_OPTIONS):

@@ -102,7 +102,6 @@ class Resource:
         surrounding: Options of the session cluster that it runs in.
         deployments: Names of the FlinkDeployments of its namespace.
         workloads: Names of the Deployments and StatefulSets of its namespace.
-
     """
 
     kind: str

@@ -52,7 +52,6 @@ class NamespaceDocuments:
         unknown_kinds: Further kinds of the operator's group: their fields are not known.
         problems: Listings that failed, and why.
         is_selected: Whether the API server listed it; otherwise only a setting names it.
-
     """
 
     namespace: str

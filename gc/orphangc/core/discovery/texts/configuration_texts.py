@@ -32,7 +32,6 @@ def options_of_file(name: str, text: str) -> Mapping[str, Any]:
 
     Raises:
         UnclearFieldError: It cannot be understood.
-
     """
     if len(text) > _MOST_CHARS:
         raise UnclearFieldError(name, f"has more than {_MOST_CHARS} characters", value=text)
@@ -52,7 +51,6 @@ def _of_lines(name: str, text: str) -> dict[str, str]:
     Raises:
         UnclearFieldError: A line is of another form or below another option, as in YAML, or two
             lines give one option two values.
-
     """
     found: dict[str, str] = {}
     around: int | None = None
@@ -86,7 +84,6 @@ class _UniqueKeys(yaml.SafeLoader):
 
         Raises:
             ConstructorError: A key stands twice in it.
-
         """
         found = super().construct_mapping(node, deep=deep)
         if len(found) != len(node.value):

@@ -167,7 +167,6 @@ class Reading:
             of a pod's.
         endpoints: Hosts of the S3 store that this process reaches; empty for AWS's own.
         rest: Template of the address of a REST service.
-
     """
 
     aliases: Sequence[Alias] = ()
