@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from support.pages import TOP, anchor, broken_links, lost_paths, pages
 
 pytestmark = pytest.mark.ci
 
+GLOSSARY = TOP / "gc" / "GLOSSARY.md"
 PAGES = [each.relative_to(TOP).as_posix() for each in pages()]
 
 
@@ -48,3 +51,16 @@ def test_the_pages_of_this_repository_are_looked_at() -> None:
     assert {"README.md", "gc/README.md", "helm/orphangc/README.md"} <= set(PAGES)
     assert not [each for each in PAGES if ".venv" in each]
     assert anchor("What it never deletes") == "what-it-never-deletes"
+
+
+def test_the_glossary_is_short_and_each_word_has_its_owner() -> None:
+    """At most 25 words; an owner is a module, or a class in one, that is there."""
+    rows = re.findall(r"^\| ([a-z ]+) \| .+ \| `(.+?)` \|$", GLOSSARY.read_text(), re.MULTILINE)
+    words = [word for word, _ in rows]
+    assert words == sorted(set(words))
+    assert 0 < len(words) <= 25
+    for word, owner in rows:
+        path, _, name = owner.partition(":")
+        module = TOP / "gc" / "orphangc" / path
+        assert module.exists(), word
+        assert not name or f"class {name}" in module.read_text(), word
