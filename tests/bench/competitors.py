@@ -32,19 +32,13 @@ _RCLONE = (
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One way to list.
-
-    Attributes:
-        most: Keys beyond which it takes too long for a benchmark.
-        settings: More environment.
-
-    """
+    """One way to list."""
 
     name: str
     command: Sequence[str | Path]
-    most: int
+    most: int  # keys beyond which it takes too long for a benchmark
     version: str = ""
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)  # more environment
 
 
 @contextmanager

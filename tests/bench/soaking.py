@@ -43,18 +43,11 @@ _LIFTED = {Guard.GATE, Guard.UNSTABLE_ROOT}
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a soak's processes find what they need.
+    """Where a soak's processes find what they need."""
 
-    Attributes:
-        base: The storage root.
-        registry: What exporters write into.
-        work: Everything else.
-
-    """
-
-    base: Path
-    registry: Path
-    work: Path
+    base: Path  # the storage root
+    registry: Path  # what exporters write into
+    work: Path  # everything else
 
     @property
     def checkpoints(self) -> Path:
@@ -202,27 +195,20 @@ def _uuid(key: str) -> str:
 
 @dataclass(slots=True)
 class Tally:
-    """What one mode did.
+    """What one mode did."""
 
-    Attributes:
-        cycles: Plans made.
-        seconds: They took.
-        judged: Jobs' directories that were judged, all plans together.
-        refused: Those that were refused, by the reason with numbers and ids left out.
-        candidates: Distinct objects that some plan would remove.
-        wrong: Those that a checkpoint needs which was there then, or written later, and why.
-        wrong_though_stable: Those of them for which only the gate had been disabled.
-        blocked: Conditions of deletion that some plan did not meet.
-
-    """
-
-    cycles: int = 0
-    seconds: float = 0
-    judged: int = 0
+    cycles: int = 0  # plans made
+    seconds: float = 0  # they took
+    judged: int = 0  # jobs' directories that were judged, all plans together
+    # those that were refused, by the reason with numbers and ids left out
     refused: Counter[str] = field(default_factory=Counter)
+    # distinct objects that some plan would remove
     candidates: set[str] = field(default_factory=set)
+    # those that a checkpoint needs which was there then, or written later, and why
     wrong: dict[str, str] = field(default_factory=dict)
+    # those of them for which only the gate had been disabled
     wrong_though_stable: set[str] = field(default_factory=set)
+    # conditions of deletion that some plan did not meet
     blocked: Counter[str] = field(default_factory=Counter)
 
 

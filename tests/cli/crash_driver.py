@@ -87,19 +87,13 @@ def in_child(work: Callable[[], Any]) -> tuple[int, Any]:
 
 @dataclass
 class Case:
-    """What is killed, and from where it starts; always at the same place, for a plan names it.
+    """What is killed, and from where it starts; always at the same place, for a plan names it."""
 
-    Attributes:
-        story: The job, made once; each crash starts from hard links to it, which are the same
-            objects to a local storage.
-        template: Holds them.
-        args: What is killed.
-
-    """
-
+    # the job, made once; each crash starts from hard links to it, which are the same objects to
+    # a local storage
     story: Story
-    template: Path
-    args: tuple[object, ...]
+    template: Path  # holds them
+    args: tuple[object, ...]  # what is killed
 
     def reset(self) -> None:
         """Start again."""

@@ -161,16 +161,10 @@ class Job:
 
 @dataclass
 class Bed:
-    """A storage root and a state location beside it.
+    """A storage root and a state location beside it."""
 
-    Attributes:
-        folder: Holds both, and the plans.
-        options: Given to every plan.
-
-    """
-
-    folder: Path
-    options: tuple[object, ...] = ()
+    folder: Path  # holds both, and the plans
+    options: tuple[object, ...] = ()  # given to every plan
     plans: int = 0
     root: Path = field(init=False)
     state: Path = field(init=False)

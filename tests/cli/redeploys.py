@@ -23,17 +23,11 @@ def numbered(number: int) -> str:
 
 @dataclass
 class Redeploys:
-    """A chain of jobs in one storage root, of which the newest one runs.
+    """A chain of jobs in one storage root, of which the newest one runs."""
 
-    Attributes:
-        bed: Storage root and state location.
-        server: The cluster that ran one job after the other.
-        jobs: Jobs, oldest first; job n has checkpoints 10n+5 and 10n+6 with a file each.
-
-    """
-
-    bed: Bed
-    server: RestServer
+    bed: Bed  # storage root and state location
+    server: RestServer  # the cluster that ran one job after the other
+    # jobs, oldest first; job n has checkpoints 10n+5 and 10n+6 with a file each
     jobs: list[Job] = field(default_factory=list)
 
     @classmethod

@@ -70,16 +70,10 @@ def settings_of(story: Story, **more: Any) -> dict[str, Any]:
 
 @dataclass
 class Configured:
-    """A configuration file.
+    """A configuration file."""
 
-    Attributes:
-        folder: Holds it, and the plans.
-        content: What it says.
-
-    """
-
-    folder: Path
-    content: dict[str, Any] = field(default_factory=dict)
+    folder: Path  # holds it, and the plans
+    content: dict[str, Any] = field(default_factory=dict)  # what it says
 
     @classmethod
     def of(cls, story: Story, *roots: dict[str, Any], **more: Any) -> Configured:
@@ -166,16 +160,10 @@ def fake_clock(monkeypatch: Any) -> Iterator[Clock]:
 
 @dataclass
 class Started:
-    """A process of the command line.
+    """A process of the command line."""
 
-    Attributes:
-        process: The process.
-        err: File that takes its stderr.
-
-    """
-
-    process: subprocess.Popen[bytes]
-    err: Path
+    process: subprocess.Popen[bytes]  # the process
+    err: Path  # file that takes its stderr
 
     @property
     def log(self) -> str:

@@ -17,20 +17,12 @@ __all__ = ["bed", "story"]
 
 @dataclass(frozen=True)
 class Savepoints:
-    """A folder of savepoints of an ended job: one is whole, one was never completed.
+    """A folder of savepoints of an ended job: one is whole, one was never completed."""
 
-    Attributes:
-        story: The ended job.
-        folder: Folder of all savepoints.
-        left: File of the one that was never completed.
-        whole: Savepoint that is whole.
-
-    """
-
-    story: Story
-    folder: Path
-    left: Path
-    whole: Path
+    story: Story  # the ended job
+    folder: Path  # folder of all savepoints
+    left: Path  # file of the one that was never completed
+    whole: Path  # savepoint that is whole
 
     def plan(self, *options: object):
         """Plan with the folder of savepoints as an extra root."""

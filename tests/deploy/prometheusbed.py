@@ -43,12 +43,7 @@ def hurried_rules(jsonnet: Path, file: Path, config: Mapping[str, Any] | None = 
 
 
 class Prometheus:
-    """A server that scrapes and evaluates every second of the reference machine; a context manager.
-
-    Attributes:
-        url: Of its API.
-
-    """
+    """A server that scrapes and evaluates every second of the reference machine."""
 
     def __init__(
         self, program: Path, folder: Path, *, jobs: Mapping[str, Sequence[str]], rules: Path

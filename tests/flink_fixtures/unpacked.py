@@ -28,16 +28,10 @@ _IN_PLACE = ("changelog", "merge", "forst-async")
 
 @dataclass(frozen=True)
 class Storage:
-    """One unpacked storage.
+    """One unpacked storage."""
 
-    Attributes:
-        name: Flink release and scenario.
-        tree: Where it was unpacked.
-
-    """
-
-    name: str
-    tree: Path
+    name: str  # Flink release and scenario
+    tree: Path  # where it was unpacked
 
     @cached_property
     def truth(self) -> dict[str, Any]:

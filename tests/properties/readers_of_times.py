@@ -90,20 +90,12 @@ _NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """One reader of times.
+    """One reader of times."""
 
-    Attributes:
-        module: Of the package, where a stored time is checked.
-        read: Returns what comes out of a time, in microseconds since 1970.
-        step_us: What the form is written in: the reader sees whole steps.
-        names: What an error must name; "" where the caller names it.
-
-    """
-
-    module: str
-    read: Read
-    step_us: int = 1
-    names: str = ""
+    module: str  # of the package, where a stored time is checked
+    read: Read  # returns what comes out of a time, in microseconds since 1970
+    step_us: int = 1  # what the form is written in: the reader sees whole steps
+    names: str = ""  # what an error must name; "" where the caller names it
 
 
 def spelled(us: int) -> str:

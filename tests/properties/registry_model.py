@@ -231,16 +231,12 @@ READS = ("oldest", "listing", "registry", "roots")
 
 @dataclass
 class Collector:
-    """Reads one thing after the other, and decides.
+    """Reads one thing after the other, and decides."""
 
-    Attributes:
-        has_ids: File names carry the id that they were uploaded for, and that alone decides;
-            otherwise the time does (R16).
-        is_derived: No registry is read, and nobody asks how many checkpoints run at once.
-
-    """
-
+    # file names carry the id that they were uploaded for, and that alone decides; otherwise the
+    # time does (R16)
     has_ids: bool
+    # no registry is read, and nobody asks how many checkpoints run at once
     is_derived: bool = False
     first: RegistrySnapshot | None = None
     second: RegistrySnapshot | None = None

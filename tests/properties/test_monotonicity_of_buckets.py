@@ -44,26 +44,16 @@ SILENT = "http://127.0.0.1:1"
 
 @dataclass
 class Buckets:
-    """The fleet.
+    """The fleet."""
 
-    Attributes:
-        client: Speaks to the server.
-        patch: Undone when the fleet is.
-        name: The bucket of both storage roots; the others have its name and a letter.
-        kubernetes: Its API server.
-        configured: The configuration file.
-        needed: Key of the file of the first storage root that each job needs.
-        spare: Keys that nothing needs.
-
-    """
-
-    client: Any
-    patch: pytest.MonkeyPatch
-    name: str
-    kubernetes: KubernetesServer
-    configured: Configured
+    client: Any  # speaks to the server
+    patch: pytest.MonkeyPatch  # undone when the fleet is
+    name: str  # the bucket of both storage roots; the others have its name and a letter
+    kubernetes: KubernetesServer  # its API server
+    configured: Configured  # the configuration file
+    # key of the file of the first storage root that each job needs
     needed: dict[str, str] = field(default_factory=dict)
-    spare: list[str] = field(default_factory=list)
+    spare: list[str] = field(default_factory=list)  # keys that nothing needs
 
     @classmethod
     def made(cls, url: str, folder: Path, stack: ExitStack) -> Buckets:

@@ -201,20 +201,12 @@ BY_OTHERS = {
 
 @dataclass(frozen=True)
 class Source:
-    """What one module does with times.
+    """What one module does with times."""
 
-    Attributes:
-        names: Every name and attribute that it uses.
-        checks: What it takes from the helper.
-        sums: Lines that add something to the epoch.
-        has_subclasses: Whether a class of it has a base.
-
-    """
-
-    names: frozenset[str]
-    checks: frozenset[str]
-    sums: tuple[int, ...]
-    has_subclasses: bool
+    names: frozenset[str]  # every name and attribute that it uses
+    checks: frozenset[str]  # what it takes from the helper
+    sums: tuple[int, ...]  # lines that add something to the epoch
+    has_subclasses: bool  # whether a class of it has a base
 
 
 @cache

@@ -35,18 +35,11 @@ LIVE = ("flink", "spark", "s3", "azurite", "testbench", "chromium", "prometheus"
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """What the tests of a class may take, on the reference machine when it is idle.
+    """What the tests of a class may take, on the reference machine when it is idle."""
 
-    Attributes:
-        name: Of the class; its marker, but for the first one.
-        test_seconds: Processor time of one test, without what its fixtures take.
-        all_seconds: Of all tests of the class, two at a time.
-
-    """
-
-    name: str
-    test_seconds: float
-    all_seconds: float
+    name: str  # of the class; its marker, but for the first one
+    test_seconds: float  # processor time of one test, without what its fixtures take
+    all_seconds: float  # of all tests of the class, two at a time
 
 
 BUDGETS = (
@@ -118,15 +111,7 @@ def processor_seconds() -> float:
 
 
 class Budgets:
-    """Leaves out the classes that are not asked for, and fails what has outgrown its own.
-
-    Attributes:
-        budgets: All there are.
-        factor: Returns how many times longer things take here and now.
-        processor: Returns the seconds of processor time that this process, and the processes that
-            it waited for, have had.
-
-    """
+    """Leaves out the classes that are not asked for, and fails what has outgrown its own."""
 
     def __init__(
         self,

@@ -13,13 +13,7 @@ ENVIRONMENT = "ORPHANGC_TESTS_SECONDS"
 
 
 class Ending:
-    """Skips each test whose turn comes too late; what was searched until then counts.
-
-    Attributes:
-        seconds: From now on.
-        clock: Seconds that never go back.
-
-    """
+    """Skips each test whose turn comes too late; what was searched until then counts."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.seconds = seconds

@@ -14,24 +14,14 @@ from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 
 @dataclass
 class Exporter:
-    """Writes a job's snapshots as deploy/flink-plugin does.
+    """Writes a job's snapshots as deploy/flink-plugin does."""
 
-    Attributes:
-        folder: The registry folder; one folder a job lies in it.
-        template: What each snapshot says, but for sequence, nonce and time.
-        at: Time of the next snapshot.
-        kept: How many snapshots are kept.
-        nonce: The last one seen.
-        written: Names, oldest first.
-
-    """
-
-    folder: Path
-    template: RegistrySnapshot
-    at: datetime
-    kept: int = 5
-    nonce: str | None = None
-    written: list[str] = field(default_factory=list)
+    folder: Path  # the registry folder; one folder a job lies in it
+    template: RegistrySnapshot  # what each snapshot says, but for sequence, nonce and time
+    at: datetime  # time of the next snapshot
+    kept: int = 5  # how many snapshots are kept
+    nonce: str | None = None  # the last one seen
+    written: list[str] = field(default_factory=list)  # names, oldest first
 
     @property
     def place(self) -> Path:

@@ -34,16 +34,10 @@ _EXAMPLE = re.compile(r"(?:Failing test case|Falsifying example): .*?(?=\n\S|\Z)
 
 @dataclass(frozen=True, kw_only=True)
 class FoundInput:
-    """An input that a fuzz target did not stand.
+    """An input that a fuzz target did not stand."""
 
-    Attributes:
-        target: Its name.
-        value: Bytes, or a JSON value.
-
-    """
-
-    target: str
-    value: Any
+    target: str  # its name
+    value: Any  # bytes, or a JSON value
 
     def file(self, folder: Path = FOLDER) -> Path:
         """Write it where every check finds it; return the file."""
@@ -58,20 +52,12 @@ class FoundInput:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundExample:
-    """An example for which a property does not hold.
+    """An example for which a property does not hold."""
 
-    Attributes:
-        test: File below ``tests``, ``::`` and name.
-        version: Of Hypothesis.
-        blob: Hypothesis' own words for it; empty if it gave none.
-        text: The falsifying example, to be written as ``@example``.
-
-    """
-
-    test: str
-    version: str
-    blob: str
-    text: str
+    test: str  # file below ``tests``, ``::`` and name
+    version: str  # of Hypothesis
+    blob: str  # Hypothesis' own words for it; empty if it gave none
+    text: str  # the falsifying example, to be written as ``@example``
 
     def file(self, folder: Path = FOLDER) -> Path:
         """Write it where every check finds it; return the file."""

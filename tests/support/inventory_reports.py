@@ -68,18 +68,11 @@ def a_row(key: str, **changes: Any) -> dict[str, Any]:
 
 @dataclass
 class Report:
-    """One report: files by key, the manifest as a dictionary that a test may damage.
+    """One report: files by key, the manifest as a dictionary that a test may damage."""
 
-    Attributes:
-        folder: Of the configuration, "/" between parts, none trailing.
-        manifest: As it will be written.
-        files: Data files by key.
-
-    """
-
-    folder: str
-    manifest: dict[str, Any]
-    files: dict[str, bytes]
+    folder: str  # of the configuration, "/" between parts, none trailing
+    manifest: dict[str, Any]  # as it will be written
+    files: dict[str, bytes]  # data files by key
     name: str = "2026-11-20T01-00Z"
     checksum: bytes | None = field(default=None)
 

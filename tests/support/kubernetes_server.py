@@ -61,11 +61,6 @@ class KubernetesServer:
     A fault is a status, or a function that answers itself. ``denied`` plurals answer 403,
     ``undefined`` ones are not shown by discovery and answer 404. ``asked`` counts requests by
     method and plural, ``discovered`` counts questions about the API itself.
-
-    Attributes:
-        groups: API groups that discovery shows, with their versions.
-        discovery: Status of every answer about the API itself, if it is none.
-
     """
 
     namespace: str = "flink"
@@ -74,10 +69,11 @@ class KubernetesServer:
     undefined: set[str] = field(default_factory=set)
     faults: dict[str, Fault] = field(default_factory=dict)
     page: int = 2
+    # API groups that discovery shows, with their versions
     groups: dict[str, list[str]] = field(
         default_factory=lambda: {"apps": ["v1"], "flink.apache.org": ["v1beta1"]}
     )
-    discovery: int | None = None
+    discovery: int | None = None  # status of every answer about the API itself, if it is none
     discovered: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
     expires_after: int | None = None

@@ -19,12 +19,7 @@ _NAME = "temporary folder of the session"
 
 
 class Leftovers:
-    """Makes the session red that leaves something in its temporary folder.
-
-    Attributes:
-        folder: The temporary folder.
-
-    """
+    """Makes the session red that leaves something in its temporary folder."""
 
     def __init__(self) -> None:
         """Make the folder, and let this process and those that it starts use it."""

@@ -47,12 +47,6 @@ class MemoryFolder:
     """Gives a session a folder in memory, and frees it when all its tests have passed.
 
     What failed tests left stays until the next session.
-
-    Attributes:
-        above: Folder of this user's sessions; each has one below, named after its process.
-        free: Returns the free bytes of a file system.
-        available: Returns the bytes of memory that new programs can have.
-
     """
 
     def __init__(

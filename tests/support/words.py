@@ -130,20 +130,12 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Found:
-    """One word in one place.
+    """One word in one place."""
 
-    Attributes:
-        file: Path of the module below the package.
-        line: Number of its line, or of the first line of its docstring; 0 for a module's name.
-        word: The word, in lower case.
-        text: The name or the sentence that holds it.
-
-    """
-
-    file: str
-    line: int
-    word: str
-    text: str
+    file: str  # path of the module below the package
+    line: int  # number of its line, or of the first line of its docstring; 0 for a module's name
+    word: str  # the word, in lower case
+    text: str  # the name or the sentence that holds it
 
     @property
     def folder(self) -> str:

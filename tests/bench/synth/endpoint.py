@@ -42,22 +42,16 @@ class Request:
 
 @dataclass(slots=True)
 class Response:
-    """What is sent.
-
-    Attributes:
-        delay: Seconds before it is sent.
-        sent: How many bytes of the body are sent before the connection is closed; ``None``: all.
-        is_never: Nothing is sent, and the connection stays open.
-
-    """
+    """What is sent."""
 
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     length: int | None = None
-    delay: float = 0.0
+    delay: float = 0.0  # seconds before it is sent
+    # how many bytes of the body are sent before the connection is closed; ``None``: all
     sent: int | None = None
-    is_never: bool = False
+    is_never: bool = False  # nothing is sent, and the connection stays open
 
     def head(self) -> bytes:
         """Return the status line and the headers."""
@@ -80,12 +74,7 @@ def refusal(code: str) -> Response:
 
 
 class Endpoint:
-    """One bucket with its faults.
-
-    Attributes:
-        connections: That are open; those of a client that is gone are not.
-
-    """
+    """One bucket with its faults."""
 
     def __init__(self, bucket: Bucket, faults: Faults) -> None:
         self.bucket = bucket

@@ -10,52 +10,31 @@ from dataclasses import asdict, dataclass, field, fields
 
 @dataclass(slots=True)
 class Controls:
-    """All that can be set. Shares are between 0 and 1, drawn for each request or key.
+    """All that can be set. Shares are between 0 and 1, drawn for each request or key."""
 
-    Attributes:
-        latency_ms: Before every answer.
-        jitter: Share of the latency by which it varies, up or down.
-        list_rps: Listings a second that are served; the others get 503. 0: all.
-        delete_keys_rps: Keys a second that may be deleted. 0: all.
-        burst_seconds: How much of an unused quota is kept.
-        throttles_keys: Keys over the quota are refused one by one inside a 200, not the request.
-        slowdown: Share of requests that get 503 SlowDown.
-        internal: Share of requests that get 500 InternalError.
-        hang: Share of requests that are never answered, and not carried out.
-        pages_hang_from: Rank of the key from which on no page is answered. 0: all are.
-        deletions_hang_after: Once so many keys are gone, no deletion is answered. 0: all are.
-        lost: Share of requests that are carried out and answered by a closed connection.
-        cut: Share of listings whose body ends early, with the connection.
-        torn: Share of listings whose body ends early, with a length that fits.
-        repeat: Share of pages that start a page too early.
-        reorder: Share of pages of which two halves change places.
-        key_errors: Share of keys whose deletion fails inside a 200.
-        key_error_code: Why.
-        radosgw: Pages spelled as radosgw's are: token after the objects, slashes escaped.
-        checksums: Listings tell checksums, as AWS's do.
-
-    """
-
-    latency_ms: float = 0
-    jitter: float = 0
-    list_rps: float = 0
-    delete_keys_rps: float = 0
-    burst_seconds: float = 1
+    latency_ms: float = 0  # before every answer
+    jitter: float = 0  # share of the latency by which it varies, up or down
+    list_rps: float = 0  # listings a second that are served; the others get 503. 0: all
+    delete_keys_rps: float = 0  # keys a second that may be deleted. 0: all
+    burst_seconds: float = 1  # how much of an unused quota is kept
+    # keys over the quota are refused one by one inside a 200, not the request
     throttles_keys: bool = False
-    slowdown: float = 0
-    internal: float = 0
-    hang: float = 0
-    pages_hang_from: float = 0
+    slowdown: float = 0  # share of requests that get 503 SlowDown
+    internal: float = 0  # share of requests that get 500 InternalError
+    hang: float = 0  # share of requests that are never answered, and not carried out
+    pages_hang_from: float = 0  # rank of the key from which on no page is answered. 0: all are
+    # once so many keys are gone, no deletion is answered. 0: all are
     deletions_hang_after: float = 0
-    lost: float = 0
-    cut: float = 0
-    torn: float = 0
-    repeat: float = 0
-    reorder: float = 0
-    key_errors: float = 0
-    key_error_code: str = "InternalError"
+    lost: float = 0  # share of requests that are carried out and answered by a closed connection
+    cut: float = 0  # share of listings whose body ends early, with the connection
+    torn: float = 0  # share of listings whose body ends early, with a length that fits
+    repeat: float = 0  # share of pages that start a page too early
+    reorder: float = 0  # share of pages of which two halves change places
+    key_errors: float = 0  # share of keys whose deletion fails inside a 200
+    key_error_code: str = "InternalError"  # why
+    # pages spelled as radosgw's are: token after the objects, slashes escaped
     radosgw: bool = False
-    checksums: bool = True
+    checksums: bool = True  # listings tell checksums, as AWS's do
 
     def set(self, name: str, text: str) -> None:
         """Set what ``name`` names.
@@ -100,15 +79,11 @@ class Quota:
 
 @dataclass(slots=True)
 class Faults:
-    """Draws what goes wrong, and counts all that happens.
-
-    Attributes:
-        counts: Requests by kind, faults by name, keys by what became of them, bytes sent.
-
-    """
+    """Draws what goes wrong, and counts all that happens."""
 
     controls: Controls = field(default_factory=Controls)
     dice: random.Random = field(default_factory=lambda: random.Random(20240101))
+    # requests by kind, faults by name, keys by what became of them, bytes sent
     counts: Counter[str] = field(default_factory=Counter)
     lists: Quota = field(default_factory=Quota)
     deletes: Quota = field(default_factory=Quota)

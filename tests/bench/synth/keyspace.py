@@ -47,21 +47,13 @@ class Ages:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """UUID names behind one head.
+    """UUID names behind one head."""
 
-    Attributes:
-        head: All of the key but the name.
-        count: At least one.
-        first: Least value of a name's first 48 bits.
-        limit: One more than the greatest.
-
-    """
-
-    head: bytes
-    count: int
+    head: bytes  # all of the key but the name
+    count: int  # at least one
     seed: int = 0
-    first: int = 0
-    limit: int = 2**48
+    first: int = 0  # least value of a name's first 48 bits
+    limit: int = 2**48  # one more than the greatest
 
     @property
     def slot(self) -> int:
@@ -165,13 +157,7 @@ class Named:
 
 
 class KeySpace:
-    """All keys of a bucket, by rank.
-
-    Attributes:
-        segments: In the order of their keys; the keys of no two are interleaved.
-        starts: The rank of each segment's first key, and at the end the number of keys.
-
-    """
+    """All keys of a bucket, by rank."""
 
     def __init__(self, runs: Sequence[Run], objects: Sequence[Stored] = ()) -> None:
         self.segments = _segments(runs, objects)

@@ -25,20 +25,12 @@ _FIRST_ID = 95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a storage is to be.
+    """What a storage is to be."""
 
-    Attributes:
-        keys: All together, roots too.
-        jobs: Job directories, of about equal size.
-        live: Files of each job that its retained checkpoints name.
-        per_checkpoint: Files that one checkpoint made, of ``<id>_<uuid>`` names.
-
-    """
-
-    keys: int
-    jobs: int = 1
-    live: int = 1000
-    per_checkpoint: int = 1000
+    keys: int  # all together, roots too
+    jobs: int = 1  # job directories, of about equal size
+    live: int = 1000  # files of each job that its retained checkpoints name
+    per_checkpoint: int = 1000  # files that one checkpoint made, of ``<id>_<uuid>`` names
     ages: Ages
     seed: int = 1
 

@@ -27,17 +27,12 @@ class BadRequestError(Exception):
 
 @dataclass(slots=True)
 class Bucket:
-    """Keys, and which of them are gone.
-
-    Attributes:
-        gone: By rank; of its zeros only those that were written to take memory.
-
-    """
+    """Keys, and which of them are gone."""
 
     name: str
     space: KeySpace
     ages: Ages
-    gone: np.ndarray
+    gone: np.ndarray  # by rank; of its zeros only those that were written to take memory
 
     def next_left(self, rank: int, limit: int) -> int:
         """Return the first rank from here on that is not gone, ``limit`` if there is none."""
@@ -60,17 +55,12 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a listing is asked.
-
-    Attributes:
-        after: Keys and common prefixes up to this one are left out.
-        token: The rank at which the page starts, of a continued listing of version 2.
-
-    """
+    """What a listing is asked."""
 
     prefix: bytes = b""
     delimiter: bytes = b""
-    after: bytes = b""
+    after: bytes = b""  # keys and common prefixes up to this one are left out
+    # the rank at which the page starts, of a continued listing of version 2
     token: int | None = None
     most: int = _MOST
     is_second: bool = True

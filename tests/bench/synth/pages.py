@@ -28,20 +28,12 @@ _TO_ESCAPE = re.compile("[&<>\"'\x00-\x1f\x7f\ufffe\uffff]")
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a page spells what it holds.
+    """How a page spells what it holds."""
 
-    Attributes:
-        is_encoded: Keys are url-encoded.
-        escapes_slashes: Url-encoding encodes slashes too, as radosgw's does.
-        has_checksum: Every object has a checksum, as on AWS since 2024.
-        has_owner: Every object has an owner, as in version 1 of the request.
-
-    """
-
-    is_encoded: bool = True
-    escapes_slashes: bool = False
-    has_checksum: bool = True
-    has_owner: bool = False
+    is_encoded: bool = True  # keys are url-encoded
+    escapes_slashes: bool = False  # url-encoding encodes slashes too, as radosgw's does
+    has_checksum: bool = True  # every object has a checksum, as on AWS since 2024
+    has_owner: bool = False  # every object has an owner, as in version 1 of the request
 
     def text(self, key: bytes) -> bytes:
         """Return a key, a prefix or a delimiter as it stands in the page."""

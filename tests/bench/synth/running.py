@@ -21,16 +21,10 @@ _TESTS = Path(__file__).parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Synth:
-    """A running endpoint.
+    """A running endpoint."""
 
-    Attributes:
-        url: Of the endpoint, without trailing slash.
-        uri: Of the storage root.
-
-    """
-
-    url: str
-    uri: str = f"s3://{BUCKET}/{ROOT}"
+    url: str  # of the endpoint, without trailing slash
+    uri: str = f"s3://{BUCKET}/{ROOT}"  # of the storage root
 
     @property
     def environment(self) -> dict[str, str]:

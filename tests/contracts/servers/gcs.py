@@ -92,22 +92,14 @@ class Bucket:
 
 @dataclass
 class GcsServer:
-    """Buckets, and what goes wrong.
+    """Buckets, and what goes wrong."""
 
-    Attributes:
-        url: Endpoint.
-        buckets: Contents by name.
-        fault: Called before each request; its answer, if any, stands for the server's.
-        requests: All requests, in order.
-        has_batches: Whether it takes batches.
-
-    """
-
-    url: str
-    buckets: dict[str, Bucket] = field(default_factory=dict)
+    url: str  # endpoint
+    buckets: dict[str, Bucket] = field(default_factory=dict)  # contents by name
+    # called before each request; its answer, if any, stands for the server's
     fault: Callable[[Request], Answer | None] = lambda _: None
-    requests: list[Request] = field(default_factory=list)
-    has_batches: bool = True
+    requests: list[Request] = field(default_factory=list)  # all requests, in order
+    has_batches: bool = True  # whether it takes batches
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1_700_000_000_000_000))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

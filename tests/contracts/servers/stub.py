@@ -37,19 +37,13 @@ class Answer:
 
 @dataclass
 class Stub:
-    """What the endpoint answers, and what it was asked.
-
-    Attributes:
-        answer: Called for every request but those for the bucket's versioning.
-        requests: All of them, in order.
-        versioning: What it says of the bucket's versioning.
-
-    """
+    """What the endpoint answers, and what it was asked."""
 
     url: str
+    # called for every request but those for the bucket's versioning
     answer: Callable[[Request], Answer]
-    requests: list[Request] = field(default_factory=list)
-    versioning: str = "<VersioningConfiguration/>"
+    requests: list[Request] = field(default_factory=list)  # all of them, in order
+    versioning: str = "<VersioningConfiguration/>"  # what it says of the bucket's versioning
 
     def asked(self, method: str) -> list[Request]:
         """Return the requests of one method."""

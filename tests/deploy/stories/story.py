@@ -14,21 +14,13 @@ GIB = 1024**3
 
 @dataclass(frozen=True)
 class Case:
-    """One story.
+    """One story."""
 
-    Attributes:
-        alert: The alert that is looked at.
-        says: What the story shows, in words.
-        series: Series by name, in promtool's notation.
-        at: When to look.
-        fires: Label values and description of each alert that fires; none: it is silent.
-
-    """
-
-    alert: str
-    says: str
-    series: Mapping[str, str]
-    at: str
+    alert: str  # the alert that is looked at
+    says: str  # what the story shows, in words
+    series: Mapping[str, str]  # series by name, in promtool's notation
+    at: str  # when to look
+    # label values and description of each alert that fires; none: it is silent
     fires: tuple[Mapping[str, str], ...] = field(default=())
 
     def as_promtool(self, rule: Mapping[str, Any]) -> dict[str, Any]:

@@ -83,20 +83,12 @@ def bucket(radosgw_url: str, monkeypatch) -> Iterator[Bucket]:
 
 @dataclass
 class Collecting:
-    """Plans and sweeps of the bucket.
+    """Plans and sweeps of the bucket."""
 
-    Attributes:
-        bucket: The bucket.
-        work: Folder of plans and state.
-        plans: Number of plans so far.
-        deleted: Keys that sweeps deleted.
-
-    """
-
-    bucket: Bucket
-    work: Path
-    plans: int = 0
-    deleted: set[str] = field(default_factory=set)
+    bucket: Bucket  # the bucket
+    work: Path  # folder of plans and state
+    plans: int = 0  # number of plans so far
+    deleted: set[str] = field(default_factory=set)  # keys that sweeps deleted
 
     @property
     def root(self) -> str:

@@ -185,38 +185,22 @@ def client(environment: dict[str, str]) -> Any:
 
 @dataclass
 class Day:
-    """What a daemon is set upon, and what is true of it.
+    """What a daemon is set upon, and what is true of it."""
 
-    Attributes:
-        cluster: The Flink that made it all.
-        folder: For what belongs to the day.
-        base: Storage root of a job that runs.
-        job: Its id.
-        lost: What it uploaded in vain.
-        ended_base: Storage root of a job that has ended.
-        ended: Its id.
-        lost_of_ended: What it uploaded in vain.
-        last: Its only checkpoint.
-        good: The ended job's storage in S3.
-        torn: Another ended job's storage in S3; its checkpoint cannot be read until it is mended.
-        torn_last: That checkpoint.
-        lost_of_torn: What that job uploaded in vain.
-
-    """
-
-    cluster: Cluster
-    folder: Path
-    base: Path
-    job: str
-    lost: set[Path]
-    ended_base: Path
-    ended: str
-    lost_of_ended: set[Path]
-    last: Path
-    good: Bucket
+    cluster: Cluster  # the Flink that made it all
+    folder: Path  # for what belongs to the day
+    base: Path  # storage root of a job that runs
+    job: str  # its id
+    lost: set[Path]  # what it uploaded in vain
+    ended_base: Path  # storage root of a job that has ended
+    ended: str  # its id
+    lost_of_ended: set[Path]  # what it uploaded in vain
+    last: Path  # its only checkpoint
+    good: Bucket  # the ended job's storage in S3
+    # another ended job's storage in S3; its checkpoint cannot be read until it is mended
     torn: Bucket
-    torn_last: Path
-    lost_of_torn: set[Path]
+    torn_last: Path  # that checkpoint
+    lost_of_torn: set[Path]  # what that job uploaded in vain
 
     @property
     def kept(self) -> Path:

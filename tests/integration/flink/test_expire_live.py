@@ -42,19 +42,12 @@ FROM_SAVEPOINT = 0
 
 @dataclass
 class Chain:
-    """Jobs of one storage root, of which the newest one runs.
+    """Jobs of one storage root, of which the newest one runs."""
 
-    Attributes:
-        cluster: Flink that runs them, one after the other.
-        work: Folder of storage root, savepoints, state location and plans.
-        jobs: Their ids, oldest first.
-        savepoints: Their folders: one of the oldest job, and one of the newest.
-
-    """
-
-    cluster: Cluster
-    work: Path
-    jobs: list[str] = field(default_factory=list)
+    cluster: Cluster  # Flink that runs them, one after the other
+    work: Path  # folder of storage root, savepoints, state location and plans
+    jobs: list[str] = field(default_factory=list)  # their ids, oldest first
+    # their folders: one of the oldest job, and one of the newest
     savepoints: list[Path] = field(default_factory=list)
     _numbers: Any = field(default_factory=lambda: count(1))
 

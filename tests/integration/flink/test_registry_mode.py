@@ -23,15 +23,7 @@ INTERVAL = "300 ms"
 
 
 class Scene:
-    """Two jobs of one base, four checkpoints at a time, and what both uploaded in vain.
-
-    Attributes:
-        bed: The cluster.
-        named: The job whose shared files have ids in their names.
-        plain: The job whose shared files are named by bare UUIDs.
-        lost: By job: what nothing refers to, and nothing ever will.
-
-    """
+    """Two jobs of one base, four checkpoints at a time, and what both uploaded in vain."""
 
     def __init__(self, bed: ExportingCluster) -> None:
         self.bed = bed

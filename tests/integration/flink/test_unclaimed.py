@@ -35,20 +35,12 @@ UIDS = {operator_id(uid): uid for uid in ("numbers", "numbers-throttled", "attic
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What version 1 of the job left behind, and what it declared.
+    """What version 1 of the job left behind, and what it declared."""
 
-    Attributes:
-        cluster: Where it ran.
-        work: Place for files.
-        savepoint: Taken before it was cancelled.
-        checkpoint: Its last.
-
-    """
-
-    cluster: Cluster
-    work: Path
-    savepoint: Path
-    checkpoint: Path
+    cluster: Cluster  # where it ran
+    work: Path  # place for files
+    savepoint: Path  # taken before it was cancelled
+    checkpoint: Path  # its last
 
     def declarations(self, name: str, change: Callable[[dict[str, Any]], object]) -> Path:
         """Return a file that declares what version 1 did, but for a change; operators by uid."""

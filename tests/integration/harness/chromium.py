@@ -48,15 +48,10 @@ def require_chromium() -> str:
 
 @dataclass
 class Look:
-    """What was seen of one page.
+    """What was seen of one page."""
 
-    Attributes:
-        requests: Every URL that was asked for.
-        complaints: What the console, the log and the network said was wrong.
-
-    """
-
-    requests: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)  # every URL that was asked for
+    # what the console, the log and the network said was wrong
     complaints: list[str] = field(default_factory=list)
 
 

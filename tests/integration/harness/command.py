@@ -122,17 +122,11 @@ class Collector:
 
     Whatever a job's checkpoints outran is tried again; those that are taken on request never
     outrun anything. Each refusal of that kind is printed, so that ``pytest -rP`` shows it.
-
-    Attributes:
-        root: The storage root.
-        work: Where plans and state go; not inside the storage root.
-        orphangc: Runs a command.
-
     """
 
-    root: Path
-    work: Path
-    orphangc: Callable[..., Finished] = orphangc
+    root: Path  # the storage root
+    work: Path  # where plans and state go; not inside the storage root
+    orphangc: Callable[..., Finished] = orphangc  # runs a command
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def plan(self, *options: str | Path) -> Planned:

@@ -94,18 +94,11 @@ def test_a_documented_submission_plans_as_this_process(cluster, packing, tmp_pat
 
 @dataclass(frozen=True)
 class Bed:
-    """A bucket, and the cluster that plans it.
+    """A bucket, and the cluster that plans it."""
 
-    Attributes:
-        synth: The endpoint.
-        cluster: The cluster.
-        folder: Where plans, work and logs of events go.
-
-    """
-
-    synth: Synth
-    cluster: modes.Standalone
-    folder: Path
+    synth: Synth  # the endpoint
+    cluster: modes.Standalone  # the cluster
+    folder: Path  # where plans, work and logs of events go
 
     def rows(self, name: str) -> list[dict]:
         """Return the rows of a plan; its folder holds no others."""

@@ -16,17 +16,9 @@ __all__ = ["Target"]
 
 @dataclass(frozen=True)
 class Target:
-    """One reader.
+    """One reader."""
 
-    Attributes:
-        name: Of it.
-        inputs: Good ones, mutated.
-        read: Reads one; checks what it says.
-        errors: That may come out.
-
-    """
-
-    name: str
-    inputs: st.SearchStrategy[Any]
-    read: Callable[[Any, Path], None]
-    errors: tuple[type[OrphanGcError], ...]
+    name: str  # of it
+    inputs: st.SearchStrategy[Any]  # good ones, mutated
+    read: Callable[[Any, Path], None]  # reads one; checks what it says
+    errors: tuple[type[OrphanGcError], ...]  # that may come out

@@ -89,30 +89,17 @@ SHARES = {
 
 @dataclass(kw_only=True)
 class Run:
-    """One run of a job, from a deployment to the next one.
+    """One run of a job, from a deployment to the next one."""
 
-    Attributes:
-        job_id: Its id.
-        place: Place of its job directory.
-        started: Time of the deployment.
-        first: Id of its first checkpoint.
-        restored: What REST says that it last continued from.
-        by_savepoint: Whether that is a savepoint.
-        claimed: Checkpoint of another job that it owns.
-        depends_on: Directories in which its checkpoints name files.
-        taken: Time at which its JobManager started.
-
-    """
-
-    job_id: str
-    place: str
-    started: float
-    first: int = 1
-    restored: str | None = None
-    by_savepoint: bool = False
-    claimed: str | None = None
-    depends_on: tuple[str, ...] = ()
-    taken: float = 0.0
+    job_id: str  # its id
+    place: str  # place of its job directory
+    started: float  # time of the deployment
+    first: int = 1  # id of its first checkpoint
+    restored: str | None = None  # what REST says that it last continued from
+    by_savepoint: bool = False  # whether that is a savepoint
+    claimed: str | None = None  # checkpoint of another job that it owns
+    depends_on: tuple[str, ...] = ()  # directories in which its checkpoints name files
+    taken: float = 0.0  # time at which its JobManager started
 
     @property
     def directory(self) -> str:
@@ -122,43 +109,30 @@ class Run:
 
 @dataclass
 class Slot:
-    """What people call one job: its runs follow one another.
+    """What people call one job: its runs follow one another."""
 
-    Attributes:
-        number: Of the slot.
-        course: How it is redeployed.
-        place: Place of the job directories of its next runs.
-        rest: Address of its cluster.
-        resource: Resource of the operator that deploys it, "" without one.
-        interval: Between two checkpoints, in days.
-        kept: Checkpoints that Flink retains.
-        is_configured: Whether its cluster's configuration says where it stores, not its code.
-        is_full: Whether its checkpoints need no file outside their own folders.
-        left: Checkpoints that earlier runs left behind, by directory.
-        named: Directories in which those name files, by directory.
-        stored: Times at which those were stored, by folder.
-        savepoints: Those that are there.
-        stops: Savepoints that a run was stopped with, by folder.
-        ended: Ended runs, with time and status.
-
-    """
-
-    number: int
-    course: Course
-    place: str
-    rest: str
+    number: int  # of the slot
+    course: Course  # how it is redeployed
+    place: str  # place of the job directories of its next runs
+    rest: str  # address of its cluster
     random: Random
-    resource: str = ""
-    interval: float = HOUR / 6
-    kept: int = 1
+    resource: str = ""  # resource of the operator that deploys it, "" without one
+    interval: float = HOUR / 6  # between two checkpoints, in days
+    kept: int = 1  # checkpoints that Flink retains
+    # whether its cluster's configuration says where it stores, not its code
     is_configured: bool = False
-    is_full: bool = False
+    is_full: bool = False  # whether its checkpoints need no file outside their own folders
     run: Run = field(init=False)
+    # checkpoints that earlier runs left behind, by directory
     left: dict[str, list[int]] = field(default_factory=dict)
+    # directories in which those name files, by directory
     named: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # times at which those were stored, by folder
     stored: dict[str, float] = field(default_factory=dict)
-    savepoints: list[str] = field(default_factory=list)
+    savepoints: list[str] = field(default_factory=list)  # those that are there
+    # savepoints that a run was stopped with, by folder
     stops: dict[str, StoppingSavepoint] = field(default_factory=dict)
+    # ended runs, with time and status
     ended: list[tuple[Run, float, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -25,14 +25,7 @@ RETAINED, CLAIMED, SAVEPOINT, ROLLED_BACK, FORKED = range(5)
 
 
 class Fleet:
-    """Jobs that one session cluster ran, and still shows.
-
-    Attributes:
-        bed: Storage root and state location.
-        dead: Job ids of the losers of forks.
-        routes: What the cluster shows.
-
-    """
+    """Jobs that one session cluster ran, and still shows."""
 
     def __init__(self, bed: Bed) -> None:
         self.bed = bed

@@ -24,20 +24,13 @@ NIGHT = 3 * HOUR
 
 @dataclass(frozen=True)
 class Month:
-    """What the cycles of a month asked.
+    """What the cycles of a month asked."""
 
-    Attributes:
-        asked: Number of the day, condition and name of every fact that blocked.
-        cycles: How many there were.
-        redeploys: How many jobs were redeployed, all in all.
-        memory: What the last cycle left.
-
-    """
-
+    # number of the day, condition and name of every fact that blocked
     asked: Sequence[tuple[int, str, str]]
-    cycles: int
-    redeploys: int
-    memory: WorldMemory
+    cycles: int  # how many there were
+    redeploys: int  # how many jobs were redeployed, all in all
+    memory: WorldMemory  # what the last cycle left
 
 
 MOST_BYTES = 2_300_000

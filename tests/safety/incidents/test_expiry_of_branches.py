@@ -35,22 +35,13 @@ def millis_ago(age: timedelta) -> int:
 
 @dataclass
 class TwoJobs:
-    """A job that is over, and one that began from a checkpoint of it, which runs.
+    """A job that is over, and one that began from a checkpoint of it, which runs."""
 
-    Attributes:
-        bed: Storage root and state location.
-        server: Cluster that runs the younger job.
-        old: Job that is over.
-        new: Job that runs.
-        extra: Options of every command.
-
-    """
-
-    bed: Bed
-    server: RestServer
-    old: Job = field(init=False)
-    new: Job = field(init=False)
-    extra: list[object] = field(default_factory=list)
+    bed: Bed  # storage root and state location
+    server: RestServer  # cluster that runs the younger job
+    old: Job = field(init=False)  # job that is over
+    new: Job = field(init=False)  # job that runs
+    extra: list[object] = field(default_factory=list)  # options of every command
 
     def __post_init__(self) -> None:
         """Name the jobs."""

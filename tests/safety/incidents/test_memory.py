@@ -224,22 +224,13 @@ def test_a_cluster_that_is_not_asked_any_more_blocks(story) -> None:
 
 @dataclass(frozen=True)
 class Forked:
-    """A job that was restored from a checkpoint here, and stores where no cycle searches.
+    """A job that was restored from a checkpoint here, and stores where no cycle searches."""
 
-    Attributes:
-        story: The job here, which runs on and subsumes that checkpoint.
-        own: Its cluster.
-        other: The cluster of the restored job.
-        job: That job.
-        origin: What it was restored from.
-
-    """
-
-    story: Story
-    own: RestServer
-    other: RestServer
-    job: Job
-    origin: Path
+    story: Story  # the job here, which runs on and subsumes that checkpoint
+    own: RestServer  # its cluster
+    other: RestServer  # the cluster of the restored job
+    job: Job  # that job
+    origin: Path  # what it was restored from
 
     def cycles_after(self, *, is_asked: bool = True) -> Planned:
         """Subsume what the other job was restored from, twice, and return the last plan."""

@@ -18,18 +18,11 @@ CLAIMS = ("1.20.5/restore-claim", "2.3.0/restore-claim")
 
 @dataclass(frozen=True)
 class Split:
-    """A storage whose claiming jobs lie in a storage root of their own.
+    """A storage whose claiming jobs lie in a storage root of their own."""
 
-    Attributes:
-        storage: As it was unpacked; the claiming jobs were moved from it.
-        second: The storage root of the claiming jobs.
-        claimers: Their ids.
-
-    """
-
-    storage: Storage
-    second: Path
-    claimers: tuple[str, ...]
+    storage: Storage  # as it was unpacked; the claiming jobs were moved from it
+    second: Path  # the storage root of the claiming jobs
+    claimers: tuple[str, ...]  # their ids
 
     @property
     def first(self) -> Path:

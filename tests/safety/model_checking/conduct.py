@@ -106,51 +106,30 @@ def _moved(seen: Snapshot | None, to: Callable[[int], int]) -> Snapshot | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conduct:
-    """How collectors behave; the defaults are orphangc's, but for what makes them greedier.
+    """How collectors behave; the defaults are orphangc's, but for what makes them greedier."""
 
-    Attributes:
-        program: The order of reads; what stands together happens at once.
-        rules: How they judge.
-        asked: Jobs that REST is asked for.
-        declared: Jobs that the operator says are over.
-        exporting: Jobs with an exporter.
-        is_weak: A listing of roots takes its time: what comes or goes meanwhile is seen or not.
-        is_cached: REST answers are as old as Flink's cache.
-        waits: The last REST answer is newer than the last listing, whatever the cache.
-        protects_first: S1's roots protect, beside S2's.
-        is_greedy: What looks orphaned goes at once: no tombstone, no second look.
-        has_quarantine: R17; only if not greedy.
-        looks_again: R18; only if not greedy.
-        has_gap: Something may happen between the look and the deletion.
-        runs: Of each collector.
-        may_crash: Anywhere.
-        faults: So many times a root hides from a collector.
-        hides: Which root; any, if none is given.
-        is_long: It hides for the whole run, not only for the cycle's two listings.
-        loses_entries: The exporter's answer may lack entries (and its footer).
-        stops_early: Leave out what cannot delete any more; for speed, see ``test_ties.py``.
-
-    """
-
+    # the order of reads; what stands together happens at once
     program: tuple[tuple[str, ...], ...] = DERIVED
-    rules: Rules = field(default_factory=Rules)
-    asked: tuple[int, ...] = (0,)
-    declared: tuple[int, ...] = ()
-    exporting: tuple[int, ...] = ()
+    rules: Rules = field(default_factory=Rules)  # how they judge
+    asked: tuple[int, ...] = (0,)  # jobs that REST is asked for
+    declared: tuple[int, ...] = ()  # jobs that the operator says are over
+    exporting: tuple[int, ...] = ()  # jobs with an exporter
+    # A listing of roots takes its time: what comes or goes meanwhile is seen or not
     is_weak: bool = True
-    is_cached: bool = False
-    waits: bool = True
-    protects_first: bool = True
-    is_greedy: bool = True
-    has_quarantine: bool = True
-    looks_again: bool = True
-    has_gap: bool = False
-    runs: int = 1
-    may_crash: bool = False
-    faults: int = 0
-    hides: Place | None = None
-    is_long: bool = False
-    loses_entries: bool = False
+    is_cached: bool = False  # REST answers are as old as Flink's cache
+    waits: bool = True  # the last REST answer is newer than the last listing, whatever the cache
+    protects_first: bool = True  # S1's roots protect, beside S2's
+    is_greedy: bool = True  # what looks orphaned goes at once: no tombstone, no second look
+    has_quarantine: bool = True  # R17; only if not greedy
+    looks_again: bool = True  # R18; only if not greedy
+    has_gap: bool = False  # something may happen between the look and the deletion
+    runs: int = 1  # of each collector
+    may_crash: bool = False  # anywhere
+    faults: int = 0  # so many times a root hides from a collector
+    hides: Place | None = None  # which root; any, if none is given
+    is_long: bool = False  # it hides for the whole run, not only for the cycle's two listings
+    loses_entries: bool = False  # the exporter's answer may lack entries (and its footer)
+    # leave out what cannot delete any more; for speed, see ``test_ties.py``
     stops_early: bool = True
 
     @property

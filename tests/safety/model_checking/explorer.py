@@ -12,24 +12,15 @@ StateT = TypeVar("StateT", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """What an exploration found.
+    """What an exploration found."""
 
-    Attributes:
-        states: Distinct states that were reached.
-        transitions: Steps that were taken, those to known states included.
-        depth: Steps of the longest shortest way.
-        seconds: Of processor time.
-        wrong: What is wrong with the last state of ``trace``, ``None`` if no state is wrong.
-        trace: Labels of the shortest way to a wrong state.
-
-    """
-
-    states: int
-    transitions: int
-    depth: int
-    seconds: float
+    states: int  # distinct states that were reached
+    transitions: int  # steps that were taken, those to known states included
+    depth: int  # steps of the longest shortest way
+    seconds: float  # of processor time
+    # what is wrong with the last state of ``trace``, ``None`` if no state is wrong
     wrong: str | None = None
-    trace: tuple[str, ...] = ()
+    trace: tuple[str, ...] = ()  # labels of the shortest way to a wrong state
 
     def __str__(self) -> str:
         """Return the figures, for people."""

@@ -53,44 +53,25 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """How far the exploration goes.
+    """How far the exploration goes."""
 
-    Attributes:
-        version: Of Flink.
-        checkpoints: Highest id that a job may issue.
-        concurrent: Checkpoints that may be pending at once.
-        retained: Members of the completed store.
-        tasks: Subtasks with files of their own; table t is task ``t % tasks``'s.
-        changes: Tables that appear or disappear.
-        deaths: JobManagers and TaskManagers that die.
-        aborts: Checkpoints that time out.
-        has_private: Each checkpoint has a file that no registry knows.
-        has_late: Acknowledgements and uploads may come after the checkpoint's end.
-        keeps_files: Flink's own deletions of files always fail: a superset for safety.
-        keeps_roots: Flink deletes subsumed ``_metadata`` at any later time, or never.
-        is_split: ``_metadata`` is written before the completed store knows of it.
-        has_cache: REST answers may be old.
-        has_reset: A job may be started again without state, its ids from 1 (fixed job id).
-        restores: New job, old job, mode: may happen once each.
-
-    """
-
-    version: Version = Version.V16
-    checkpoints: int = 3
-    concurrent: int = 1
-    retained: int = 1
-    tasks: int = 1
-    changes: int = 0
-    deaths: int = 0
-    aborts: int = 0
-    has_private: bool = False
-    has_late: bool = False
-    keeps_files: bool = True
-    keeps_roots: bool = False
-    is_split: bool = False
-    has_cache: bool = False
+    version: Version = Version.V16  # of Flink
+    checkpoints: int = 3  # highest id that a job may issue
+    concurrent: int = 1  # checkpoints that may be pending at once
+    retained: int = 1  # members of the completed store
+    tasks: int = 1  # subtasks with files of their own; table t is task ``t % tasks``'s
+    changes: int = 0  # tables that appear or disappear
+    deaths: int = 0  # JobManagers and TaskManagers that die
+    aborts: int = 0  # checkpoints that time out
+    has_private: bool = False  # each checkpoint has a file that no registry knows
+    has_late: bool = False  # acknowledgements and uploads may come after the checkpoint's end
+    keeps_files: bool = True  # Flink's own deletions of files always fail: a superset for safety
+    keeps_roots: bool = False  # Flink deletes subsumed ``_metadata`` at any later time, or never
+    is_split: bool = False  # ``_metadata`` is written before the completed store knows of it
+    has_cache: bool = False  # REST answers may be old
+    # A job may be started again without state, its ids from 1 (fixed job id)
     has_reset: bool = False
-    restores: tuple[tuple[int, int, Mode], ...] = ()
+    restores: tuple[tuple[int, int, Mode], ...] = ()  # new job, old job, mode: may happen once each
 
 
 Steps = Iterator[tuple[str, World]]

@@ -16,36 +16,22 @@ Steps = Iterator[tuple[str, World]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One exploration.
+    """One exploration."""
 
-    Attributes:
-        name: For the figures.
-        scope: How far Flink goes.
-        conduct: How collectors behave.
-        collectors: One or two.
-        start: The first world; a job that has just started if nothing is given.
-        history: Labels of steps of Flink that have happened before anything is explored.
-        is_timeless: No rule compares instants, so there is only one.
-        is_coarse: What happens next may have the same store time.
-        starts_at: Instant at which the clock begins to tick, -1 if only order counts.
-        ticks: So often the clock moves on, where it does not with each event.
-        stamps: How far machines of the store that date objects may be ahead.
-        clocks: How far JobManagers, and the machine of the store that tells the time, may be
-            ahead: each pair is a world of its own.
-
-    """
-
-    name: str
-    scope: Scope = field(default_factory=Scope)
-    conduct: Conduct = field(default_factory=Conduct)
-    collectors: int = 1
-    start: World | None = None
+    name: str  # for the figures
+    scope: Scope = field(default_factory=Scope)  # how far Flink goes
+    conduct: Conduct = field(default_factory=Conduct)  # how collectors behave
+    collectors: int = 1  # one or two
+    start: World | None = None  # the first world; a job that has just started if nothing is given
+    # labels of steps of Flink that have happened before anything is explored
     history: tuple[str, ...] = ()
-    is_timeless: bool = False
-    is_coarse: bool = False
-    starts_at: int = -1
-    ticks: int = 0
-    stamps: tuple[int, ...] = (0,)
+    is_timeless: bool = False  # no rule compares instants, so there is only one
+    is_coarse: bool = False  # what happens next may have the same store time
+    starts_at: int = -1  # instant at which the clock begins to tick, -1 if only order counts
+    ticks: int = 0  # so often the clock moves on, where it does not with each event
+    stamps: tuple[int, ...] = (0,)  # how far machines of the store that date objects may be ahead
+    # how far JobManagers, and the machine of the store that tells the time, may be ahead: each
+    # pair is a world of its own
     clocks: tuple[tuple[int, int], ...] = ((0, 0),)
 
     def starts(self) -> list[World]:

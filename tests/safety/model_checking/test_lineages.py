@@ -57,18 +57,11 @@ class Sight(Enum):
 
 @dataclass(frozen=True)
 class World:
-    """One lineage.
+    """One lineage."""
 
-    Attributes:
-        origins: What each job began from.
-        sights: What cycles saw of that.
-        lives: What became of each job.
-
-    """
-
-    origins: tuple[Origin, ...]
-    sights: tuple[Sight, ...]
-    lives: tuple[Life, ...]
+    origins: tuple[Origin, ...]  # what each job began from
+    sights: tuple[Sight, ...]  # what cycles saw of that
+    lives: tuple[Life, ...]  # what became of each job
 
     def age(self, job: int, number: int) -> float:
         """Return the age of a checkpoint in days: branches go on beside each other."""

@@ -82,22 +82,15 @@ NO_MARGINS = margins(0)
 
 
 class Snapshot(NamedTuple):
-    """What an exporter wrote, and when.
-
-    Attributes:
-        taken: By the JobManager's clock.
-        heard: When it was read, as the store tells it.
-        is_whole: It lacks no entries, and has its footer.
-
-    """
+    """What an exporter wrote, and when."""
 
     epoch: int
-    taken: int
-    heard: int
+    taken: int  # by the JobManager's clock
+    heard: int  # when it was read, as the store tells it
     retained: tuple[tuple[int, bool], ...]
     issued: tuple[tuple[int, int], ...]
     entries: tuple[File, ...]
-    is_whole: bool = True
+    is_whole: bool = True  # it lacks no entries, and has its footer
 
 
 class JobSeen(NamedTuple):
@@ -116,50 +109,35 @@ class JobSeen(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a cycle saw; ``concurrent`` and the margins are the same throughout a scenario.
-
-    Attributes:
-        skew: How far the clock that the store tells is ahead of the collector's own.
-
-    """
+    """What a cycle saw; ``concurrent`` and the margins are the same throughout a scenario."""
 
     now: int
     until: int
     jobs: tuple[JobSeen, ...]
     listing: tuple[tuple[File, int], ...]
-    skew: int = 0
+    skew: int = 0  # how far the clock that the store tells is ahead of the collector's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How a collector judges; the defaults are orphangc's.
+    """How a collector judges; the defaults are orphangc's."""
 
-    Attributes:
-        without: Guards and conditions that are taken away.
-        is_path_only: A reference protects its very path, and no other spelling of it (no R5).
-        without_bounds: Parts of the cutoff that are taken away (R9, R16).
-        has_ids_only: T2 alone: O of E1, the entries of E2, ids in file names, and no time.
-        passes_on: What stops a living job stops those whose files it needs (R12).
-        has_names_with_ids: Files are named ``<id>_<uuid>``.
-        sees_missing: The listing is whole, so that R8 can tell what the latest root lacks.
-        concurrent: What REST says of ``max_concurrent``.
-        margins: All 0 unless said otherwise.
-        registry_slack: How often the slack is taken from a JobManager's times (R16: twice).
-        chk_n: How private files, which then lie in ``chk-<n>/``, are judged, and nothing else: by
-            R31's id alone, or by nothing; whatever their age (T3).
-
-    """
-
-    without: frozenset[Guard | Condition] = frozenset()
+    without: frozenset[Guard | Condition] = frozenset()  # guards and conditions that are taken away
+    # A reference protects its very path, and no other spelling of it (no R5)
     is_path_only: bool = False
+    # parts of the cutoff that are taken away (R9, R16)
     without_bounds: frozenset[BoundName] = frozenset()
+    # T2 alone: O of E1, the entries of E2, ids in file names, and no time
     has_ids_only: bool = False
-    passes_on: bool = True
-    has_names_with_ids: bool = False
+    passes_on: bool = True  # what stops a living job stops those whose files it needs (R12)
+    has_names_with_ids: bool = False  # files are named ``<id>_<uuid>``
+    # the listing is whole, so that R8 can tell what the latest root lacks
     sees_missing: bool = False
-    concurrent: int = 1
-    margins: SafetyMargins = NO_MARGINS
-    registry_slack: int = 2
+    concurrent: int = 1  # what REST says of ``max_concurrent``
+    margins: SafetyMargins = NO_MARGINS  # all 0 unless said otherwise
+    registry_slack: int = 2  # how often the slack is taken from a JobManager's times (R16: twice)
+    # how private files, which then lie in ``chk-<n>/``, are judged, and nothing else: by R31's
+    # id alone, or by nothing; whatever their age (T3)
     chk_n: Literal["", "by its id", "by nothing"] = ""
 
 

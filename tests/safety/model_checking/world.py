@@ -120,34 +120,23 @@ class Job(NamedTuple):
 
 
 class World(NamedTuple):
-    """Everything.
-
-    Attributes:
-        lost: Files that collectors deleted.
-        deaths: How many there were; so with ``changes``, ``aborts``, ``faults``.
-        tombstones: Files, and since when.
-        holder: Of the lock.
-        clock: The collectors', where it ticks; -1 where only the order of instants counts.
-        ahead: How far the JobManagers' clocks are ahead of it.
-        teller: How far that machine of the store is ahead of it that tells the time.
-
-    """
+    """Everything."""
 
     jobs: tuple[Job, ...]
     files: tuple[tuple[File, int], ...] = ()
     roots: tuple[Root, ...] = ()
-    lost: frozenset[File] = frozenset()
-    deaths: int = 0
+    lost: frozenset[File] = frozenset()  # files that collectors deleted
+    deaths: int = 0  # how many there were; so with ``changes``, ``aborts``, ``faults``
     changes: int = 0
     aborts: int = 0
     collectors: tuple[Any, ...] = ()
-    tombstones: tuple[tuple[File, int], ...] = ()
-    holder: int = -1
+    tombstones: tuple[tuple[File, int], ...] = ()  # files, and since when
+    holder: int = -1  # of the lock
     is_halted: bool = False
     faults: int = 0
-    clock: int = -1
-    ahead: int = 0
-    teller: int = 0
+    clock: int = -1  # the collectors', where it ticks; -1 where only the order of instants counts
+    ahead: int = 0  # how far the JobManagers' clocks are ahead of it
+    teller: int = 0  # how far that machine of the store is ahead of it that tells the time
 
     def root(self, place: Place) -> Root | None:
         """Return what lies at a place."""

@@ -41,16 +41,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """A mutant that no test can kill.
+    """A mutant that no test can kill."""
 
-    Attributes:
-        change: What it changes.
-        why: Why nobody could tell.
-
-    """
-
-    change: Change
-    why: str
+    change: Change  # what it changes
+    why: str  # why nobody could tell
 
 
 NOT_TRIED = "not checked"

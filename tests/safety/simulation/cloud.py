@@ -40,30 +40,17 @@ class Blob:
 
 @dataclass
 class Cloud:
-    """A bucket.
+    """A bucket."""
 
-    Attributes:
-        slack: Store times are right within this, for a store is many machines.
-        is_coarse: Store times are whole seconds, as S3's are.
-        is_versioned: Deletions leave markers.
-        now: The time.
-        blobs: By key.
-        before: The same, some moments ago.
-        markers: What delete markers hide.
-        collected: Keys that a collector deleted.
-        writes: How many there were.
-
-    """
-
-    slack: timedelta
-    is_coarse: bool = False
-    is_versioned: bool = False
-    now: datetime = T0
-    blobs: dict[str, Blob] = field(default_factory=dict)
-    before: dict[str, Blob] = field(default_factory=dict)
-    markers: dict[str, tuple[str, Blob]] = field(default_factory=dict)
-    collected: dict[str, Blob] = field(default_factory=dict)
-    writes: int = 0
+    slack: timedelta  # store times are right within this, for a store is many machines
+    is_coarse: bool = False  # store times are whole seconds, as S3's are
+    is_versioned: bool = False  # deletions leave markers
+    now: datetime = T0  # the time
+    blobs: dict[str, Blob] = field(default_factory=dict)  # by key
+    before: dict[str, Blob] = field(default_factory=dict)  # the same, some moments ago
+    markers: dict[str, tuple[str, Blob]] = field(default_factory=dict)  # what delete markers hide
+    collected: dict[str, Blob] = field(default_factory=dict)  # keys that a collector deleted
+    writes: int = 0  # how many there were
 
     def time(self) -> datetime:
         """Return the time as one machine of the store has it."""
@@ -97,22 +84,13 @@ def facts(key: str, blob: Blob) -> StoredObject:
 
 @dataclass
 class Storage(ports.Storage):
-    """A port to everything below one place of the bucket.
+    """A port to everything below one place of the bucket."""
 
-    Attributes:
-        location: The place.
-        cloud: The bucket.
-        process: Whose port it is.
-        on_delete: Told of every key before it goes.
-        is_ordered: Lists in the order of keys, by key range.
-
-    """
-
-    location: Location
-    cloud: Cloud
-    process: Process
-    on_delete: Callable[[str], None]
-    is_ordered: bool = True
+    location: Location  # the place
+    cloud: Cloud  # the bucket
+    process: Process  # whose port it is
+    on_delete: Callable[[str], None]  # told of every key before it goes
+    is_ordered: bool = True  # lists in the order of keys, by key range
     batch_size: int = 2
     at_once: int = 1
     is_tested: bool = True

@@ -79,16 +79,10 @@ def in_one_thread() -> Iterator[None]:
 
 @dataclass
 class Files:
-    """A state location: what one process asks of the files that all share.
+    """A state location: what one process asks of the files that all share."""
 
-    Attributes:
-        process: Whose port it is.
-        site: Holds the files.
-
-    """
-
-    process: Process
-    site: Site
+    process: Process  # whose port it is
+    site: Site  # holds the files
     location: Location = field(default_factory=lambda: Location("s3", "state", "/"))
 
     @property
@@ -235,35 +229,21 @@ class Saved:
 
 @dataclass
 class Site:
-    """What all collectors of one storage root share.
+    """What all collectors of one storage root share."""
 
-    Attributes:
-        flinks: Who writes there.
-        settings: What the operator says.
-        is_ordered: How the storage lists.
-        state: Files of the state location.
-        dead: Tokens of processes that are known to be no more.
-        cached: What REST said last.
-        runs: What became of what, by run.
-        is_cut: Only the first page of a folder ever comes.
-        is_exporting: Every JobManager exports its registry.
-        has_ha: HA metadata is asked for.
-        exported: What exporters wrote.
-        when_opened: Called once when a sweep has decided, and not yet begun to act.
-
-    """
-
-    flinks: Flinks
-    settings: StorageRootSettings
-    is_ordered: bool = True
+    flinks: Flinks  # who writes there
+    settings: StorageRootSettings  # what the operator says
+    is_ordered: bool = True  # how the storage lists
+    # files of the state location
     state: dict[str, tuple[bytes, datetime]] = field(default_factory=dict)
-    dead: set[str] = field(default_factory=set)
-    cached: dict[str, ClusterFacts] = field(default_factory=dict)
-    runs: list[list[pa.RecordBatch]] = field(default_factory=list)
-    is_cut: bool = False
-    is_exporting: bool = False
-    has_ha: bool = False
-    exported: dict[JobId, Written] = field(default_factory=dict)
+    dead: set[str] = field(default_factory=set)  # tokens of processes that are known to be no more
+    cached: dict[str, ClusterFacts] = field(default_factory=dict)  # what REST said last
+    runs: list[list[pa.RecordBatch]] = field(default_factory=list)  # what became of what, by run
+    is_cut: bool = False  # only the first page of a folder ever comes
+    is_exporting: bool = False  # every JobManager exports its registry
+    has_ha: bool = False  # HA metadata is asked for
+    exported: dict[JobId, Written] = field(default_factory=dict)  # what exporters wrote
+    # called once when a sweep has decided, and not yet begun to act
     when_opened: Callable[[], None] | None = None
 
     def journal_names(self, key: str) -> bool:

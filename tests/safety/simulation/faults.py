@@ -72,16 +72,10 @@ class ProcessDiedError(BaseException):
 
 @dataclass
 class Tally:
-    """What a machine has done, over all examples.
+    """What a machine has done, over all examples."""
 
-    Attributes:
-        faults: By port call and fault.
-        done: Everything else by its name.
-
-    """
-
-    faults: Counter[tuple[str, str]] = field(default_factory=Counter)
-    done: Counter[str] = field(default_factory=Counter)
+    faults: Counter[tuple[str, str]] = field(default_factory=Counter)  # by port call and fault
+    done: Counter[str] = field(default_factory=Counter)  # everything else by its name
 
     def told(self) -> str:
         """Return the figures as a sentence."""
@@ -99,16 +93,10 @@ Action = Fault | Callable[[], None]
 
 @dataclass
 class Script:
-    """What happens at the calls of one run.
+    """What happens at the calls of one run."""
 
-    Attributes:
-        left: Pairs of how many calls pass first, and what happens then.
-        calls: How many there were.
-
-    """
-
-    left: list[tuple[int, Action]]
-    calls: int = 0
+    left: list[tuple[int, Action]]  # pairs of how many calls pass first, and what happens then
+    calls: int = 0  # how many there were
 
     @classmethod
     def of(cls, steps: Sequence[tuple[int, Action]] = ()) -> Script:
@@ -138,32 +126,18 @@ class Script:
 
 @dataclass
 class Process:
-    """One process of a collector: everything that it asks goes through ``call``.
+    """One process of a collector: everything that it asks goes through ``call``."""
 
-    Attributes:
-        token: Its name.
-        script: Of its run.
-        tally: Takes the faults down.
-        passes: Lets a moment pass.
-        skew: How far its clock is behind the store's.
-        is_dead: Whether it died.
-        asked: Number of calls so far.
-        looked_at: Call at which it began to look again, as far as it has.
-        lost_at: Call at which it lost the lock.
-        kinds: Of all calls.
-
-    """
-
-    token: str
-    script: Script
-    tally: Tally
-    passes: Callable[[], None]
-    skew: timedelta = timedelta(0)
-    is_dead: bool = False
-    asked: int = 0
-    looked_at: int = 0
-    lost_at: int | None = None
-    kinds: list[str] = field(default_factory=list)
+    token: str  # its name
+    script: Script  # of its run
+    tally: Tally  # takes the faults down
+    passes: Callable[[], None]  # lets a moment pass
+    skew: timedelta = timedelta(0)  # how far its clock is behind the store's
+    is_dead: bool = False  # whether it died
+    asked: int = 0  # number of calls so far
+    looked_at: int = 0  # call at which it began to look again, as far as it has
+    lost_at: int | None = None  # call at which it lost the lock
+    kinds: list[str] = field(default_factory=list)  # of all calls
 
     def must_hold_lock(self) -> None:
         """Make sure that it has not looked again since it lost the lock."""

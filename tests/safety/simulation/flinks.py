@@ -65,26 +65,15 @@ class Pending:
 
 @dataclass
 class Flinks:
-    """All jobs, and what they have ever completed.
+    """All jobs, and what they have ever completed."""
 
-    Attributes:
-        cloud: The bucket.
-        jobs: In the order of their birth.
-        roots: By folder.
-        names: How many files were named.
-        completed: How many checkpoints.
-        ahead: How far the clocks of JobManagers are ahead of the store's.
-        savepoints: How many.
-
-    """
-
-    cloud: Cloud
-    jobs: list[Job] = field(default_factory=list)
-    roots: dict[str, Root] = field(default_factory=dict)
-    names: int = 0
-    completed: int = 0
-    ahead: timedelta = timedelta(0)
-    savepoints: int = 0
+    cloud: Cloud  # the bucket
+    jobs: list[Job] = field(default_factory=list)  # in the order of their birth
+    roots: dict[str, Root] = field(default_factory=dict)  # by folder
+    names: int = 0  # how many files were named
+    completed: int = 0  # how many checkpoints
+    ahead: timedelta = timedelta(0)  # how far the clocks of JobManagers are ahead of the store's
+    savepoints: int = 0  # how many
 
     def told_by_a_job_manager(self) -> datetime:
         """Return the time as JobManagers have it: as coarse as the store's, where no slack is."""
@@ -141,58 +130,39 @@ class Flinks:
 
 @dataclass
 class Job:
-    """One job.
+    """One job."""
 
-    Attributes:
-        flinks: All of them.
-        id: Of the job.
-        directory: Key of its checkpoint directory.
-        spelled: What its metadata puts before keys.
-        born: Start of its JobManager.
-        concurrent: Checkpoints that may be pending at once.
-        retained_most: Checkpoints that it retains.
-        has_ids: File names begin with checkpoint ids.
-        has_log: It uses a changelog: what it appends is uploaded at any time, and named later.
-        status: Flink's word; "" while no JobManager has it, ``forgotten`` long after its end.
-        is_hidden: Its cluster's REST API is none of those that are asked.
-        epoch: Which JobManager has it.
-        source: What it was restored from, in which ``mode``.
-        tables: Its SST files.
-        base: The checkpoint that the task re-uses files of, in ``uploaded``.
-        registry: By path: the last id that used it, and whether Flink deletes it.
-        chores: Deletions to come.
-        log: Files of the log since the last materialisation, the newest maybe not uploaded yet.
-        history: As REST has it.
-
-    """
-
-    flinks: Flinks
-    id: JobId
-    directory: str
-    spelled: str
-    born: datetime
-    concurrent: int = 1
-    retained_most: int = 1
-    has_ids: int = 0
+    flinks: Flinks  # all of them
+    id: JobId  # of the job
+    directory: str  # key of its checkpoint directory
+    spelled: str  # what its metadata puts before keys
+    born: datetime  # start of its JobManager
+    concurrent: int = 1  # checkpoints that may be pending at once
+    retained_most: int = 1  # checkpoints that it retains
+    has_ids: int = 0  # file names begin with checkpoint ids
+    # it uses a changelog: what it appends is uploaded at any time, and named later
     has_log: int = 0
+    # Flink's word; "" while no JobManager has it, ``forgotten`` long after its end
     status: str = "RUNNING"
-    is_hidden: bool = False
-    epoch: int = 1
-    source: Root | None = None
+    is_hidden: bool = False  # its cluster's REST API is none of those that are asked
+    epoch: int = 1  # which JobManager has it
+    source: Root | None = None  # what it was restored from, in which ``mode``
     mode: str = ""
     next_id: int = 1
     next_table: int = 2
-    tables: list[int] = field(default_factory=lambda: [0, 1])
-    base: int = 0
+    tables: list[int] = field(default_factory=lambda: [0, 1])  # its SST files
+    base: int = 0  # the checkpoint that the task re-uses files of, in ``uploaded``
     uploaded: dict[int, dict[int, str]] = field(default_factory=dict)
     notices: list[int] = field(default_factory=list)
     pending: dict[int, Pending] = field(default_factory=dict)
+    # by path: the last id that used it, and whether Flink deletes it
     registry: dict[str, tuple[int, bool]] = field(default_factory=dict)
     retained: list[tuple[Root, bool]] = field(default_factory=list)
     restored: Root | None = None
-    chores: list[str] = field(default_factory=list)
+    chores: list[str] = field(default_factory=list)  # deletions to come
+    # files of the log since the last materialisation, the newest maybe not uploaded yet
     log: list[str] = field(default_factory=list)
-    history: list[CheckpointFacts] = field(default_factory=list)
+    history: list[CheckpointFacts] = field(default_factory=list)  # as REST has it
 
     @property
     def is_listed(self) -> bool:

@@ -27,20 +27,13 @@ _KEPT = 4
 
 @dataclass
 class Written:
-    """What lies in the folder of one job.
+    """What lies in the folder of one job."""
 
-    Attributes:
-        snapshots: Bytes by name; names are in the order of time.
-        nonce: What stands there to be repeated.
-        told: What the newest snapshot says, and the nonce that it repeats.
-        count: Of all snapshots.
-
-    """
-
+    # bytes by name; names are in the order of time
     snapshots: dict[str, bytes] = field(default_factory=dict)
-    nonce: str | None = None
-    told: object = None
-    count: int = 0
+    nonce: str | None = None  # what stands there to be repeated
+    told: object = None  # what the newest snapshot says, and the nonce that it repeats
+    count: int = 0  # of all snapshots
 
 
 @dataclass
@@ -49,17 +42,11 @@ class Exports:
 
     An exporter writes when something has changed, or a nonce is to be repeated: just before anybody
     looks, for E1 only excludes, and an older one excludes more.
-
-    Attributes:
-        process: Whose port it is.
-        flinks: All jobs.
-        written: By job id; all processes share it.
-
     """
 
-    process: Process
-    flinks: Flinks
-    written: dict[JobId, Written]
+    process: Process  # whose port it is
+    flinks: Flinks  # all jobs
+    written: dict[JobId, Written]  # by job id; all processes share it
     location: Location = field(default_factory=lambda: Location("s3", "exports", "/x"))
 
     def jobs(self) -> list[JobId]:

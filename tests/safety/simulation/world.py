@@ -31,13 +31,7 @@ Happenings = list[tuple[int, Any]]
 
 
 class World:
-    """Some jobs, one storage root, and collectors that are never alone.
-
-    Attributes:
-        tally: Of all examples; each machine has its own.
-        may_halt: People do what no proof foresees, so that a run may stop all collection.
-
-    """
+    """Some jobs, one storage root, and collectors that are never alone."""
 
     tally = Tally()
     may_halt = False

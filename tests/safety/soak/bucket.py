@@ -43,20 +43,12 @@ def _client(url: str, access_key: str, secret_key: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket of a server.
+    """A bucket of a server."""
 
-    Attributes:
-        url: Of the server.
-        name: Of the bucket.
-        access_key: Of who may do everything with it.
-        secret_key: Of the same.
-
-    """
-
-    url: str
-    name: str
-    access_key: str
-    secret_key: str
+    url: str  # of the server
+    name: str  # of the bucket
+    access_key: str  # of who may do everything with it
+    secret_key: str  # of the same
 
     @property
     def uri(self) -> str:
@@ -148,16 +140,10 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A part of a bucket in which checkpoints appear.
+    """A part of a bucket in which checkpoints appear."""
 
-    Attributes:
-        bucket: The bucket.
-        prefix: What its keys begin with.
-
-    """
-
-    bucket: Bucket
-    prefix: str
+    bucket: Bucket  # the bucket
+    prefix: str  # what its keys begin with
 
     def metadata(self) -> Iterator[tuple[str, int, int]]:
         """Yield URI, time and size of every ``_metadata`` that is there now."""

@@ -65,22 +65,13 @@ class Told:
 
 @dataclass(slots=True)
 class Collectors:
-    """Each in a thread of its own, a cycle after the other, until told to stop.
+    """Each in a thread of its own, a cycle after the other, until told to stop."""
 
-    Attributes:
-        places: What they collect.
-        kinds: One collector each.
-        seed: Of their luck.
-        told: What they did.
-        is_sparing: Whether none of them is killed.
-
-    """
-
-    places: Places
-    kinds: Sequence[Commands]
-    seed: int
-    told: Told = field(default_factory=Told)
-    is_sparing: bool = False
+    places: Places  # what they collect
+    kinds: Sequence[Commands]  # one collector each
+    seed: int  # of their luck
+    told: Told = field(default_factory=Told)  # what they did
+    is_sparing: bool = False  # whether none of them is killed
     _stop: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))

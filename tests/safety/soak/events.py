@@ -8,42 +8,26 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Line:
-    """Jobs of which each goes on where its predecessor was, at some checkpoint of it.
+    """Jobs of which each goes on where its predecessor was, at some checkpoint of it."""
 
-    Attributes:
-        job: The one that is alive.
-        parallelism: Of it.
-
-    """
-
-    job: str
-    parallelism: int
+    job: str  # the one that is alive
+    parallelism: int  # of it
 
 
 @dataclass(slots=True)
 class Deeds:
-    """What has happened.
+    """What has happened."""
 
-    Attributes:
-        kills: By process.
-        restores: By mode, and whether from a savepoint.
-        rescales: Restores with another parallelism.
-        savepoints: By format, and whether the job ended with it.
-        pruned: Checkpoints that the operator deleted.
-        stalls: Times that acknowledgements were held back without further harm.
-        checkpoints: That completed, by Flink's count.
-        damaged: Checkpoints that could not be restored meanwhile, and which files of each are gone.
-        unexplained: Jobs that did not come back although nothing that their checkpoint names by
-            path is gone, and Flink's reason.
-
-    """
-
-    kills: Counter[str] = field(default_factory=Counter)
-    restores: Counter[str] = field(default_factory=Counter)
-    rescales: int = 0
+    kills: Counter[str] = field(default_factory=Counter)  # by process
+    restores: Counter[str] = field(default_factory=Counter)  # by mode, and whether from a savepoint
+    rescales: int = 0  # restores with another parallelism
+    # by format, and whether the job ended with it
     savepoints: Counter[str] = field(default_factory=Counter)
-    pruned: int = 0
-    stalls: int = 0
-    checkpoints: int = 0
+    pruned: int = 0  # checkpoints that the operator deleted
+    stalls: int = 0  # times that acknowledgements were held back without further harm
+    checkpoints: int = 0  # that completed, by Flink's count
+    # checkpoints that could not be restored meanwhile, and which files of each are gone
     damaged: dict[str, set[str]] = field(default_factory=dict)
+    # jobs that did not come back although nothing that their checkpoint names by path is gone,
+    # and Flink's reason
     unexplained: dict[str, str] = field(default_factory=dict)

@@ -26,16 +26,10 @@ Accounts = dict[int, tuple[int, int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a checkpoint holds.
+    """What a checkpoint holds."""
 
-    Attributes:
-        lanes: By lane: how many of its numbers were given to the job.
-        accounts: What the job made of them.
-
-    """
-
-    lanes: dict[int, int]
-    accounts: Accounts
+    lanes: dict[int, int]  # by lane: how many of its numbers were given to the job
+    accounts: Accounts  # what the job made of them
 
     @property
     def records(self) -> int:

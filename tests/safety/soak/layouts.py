@@ -15,25 +15,17 @@ _LOG = "state.changelog.dstl.dfs.base-path"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One of them.
+    """One of them."""
 
-    Attributes:
-        name: Of the layout.
-        config: Settings of the jobs, by their names of Flink 2.
-        has_log: Whether a change log is written; it lies in the directories of the jobs, and
-            Flink restores no such job in NO_CLAIM, for a checkpoint cannot be made whole.
-        is_canonical: Whether savepoints can have the canonical format.
-        job: The source of the job.
-        parts: Sources that it uses.
-
-    """
-
-    name: str
+    name: str  # of the layout
+    # settings of the jobs, by their names of Flink 2
     config: Mapping[str, str] = field(default_factory=dict)
+    # whether a change log is written; it lies in the directories of the jobs, and Flink
+    # restores no such job in NO_CLAIM, for a checkpoint cannot be made whole
     has_log: bool = False
-    is_canonical: bool = True
-    job: Path = JOB
-    parts: tuple[Path, ...] = PARTS
+    is_canonical: bool = True  # whether savepoints can have the canonical format
+    job: Path = JOB  # the source of the job
+    parts: tuple[Path, ...] = PARTS  # sources that it uses
 
     def settings(self, root: str, concurrent: int) -> dict[str, str]:
         """Return the settings of jobs.

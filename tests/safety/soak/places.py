@@ -23,16 +23,10 @@ _JOB = re.compile(r"/([0-9a-f]{32})/")
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Folders and files below one folder.
+    """Folders and files below one folder."""
 
-    Attributes:
-        work: All of them lie here.
-        layout: How the jobs write their files.
-
-    """
-
-    work: Path
-    layout: Layout = LAYOUTS["flat"]
+    work: Path  # all of them lie here
+    layout: Layout = LAYOUTS["flat"]  # how the jobs write their files
     _ended: dict[str, int] = field(default_factory=dict)
     _given_up: list[str] = field(default_factory=list)
     _finished: set[str] = field(default_factory=set)
@@ -180,15 +174,10 @@ def is_unnamed(name: str, known: set[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BucketPlaces(Places):
-    """The same, with storage root and savepoints in a bucket.
+    """The same, with storage root and savepoints in a bucket."""
 
-    Attributes:
-        bucket: The bucket, without anyone between.
-        collected_at: Where collectors find the server: every deletion that passes is written down.
-
-    """
-
-    bucket: Bucket = field(kw_only=True)
+    bucket: Bucket = field(kw_only=True)  # the bucket, without anyone between
+    # where collectors find the server: every deletion that passes is written down
     collected_at: str = field(kw_only=True)
 
     @property

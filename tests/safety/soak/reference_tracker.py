@@ -90,21 +90,14 @@ def metadata(tree: Path | Prefix) -> Iterator[_Version]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the collectors did.
+    """What the collectors did."""
 
-    Attributes:
-        checkpoints: How many were seen, savepoints as well.
-        removed: Files of the storage root that collectors removed, and how often each.
-        wrong: Those that a checkpoint named which was there when they were removed, or appeared
-            later, and which one.
-        strange: Those that are no file of such a folder as may lose some.
-
-    """
-
-    checkpoints: int
-    removed: dict[str, int]
+    checkpoints: int  # how many were seen, savepoints as well
+    removed: dict[str, int]  # files of the storage root that collectors removed, and how often each
+    # those that a checkpoint named which was there when they were removed, or appeared later,
+    # and which one
     wrong: dict[str, str]
-    strange: list[str]
+    strange: list[str]  # those that are no file of such a folder as may lose some
 
     @property
     def right(self) -> int:

@@ -51,34 +51,21 @@ def two_collectors(places: Places, rest: str) -> Sequence[Commands]:
 
 @dataclass(slots=True)
 class Report:
-    """What a soak came to.
+    """What a soak came to."""
 
-    Attributes:
-        seconds: The story took.
-        deeds: What happened to the jobs.
-        told: What collectors said.
-        verdict: What is true of them.
-        restored: Checkpoints and savepoints that Flink restored and whose content was right.
-        failed: Those that it did not restore, or with wrong content, and why.
-        damaged_by_flink: Those of which a file is gone that no collector removed.
-        of_living: Files that collectors removed while their job was alive.
-        records: Numbers that the newest checkpoints have accounted for.
-        wrong_results: What jobs themselves found wrong.
-        left: Orphans that were still there at the end.
-
-    """
-
-    seconds: float
-    deeds: Deeds
-    told: Told
-    verdict: Verdict
-    restored: int = 0
+    seconds: float  # the story took
+    deeds: Deeds  # what happened to the jobs
+    told: Told  # what collectors said
+    verdict: Verdict  # what is true of them
+    restored: int = 0  # checkpoints and savepoints that Flink restored and whose content was right
+    # those that it did not restore, or with wrong content, and why
     failed: dict[str, str] = field(default_factory=dict)
+    # those of which a file is gone that no collector removed
     damaged_by_flink: list[str] = field(default_factory=list)
-    of_living: int = 0
-    records: int = 0
-    wrong_results: list[str] = field(default_factory=list)
-    left: set[str] = field(default_factory=set)
+    of_living: int = 0  # files that collectors removed while their job was alive
+    records: int = 0  # numbers that the newest checkpoints have accounted for
+    wrong_results: list[str] = field(default_factory=list)  # what jobs themselves found wrong
+    left: set[str] = field(default_factory=set)  # orphans that were still there at the end
 
     def __str__(self) -> str:
         """Return the figures in one line."""

@@ -29,19 +29,13 @@ _FORMATS: tuple[SavepointFormat, ...] = ("CANONICAL", "NATIVE")
 
 @dataclass(slots=True)
 class Story:
-    """Lines of jobs on one cluster, and what an operator does with them.
-
-    Attributes:
-        calm: Waits until collectors have gone through so many cycles.
-        config: Settings of the jobs.
-
-    """
+    """Lines of jobs on one cluster, and what an operator does with them."""
 
     cluster: Cluster
     places: Places
     chance: random.Random
-    calm: Callable[[int], None]
-    config: Mapping[str, str]
+    calm: Callable[[int], None]  # waits until collectors have gone through so many cycles
+    config: Mapping[str, str]  # settings of the jobs
     lines: list[Line] = field(default_factory=list)
     deeds: Deeds = field(default_factory=Deeds)
 

@@ -39,20 +39,12 @@ OLD, NEW = "1.20.5", "2.3.0"
 
 
 class Mode(NamedTuple):
-    """One soak: which Flink, how its files are written, checkpoints at once, and where.
+    """One soak: which Flink, how its files are written, checkpoints at once, and where."""
 
-    Attributes:
-        version: Of Flink.
-        layout: Name of the layout.
-        concurrent: Checkpoints that may be pending at once.
-        store: ``local`` or ``s3``.
-
-    """
-
-    version: str
-    layout: str
-    concurrent: int
-    store: str
+    version: str  # of Flink
+    layout: str  # name of the layout
+    concurrent: int  # checkpoints that may be pending at once
+    store: str  # ``local`` or ``s3``
 
     @classmethod
     def of(cls, name: str) -> Self:

@@ -31,12 +31,6 @@ class ExportingCluster:
     """A cluster whose jobs lie in one base, four checkpoints at a time.
 
     Without the plugin it is Flink as it is, and no name can have an id.
-
-    Attributes:
-        base: The storage root: all jobs' directories.
-        registry: The folder that the exporter writes into.
-        cluster: The cluster.
-
     """
 
     def __init__(

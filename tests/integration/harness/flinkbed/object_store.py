@@ -37,16 +37,10 @@ def s3_settings(url: str, access_key: str, secret_key: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Bucket:
-    """A bucket as its own client shows it, without orphangc.
+    """A bucket as its own client shows it, without orphangc."""
 
-    Attributes:
-        client: Client of boto3.
-        name: Name of the bucket.
-
-    """
-
-    client: Any
-    name: str
+    client: Any  # client of boto3
+    name: str  # name of the bucket
 
     def contents(self) -> Mapping[str, bytes]:
         """Return the objects by key; those that go meanwhile are left out."""

@@ -81,24 +81,14 @@ class Fate(NamedTuple):
 
 @dataclass(frozen=True)
 class Generated:
-    """A listing, and everything that is known of it.
+    """A listing, and everything that is known of it."""
 
-    Attributes:
-        objects: In the order of the listing; a key may come twice.
-        live: UUIDs in use.
-        tombstones: By key.
-        jobs: Bounds by job id.
-        facts: Facts that the rules of areas ask for, by job id.
-        others: What all that is no such job's is compared with.
-
-    """
-
-    objects: list[StoredObject]
-    live: LiveSet
-    tombstones: dict[str, Tombstone]
-    jobs: dict[str, JobBounds]
-    facts: dict[str, AreaFacts]
-    others: JobBounds
+    objects: list[StoredObject]  # in the order of the listing; a key may come twice
+    live: LiveSet  # UUIDs in use
+    tombstones: dict[str, Tombstone]  # by key
+    jobs: dict[str, JobBounds]  # bounds by job id
+    facts: dict[str, AreaFacts]  # facts that the rules of areas ask for, by job id
+    others: JobBounds  # what all that is no such job's is compared with
 
     def bounds_at(self, place: FilePlace, artifact: Artifact) -> JobBounds:
         """Return what one object is compared with: its area's rule may keep it whatever else."""

@@ -142,15 +142,10 @@ def _connect_server(folder: Path) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Standalone:
-    """A standalone cluster on loopback.
+    """A standalone cluster on loopback."""
 
-    Attributes:
-        master: Its URL.
-        workers: Its workers; each starts executors, and each of these a Python.
-
-    """
-
-    master: str
+    master: str  # its URL
+    # its workers; each starts executors, and each of these a Python
     workers: tuple[subprocess.Popen, ...]
 
     def executors(self) -> list[int]:

@@ -11,14 +11,7 @@ from orphangc.adapters.spark.work_folder import WorkFolder
 
 
 class HereCluster(Cluster):
-    """What ``Cluster`` does with tasks, without Spark.
-
-    Attributes:
-        is_flaky: Each task is done twice, and only the second attempt counts.
-        lost: Number of tasks of a stage that Spark does not report.
-        reported: Results of each stage.
-
-    """
+    """What ``Cluster`` does with tasks, without Spark."""
 
     def __init__(self, folder: WorkFolder, *, is_flaky: bool = False, lost: int = 0) -> None:
         super().__init__(None, folder)

@@ -62,24 +62,17 @@ def good(_: int, objects: Sequence[StoredObject]) -> list[DeletionStatus | str]:
 
 @dataclass
 class BadStorage:
-    """Objects in memory.
-
-    Attributes:
-        behaviour: What to do with a request, by its number: a status a key, where "lost" deletes
-            and gives no answer; it may raise.
-        deleted: Keys that a request of ours has deleted.
-        requests: The keys of each.
-        can_look: Whether ``stat`` works.
-
-    """
+    """Objects in memory."""
 
     objects: dict[str, StoredObject]
+    # what to do with a request, by its number: a status a key, where "lost" deletes and gives
+    # no answer; it may raise
     behaviour: Behaviour = good
     at_once: int = 1
     batch_size: int = 1000
-    deleted: list[str] = field(default_factory=list)
-    requests: list[list[str]] = field(default_factory=list)
-    can_look: bool = True
+    deleted: list[str] = field(default_factory=list)  # keys that a request of ours has deleted
+    requests: list[list[str]] = field(default_factory=list)  # the keys of each
+    can_look: bool = True  # whether ``stat`` works
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -121,15 +114,11 @@ class BadStorage:
 
 @dataclass
 class Looks:
-    """What the roots name; in place of a ``Revalidation``.
-
-    Attributes:
-        before: Called before each look; may raise, or name something.
-
-    """
+    """What the roots name; in place of a ``Revalidation``."""
 
     state: RootState
     named: set[str] = field(default_factory=set)
+    # called before each look; may raise, or name something
     before: Callable[[int], None] = lambda _: None
     looks: int = 0
 

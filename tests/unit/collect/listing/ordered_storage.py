@@ -23,23 +23,16 @@ def a_page(keys: Iterable[str]) -> pa.RecordBatch:
 
 @dataclass
 class OrderedStorage:
-    """Keys in memory.
+    """Keys in memory."""
 
-    Attributes:
-        keys: Ascending.
-        page_size: Most keys of a page.
-        before: Called before each request with its number; may wait, or raise.
-        is_ahead: Ask for the next page before the one at hand is given out, as the real one does.
-        requests: How many were sent.
-
-    """
-
-    keys: list[str]
-    page_size: int = 1000
+    keys: list[str]  # ascending
+    page_size: int = 1000  # most keys of a page
+    # called before each request with its number; may wait, or raise
     before: Callable[[int], None] = lambda _: None
+    # ask for the next page before the one at hand is given out, as the real one does
     is_ahead: bool = False
     is_ordered: bool = True
-    requests: int = 0
+    requests: int = 0  # how many were sent
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def _ask(self, start: int) -> list[str]:

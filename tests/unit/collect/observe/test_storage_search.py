@@ -23,22 +23,14 @@ FILE = f"s3://flink/ck/{'1' * 32}/shared/00000000-0000-4000-8000-000000000001"
 
 @dataclass
 class Flink:
-    """A running job; each request of the collector is a moment at which it may go on.
+    """A running job; each request of the collector is a moment at which it may go on."""
 
-    Attributes:
-        cloud: Its bucket.
-        number: Of its checkpoint.
-        at: Requests before which a checkpoint completes and the one before it goes.
-        requests: Number of requests so far.
-        own: Files in a checkpoint's folder beside its ``_metadata``.
-
-    """
-
-    cloud: Cloud
-    number: int
+    cloud: Cloud  # its bucket
+    number: int  # of its checkpoint
+    # requests before which a checkpoint completes and the one before it goes
     at: Collection[int] = ()
-    requests: int = 0
-    own: int = 4
+    requests: int = 0  # number of requests so far
+    own: int = 4  # files in a checkpoint's folder beside its ``_metadata``
     asked: list[str] = field(default_factory=list)
 
     def checkpoint(self) -> None:

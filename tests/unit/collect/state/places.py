@@ -56,16 +56,11 @@ PLACES = {"local": local_place, "memory": memory_place}
 
 @dataclass
 class SteppedFiles:
-    """Files in memory; before each step a callback may hold the caller up.
+    """Files in memory; before each step a callback may hold the caller up."""
 
-    Attributes:
-        before: Called with verb and name before anything is done.
-        tells_time: Whether ``modified_at`` knows anything.
-
-    """
-
+    # called with verb and name before anything is done
     before: Callable[[str, str], None] = lambda _verb, _name: None
-    tells_time: bool = True
+    tells_time: bool = True  # whether ``modified_at`` knows anything
     now: datetime = datetime(2026, 11, 21, 14, tzinfo=UTC)
     location: Location = field(default_factory=lambda: Location("memory", "", "/stepped"))
     found: dict[str, tuple[bytes, datetime]] = field(default_factory=dict)
