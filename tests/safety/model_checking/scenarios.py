@@ -139,6 +139,12 @@ FOLDERS = [
 ]
 """T3 needs neither one checkpoint at a time nor any age."""
 
+LISTED = {
+    "first": (("list",), ("now", "e1"), ("e2",), ("s2(", "s2)", "judge")),
+    "last": (("now", "e1"), ("e2",), ("s2(", "s2)"), ("list", "judge")),
+}
+"""With ids in all names the place of the listing does not matter, as the proof says."""
+
 SAFE = [
     *SAVED,
     *FOLDERS,
@@ -188,6 +194,21 @@ SAFE = [
         is_timeless=True,
     ),
     Scenario(
+        name="registry by ids: two retained",
+        scope=Scope(checkpoints=3, concurrent=2, retained=2),
+        conduct=BY_IDS,
+        is_timeless=True,
+    ),
+    *(
+        Scenario(
+            name=f"registry by ids: the listing is {when}",
+            scope=Scope(checkpoints=2, concurrent=2),
+            conduct=replace(BY_IDS, program=program),
+            is_timeless=True,
+        )
+        for when, program in LISTED.items()
+    ),
+    Scenario(
         name="registry by ids: aborts, late acknowledgements",
         scope=Scope(checkpoints=2, concurrent=2, aborts=1, has_late=True, has_private=True),
         conduct=BY_IDS,
@@ -212,8 +233,14 @@ SAFE = [
     ),
 ]
 
-WITHOUT_GATE = rules(Guard.GATE, concurrent=2, has_names_with_ids=True)
-SWAPPED = (("now", "rest", "e2"), ("e1",), ("s1(", "s1)", "list", "s2(", "s2)", "judge"))
+ROOTS = ("s1(", "s1)", "s2(", "s2)")
+BEFORE_THE_OLDEST = {
+    "": (("now", "rest", "e2"), ("e1",), ("s1(", "s1)", "list", "s2(", "s2)", "judge")),
+    ", listing last": (("now", "rest", "e2"), ("e1",), ROOTS, ("list", "judge")),
+    ", which comes last": (("now", "rest", "e2"), ("list",), ROOTS, ("e1", "judge")),
+    ", roots before all": (("now", "rest", *ROOTS), ("e2",), ("list",), ("e1", "judge")),
+}
+"""R14 the wrong way round: E2 before E1, wherever the listings are."""
 BACKWARDS = rules(
     Guard.REGISTRY,
     Guard.RETAINED_ROOT_MISSING,
@@ -237,17 +264,25 @@ def hidden(name: str, conduct: Conduct) -> Scenario:
 
 FOUND = {
     "R31: the id": of_folders("by nothing", checkpoints=2),
-    "2.4: no gate, names with ids": Scenario(
-        name="",
-        scope=Scope(concurrent=2),
-        conduct=replace(AT_ONCE, rules=WITHOUT_GATE),
-    ),
-    "R14: registry before the oldest retained id": Scenario(
-        name="",
-        scope=Scope(concurrent=2),
-        conduct=replace(BY_IDS, program=SWAPPED, rules=BACKWARDS),
-        is_timeless=True,
-    ),
+    **{
+        f"2.4: no gate, {names}": Scenario(
+            name="",
+            scope=Scope(concurrent=2),
+            conduct=replace(
+                AT_ONCE, rules=rules(Guard.GATE, concurrent=2, has_names_with_ids=has_ids)
+            ),
+        )
+        for names, has_ids in (("names with ids", True), ("bare names", False))
+    },
+    **{
+        f"R14: registry before the oldest retained id{where}": Scenario(
+            name="",
+            scope=Scope(concurrent=2),
+            conduct=replace(BY_IDS, program=program, rules=BACKWARDS),
+            is_timeless=True,
+        )
+        for where, program in BEFORE_THE_OLDEST.items()
+    },
     "R12: both listings miss a root": Scenario(
         name="",
         scope=Scope(checkpoints=5, retained=2),

@@ -15,6 +15,7 @@ LARGER = {
     "derived: CLAIM of a checkpoint left behind, of the same job",
     "clocks: derived, the store's machines differ",
     "registry by ids: two at once",
+    "registry by ids: two retained",
     "registry in full: slow listings, deaths",
     "NO_CLAIM of an ended job's checkpoint",
     "derived: Flink 1.14, two retained",

@@ -24,7 +24,7 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
     "raw-bytes": ("unit/core/decision/test_decide.py::test_what_either_oracle_names_is_kept",),
     "age": ("properties/test_deciding.py::test_what_has_no_credible_time_is_never_removed",),
     "running": (
-        "properties/test_registry_order.py::test_derived_mode_needs_its_gate",
+        "safety/model_checking/test_safety.py::test_no_way_leads_to_a_loss",
         "unit/core/exporter/test_exporter_answer.py::test_each_violation_voids_in_its_own_words",
     ),
     "not-shown": (

@@ -127,15 +127,12 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "checkpoints alone prove what is live only with one at a time, under one JobManager",
         (
             "unit/core/decision/test_guards.py::test_more_than_one_checkpoint_at_once_refuses_whenever_it_is_seen",
-            "properties/test_registry_order.py::test_derived_mode_needs_its_gate",
+            "safety/model_checking/test_safety.py::test_no_way_leads_to_a_loss",
         ),
     ),
     "R14": (
         "registry mode: oldest id, listing, nonce, registry, checkpoints",
-        (
-            "properties/test_registry_order.py::test_the_right_order_loses_nothing_with_four_checkpoints_at_once",
-            "properties/test_registry_order.py::test_the_registry_before_the_oldest_retained_id_loses_files",
-        ),
+        ("safety/model_checking/test_safety.py::test_no_way_leads_to_a_loss",),
     ),
     "R15": (
         "snapshots of one JobManager, in order, whole and young; never a silent fall back",
@@ -148,7 +145,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "times of the JobManager get twice the slack",
         (
             "unit/core/model/test_bounds.py::test_registry_times_get_twice_the_slack",
-            "properties/test_registry_order.py::test_metadata_times_do_not_suffice_with_a_registry_either",
+            "safety/model_checking/test_safety.py::test_no_way_leads_to_a_loss",
         ),
     ),
     "R17": (
