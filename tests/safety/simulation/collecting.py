@@ -17,6 +17,7 @@ import pytest
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.rows.planned_listing import planned_storage
 from orphangc.collect.cycle import Cycle, run_cycle
+from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
@@ -366,10 +367,12 @@ class Collector:
             environment = replace(environment, storage=planned)
         sweep = Sweep(
             environment=environment,
-            settings=self.site.settings,
-            state=state,
-            lock=lock,
-            run_id=f"run-{self.process.token}",
+            run=HeldRun(
+                settings=self.site.settings,
+                state=state,
+                lock=lock,
+                run_id=f"run-{self.process.token}",
+            ),
             is_deleting=is_deleting,
             before=recalled_for(saved.plan, state),
             scratch=Memory(),

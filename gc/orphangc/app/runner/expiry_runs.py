@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,6 @@ import structlog
 
 from flinkstate.places.locations import canonical
 from orphangc.adapters.open import open_storage
-from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.validate import check_outside
@@ -23,17 +22,19 @@ from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.advice import LIFT_HALT
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
+from orphangc.app.runner.held_plan import HeldPlan
 from orphangc.app.runner.lineage_cycle import (
     LineageCycle,
     check_report,
     lineage_cycle,
     write_report,
 )
-from orphangc.app.runner.locking import Holding, held_lock
+from orphangc.app.runner.locking import held_lock
 from orphangc.app.telemetry.audit_log import Audited
-from orphangc.app.telemetry.logs import audit_log
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import WiredRoot, opened, state_of
+from orphangc.collect.delete.deletion import RecordOutcomes
+from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
 from orphangc.collect.expire.expired_copies import forget_copies
@@ -51,11 +52,11 @@ from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.observe.reported import namings
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
-from orphangc.collect.sweep.result import SweepResult, code_of
-from orphangc.collect.sweep.sweep import journal_evidence, recalled_for
+from orphangc.collect.sweep.result import SweepResult
+from orphangc.collect.sweep.sweep import recalled_for
 from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
 from orphangc.core.decision.evidence import UnreadableCheckpoint
-from orphangc.core.documents.lineage_report import LineageReport
+from orphangc.core.documents.lineage_report import LineageCheckpointPart
 from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import ExpiryRecord
 from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
@@ -144,22 +145,16 @@ def _written(found: LineageCycle, directory: PlanDirectory | None) -> Plan:
     return directory.write(plan, sink.digests)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class HeldExpiry:
     """Sweep of a plan of ``expire`` by a run that holds the lock.
 
     Attributes:
-        is_deleting: Whether ``_metadata`` files go into quarantine; else the sweep only checks.
         made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
     """
 
-    holding: Holding
-    path: Path
-    plan: Plan
-    _: KW_ONLY
-    is_deleting: bool
+    held: HeldPlan
     made: LineageCycle | None = None
-    result: SweepResult = field(default_factory=SweepResult)
 
     def carry_out(self) -> SweepResult:
         """Expire and release what plan and a fresh cycle agree on; write the outcome beside it.
@@ -167,45 +162,30 @@ class HeldExpiry:
         Raises:
             OrphanGcError: Nothing was changed.
         """
-        self.result.run_id = self.holding.run_id
-        self.holding.state.bind()
-        outcomes = OutcomeFiles(self.path)
-        outcomes.open()
-        try:
-            with Renewal(self.holding.lock) as renewal, audit_log() as audit:
-                self._go(Audited(outcomes, audit), renewal)
-        except BaseException as err:
-            self.result.stopped_by = err
-            self.result.exit_code = code_of(err)
-            if outcomes.rows:
-                outcomes.publish(self._outcome())
-            outcomes.discard()
-            raise
-        outcomes.publish(self._outcome())
-        return self.result
+        run = self.held.run
+        run.state.bind()
+        with self.held.recorded() as sink, Renewal(run.lock) as renewal:
+            self._go(sink, renewal)
+        return self.held.result
 
     def _go(self, sink: Audited, renewal: Renewal) -> None:
-        before = recalled_for(self.plan, self.holding.state)
-        reader = CheckpointReader.of(self.holding.settings)
+        run, planned = self.held.run, self.held.plan.expiry
+        assert planned is not None  # noqa: S101 - a plan of expire, or this was not called
+        before = recalled_for(self.held.plan, run.state)
+        reader = CheckpointReader.of(run.settings)
         with (
             shown_progress() as progress,
-            opened(self.holding.settings, progress, memory=before.memory) as root,
+            opened(run.settings, progress, memory=before.memory) as root,
         ):
-            planned = self.plan.expiry
-            assert planned is not None  # noqa: S101 - a plan of expire, or this was not called
             fresh = self.made
             if fresh is None:
                 fresh = lineage_cycle(
-                    root,
-                    planned.policy,
-                    state=self.holding.state,
-                    before=before,
-                    reader=reader,
+                    root, planned.policy, state=run.state, before=before, reader=reader
                 )
             renewal.check()
             self._check_remembered(fresh, before)
             self._check_halt()
-            self._act(root, fresh, planned, reader, sink)
+            self._act(root, fresh, reader, sink)
 
     def _check_remembered(self, fresh: LineageCycle, before: Recalled) -> None:
         """Make sure that what the cycle saw is written down: later cycles protect by it.
@@ -214,28 +194,56 @@ class HeldExpiry:
             RefusedError: It is not.
         """
         if self.made is None:
-            problem = not_kept(self.holding.state, before, fresh.cycle.remembered)
+            problem = not_kept(self.held.run.state, before, fresh.cycle.remembered)
         else:
             problem = None if fresh.cycle.plan.states else _NOT_REMEMBERED
         if problem is not None:
             raise RefusedError(problem, guard=Condition.MEMORY_UNREADABLE)
 
     def _check_halt(self) -> None:
-        halted = self.holding.state.halted()
+        halted = self.held.run.state.halted()
         if halted is not None:
             raise RefusedError(halted, guard=Condition.HALTED)
 
-    def _act(  # noqa: PLR0917 - the values of one sweep
-        self,
-        root: WiredRoot,
-        fresh: LineageCycle,
-        planned: LineageReport,
-        reader: CheckpointReader,
-        sink: Audited,
+    def _act(
+        self, root: WiredRoot, fresh: LineageCycle, reader: CheckpointReader, sink: Audited
     ) -> None:
         """Carry out what is agreed on, journalled; write down what becomes of the rest."""
+        held, run, cycle = self.held, self.held.run, fresh.cycle
+        wanted, stale = self._agreed(fresh)
+
+        def record(rows: Any) -> None:
+            if rows.num_rows:
+                sink.write(rows)
+                held.result.count(rows)
+
+        stored = stored_metadata(cycle)
+        record(with_outcomes(rows_of(stale, stored), Outcome.CHANGED))
+        if not held.is_deleting:
+            record(with_outcomes(rows_of(wanted, stored), Outcome.PLANNED))
+            return
+        run.begin(held.plan, cycle.plan, cycle.evidence.now)
+        quarantine = self._quarantine(root, fresh, reader, record)
+        held.result.stopped_by = quarantine.carry_out(wanted)
+        quarantine.remove_leftovers()
+        held.result.exit_code = _exit_code(held.result)
+        self._forget_copies(cycle.evidence.now)
+        outcome = held.outcome()
+        run.finish(outcome)
+        log.info("expiry.finished", **outcome)
+
+    def _agreed(
+        self, fresh: LineageCycle
+    ) -> tuple[list[LineageCheckpointPart], list[LineageCheckpointPart]]:
+        """Return the checkpoints that plan and cycle agree on, and those that only the plan has.
+
+        Raises:
+            RefusedError: More of them expire than ``max_deletes`` allows.
+        """
+        planned = self.held.plan.expiry
+        assert planned is not None  # noqa: S101 - see _go
         wanted = agreed(planned, fresh.report)
-        most = self.holding.settings.max_deletes
+        most = self.held.run.settings.max_deletes
         new = [each for each in wanted if not is_release(each)]
         if most is not None and len(new) > most:
             raise RefusedError(
@@ -243,85 +251,59 @@ class HeldExpiry:
                 " nothing expires: raise max_deletes",
                 guard=Condition.MAX_DELETES,
             )
-
-        def record(rows: Any) -> None:
-            if rows.num_rows:
-                sink.write(rows)
-                self.result.count(rows)
-
-        cycle, seen = fresh.cycle, fresh.cycle.seen
         agreed_on = {each.uri for each in wanted}
-        stale = [each for each in planned.expiring if each.uri not in agreed_on]
-        stored = stored_metadata(cycle)
-        record(with_outcomes(rows_of(stale, stored), Outcome.CHANGED))
-        if not self.is_deleting:
-            record(with_outcomes(rows_of(wanted, stored), Outcome.PLANNED))
-            return
-        self.holding.state.start_run(self.holding.run_id, cycle.evidence.now)
-        journal_evidence(self.holding.state, self.holding.run_id, self.plan, cycle)
-        quarantine = Quarantine(
+        return wanted, [each for each in planned.expiring if each.uri not in agreed_on]
+
+    def _quarantine(
+        self,
+        root: WiredRoot,
+        fresh: LineageCycle,
+        reader: CheckpointReader,
+        record: RecordOutcomes,
+    ) -> Quarantine:
+        run, cycle, seen = self.held.run, fresh.cycle, fresh.cycle.seen
+        return Quarantine(
             storage=root.environment.storage,
             extra=root.environment.extra,
-            state=self.holding.state,
-            run_id=self.holding.run_id,
+            run=run,
             revalidation=Revalidation(
                 environment=root.environment,
-                settings=self.holding.settings,
+                settings=run.settings,
                 reader=reader,
                 jobs=preconditions_of(
                     job for key, job in cycle.jobs.items() if cycle.judged[key].refused is None
                 ),
-                state=self.holding.state,
-                lock=self.holding.lock,
+                state=run.state,
+                lock=run.lock,
             ),
             cycle=cycle,
             report=fresh.report,
             named=namings(
                 (*seen.before, *seen.after),
                 seen.snapshots,
-                self.holding.settings,
+                run.settings,
                 ha=(*seen.ha_before, *seen.ha_after),
             ),
-            beside=CheckpointFolders(self.holding.settings),
+            beside=CheckpointFolders(run.settings),
             record_outcomes=record,
-            max_deletes=most,
-            delete_rate=self.holding.settings.delete_rate,
+            max_deletes=run.settings.max_deletes,
+            delete_rate=run.settings.delete_rate,
         )
-        self.result.stopped_by = quarantine.carry_out(wanted)
-        quarantine.remove_leftovers()
-        self.result.exit_code = _exit_code(self.result)
-        self._forget_copies(cycle.evidence.now)
-        self.holding.state.finish_run(self.holding.run_id, self._outcome())
-        self.holding.state.close_run(self.holding.run_id)
-        log.info("expiry.finished", **self._outcome())
 
     def _forget_copies(self, at: datetime) -> None:
         """Remove copies that can restore nothing; where that fails, the next run tries again."""
         try:
             removed = forget_copies(
-                self.holding.state, at, partial(_has_lost_files, self.holding.settings)
+                self.held.run.state, at, partial(_has_lost_files, self.held.run.settings)
             )
         except OrphanGcError as err:
             log.warning("expiry.copies_left", reason=str(err))
         else:
             log.info("expiry.copies_removed", copies=removed)
 
-    def _outcome(self) -> dict[str, Any]:
-        return {
-            "schema_version": 1,
-            "run_id": self.holding.run_id,
-            "deleting": self.is_deleting,
-            "plan_id": self.plan.plan_id,
-            "root": self.plan.root,
-            "counts": self.result.counts(),
-            "refused": self.result.refused,
-            "stopped": self.result.stopped,
-            "exit_code": int(self.result.exit_code),
-        }
-
 
 def scheduled_expiry(
-    holding: Holding, made: LineageCycle, folder: Path, *, is_deleting: bool
+    run: HeldRun, made: LineageCycle, folder: Path, *, is_deleting: bool
 ) -> tuple[ExpiryRecord, str | None]:
     """Return what a scheduled run did by a retention policy, and what ended it early.
 
@@ -337,7 +319,8 @@ def scheduled_expiry(
     assert plan.expiry is not None  # noqa: S101 - made above
     result = SweepResult()
     if is_deleting:
-        result = HeldExpiry(holding, folder, plan, is_deleting=True, made=made).carry_out()
+        held = HeldPlan(run=run, path=folder, plan=plan, is_deleting=True)
+        result = HeldExpiry(held, made).carry_out()
     done = {each.uri for each in plan.expiry.expiring if is_release(each)} if is_deleting else ()
     quarantined = [each for each in plan.expiry.checkpoints if each.expired_at is not None]
     released = min(len(done), result.objects[RetentionAction.EXPIRE, Outcome.DONE])

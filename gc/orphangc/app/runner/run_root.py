@@ -15,8 +15,9 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory, write_atomicall
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.console.exit import Signals, is_signal
 from orphangc.app.runner.expiry_runs import scheduled_expiry
+from orphangc.app.runner.held_plan import HeldPlan
 from orphangc.app.runner.lineage_cycle import LineageCycle
-from orphangc.app.runner.locking import Holding, held_lock
+from orphangc.app.runner.locking import held_lock
 from orphangc.app.runner.make_plan import MadePlan, make_plan
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.record import Draft, phase_record, tombstones_part
@@ -27,6 +28,7 @@ from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.app.wiring.sharing import PassSharing
+from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.state.history import checks_before, has_planned, kept_record, totals_so_far
 from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
@@ -228,25 +230,24 @@ class _ScheduledRun:
         draft, made = self.draft, self.made
         assert made is not None  # noqa: S101 - the phase before
         assert draft.plan_folder is not None  # noqa: S101
-        holding = Holding(
-            settings=draft.settings.bare, state=self.state, lock=self.lock, run_id=draft.run_id
-        )
-        sweep = HeldSweep(
-            holding,
-            Path(draft.plan_folder),
-            made.plan,
+        held = HeldPlan(
+            run=self._held(draft.run_id),
+            path=Path(draft.plan_folder),
+            plan=made.plan,
             is_deleting=draft.effective_mode is RunMode.DELETE,
-            shared=self.sharing.sweeps,
-            made=made.cycle,
         )
-        draft.swept = sweep.result
-        PlanDirectory(sweep.path).check(sweep.plan)
-        result = sweep.carry_out()
+        draft.swept = held.result
+        PlanDirectory(held.path).check(held.plan)
+        result = HeldSweep(held, shared=self.sharing.sweeps, made=made.cycle).carry_out()
         if result.stopped is not None:
             draft.error = redacted(result.stopped)
         elif result.exit_code == ExitCode.REFUSED:
             draft.error = "nothing that is due may be deleted: see what refuses or blocks its jobs"
         return result.exit_code
+
+    def _held(self, run_id: str) -> HeldRun:
+        settings = self.draft.settings.bare
+        return HeldRun(settings=settings, state=self.state, lock=self.lock, run_id=run_id)
 
     def _sweep_and_expire(self) -> int:
         """Sweep, then carry out the retention policy: a part of the same phase."""
@@ -263,15 +264,9 @@ class _ScheduledRun:
             return ExitCode.DONE
         assert draft.plan_folder is not None  # noqa: S101 - the phase before
         assert made.lineages is not None  # noqa: S101 - asked for
-        holding = Holding(
-            settings=draft.settings.bare,
-            state=self.state,
-            lock=self.lock,
-            run_id=f"{draft.run_id}-expiry",
-        )
         try:
             draft.expiry, stopped = scheduled_expiry(
-                holding,
+                self._held(f"{draft.run_id}-expiry"),
                 LineageCycle(cycle=made.cycle, report=made.lineages),
                 Path(draft.plan_folder) / "expiry",
                 is_deleting=draft.effective_mode is RunMode.DELETE,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.planned_listing import planned_storage
 from orphangc.adapters.rows.temporary_rows import temporary_space
@@ -16,17 +15,19 @@ from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.runner.expiry_runs import HeldExpiry
-from orphangc.app.runner.locking import Holding, held_lock
-from orphangc.app.telemetry.audit_log import Audited, log_unmet
-from orphangc.app.telemetry.logs import audit_log, run_named
+from orphangc.app.runner.held_plan import HeldPlan
+from orphangc.app.runner.locking import held_lock
+from orphangc.app.telemetry.audit_log import log_unmet
+from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice, KnownSize
 from orphangc.collect.cycle import Cycle
+from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.sweep.plan_intersection import check_plan
-from orphangc.collect.sweep.result import SweepResult, code_of
+from orphangc.collect.sweep.result import SweepResult
 from orphangc.collect.sweep.sweep import Sweep, recalled_for
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
@@ -65,35 +66,28 @@ def sweep_plan(
             state.clear_halt()
         run_id = _run_id(now(), lock.holder.token)
         with run_named(run_id=run_id, root=plan.root):
-            holding = Holding(settings=settings, state=state, lock=lock, run_id=run_id)
+            run = HeldRun(settings=settings, state=state, lock=lock, run_id=run_id)
+            held = HeldPlan(run=run, path=path, plan=plan, is_deleting=is_deleting)
             if plan.expiry is not None:
-                return plan, HeldExpiry(holding, path, plan, is_deleting=is_deleting).carry_out()
-            sweeping = HeldSweep(
-                holding, path, plan, is_deleting=is_deleting, engine=engine, relists=relists
-            )
-            return plan, sweeping.carry_out()
+                return plan, HeldExpiry(held).carry_out()
+            return plan, HeldSweep(held, engine=engine, relists=relists).carry_out()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class HeldSweep:
     """Sweep of a plan by a run that holds the lock.
 
     Attributes:
         made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
         relists: Whether the storage root is listed again for a saved plan.
-        result: Result so far, also after an error or a signal.
     """
 
-    holding: Holding
-    path: Path
-    plan: Plan
+    held: HeldPlan
     _: KW_ONLY
-    is_deleting: bool
     engine: EngineChoice = LOCAL
     shared: SharedCheckpoints | None = None
     made: Cycle | None = None
     relists: bool = False
-    result: SweepResult = field(default_factory=SweepResult)
 
     def carry_out(self) -> SweepResult:
         """Sweep the plan, write the outcome beside it, and return the result.
@@ -101,49 +95,35 @@ class HeldSweep:
         Raises:
             OrphanGcError: The sweep ended early; it left an outcome if it had begun.
         """
-        settings, state = self.holding.settings, self.holding.state
-        before = recalled_for(self.plan, state)
+        held, plan = self.held, self.held.plan
+        before = recalled_for(plan, held.run.state)
         with (
             shown_progress() as progress,
             opened(
-                settings,
+                held.run.settings,
                 progress,
                 engine=self.engine,
                 memory=before.memory,
                 earlier=None if self._lists else self._planned,
             ) as root,
             temporary_space() as room,
-            audit_log() as audit,
+            held.recorded() as outcomes,
         ):
-            outcomes = OutcomeFiles(self.path)
             sweep = Sweep(
                 environment=root.environment,
-                settings=settings,
-                state=state,
-                lock=self.holding.lock,
-                run_id=self.holding.run_id,
-                is_deleting=self.is_deleting,
+                run=held.run,
+                is_deleting=held.is_deleting,
                 before=before,
                 scratch=room,
-                outcomes=Audited(outcomes, audit),
+                outcomes=outcomes,
                 shared=self.shared,
-                result=self.result,
+                result=held.result,
             )
-            outcomes.open()
             try:
-                rows = PlanDirectory(self.path).rows(self.plan)
-                sweep.carry_out(self.plan, rows, made=self.made)
-            except BaseException as err:
-                sweep.result.stopped_by = sweep.result.stopped_by or err
-                sweep.result.exit_code = code_of(err)
-                if outcomes.rows:
-                    outcomes.publish(_outcome(self.plan, sweep))
-                outcomes.discard()
-                raise
+                sweep.carry_out(plan, PlanDirectory(held.path).rows(plan), made=self.made)
             finally:
-                log_unmet(sweep.result.unmet, JobNames.of(self.plan.jobs))
-            outcomes.publish(_outcome(self.plan, sweep))
-        return sweep.result
+                log_unmet(held.result.unmet, JobNames.of(plan.jobs))
+        return held.result
 
     @property
     def _lists(self) -> bool:
@@ -152,10 +132,8 @@ class HeldSweep:
 
     def _planned(self, storage: Storage) -> Storage:
         """Return the storage root, listed by the plan."""
-        directory = PlanDirectory(self.path)
-        return planned_storage(
-            storage, self.plan, lambda: directory.rows(self.plan, LISTING_SCHEMA.names)
-        )
+        directory, plan = PlanDirectory(self.held.path), self.held.plan
+        return planned_storage(storage, plan, lambda: directory.rows(plan, LISTING_SCHEMA.names))
 
 
 def _settings_now(
@@ -182,20 +160,3 @@ def _settings_now(
 
 def _run_id(at: datetime, token: str) -> str:
     return f"{at:%Y%m%dT%H%M%SZ}-{token[:8]}"
-
-
-def _outcome(plan: Plan, sweep: Sweep) -> dict[str, Any]:
-    result = sweep.result
-    return {
-        "schema_version": 1,
-        "run_id": sweep.run_id,
-        "deleting": sweep.is_deleting,
-        "plan_id": plan.plan_id,
-        "root": plan.root,
-        "counts": result.counts(),
-        "uploads": result.upload_counts(),
-        "folders": result.folder_counts(),
-        "refused": result.refused,
-        "stopped": result.stopped,
-        "exit_code": int(result.exit_code),
-    }

@@ -22,6 +22,7 @@ import structlog
 from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
+from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.delete.revalidation import CurrentReferences, Revalidation
@@ -102,8 +103,7 @@ class Quarantine:
 
     storage: Storage
     extra: Sequence[Storage]
-    state: RootState
-    run_id: str
+    run: HeldRun
     revalidation: Revalidation
     cycle: Cycle
     report: LineageReport
@@ -138,20 +138,20 @@ class Quarantine:
             if stopped is not None:
                 self.record_outcomes(with_outcomes(rows, Outcome.PLANNED))
                 continue
-            self.state.write_journal(self.run_id, f"expiry-{number:06d}", rows.to_pylist())
+            self.run.write_journal(f"expiry-{number:06d}", rows.to_pylist())
             try:
                 outcomes = self._release(part) if is_release(part[0]) else self._expire(part)
             except OrphanGcError as err:
                 stopped, outcomes = err, [(Outcome.PLANNED, None, None)] * len(part)
             says, errors, versions = zip(*outcomes, strict=True)
             done = with_outcomes(rows, list(map(str, says)), errors=errors, versions=versions)
-            self.state.write_journal(self.run_id, f"expiry-{number:06d}-done", done.to_pylist())
+            self.run.write_journal(f"expiry-{number:06d}-done", done.to_pylist())
             self.record_outcomes(done)
         return stopped
 
     def remove_leftovers(self) -> None:
         """Remove what interrupted runs left, and the markers of what is not in quarantine."""
-        known = read_memory(self.state).memory.expired
+        known = read_memory(self.run.state).memory.expired
         kept = {each.folder for each in self.revalidation.environment.quarantined}
         kept |= {canonical(each.uri) for each in known if each.is_in_quarantine}
         for folder in {folder for folder, _ in self.cycle.expiries}:
@@ -162,7 +162,8 @@ class Quarantine:
         self._check(part)
         for each in part:
             self._clear(each)
-        known = {(each.uri, each.sha256): each for each in read_memory(self.state).memory.expired}
+        expired = read_memory(self.run.state).memory.expired
+        known = {(each.uri, each.sha256): each for each in expired}
         at = self._now()
         self._remember(
             known[each.uri, each.sha256].model_copy(update={"released_at": at}) for each in part
@@ -224,7 +225,7 @@ class Quarantine:
             self._limiter.wait_for_turn(len(batch))
             self._check_unnamed(savepoint, self.revalidation.check())
             name = f"expiry-{part.sha256[:16]}-{start:06d}"
-            self.state.write_journal(self.run_id, name, [_file_row(part, e) for e in batch])
+            self.run.write_journal(name, [_file_row(part, e) for e in batch])
             for result in storage.delete(batch):
                 if result.status not in _GONE:
                     raise OrphanGcError(f"{part.uri}: {result.error or result.status}")
@@ -240,7 +241,7 @@ class Quarantine:
         for names in savepoint.files.values():
             if current.named.contains(*names.uuids).any():
                 reason = f"a checkpoint names files of {savepoint.folder}, which expires"
-                self.state.halt(reason, self.cycle.evidence.now)
+                self.run.state.halt(reason, self.cycle.evidence.now)
                 raise RefusedError(reason)
 
     def _place_of(self, folder: Location) -> tuple[Storage, str]:
@@ -280,7 +281,7 @@ class Quarantine:
                 self._remember([record.model_copy(update={"restored_at": record.expired_at})])
                 if problem is None:
                     reason = f"{record.uri} expired while something restored it; it is put back"
-                    self.state.halt(reason, record.expired_at)
+                    self.run.state.halt(reason, record.expired_at)
                     problem = RefusedError(reason)
         if problem is not None:
             raise problem
@@ -350,7 +351,7 @@ class Quarantine:
             size=stored.size,
             stored_at=stored.modified_at,
             expired_at=self._now(),
-            run_id=self.run_id,
+            run_id=self.run.run_id,
             reason=checkpoint.reason,
         )
 
@@ -365,10 +366,10 @@ class Quarantine:
         data = storage.read(ObjectKey(record.key), max_bytes=MAX_METADATA_BYTES)
         if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
             raise RefusedError(f"{record.uri} changed since the cycle; stopped")
-        name = copy_name(self.state, record)
-        self.state.files.write(name, data)
-        if self.state.files.read(name) != data:
-            raise RefusedError(f"{self.state.files.location}/{name} is not what was written there")
+        name, files = copy_name(self.run.state, record), self.run.state.files
+        files.write(name, data)
+        if files.read(name) != data:
+            raise RefusedError(f"{files.location}/{name} is not what was written there")
         return data
 
     def _now(self) -> datetime:
@@ -377,7 +378,7 @@ class Quarantine:
         return max(time.now or time.local, self.cycle.evidence.now)
 
     def _remember(self, records: Iterable[ExpiredCheckpoint]) -> None:
-        remember_expired(self.state, records)
+        remember_expired(self.run.state, records)
 
 
 def _file_row(savepoint: LineageCheckpointPart, file: StoredObject) -> dict[str, Any]:

@@ -7,26 +7,21 @@ and its making the file. That is why only folders go that nothing writes into.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import structlog
 
 from flinkstate.places.locations import Location
 from orphangc.collect.decide.verdicts import DecidedJob
-from orphangc.collect.delete.revalidation import Revalidation
-from orphangc.collect.state.store import RootState
+from orphangc.collect.delete.held_task import HeldTask
 from orphangc.core.areas.empty_folders import area_of_folder, folder_objection
 from orphangc.core.decision.flink_traces import has_trace_of_flink
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import AreaName, Outcome, Scope
 from orphangc.errors import LockHeldError, OrphanGcError
-from orphangc.ports import DeletionResult, DeletionStatus, Folder, Storage
-
-MOST_AT_ONCE = 1_000
-"""Folders that are removed upon one check of the evidence."""
+from orphangc.ports import DeletionStatus, Folder, Storage
 
 _MADE_ONCE = {Scope.SHARED, Scope.TASKOWNED}
 _OUTCOMES = {
@@ -102,19 +97,15 @@ class FolderRule:
 
 
 @dataclass(slots=True, kw_only=True)
-class FolderRemoval:
-    """Removal of the empty folders of one storage root by one sweep.
+class FolderRemoval(HeldTask[str]):
+    """Removal of the empty folders of one storage root by one sweep."""
 
-    Attributes:
-        outcomes: Number of folders that held nothing, by outcome.
-    """
+    journal_name = "folders"
+    most_at_once = 1_000
+    holds_data = False
 
     storage: Storage
     rule: FolderRule
-    state: RootState
-    run_id: str
-    revalidation: Revalidation
-    outcomes: Counter[Outcome] = field(default_factory=Counter)
 
     def carry_out(self, *, is_deleting: bool) -> OrphanGcError | None:
         """Remove what holds nothing; return what ends the whole sweep: a lock that was lost.
@@ -124,17 +115,12 @@ class FolderRemoval:
         Args:
             is_deleting: Whether folders are removed, or only counted.
         """
-        found: list[str] = []
         try:
-            found += self._found()
-            for start in range(0, len(found) if is_deleting else 0, MOST_AT_ONCE):
-                self._remove(start // MOST_AT_ONCE, found[start : start + MOST_AT_ONCE])
+            self.take_all_away(self._found(), is_deleting=is_deleting)
         except LockHeldError as err:
             return err
         except OrphanGcError as err:
             log.warning("folders.kept", reason=str(err))
-        finally:
-            self.outcomes[Outcome.PLANNED] += len(found) - self.outcomes.total()
         return None
 
     def _found(self) -> list[str]:
@@ -151,25 +137,11 @@ class FolderRemoval:
             found += self.rule.with_traces_left(empty, level, parent)
         return found
 
-    def _remove(self, number: int, batch: Sequence[str]) -> None:
-        """Check the evidence, journal a batch, and remove it.
+    def line(self, thing: str) -> dict[str, str]:
+        """Return what the journal says of a folder."""
+        return {"folder": thing}
 
-        Raises:
-            OrphanGcError: The evidence no longer holds, or the journal could not be written.
-        """
-        self.revalidation.check()
-        name = f"folders-{number:06d}"
-        self.state.write_journal(self.run_id, name, ({"folder": key} for key in batch))
-        results = [self.storage.remove_empty(key) for key in batch]
-        self.outcomes.update(_outcome(each) for each in results)
-        self.state.write_journal(self.run_id, f"{name}-outcomes", _lines(results))
-
-
-def _outcome(result: DeletionResult) -> Outcome:
-    return _OUTCOMES.get(result.status, Outcome.FAILED)
-
-
-def _lines(results: Iterable[DeletionResult]) -> Iterator[dict[str, str | None]]:
-    """Yield what the journal says of each folder afterwards."""
-    for each in results:
-        yield {"folder": each.key, "outcome": _outcome(each).value, "error": each.error}
+    def take_away(self, thing: str) -> tuple[Outcome, str | None]:
+        """Return what became of a folder, and why it failed."""
+        result = self.storage.remove_empty(thing)
+        return _OUTCOMES.get(result.status, Outcome.FAILED), result.error

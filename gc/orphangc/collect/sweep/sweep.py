@@ -20,13 +20,14 @@ from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS
 from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.verdicts import decided_job
 from orphangc.collect.delete.deletion import Deletion, RecordOutcomes
+from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
-from orphangc.collect.state.lock import Lock, Renewal
+from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.crashed_runs import Recovered
 from orphangc.collect.sweep.due_deletions import (
@@ -45,7 +46,7 @@ from orphangc.collect.sweep.plan_intersection import (
 from orphangc.collect.sweep.result import SweepResult, code_of, exit_code_of
 from orphangc.collect.sweep.shards import Shards
 from orphangc.collect.sweep.tombstoning import GoneTombstones, TombstoneUpdate
-from orphangc.collect.sweep.upload_abortion import MOST_IN_A_BATCH, UploadAbortion
+from orphangc.collect.sweep.upload_abortion import UploadAbortion
 from orphangc.collect.world.recalling import Recalled, not_kept, recalled
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
@@ -54,7 +55,6 @@ from orphangc.core.documents.plan import Plan
 from orphangc.core.model.codes import WORLD_CONDITIONS
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.rate import DeletionRate
-from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action
 from orphangc.core.times.instants import shifted
 from orphangc.core.world.known_states import known_state
@@ -96,10 +96,7 @@ class Sweep:
     """
 
     environment: Environment
-    settings: StorageRootSettings
-    state: RootState
-    lock: Lock
-    run_id: str
+    run: HeldRun
     is_deleting: bool
     before: Recalled
     scratch: TemporarySpace
@@ -110,8 +107,8 @@ class Sweep:
 
     def __post_init__(self) -> None:
         """Start with a reader of its own, and a result with the run's identifier."""
-        self.result.run_id = self.run_id
-        self.reader = CheckpointReader.of(self.settings, self.shared)
+        self.result.run_id = self.run.run_id
+        self.reader = CheckpointReader.of(self.run.settings, self.shared)
 
     def carry_out(
         self, plan: Plan, planned_rows: Iterable[pa.RecordBatch], *, made: Cycle | None = None
@@ -126,11 +123,11 @@ class Sweep:
             LockHeldError: Another run took the lock over; nothing more was touched.
             RefusedError: The plan or the state belongs to another storage root.
         """
-        self.state.bind()
-        interrupted = self.state.interrupted_runs()
+        self.run.state.bind()
+        interrupted = self.run.state.interrupted_runs()
         for run_id in interrupted:
             log.warning("run.interrupted", run_id=run_id)
-        with Renewal(self.lock) as renewal:
+        with Renewal(self.run.lock) as renewal:
             if made is None:
                 planned = requested_verdicts(planned_rows, self.scratch)
                 cycle = self._run_cycle(planned, renewal)
@@ -140,8 +137,7 @@ class Sweep:
                 cycle, seen = made, TombstonedObjects.among(made.tombstones)
                 planned = requested_verdicts(map(seen.take, planned_rows), self.scratch)
                 fresh = Fresh.of_plan(made.tombstones, seen)
-            self.state.start_run(self.run_id, cycle.evidence.now)
-            journal_evidence(self.state, self.run_id, plan, cycle)
+            self.run.begin(plan, cycle.plan, cycle.evidence.now)
             self._record_refusals(cycle)
             try:
                 self._act(plan, planned, cycle, fresh)
@@ -156,18 +152,18 @@ class Sweep:
 
     def _run_cycle(self, planned: Shards, renewal: Renewal) -> Cycle:
         """Return a fresh cycle, and remember it; end it if the lock is lost meanwhile."""
-        known = self.state.tombstones()
+        known = self.run.state.tombstones()
         cycle = run_cycle(
             replace(self.environment, progress=_checking(self.environment.progress, renewal)),
-            self.settings,
+            self.run.settings,
             reader=self.reader,
             tombstones=known,
-            halted=self.state.halted(),
+            halted=self.run.state.halted(),
             open_sink=partial(FreshSink.opened, known, planned.cuts, self.scratch),
             before=self.before,
         )
         renewal.check()
-        problem = not_kept(self.state, self.before, cycle.remembered)
+        problem = not_kept(self.run.state, self.before, cycle.remembered)
         if problem is not None:
             log.warning("world.not_remembered", reason=problem)
         return cycle
@@ -187,7 +183,7 @@ class Sweep:
         deletion = self._deletion(cycle, free)
         self.result.stopped_by = deletion.delete(due.verdicts(), record, total=due.total)
         self._forget_deleted(gone)
-        if self.settings.abort_uploads and self.result.stopped_by is None:
+        if self.run.settings.abort_uploads and self.result.stopped_by is None:
             self.result.stopped_by = self._abort_uploads(plan, cycle, free)
         if self.result.stopped_by is None:
             self.result.stopped_by = self._remove_folders(cycle, free)
@@ -212,22 +208,22 @@ class Sweep:
 
     def _dead_runs(self, planned: Shards) -> Recovered:
         """Return the journals of crashed runs; only versioned storages record more than the key."""
-        run_ids = self.state.interrupted_runs() if self.environment.storage.is_versioned else []
-        others = [run_id for run_id in run_ids if run_id != self.run_id]
-        return Recovered.of(self.state, others, planned.cuts, self.scratch)
+        run_ids = self.run.state.interrupted_runs() if self.environment.storage.is_versioned else []
+        others = [run_id for run_id in run_ids if run_id != self.run.run_id]
+        return Recovered.of(self.run.state, others, planned.cuts, self.scratch)
 
     def _next_generation(self, update: TombstoneUpdate, cycle: Cycle) -> Tombstones:
         """Return the tombstones from now on, written; halt everything if a rule is broken (R17)."""
         revived = update.revived_key
         if revived is not None:
             reason = f"{revived} had a tombstone and is referred to again"
-            self.state.halt(reason, cycle.evidence.now)
+            self.run.state.halt(reason, cycle.evidence.now)
             log.error("sweep.halted", reason=reason)
         generation = update.generation()
         if generation is None:
             return update.fresh.known
-        self.lock.renew()
-        self.state.keep_tombstones(generation)
+        self.run.lock.renew()
+        self.run.state.keep_tombstones(generation)
         return generation
 
     def _due(
@@ -248,7 +244,7 @@ class Sweep:
 
         Files of savepoints' folders, which any job may write, take that nothing stops any job.
         """
-        is_halted = self.state.halted() is not None
+        is_halted = self.run.state.halted() is not None
         free = frozenset(
             key
             for key, view in cycle.views.items()
@@ -268,18 +264,19 @@ class Sweep:
             owners=cycle.mark.owners,
             jobs={key: decided_job(view) for key, view in cycle.views.items() if key in free},
             live=cycle.mark.live,
-            areas=frozenset(self.settings.scope),
+            areas=frozenset(self.run.settings.scope),
         )
         work = UploadAbortion(
+            run=self.run,
             extras=extras,
-            state=self.state,
-            run_id=self.run_id,
             plan_id=plan.plan_id,
             now=cycle.evidence.now,
-            quarantine_start=shifted(cycle.evidence.now, -self.settings.quarantine_period),
+            quarantine_start=shifted(cycle.evidence.now, -self.run.settings.quarantine_period),
             is_dead=rule.is_dead,
             revalidation=self._revalidation(cycle, free),
-            limiter=RateLimiter(DeletionRate.of(self.settings.delete_rate, MOST_IN_A_BATCH)),
+            limiter=RateLimiter(
+                DeletionRate.of(self.run.settings.delete_rate, UploadAbortion.most_at_once)
+            ),
             outcomes=self.result.uploads,
         )
         return work.carry_out(is_deleting=self.is_deleting)
@@ -295,15 +292,15 @@ class Sweep:
             rule=FolderRule(
                 owners=cycle.mark.owners,
                 jobs={key: decided_job(view) for key, view in cycle.views.items() if key in free},
-                areas=frozenset(self.settings.scope),
+                areas=frozenset(self.run.settings.scope),
                 savepoints=cycle.savepoints if SAVEPOINTS in free else frozenset(),
                 kept=[
-                    canonical(each, self.settings.aliases)
-                    for each in (*self.settings.pin, *in_quarantine)
+                    canonical(each, self.run.settings.aliases)
+                    for each in (*self.run.settings.pin, *in_quarantine)
                 ],
             ),
-            state=self.state,
-            run_id=self.run_id,
+            run=self.run,
+            now=cycle.evidence.now,
             revalidation=self._revalidation(cycle, free),
             outcomes=self.result.folders,
         )
@@ -313,11 +310,11 @@ class Sweep:
         """Return what checks the evidence of a cycle again."""
         return Revalidation(
             environment=self.environment,
-            settings=self.settings,
+            settings=self.run.settings,
             reader=self.reader,
             jobs=preconditions_of(_relied_on(cycle), _refused_in_part(cycle)),
-            state=self.state,
-            lock=self.lock,
+            state=self.run.state,
+            lock=self.run.lock,
             has_savepoints=SAVEPOINTS in free,
         )
 
@@ -327,8 +324,8 @@ class Sweep:
         return Deletion(
             storage=storage,
             revalidation=self._revalidation(cycle, free),
-            journal=Journal(self.state, self.run_id),
-            limiter=RateLimiter(DeletionRate.of(self.settings.delete_rate, storage.batch_size)),
+            journal=Journal(self.run.state, self.run.run_id),
+            limiter=RateLimiter(DeletionRate.of(self.run.settings.delete_rate, storage.batch_size)),
             at=cycle.evidence.now,
             progress=self.environment.progress,
         )
@@ -346,13 +343,13 @@ class Sweep:
         """Drop the tombstones of deleted objects."""
         left = gone.left()
         if left is not None:
-            self.lock.renew()
-            self.state.keep_tombstones(left)
+            self.run.lock.renew()
+            self.run.state.keep_tombstones(left)
 
     def _finish(self, plan: Plan, cycle: Cycle, interrupted: Sequence[str]) -> None:
         result = self.result
         outcome = {
-            "run_id": self.run_id,
+            "run_id": self.run.run_id,
             "plan_id": plan.plan_id,
             "root": plan.root,
             "started_at": cycle.evidence.now.isoformat(),
@@ -365,10 +362,9 @@ class Sweep:
             "interrupted_runs": list(interrupted),
             "exit_code": int(result.exit_code),
         }
-        self.state.finish_run(self.run_id, outcome)
-        self.state.close_run(self.run_id)
+        self.run.finish(outcome)
         for run_id in interrupted:
-            self.state.close_run(run_id)
+            self.run.state.close_run(run_id)
         log.info("sweep.finished", **outcome)
 
 
@@ -409,15 +405,3 @@ def _relied_on(cycle: Cycle) -> list[JobEvidence]:
         if not cycle.judged[key].is_wholly_refused
         and (key in collected or job.depends_on & collected or cycle.savepoints)
     ]
-
-
-def journal_evidence(state: RootState, run_id: str, plan: Plan, cycle: Cycle) -> None:
-    """Write down which evidence a run acts on, before it changes anything."""
-    header = {
-        "plan_id": plan.plan_id,
-        "root": plan.root,
-        "live_set_sha256": cycle.plan.live_set_sha256,
-        "jobs": [job.model_dump(mode="json") for job in cycle.plan.jobs],
-        "roots": [checkpoint.model_dump(mode="json") for checkpoint in cycle.plan.roots],
-    }
-    state.write_journal(run_id, "evidence", [header])

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from orphangc.adapters.open import open_state_files
+from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.state.store import RootState
 from orphangc.collect.state.upload_marks import read_marks
@@ -70,10 +71,6 @@ class Evidence:
     problem: Exception | None = None
     renewed: int = 0
 
-    @property
-    def lock(self):
-        return self
-
     def renew(self) -> None:
         self.renewed += 1
 
@@ -101,15 +98,15 @@ def is_dead(key: str, begun_at: datetime | None) -> bool:
 
 def sweep(state: RootState, store: Store, *, at: datetime, is_deleting: bool = True, **evidence):
     """Sweep once, with a quarantine of one day; return the work and what ended it."""
+    checks = Evidence(state, **evidence)
     work = UploadAbortion(
+        run=HeldRun(settings=None, state=state, lock=checks, run_id=f"run-{at:%d}"),
         extras=store,
-        state=state,
-        run_id=f"run-{at:%d}",
         plan_id="plan",
         now=at,
         quarantine_start=at - DAY,
         is_dead=is_dead,
-        revalidation=Evidence(state, **evidence),
+        revalidation=checks,
         limiter=RateLimiter(DeletionRate.of(100_000, 100)),
     )
     return work, work.carry_out(is_deleting=is_deleting)
@@ -206,13 +203,13 @@ def test_evidence_that_no_longer_holds_aborts_nothing(state) -> None:
 
 def test_each_batch_is_checked_and_journalled_before_it_is_aborted(state, monkeypatch) -> None:
     """R23: the journal says first what is about to go, and then what became of it."""
-    monkeypatch.setattr(upload_abortion, "MOST_IN_A_BATCH", 2)
+    monkeypatch.setattr(UploadAbortion, "most_at_once", 2)
     store = marked(state, 1, 2, 3)
     store.refused = frozenset({"u2"})
     work, stopped = sweep(state, store, at=FIRST + 2 * DAY)
     assert stopped is None
     assert dict(+work.outcomes) == {"done": 3, "failed": 1}
-    run_id = work.run_id
+    run_id = work.run.run_id
     assert set(state.journal_names(run_id)) == {
         *("uploads-000000", "uploads-000000-outcomes"),
         *("uploads-000001", "uploads-000001-outcomes"),

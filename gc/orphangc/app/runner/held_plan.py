@@ -1,0 +1,72 @@
+"""A saved plan that a run carries out while it holds the lock, and the outcome beside the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from orphangc.adapters.rows.outcome_files import OutcomeFiles
+from orphangc.app.telemetry.audit_log import Audited
+from orphangc.app.telemetry.logs import audit_log
+from orphangc.collect.delete.held_run import HeldRun
+from orphangc.collect.sweep.result import SweepResult, code_of
+from orphangc.core.documents.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldPlan:
+    """Plan in the hands of a run.
+
+    Attributes:
+        path: Folder of the plan.
+        is_deleting: Whether what is due goes; else the run only checks, and writes tombstones.
+        result: Result so far, also after an error or a signal.
+    """
+
+    run: HeldRun
+    path: Path
+    plan: Plan
+    is_deleting: bool
+    result: SweepResult = field(default_factory=SweepResult)
+
+    @contextmanager
+    def recorded(self) -> Iterator[Audited]:
+        """Yield the sink of outcomes; write the outcome, however the work with it ends.
+
+        Without any row an error leaves none: nothing was done.
+        """
+        self.result.run_id = self.run.run_id
+        with audit_log() as audit:
+            outcomes = OutcomeFiles(self.path)
+            outcomes.open()
+            try:
+                yield Audited(outcomes, audit)
+            except BaseException as err:
+                self.result.stopped_by = self.result.stopped_by or err
+                self.result.exit_code = code_of(err)
+                if outcomes.rows:
+                    outcomes.publish(self.outcome())
+                outcomes.discard()
+                raise
+            outcomes.publish(self.outcome())
+
+    def outcome(self) -> dict[str, Any]:
+        """Return the contents of ``outcome.json``."""
+        result, kinds = self.result, {}
+        if self.plan.expiry is None:
+            kinds = {"uploads": result.upload_counts(), "folders": result.folder_counts()}
+        return {
+            "schema_version": 1,
+            "run_id": self.run.run_id,
+            "deleting": self.is_deleting,
+            "plan_id": self.plan.plan_id,
+            "root": self.plan.root,
+            "counts": result.counts(),
+            **kinds,
+            "refused": result.refused,
+            "stopped": result.stopped,
+            "exit_code": int(result.exit_code),
+        }

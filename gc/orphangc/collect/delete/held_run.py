@@ -1,0 +1,50 @@
+"""What every run that deletes has in common: lock, journal, and the outcome that ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from orphangc.collect.state.lock import Lock
+from orphangc.collect.state.store import RootState
+from orphangc.core.documents.plan import Plan
+from orphangc.core.model.settings import StorageRootSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldRun:
+    """Run that holds the lock of its storage root."""
+
+    settings: StorageRootSettings
+    state: RootState
+    lock: Lock
+    run_id: str
+
+    def begin(self, plan: Plan, judged: Plan, at: datetime) -> None:
+        """Write down which evidence the run acts on, before it changes anything.
+
+        Args:
+            plan: Plan that is carried out.
+            judged: Plan of the cycle whose evidence counts, which is a later one for a saved plan.
+            at: Store time of that cycle.
+        """
+        self.state.start_run(self.run_id, at)
+        header = {
+            "plan_id": plan.plan_id,
+            "root": plan.root,
+            "live_set_sha256": judged.live_set_sha256,
+            "jobs": [job.model_dump(mode="json") for job in judged.jobs],
+            "roots": [checkpoint.model_dump(mode="json") for checkpoint in judged.roots],
+        }
+        self.write_journal("evidence", [header])
+
+    def write_journal(self, name: str, lines: Iterable[Mapping[str, Any]]) -> None:
+        """Write one part of the journal, before anything in it is acted upon (R23)."""
+        self.state.write_journal(self.run_id, name, lines)
+
+    def finish(self, outcome: Mapping[str, Any]) -> None:
+        """Write the outcome: from now on the run is not taken for one that crashed."""
+        self.state.finish_run(self.run_id, outcome)
+        self.state.close_run(self.run_id)
