@@ -100,8 +100,8 @@ def test_a_sweep_that_deleted_nothing_has_nothing_to_bring_back(on_s3: S3Story) 
     assert (ran.code, len(ran.complaints)) == (4, 1)
 
 
-def test_a_second_undelete_finds_all_of_it_there(on_s3: S3Story) -> None:
-    """Exit 0 both times; a dry run restores nothing."""
+def test_a_second_undelete_finds_all_of_it_there(on_s3: S3Story, monkeypatch) -> None:
+    """Exit 0 both times; a dry run restores nothing, and says once that no store answers."""
     before = on_s3.contents()
     on_s3.sweep(on_s3.plan(), "--delete")
     plan = on_s3.plan()
@@ -115,3 +115,8 @@ def test_a_second_undelete_finds_all_of_it_there(on_s3: S3Story) -> None:
         ran = run("undelete", plan.path)
         assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {word: 2}, [])
     assert on_s3.contents() == before
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    ran = run("undelete", plan.path, "--dry-run")
+    assert (ran.code, len(ran.complaints), ran.out) == (10, 1, "")
+    assert "127.0.0.1:9" in ran.complaints[0]

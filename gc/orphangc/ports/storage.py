@@ -209,6 +209,7 @@ class Storage(ABC):
 
         Raises:
             RefusedError: The storage keeps no versions.
+            StorageUnreachableError: The store does not answer, and nothing was restored.
 
         """
         del markers, is_dry

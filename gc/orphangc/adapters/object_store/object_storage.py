@@ -177,6 +177,8 @@ class ObjectStorage(Storage):
         self, markers: Sequence[tuple[ObjectKey, str]], *, is_dry: bool = False
     ) -> list[DeletionResult]:
         """Restore exactly the objects that had these identities; see ``Storage``."""
+        for key, _ in markers[:1]:
+            self._reader.check_bucket(key)  # one error of the store, not one for each object
         return each(partial(self._undelete, is_dry=is_dry), markers)
 
     def _undelete(self, marker: tuple[ObjectKey, str], *, is_dry: bool) -> DeletionResult:

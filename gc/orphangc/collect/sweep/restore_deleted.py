@@ -32,6 +32,7 @@ def undelete(
 
     Raises:
         RefusedError: The sweep deleted nothing, or the storage kept no version of it.
+        StorageUnreachableError: The store does not answer; what came back before stays.
 
     """
     markers = lost = 0

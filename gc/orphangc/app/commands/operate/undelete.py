@@ -45,6 +45,7 @@ def undelete_run(
     Raises:
         SettingsError: There is no plan, or it was not swept; or a folder is no place.
         RefusedError: The storage keeps no versions, or the run deleted nothing.
+        StorageUnreachableError: The store does not answer; a later call goes on.
 
     """
     plan = PlanDirectory(path).read()
