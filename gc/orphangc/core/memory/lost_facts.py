@@ -190,7 +190,7 @@ def _places_lost(
             continue
         if seen is not None and not _is_place_missed(place, memory, lost):
             continue
-        yield _place_lost(place, sighting, is_searched=seen is not None)
+        yield _place_lost(place, sighting, is_named=seen is not None)
 
 
 def _is_place_missed(
@@ -203,9 +203,9 @@ def _is_place_missed(
     return place.has_more_others or bool(place.others) or any(uri in lost for uri in own)
 
 
-def _place_lost(place: RememberedPlace, sighting: Sighting, *, is_searched: bool) -> LostFact:
-    now = "holds none now" if is_searched else "is not searched any more"
-    lift = "bring it back" if is_searched else "give it again with --extra-root"
+def _place_lost(place: RememberedPlace, sighting: Sighting, *, is_named: bool) -> LostFact:
+    now = "holds none now" if is_named else "is not named any more"
+    lift = "bring it back" if is_named else "give it again with --extra-root"
     return LostFact(
         condition=Condition.PLACE_LOST,
         what=place.uri,

@@ -189,7 +189,7 @@ def test_without_a_breakdown_the_sentence_promises_no_more_than_it_knows():
 
 def test_no_tombstone_is_promised_where_a_condition_of_the_world_is_unmet():
     """A sweep lays none there; of other jobs it does, and says how many wait."""
-    lost = BlockedPart(condition=Condition.PLACE_LOST, message="s3://x is not searched any more")
+    lost = BlockedPart(condition=Condition.PLACE_LOST, message="s3://x is not named any more")
     jobs = tuple(
         job.model_copy(update={"blocked": (lost,)}) if job.job_id == ORDERS else job
         for job in story_jobs()
