@@ -1,13 +1,14 @@
-"""The one style of tables: light lines, and no word or id is ever broken.
+"""The one style of tables: light lines, and no value is ever broken.
 
-Where a terminal is too narrow, columns are left out in a stated order; where even that does not
-help, each row becomes a paragraph of ``column: value`` lines, which the terminal itself wraps.
+A column without values is left out. Where a terminal is too narrow, columns are left out in a
+stated order; where even that does not help, each row becomes a paragraph of ``column: value``
+lines with all of its columns.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,7 +17,17 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 DROPPED = (
-    *("exactly", "share", "device", "compressed", "serializers", "known since", "live", "listed"),
+    *(
+        "inline",
+        "exactly",
+        "share",
+        "device",
+        "compressed",
+        "serializers",
+        "known since",
+        "live",
+        "listed",
+    ),
     *(
         "mode",
         "kind",
@@ -29,7 +40,7 @@ DROPPED = (
         "newest",
         "stored",
     ),
-    *("bytes", "files"),
+    *("bytes", "files", "jobs"),
 )
 """Columns that a narrow terminal leaves out, the first one first; their table must have others."""
 
@@ -55,31 +66,21 @@ def fitted(table: Table, width: int) -> list[RenderableType]:
     after = [Text(str(caption), style="dim")] if caption else []
     table.box, table.pad_edge, table.padding = box.SIMPLE_HEAD, False, (0, 1, 0, 0)
     table.show_edge = False
-    least = {id(column): _least(column) for column in table.columns}
-
-    def spare() -> int:
-        return width + 1 - sum(least[id(column)] + _GAP for column in table.columns)
-
+    paragraphs = list(_paragraphs(table))
+    _keep(table, (each for each in table.columns if any(list(_texts(each))[1:])))
     for name in DROPPED:
-        if spare() >= 0:
+        if _is_within(table, width):
             break
-        _drop(table, name)
-    if spare() < 0:
-        return [*before, *_paragraphs(table), *after]
-    _share_out(table.columns, least, spare())
-    return [*before, table, *after]
+        _keep(table, (each for each in table.columns if next(_texts(each)) != name))
+    shown = [table] if _is_within(table, width) else paragraphs
+    return [*before, *shown, *after]
 
 
-def _share_out(columns: Sequence[Column], least: Mapping[int, int], spare: int) -> None:
-    """Give each column the width that its words need, and more where its cells are longer."""
-    wanted = sorted((_most(column) - least[id(column)], n) for n, column in enumerate(columns))
-    for position, (more, number) in enumerate(wanted):
-        given = min(more, spare // (len(wanted) - position))
-        columns[number].width = least[id(columns[number])] + given
-        spare -= given
+def _is_within(table: Table, width: int) -> bool:
+    return sum(_width(column) + _GAP for column in table.columns) <= width + 1
 
 
-def _most(column: Column) -> int:
+def _width(column: Column) -> int:
     from rich.cells import cell_len  # noqa: PLC0415
 
     lines = (line for text in _texts(column) for line in text.splitlines())
@@ -94,30 +95,10 @@ def _texts(column: Column) -> Iterator[str]:
         yield cell.plain if isinstance(cell, Text) else str(cell)
 
 
-def _least(column: Column) -> int:
-    """Return the width in which no word of a column is broken; numbers with units are one word."""
-    from rich.cells import cell_len  # noqa: PLC0415
-
-    is_whole = column.no_wrap or column.justify == "right"
-    words = (
-        word
-        for text in _texts(column)
-        for word in (text.splitlines() if is_whole else text.split())
-    )
-    return max(map(cell_len, words), default=0)
-
-
-def _drop(table: Table, name: str) -> None:
-    from rich.text import Text  # noqa: PLC0415
-
-    def is_named(column: Column) -> bool:
-        header = column.header
-        return (header.plain if isinstance(header, Text) else str(header)) == name
-
-    if len(table.columns) > 1:
-        table.columns = [each for each in table.columns if not is_named(each)]
-        for number, column in enumerate(table.columns):
-            column._index = number  # noqa: SLF001 - Rich asks it which column is the last
+def _keep(table: Table, columns: Iterable[Column]) -> None:
+    table.columns = list(columns) or table.columns
+    for number, column in enumerate(table.columns):
+        column._index = number  # noqa: SLF001 - Rich asks it which column is the last
 
 
 def _paragraphs(table: Table) -> Iterator[RenderableType]:

@@ -77,10 +77,12 @@ def _print(console: Console, shown: RenderableType) -> None:
 
 def print_text(console: Console, text: Text, indent: int = 0) -> None:
     """Print a text with its lines filled; commands, and words longer than a line, stay whole."""
-    room = max(console.width - indent, 20)
     for line in apart(text).split("\n", allow_blank=True):
-        for part in [line] if is_command(line.plain) else filled(line, room):
-            part.pad_left(indent)
+        lead = indent + len(line.plain) - len(line.plain.lstrip(" "))
+        words = line[lead - indent :]
+        room = max(console.width - lead, 20)
+        for part in [words] if is_command(line.plain) else filled(words, room):
+            part.pad_left(lead)
             console.print(part, crop=False, no_wrap=True, overflow="ignore")
 
 

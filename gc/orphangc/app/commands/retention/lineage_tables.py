@@ -112,7 +112,7 @@ def expiry_tables(plan: Plan, price: float) -> Iterator[RenderableType]:
 
 
 def _unneeded(report: LineageReport, price: float) -> Table:
-    table = Table("lineage", "jobs", "checkpoints", "last sign of life", "unneeded", "a month")
+    table = Table("lineage", "jobs", "checkpoints", "last sign", "unneeded", "a month")
     for lineage in report.lineages:
         if lineage.unneeded_bytes:
             table.add_row(
