@@ -49,6 +49,18 @@ def test_a_cluster_is_shown_with_its_jobs(undeclared) -> None:
     with RestServer(dict(flink(undeclared.job, completed=8))) as server:
         (cluster,) = world(undeclared, "--flink-rest", server.url)["clusters"]
     assert (cluster["jobs"], cluster["answers"]) == ([undeclared.job.id], True)
+    assert cluster["problem"] is None
+
+
+def test_a_cluster_that_does_not_answer_is_shown_with_the_cause(story) -> None:
+    """In a document and in a table."""
+    with RestServer({}) as server:
+        (cluster,) = world(story, "--flink-rest", server.url)["clusters"]
+        options = ("--flink-rest", server.url, "--output", "table")
+        shown = run("world", story.bed.root, "--state", story.bed.state, *options).out
+    assert (cluster["uri"], cluster["answers"]) == (server.url, False)
+    assert "answered 404" in cluster["problem"]
+    assert "answered 404" in shown
 
 
 def test_where_a_cluster_is_configured_to_store_is_shown(story) -> None:

@@ -119,7 +119,7 @@ def observed(seen: Seen, rules: Rules) -> Observation:
         time_after=StoreTime(now=at(seen.until), local=at(seen.until - seen.skew), source=""),
         before=told("before"),
         after=told("after"),
-        source_errors=(),
+        source_errors={},
         ha_before=(),
         ha_after=(),
         at_start=(scan_of(seen, start),),

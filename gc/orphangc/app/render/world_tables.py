@@ -60,8 +60,8 @@ def _outside(world: World, names: JobNames) -> Table:
 def _clusters(world: World, names: JobNames) -> Table:
     table = Table("cluster", "answers", "jobs")
     for cluster in world.clusters:
-        is_fine = "yes" if cluster.answers else "no"
-        table.add_row(*_cells(cluster.uri, is_fine), Text(_jobs(cluster, names)))
+        answers = "yes" if cluster.answers else f"no: {cluster.problem or 'not twice'}"
+        table.add_row(*_cells(cluster.uri, answers), Text(_jobs(cluster, names)))
     return table
 
 
@@ -132,7 +132,7 @@ def _counted(place: SearchedPlace, *, is_covered: bool) -> str:
 
 def _storages(world: World) -> Table:
     """Return what was searched whole; of one that was not, why."""
-    table = Table("storage", "keys", "checkpoints", "newest", "left out", "named by")
+    table = Table("storage", "keys", "checkpoints", "newest", "problem", "left out", "named by")
     for each in world.storages:
         newest = _minute(each.newest_checkpoint_at)
         counts = ("?", "?") if each.keys is None else (f"{each.keys:,}", f"{each.checkpoints:,}")
@@ -140,7 +140,8 @@ def _storages(world: World) -> Table:
             *_cells(
                 each.uri,
                 *counts,
-                each.problem or newest,
+                newest,
+                each.problem or "",
                 ", ".join(each.left_out),
                 ", ".join(each.named_by),
             )

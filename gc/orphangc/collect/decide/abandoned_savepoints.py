@@ -79,7 +79,7 @@ def abandoned_savepoints(
     bounds = _bounds(known.evidence, timeout)
     objection = (
         _stopped(known)
-        or next(iter(seen.source_errors), None)
+        or next(iter(seen.source_errors.values()), None)
         or pending_savepoint_problem(clusters)
         or (None if timeout is not None else "a job does not show when its checkpoints time out")
     )

@@ -497,7 +497,7 @@ def cycle_evidence(
         is_tested_storage=is_tested_storage,
         prove_with=proving_command(settings),
         unreadable=observation.unreadable,
-        source_errors=observation.source_errors,
+        source_errors=tuple(observation.source_errors.values()),
         halted=halted,
         accepted_versions=frozenset(settings.accept_flink_version),
         is_registry_mode=bool(observation.exported)

@@ -127,6 +127,7 @@ class Observation:
     Attributes:
         time: The store's clock before anything was listed.
         time_after: The store's clock after everything was read.
+        source_errors: Why a cluster, namespace or ZooKeeper gave no usable answer, by its URI.
         at_start: Scan of checkpoint names at the start (S0).
         first: Checkpoints that were read before the listing (S1).
         second: Checkpoints that were read after the listing (S2).
@@ -141,7 +142,7 @@ class Observation:
     time_after: StoreTime
     before: tuple[ClusterFacts, ...]
     after: tuple[ClusterFacts, ...]
-    source_errors: tuple[str, ...]
+    source_errors: Mapping[str, str]
     ha_before: tuple[HaFacts, ...]
     ha_after: tuple[HaFacts, ...]
     at_start: tuple[CheckpointScan, ...]
@@ -222,7 +223,6 @@ def observe(
     _let_the_cache_expire(environment, before)
     after, errors_after = _ask(environment.clusters)
     ha_after, ha_errors_after = _ask(environment.ha)
-    errors = (*errors_before, *ha_errors_before, *errors_after, *ha_errors_after)
     places, unusable = reported_places(
         (*before, *after), snapshots, settings, ha=(*ha_before, *ha_after)
     )
@@ -242,7 +242,7 @@ def observe(
         time_after=environment.storage.now(),
         before=before,
         after=after,
-        source_errors=tuple(dict.fromkeys(errors)),
+        source_errors=errors_after | ha_errors_after | errors_before | ha_errors_before,
         ha_before=ha_before,
         ha_after=ha_after,
         at_start=at_start,
@@ -397,19 +397,22 @@ def _ask_exporters(
 
 
 class _FactsSource(Protocol[_FactsT_co]):
+    @property
+    def uri(self) -> str: ...
+
     def observe(self) -> _FactsT_co: ...
 
 
 def _ask(
     clusters: Sequence[_FactsSource[_FactsT_co]],
-) -> tuple[tuple[_FactsT_co, ...], list[str]]:
+) -> tuple[tuple[_FactsT_co, ...], dict[str, str]]:
     """Return the facts of all sources, and the errors of the others: they block all jobs."""
-    facts, errors = [], []
+    facts, errors = [], {}
     for cluster in clusters:
         try:
             facts.append(cluster.observe())
         except RegistryUnavailableError as err:
-            errors.append(str(err))
+            errors[cluster.uri] = str(err)
     return tuple(facts), errors
 
 

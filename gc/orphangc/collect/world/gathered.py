@@ -168,6 +168,7 @@ def _clusters(seen: Observation, environment: Environment) -> tuple[KnownCluster
             uri=uri,
             jobs=tuple(sorted(before.get(uri, set()) | after.get(uri, set()))),
             answers=uri in before and uri in after,
+            problem=seen.source_errors.get(uri),
         )
         for uri in dict.fromkeys((*asked, *before, *after))
     )

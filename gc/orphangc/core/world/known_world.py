@@ -59,12 +59,14 @@ class KnownCluster(FrozenPart):
 
     Attributes:
         answers: Whether it answered both times in this cycle.
+        problem: Why it gave no usable answer.
 
     """
 
     uri: str
     jobs: tuple[str, ...]
     answers: bool
+    problem: str | None = None
 
 
 class WorldChange(FrozenPart):

@@ -75,6 +75,7 @@ def _clusters(found: Iterable[KnownCluster]) -> tuple[KnownCluster, ...]:
             uri=cluster.uri,
             jobs=tuple(sorted({*known.jobs, *cluster.jobs})),
             answers=known.answers and cluster.answers,
+            problem=known.problem or cluster.problem,
         )
     return tuple(by_uri.values())
 

@@ -380,7 +380,7 @@ def test_hostile_names_and_messages_stay_text(text, tmp_path):
             places=(
                 SearchedPlace(uri=text, kind=PlaceKind.REPORTED, job_directories=0, checkpoints=1),
             ),
-            clusters=(KnownCluster(uri=text, jobs=(text,), answers=False),),
+            clusters=(KnownCluster(uri=text, jobs=(text,), answers=False, problem=text),),
         ),
     )
     status = a_status(a_root(record), not_ready=text)

@@ -60,7 +60,7 @@ def test_the_json_form_is_the_contracts() -> None:
             }
         ],
         "outside": [{"uri": "s3://old/a", "named_by": ["s3://b/chk-1"], "jobs": ["a"]}],
-        "clusters": [{"uri": "http://jm:8081", "jobs": ["a"], "answers": True}],
+        "clusters": [{"uri": "http://jm:8081", "jobs": ["a"], "answers": True, "problem": None}],
         "changed": [
             {"condition": "place_lost", "what": "s3://old", "since": None, "acknowledged": False}
         ],
