@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _NEEDS_JAVA = "engine spark needs Java 17 or newer: set JAVA_HOME"
 _JAVA = 17
+_DEFAULT_OPTIONS = "spark.driver.defaultJavaOptions"
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options of Java, which handles no object here: to compile it well takes longer than its work."""
+_DAEMON = "orphangc.app.wiring.worker_daemon"
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _VERSION = re.compile(r'version "(\d+)')
 _OURS = re.compile(r"(?:flinkstate|orphangc)\.errors\.(\w+): ([^\n]*)")
@@ -83,14 +87,16 @@ def _started(*, is_verbose: bool) -> SparkSession:
         if is_verbose:
             with _redirected(2):
                 return builder.getOrCreate()
-        java = f"-Dlog4j2.configurationFile={path.absolute().as_uri()}"
+        java = f"{_JAVA_OPTIONS} -Dlog4j2.configurationFile={path.absolute().as_uri()}"
+        builder = builder.config(_DEFAULT_OPTIONS, java)
         with tempfile.TemporaryFile() as said, _explained(said), _redirected(said.fileno()):
-            return builder.config("spark.driver.extraJavaOptions", java).getOrCreate()
+            return builder.getOrCreate()
 
 
 def _defaults(master: str) -> dict[str, str]:
     """Return settings that differ from Spark's defaults: a local Spark serves this machine only."""
     settings = {
+        _DEFAULT_OPTIONS: _JAVA_OPTIONS,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
@@ -98,6 +104,8 @@ def _defaults(master: str) -> dict[str, str]:
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        if os.environ["PYSPARK_PYTHON"] == sys.executable:
+            settings["spark.python.daemon.module"] = _DAEMON
     return settings
 
 

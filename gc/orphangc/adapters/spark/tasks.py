@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -31,6 +32,8 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 _SAME, _OTHER_PACKAGE = "same", "package"
+_ROWS = 10_000
+"""Number of rows of which Spark makes a partition for each core."""
 _LEAST_TASKS = 12
 """No task may be longer than a tenth of its stage."""
 
@@ -57,21 +60,20 @@ class Cluster:
             SettingsError: The executors do not see the work folder, or cannot load the package.
 
         """
-        with translated("run anything on Spark", SettingsError):
-            self.slots = self.setting("slots", self._count_slots())
         seen = self.folder.write_value("seen")
         with translated(f"use --work {self.folder.location} on Spark's executors", SettingsError):
-            seen_by = self._compare(seen)
-            if _OTHER_PACKAGE in seen_by:
+            answers = self._compare(seen)
+            if _OTHER_PACKAGE in answers:
                 self._send_package()
-                seen_by = self._compare(seen)
-        if _OTHER_PACKAGE in seen_by:
+                answers = self._compare(seen)
+        if _OTHER_PACKAGE in answers:
             raise SettingsError("Spark's executors cannot load orphangc; see deploy/spark")
-        if seen_by != {_SAME}:
+        if answers.keys() != {_SAME}:
             raise SettingsError(
                 "Spark's executors have another S3 endpoint than the driver, so they would list"
                 " another storage: set spark.executorEnv.AWS_ENDPOINT_URL"
             )
+        self.slots = answers[_SAME]
 
     def setting(self, name: str, default: int) -> int:
         """Return one of our settings among Spark's: ``spark.orphangc.<name>``.
@@ -80,21 +82,16 @@ class Cluster:
             SettingsError: The setting is no positive number.
 
         """
-        text = self._session.conf.get(f"spark.orphangc.{name}", str(default)) or ""
+        text = self._session.conf.get(f"spark.orphangc.{name}", None)
+        if text is None:
+            return default
         if not text.isdecimal() or int(text) < 1:
             raise SettingsError(f"spark.orphangc.{name} is {text!r}: a number above 0 is wanted")
         return int(text)
 
-    def _count_slots(self) -> int:
-        """Return Spark's default number of partitions: one for each core."""
-        from pyspark.sql import functions as f  # noqa: PLC0415 - an optional extra
-
-        numbers = self._session.range(10_000).select(f.spark_partition_id().alias("part"))
-        return numbers.distinct().count()
-
-    def _compare(self, seen: ExchangeFile) -> set[str]:
+    def _compare(self, seen: ExchangeFile) -> Counter[str]:
         """Compare package and endpoints of the executors with the driver's; read the work folder
-        there.
+        there. Return how many tasks gave which answer: one for each core, or ``slots``.
 
         ``answers`` is a nested function, which Spark pickles by value. It would pickle a function
         of a module by name, which executors without the package cannot resolve.
@@ -104,25 +101,26 @@ class Cluster:
 
         def answers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for _ in batches:
-                try:
-                    from orphangc.adapters.spark import executor_package as package  # noqa: PLC0415 - see above
+                pass
+            try:
+                from orphangc.adapters.spark import executor_package as package  # noqa: PLC0415 - see above
 
-                    is_same = package.digest_of_package() == digest
-                except (ImportError, AttributeError):
-                    is_same = False
-                if is_same:
-                    folder, file = pickle.loads(question)  # noqa: S301 - came with this function
-                    folder.read_value(file)
-                    found = "same" if package.digest_of_endpoints() == endpoints else "endpoint"
-                else:  # this process may have to load another package later
-                    found = "package"
-                    for name in [each for each in sys.modules if each.split(".")[0] in ours]:
-                        del sys.modules[name]
-                yield pa.RecordBatch.from_pydict({"found": pa.array([found])})
+                is_same = package.digest_of_package() == digest
+            except (ImportError, AttributeError):
+                is_same = False
+            if is_same:
+                folder, file = pickle.loads(question)  # noqa: S301 - came with this function
+                folder.read_value(file)
+                found = "same" if package.digest_of_endpoints() == endpoints else "endpoint"
+            else:  # this process may have to load another package later
+                found = "package"
+                for name in [each for each in sys.modules if each.split(".")[0] in ours]:
+                    del sys.modules[name]
+            yield pa.RecordBatch.from_pydict({"found": pa.array([found])})
 
-        frame = self._session.range(0, self.slots, 1, self.slots)
-        found_rows = frame.mapInArrow(answers, "found string").toArrow()
-        return set(found_rows["found"].to_pylist())
+        slots = self.setting("slots", 0)
+        rows = self._session.range(0, slots, 1, slots) if slots else self._session.range(_ROWS)
+        return Counter(rows.mapInArrow(answers, "found string").toArrow()["found"].to_pylist())
 
     def _send_package(self) -> None:
         """Send the package as a zip, from which executors import it."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
+
 import pytest
 
 import flinkstate.errors
 import orphangc.errors
-from orphangc.adapters.spark.session import translated
+from orphangc.adapters.spark.session import _defaults, translated
+from orphangc.app.wiring.worker_daemon import NEEDED
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
@@ -29,3 +33,14 @@ def test_any_other_error_of_spark_is_one_line():
     said = "Job aborted\nCaused by: java.io.IOException: no space\n\tat x"
     with pytest.raises(OrphanGcError, match=r"^cannot plan: .*no space$"), translated("plan"):
         raise PySparkException(said)
+
+
+def test_the_workers_of_this_machine_are_forked_from_our_daemon(monkeypatch):
+    """It exists, with all that it imports; a Python of others, or elsewhere, may lack it."""
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    daemon = _defaults("local[2]")["spark.python.daemon.module"]
+    assert all(find_spec(each) for each in (daemon, *NEEDED))
+    assert "spark.python.daemon.module" not in _defaults("spark://host:7077")
+    monkeypatch.setenv("PYSPARK_PYTHON", "/another/python")
+    assert "spark.python.daemon.module" not in _defaults("local[2]")
