@@ -31,6 +31,7 @@ from cli.stories import Story, bed, make_story, story, undeclared
 from flinkstate.places.locations import canonical
 from orphangc.app.config.load import load_configuration
 from orphangc.app.runner import run_root as running
+from orphangc.app.runner.make_plan import PlanFiles
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.state.history import newest_records
 from orphangc.core.documents.lineage_report import LINEAGES_FILE, LineageReport
@@ -218,10 +219,10 @@ def test_an_unexpected_fault_is_a_record_of_one_line(story, tmp_path, monkeypatc
     """It does not stop the next root; its traceback is for those who ask."""
     make_plan = running.make_plan
 
-    def broken(settings: object, **more: object) -> object:
+    def broken(settings: object, *args: object, **more: object) -> object:
         if "other" not in settings.root:
             raise ZeroDivisionError("two\nlines")
-        return make_plan(settings, **more)
+        return make_plan(settings, *args, **more)
 
     monkeypatch.setattr(running, "make_plan", broken)
     config = Configured.of(story, settings_of(story), other_root(tmp_path))
@@ -470,9 +471,9 @@ def test_an_interrupted_listing_is_gone_on_with(story, monkeypatch) -> None:
     config = Configured.of(story)
     make_plan = running.make_plan
 
-    def interrupted(*_: object, out: Path, **__: object) -> object:
-        (out / ".listing").mkdir(parents=True)
-        (out / ".listing" / "left").touch()
+    def interrupted(_: object, files: PlanFiles, **__: object) -> object:
+        (files.out / ".listing").mkdir(parents=True)
+        (files.out / ".listing" / "left").touch()
         raise SystemExit(143)
 
     monkeypatch.setattr(running, "make_plan", interrupted)

@@ -20,7 +20,7 @@ from rich.terminal_theme import MONOKAI
 
 from orphangc.app.commands.operate.demo import demo_settings, make_storage
 from orphangc.app.render.plan.plan_tables import plan_tables
-from orphangc.app.runner.make_plan import make_plan
+from orphangc.app.runner.make_plan import PlanFiles, make_plan
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan
 
@@ -53,7 +53,7 @@ def _plan(folder: Path) -> tuple[Plan, Breakdown]:
     make_storage(folder / "checkpoints")
     settings = demo_settings(folder / "checkpoints", folder / "state")
     settings = settings.model_copy(update={"ended_job": _ENDED})
-    made = make_plan(settings, out=folder / "plan", report=None, summary=None)
+    made = make_plan(settings, PlanFiles(out=folder / "plan"))
     plan = Plan.model_validate_json(made.plan.model_dump_json().replace(str(folder), "/demo"))
     assert plan.unneeded is not None
     assert plan.unneeded.last_life_at is not None

@@ -77,9 +77,8 @@ def repartition(
     broadcast state, new subtask i gets the copy of the i-th old subtask that has one, modulo
     their number.
 
-    With the same parallelism every subtask keeps its state. Every subtask still gets a union state
-    whole. A broadcast state that a subtask lacks is also assigned as above, *besides* the kept
-    copies, so that a subtask may get two copies.
+    With the same parallelism every subtask keeps its state, and gets a union state whole. A
+    broadcast state that a subtask lacks is also assigned as above, *besides* the kept copies.
 
     Args:
         handles: Handle of each old subtask, None if it has no such state.

@@ -33,6 +33,7 @@ from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.times.instants import shifted
+from orphangc.core.world.outside_naming import Naming
 from orphangc.errors import RefusedError
 from orphangc.ports import VerdictSink
 
@@ -89,24 +90,12 @@ def run_cycle(
     pinned = pinned_uuids(environment, pinned_places(seen, settings))
     marked = mark(seen, settings, bases, siblings, pinned=pinned)
     namings = namings_of(marked, seen, settings, seen.searched(environment))
-    questions = SurveyQuestions(
-        wanted=wanted_of(each.files for each in namings),
-        needed=partial(dependencies_of, marked, settings),
-        is_resumed=seen.listed.is_resumed,
-        since=SinceListing.of(seen, environment.storage),
-        read=partial(reader.read, environment.storage),
-        began=shifted(seen.time.now or seen.time.local, -settings.clock_skew),
-        unreached=tuple(seen.unreached),
-        closed=frozenset(
-            each for looks in (seen.first, seen.second) for each in looks[0].scan.closed
-        ),
-    )
+    questions = _questions(seen, marked, namings, environment, settings=settings, reader=reader)
     survey = survey_listing(environment, marked, tombstones, questions)
     shown = survey.surveyed if questions.since is None else Surveyed()
     _check_is_storage_root(bases[0], marked, shown, seen)
     markers = [(bases[0].child(key), state) for key, state in survey.surveyed.expiries]
-    earlier = before
-    before = with_expiries(
+    recalled = with_expiries(
         before,
         bases[0],
         [each for each in markers if each[1]],
@@ -121,7 +110,7 @@ def run_cycle(
         survey=survey,
         namings=namings,
         halted=halted,
-        before=before,
+        before=recalled,
     )
     savepoints = abandoned_savepoints(seen, settings, marked, surveyed=survey.surveyed, known=known)
     decided = decide_listing(
@@ -139,6 +128,7 @@ def run_cycle(
         held=survey.surveyed.held,
         cycle=known.evidence,
     )
+    problem = decided.savepoints_problem
     found = Found(
         seen=seen,
         surveyed=survey.surveyed,
@@ -150,14 +140,14 @@ def run_cycle(
         foreign_usages=foreign_usages,
         world=known.world,
         resources=known.comparison.memory.lineage.resources,
-        savepoints_kept=None
-        if savepoints is None
-        else savepoints.warning(decided.savepoints_problem),
+        savepoints_kept=None if savepoints is None else savepoints.warning(problem),
     )
+    plan = plan_of(found, settings, environment)
+    gone = frozenset() if savepoints is None or problem is not None else savepoints.folders
     return Cycle(
         seen=seen,
         missing=survey.missing,
-        plan=with_memory(plan_of(found, settings, environment), known.comparison, before.expected),
+        plan=with_memory(plan, known.comparison, recalled.expected),
         views=decided.views,
         mark=marked,
         evidence=known.evidence,
@@ -165,20 +155,40 @@ def run_cycle(
         judged=known.judged,
         sinks=decided.sinks,
         foreign_usages=foreign_usages,
-        remembered=known.comparison.memory.model_copy(
-            update={
-                "standing": (
-                    *known.comparison.memory.standing,
-                    *(each for each in before.standing if each not in earlier.standing),
-                )
-            }
-        ),
+        remembered=_with_standing(known.comparison.memory, before, recalled),
         expiries=tuple(markers),
         tombstones=tombstones,
-        savepoints=frozenset()
-        if savepoints is None or decided.savepoints_problem is not None
-        else savepoints.folders,
+        savepoints=gone,
     )
+
+
+def _questions(
+    seen: Observation,
+    marked: Mark,
+    namings: Sequence[Naming],
+    environment: Environment,
+    *,
+    settings: StorageRootSettings,
+    reader: CheckpointReader,
+) -> SurveyQuestions:
+    """Return what the cycle asks of its listing."""
+    scans = [part[0].scan for part in (seen.first, seen.second)]
+    return SurveyQuestions(
+        wanted=wanted_of(each.files for each in namings),
+        needed=partial(dependencies_of, marked, settings),
+        is_resumed=seen.listed.is_resumed,
+        since=SinceListing.of(seen, environment.storage),
+        read=partial(reader.read, environment.storage),
+        began=shifted(seen.time.now or seen.time.local, -settings.clock_skew),
+        unreached=tuple(seen.unreached),
+        closed=frozenset(each for scan in scans for each in scan.closed),
+    )
+
+
+def _with_standing(memory: WorldMemory, before: Recalled, recalled: Recalled) -> WorldMemory:
+    """Return a memory that also holds what the markers of expiries showed to be lost."""
+    new = [each for each in recalled.standing if each not in before.standing]
+    return memory.model_copy(update={"standing": (*memory.standing, *new)})
 
 
 def _check_is_storage_root(

@@ -76,12 +76,14 @@ def plan(
 ) -> None:
     """List, mark and decide: one dry pass that deletes nothing and writes nothing under ROOT."""
     from orphangc.app.config.validate import settings_from
-    from orphangc.app.runner.make_plan import make_plan
+    from orphangc.app.runner.make_plan import PlanFiles, make_plan
 
     choice = engine_choice(**{name: settings.pop(name) for name in ENGINE})
     checked = settings_from({"root": root, **settings})
     with saying(lambda: _what_a_plan_left(out)):
-        planned = make_plan(checked, out=out, report=report, summary=summary, engine=choice)
+        planned = make_plan(
+            checked, PlanFiles(out=out, report=report, summary=summary), engine=choice
+        )
     made = planned.plan
     if is_json(output):
         print_json(made.model_dump(mode="json"))
@@ -165,18 +167,7 @@ def sweep(  # noqa: PLR0913 - one parameter an option
             relists=relist,
             engine=engine_choice(**engine),
         )
-    outcome = {
-        "run_id": result.run_id,
-        "deleting": delete,
-        "plan_id": made.plan_id,
-        "root": made.root,
-        "counts": result.counts(),
-        "uploads": result.upload_counts(),
-        "folders": result.folder_counts(),
-        "refused": result.refused,
-        "stopped": result.stopped,
-        "exit_code": int(result.exit_code),
-    }
+    outcome = result.document(made, is_deleting=delete)
     show(output, outcome, lambda: outcome_tables(outcome, JobNames.of(made.jobs)))
     if not is_json(output):
         due, is_undoable = due_at(made.settings), delete and is_versioned(made.settings)

@@ -55,18 +55,7 @@ class HeldPlan:
 
     def outcome(self) -> dict[str, Any]:
         """Return the contents of ``outcome.json``."""
-        result, kinds = self.result, {}
-        if self.plan.expiry is None:
-            kinds = {"uploads": result.upload_counts(), "folders": result.folder_counts()}
-        return {
-            "schema_version": 1,
-            "run_id": self.run.run_id,
-            "deleting": self.is_deleting,
-            "plan_id": self.plan.plan_id,
-            "root": self.plan.root,
-            "counts": result.counts(),
-            **kinds,
-            "refused": result.refused,
-            "stopped": result.stopped,
-            "exit_code": int(result.exit_code),
-        }
+        document = self.result.document(self.plan, is_deleting=self.is_deleting)
+        if self.plan.expiry is not None:
+            del document["uploads"], document["folders"]
+        return {"schema_version": 1, **document}

@@ -207,12 +207,48 @@ class MadePlan:
     lineages: LineageReport | None = None
 
 
-def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFiles:
+    """Where a plan is written to, as far as it is.
+
+    Attributes:
+        out: New folder for the plan and its verdicts.
+        report: HTML file.
+        summary: Markdown file.
+    """
+
+    out: Path | None = None
+    report: Path | None = None
+    summary: Path | None = None
+
+    def check(self, settings: StorageRootSettings) -> None:
+        """Make sure that they can be written, and not into the storage root.
+
+        Raises:
+            OrphanGcError: One of them cannot, or would be.
+        """
+        every = (self.out, self.report, self.summary)
+        check_outside(settings.root, [each for each in every if each is not None])
+        for file in (self.report, self.summary):
+            if file is not None:
+                check_writable(file)
+
+    def render(self, plan: Plan, breakdown: Breakdown) -> None:
+        """Write the report and the summary."""
+        if self.report is not None:
+            from orphangc.app.render.plan.plan_html import render_html  # noqa: PLC0415 - needs Jinja2
+
+            _write(self.report, render_html(plan, breakdown))
+        if self.summary is not None:
+            from orphangc.app.render.plan.plan_markdown import render_markdown  # noqa: PLC0415 - rarely asked for
+
+            _write(self.summary, render_markdown(plan, breakdown))
+
+
+def make_plan(
     settings: StorageRootSettings,
+    files: PlanFiles,
     *,
-    out: Path | None,
-    report: Path | None,
-    summary: Path | None,
     engine: EngineChoice = LOCAL,
     logs_blocked: bool = False,
     known: Sequence[KnownState] = (),
@@ -220,7 +256,7 @@ def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
     policy: RetentionPolicy | None = None,
     asks_lineages: bool = False,
 ) -> MadePlan:
-    """Return a plan and its breakdown; write it to ``out``, and render the requested reports.
+    """Return a plan and its breakdown, written to the files that are asked for.
 
     Args:
         logs_blocked: Whether each unmet condition of deletion is logged too, as no person reads a
@@ -230,29 +266,24 @@ def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
     """
-    check_outside(settings.root, [each for each in (out, report, summary) if each is not None])
-    for file in (report, summary):
-        if file is not None:
-            check_writable(file)
+    files.check(settings)
     engine = settled(engine, settings)
     at = now()
-    directory = None if out is None else PlanDirectory(out)
+    directory = None if files.out is None else PlanDirectory(files.out)
     if directory is not None:
         directory.prepare()
     folder = None if directory is None else directory.verdicts
-    breakdown, files = Breakdown(at), dict[str, str]()
+    breakdown, digests = Breakdown(at), dict[str, str]()
     with (
         shown_progress() as progress,
         _discarding(directory),
         _work_folder(engine.work if folder is not None else None) as sent,
     ):
-        open_sink = partial(_open_plan_sink, folder, at, sent)
-        listing = None if directory is None else directory.listing
         with opened_cycle(
             settings,
-            open_sink,
+            partial(_open_plan_sink, folder, at, sent),
             progress,
-            listing=listing,
+            listing=None if directory is None else directory.listing,
             engine=engine,
             known=known,
             shared=shared,
@@ -261,26 +292,22 @@ def make_plan(  # noqa: PLR0913 - what to write, and what a run knows already
         for sink in cycle.sinks:
             assert isinstance(sink, _PlanSink)  # noqa: S101 - opened above
             breakdown.add(sink.breakdown)
-            files |= {} if folder is None else sink.fetched(folder)
-        slips = () if lineages is None else policy_warnings(lineages)
-        unsigned = cycle.plan.model_copy(
-            update={
-                "engine_reason": engine.reason,
-                "unneeded": unneeded,
-                "warnings": (*cycle.plan.warnings, *slips),
-            }
-        )
-        plan = unsigned.signed() if directory is None else directory.write(unsigned, files)
-    if report is not None:
-        from orphangc.app.render.plan.plan_html import render_html  # noqa: PLC0415 - needs Jinja2
-
-        _write(report, render_html(plan, breakdown))
-    if summary is not None:
-        from orphangc.app.render.plan.plan_markdown import render_markdown  # noqa: PLC0415 - rarely asked for
-
-        _write(summary, render_markdown(plan, breakdown))
+            digests |= {} if folder is None else sink.fetched(folder)
+        unsigned = _completed(cycle.plan, engine, lineages, unneeded)
+        plan = unsigned.signed() if directory is None else directory.write(unsigned, digests)
+    files.render(plan, breakdown)
     log_plan(plan, logs_blocked=logs_blocked)
     return MadePlan(plan, breakdown, cycle, lineages)
+
+
+def _completed(
+    plan: Plan, engine: EngineChoice, lineages: LineageReport | None, unneeded: UnneededPart
+) -> Plan:
+    slips = () if lineages is None else policy_warnings(lineages)
+    warnings = (*plan.warnings, *slips)
+    return plan.model_copy(
+        update={"engine_reason": engine.reason, "unneeded": unneeded, "warnings": warnings}
+    )
 
 
 def _lineages(

@@ -18,7 +18,7 @@ from orphangc.app.runner.expiry_runs import scheduled_expiry
 from orphangc.app.runner.held_plan import HeldPlan
 from orphangc.app.runner.lineage_cycle import LineageCycle
 from orphangc.app.runner.locking import held_lock
-from orphangc.app.runner.make_plan import MadePlan, make_plan
+from orphangc.app.runner.make_plan import MadePlan, PlanFiles, make_plan
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.record import Draft, phase_record, tombstones_part
 from orphangc.app.runner.sweep_plan import HeldSweep
@@ -204,9 +204,7 @@ class _ScheduledRun:
         folder = self.plans.new(self.draft.run_id)
         made = self.made = make_plan(
             self.draft.settings.bare,
-            out=folder,
-            report=None,
-            summary=None,
+            PlanFiles(out=folder),
             engine=_engine(self.draft.settings),
             logs_blocked=True,
             known=known,

@@ -123,6 +123,8 @@ class Metrics(Collector):
         """Yield every family with its samples."""
         yield from self._counters()
         yield self._durations()
+        yield self._successes()
+        yield from self._stored()
         yield from self._findings()
         yield from self._expiry()
         yield from self._settings()
@@ -183,17 +185,18 @@ class Metrics(Collector):
             family.add_metric((root, phase), buckets, totals.duration_seconds.get(phase, 0.0))
         return family
 
-    def _findings(self) -> Iterator[Metric]:
-        success = GaugeMetricFamily(
+    def _successes(self) -> Metric:
+        family = GaugeMetricFamily(
             "orphangc_last_success_timestamp_seconds",
             "When a phase was last done; 0: never.",
             labels=("root", "phase"),
         )
         for (root, totals), phase in product(self._totals(), Phase):
             at = totals.last_success_at.get(phase)
-            success.add_metric((root, phase), 0.0 if at is None else at.timestamp())
-        yield success
-        yield from self._stored()
+            family.add_metric((root, phase), 0.0 if at is None else at.timestamp())
+        return family
+
+    def _findings(self) -> Iterator[Metric]:
         missing = _gauge("missing_objects", "Objects that checkpoints refer to and that are gone.")
         held = _gauge(
             "held_back_objects", "Objects that the jobs' oldest checkpoints alone hold back."

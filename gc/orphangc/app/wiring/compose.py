@@ -180,6 +180,33 @@ class WiredRoot:
     environment: Environment
 
 
+def _storage_root(
+    settings: StorageRootSettings, engine: EngineChoice, *, is_planning: bool
+) -> Storage:
+    """Return the storage root, with the inventory that replaces its listing, if one does.
+
+    Raises:
+        SettingsError: The engine cannot read an inventory.
+    """
+    root, state = canonical(settings.root), state_place(settings)
+    shows_all = is_planning and settings.inventory is None
+    storage = with_proof(open_storage(root, state=state, shows_all=shows_all), state)
+    if settings.inventory is None or not is_planning:
+        return storage
+    if engine.is_spark:
+        raise SettingsError("an inventory is read by engine local: leave out one of both")
+    from orphangc.adapters.s3_inventory.inventory import (  # noqa: PLC0415 - rarely used
+        open_inventory,
+    )
+
+    return open_inventory(
+        settings.inventory,
+        storage,
+        max_age=settings.inventory_max_age,
+        clock_skew=settings.clock_skew,
+    )
+
+
 @contextmanager
 def opened(
     settings: StorageRootSettings,
@@ -205,30 +232,16 @@ def opened(
         StorageUnreachableError: The storage root or an extra root cannot be reached.
         SettingsError: A scheme is unknown.
     """
-    root = canonical(settings.root)
     shows_all = is_planning and settings.inventory is None
-    state = state_place(settings)
-    storage = with_proof(open_storage(root, state=state, shows_all=shows_all), state)
+    storage = _storage_root(settings, engine, is_planning=is_planning)
     if is_planning and settings.inventory is not None:
-        if engine.is_spark:
-            raise SettingsError("an inventory is read by engine local: leave out one of both")
-        from orphangc.adapters.s3_inventory.inventory import (  # noqa: PLC0415 - rarely used
-            open_inventory,
-        )
-
-        storage = open_inventory(
-            settings.inventory,
-            storage,
-            max_age=settings.inventory_max_age,
-            clock_skew=settings.clock_skew,
-        )
         listing = None  # a listing never resumes an inventory, nor an inventory a listing
-    seen = recalled(state_of(settings)).memory if memory is None else memory
+    state = state_of(settings)
+    seen = recalled(state).memory if memory is None else memory
     siblings, remembered = _searched_beside(settings, storage, seen)
     search = storage_search(settings, siblings, seen)
-    folders = storage if storage.has_folders else None
     hides = storage.has_hidden and (is_planning or settings.abort_uploads)
-    extras = storage if hides else None
+    extras, folders = storage if hides else None, storage if storage.has_folders else None
     if earlier is not None:
         storage, listing = earlier(storage), None
     with ExitStack() as stack:
@@ -240,11 +253,8 @@ def opened(
             siblings=siblings,
             remembered=remembered,
             device_of=device_of,
-            quarantined=[
-                *quarantined_in(state_of(settings), seen),
-                *quarantined_beside(state_of(settings)),
-            ],
-            released=released_in(state_of(settings), seen),
+            quarantined=[*quarantined_in(state, seen), *quarantined_beside(state)],
+            released=released_in(state, seen),
             clusters=flink_clusters(settings),
             snapshots=lambda: load_snapshots(settings.registry),
             exporters=lambda: open_exports(settings.registry),

@@ -105,6 +105,9 @@ class Users:
     is_confirmed: bool
 
 
+_METADATA_GONE = "its _metadata is gone: nobody can tell which files elsewhere were its own"
+
+
 def users_of(
     snapshot: Snapshot,
     checkpoints: Sequence[Checkpoint],
@@ -127,12 +130,7 @@ def users_of(
     )
     users, unknown = [], [(each.uri, each.reason) for each in unreadable]
     if snapshot.checkpoint is None:
-        unknown.append(
-            (
-                str(snapshot.place),
-                "its _metadata is gone: nobody can tell which files elsewhere were its own",
-            )
-        )
+        unknown.append((str(snapshot.place), _METADATA_GONE))
     for (job_id, place), own in groups.items():
         user = _user(snapshot, (job_id, place), own, weighing)
         if user is not None:

@@ -117,27 +117,49 @@ def cycle_lineages(
         )
         for each in cycle.mark.checkpoints
     ]
+    anew: set[str] = {
+        e.job_id for e in cycle.jobs.values() if _began_anew(e, records.get(e.job_id, []))
+    }
+    stated: dict[str, str] = {} if policy is None else policy.continued
+    edges, problems = _edges(
+        cycle, jobs, checkpoints, anew, stated=stated, clock_skew=settings.margins.clock_skew
+    )
+    return CycleLineages(
+        lineages=lineages_of(jobs, checkpoints, edges, fixed_ids(cycle)),
+        by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
+        impossible=tuple(problems),
+    )
+
+
+def _edges(
+    cycle: Cycle,
+    jobs: Sequence[LineageJob],
+    checkpoints: Sequence[LineageCheckpoint],
+    anew: set[str],
+    *,
+    stated: Mapping[str, str],
+    clock_skew: timedelta,
+) -> tuple[list[Continuation], list[str]]:
+    """Return the edges that cycles saw or the owner states, and why others cannot be true.
+
+    Args:
+        anew: Ids of the jobs that are known to have begun from nothing.
+        stated: What each job continued, by its job id.
+    """
+    known = cycle.remembered.lineage
     unique = Counter(job.job_id for job in jobs if job.job_id)
     directories = {
         job.job_id: job.places[0] for job in jobs if job.places and unique[job.job_id] == 1
     }
-    seen = remembered.lineage.continuations
-    anew = {e.job_id for e in cycle.jobs.values() if _began_anew(e, records.get(e.job_id, []))}
-    ran = resource_continuations(remembered.lineage.resource_jobs, directories, anew)
-    edges: list[Continuation] = [*seen, *ran]
+    ran = resource_continuations(known.resource_jobs, directories, anew)
     shown = ShownOrigins(
-        edges=seen, from_nothing=anew - fixed_ids(cycle), clock_skew=settings.margins.clock_skew
+        edges=known.continuations, from_nothing=anew - fixed_ids(cycle), clock_skew=clock_skew
     )
-    stated: dict[str, str] = {} if policy is None else policy.continued
     unlike = {job.job_id: job for job in jobs if job.job_id in directories}
     more, problems = stated_continuations(
         stated, unlike, checkpoints, at=cycle.evidence.now, shown=shown
     )
-    return CycleLineages(
-        lineages=lineages_of(jobs, checkpoints, [*edges, *more], fixed_ids(cycle)),
-        by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
-        impossible=tuple(problems),
-    )
+    return [*known.continuations, *ran, *more], problems
 
 
 def retention_facts(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.decide.verdicts import JobView
+from orphangc.core.documents.plan import Plan
 from orphangc.core.model.types import Action, Outcome
 from orphangc.errors import ExitCode, OrphanGcError, RefusedError
 
@@ -53,6 +55,21 @@ class SweepResult:
         return {
             f"{name[0]}/{name[1]}": {"objects": self.objects[name], "bytes": self.bytes[name]}
             for name in sorted(self.objects)
+        }
+
+    def document(self, plan: Plan, *, is_deleting: bool) -> dict[str, Any]:
+        """Return what became of a plan, as JSON."""
+        return {
+            "run_id": self.run_id,
+            "deleting": is_deleting,
+            "plan_id": plan.plan_id,
+            "root": plan.root,
+            "counts": self.counts(),
+            "uploads": self.upload_counts(),
+            "folders": self.folder_counts(),
+            "refused": self.refused,
+            "stopped": self.stopped,
+            "exit_code": int(self.exit_code),
         }
 
     def upload_counts(self) -> dict[str, int]:

@@ -60,6 +60,9 @@ def sighting_of(
     recorded = {each.uri for directory in directories for each in directory.checkpoints}
     present = {str(root.folder) for root in marked.checkpoints}
     present |= {each.uri.removesuffix(f"/{METADATA_NAME}") for each in seen.unreadable}
+    registries = registries_in(
+        seen.exports, settings.aliases, root=bases[0], owners=marked.owners.keys.keys(), at=at
+    )
     return Sighting(
         at=at,
         root=str(bases[0]),
@@ -73,24 +76,10 @@ def sighting_of(
         present=frozenset(present),
         jobs=tuple(_jobs(seen, marked, settings)),
         reports=tuple(_reports(seen.before, seen.after, settings)),
-        registries=tuple(
-            registries_in(
-                seen.exports,
-                settings.aliases,
-                root=bases[0],
-                owners=marked.owners.keys.keys(),
-                at=at,
-            )
-        ),
+        registries=tuple(registries),
         registry_jobs=frozenset(map(job_folder, seen.exports)),
         discarded=_discarded(jobs.values(), settings.aliases),
-        stops={
-            str(root.folder): StoppingSavepoint(
-                checkpoint_id=root.checkpoint_id, stored_at=root.modified_at
-            )
-            for root in marked.checkpoints
-            if root.is_of_a_stop
-        },
+        stops=_stops(marked.checkpoints),
         clusters=_clusters(seen, environment),
         declared_ended=frozenset(settings.ended_job) - {"all"},
         are_all_declared_ended="all" in settings.ended_job,
@@ -99,11 +88,24 @@ def sighting_of(
             seen, marked, jobs, known=before.jobs, aliases=settings.aliases, at=at
         ),
         savepoints=frozenset(_savepoints_in(bases[0], present)),
-        savepoint_folders=None
-        if savepoint_folders is None
-        else frozenset(str(bases[0].child(each)) for each in savepoint_folders),
+        savepoint_folders=_places_of(savepoint_folders, bases[0]),
         is_world_closed=settings.closed_world,
     )
+
+
+def _stops(checkpoints: Iterable[Checkpoint]) -> dict[str, StoppingSavepoint]:
+    """Return the savepoints that jobs were stopped with, by folder."""
+    return {
+        str(each.folder): StoppingSavepoint(
+            checkpoint_id=each.checkpoint_id, stored_at=each.modified_at
+        )
+        for each in checkpoints
+        if each.is_of_a_stop
+    }
+
+
+def _places_of(keys: Collection[str] | None, root: Location) -> frozenset[str] | None:
+    return None if keys is None else frozenset(str(root.child(each)) for each in keys)
 
 
 def _savepoints_in(base: Location, folders: Iterable[str]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from flinkstate.tables.printing import print_tables
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.app.render.plan.plan_tables import plan_tables
-from orphangc.app.runner.make_plan import make_plan
+from orphangc.app.runner.make_plan import PlanFiles, make_plan
 from orphangc.app.runner.sweep_plan import sweep_plan
 from orphangc.app.wiring.clock import now
 from orphangc.collect.decide.breakdown import Breakdown
@@ -107,7 +107,7 @@ def demo_settings(root: Path, state: Path) -> StorageRootSettings:
 
 
 def _plan(settings: StorageRootSettings, out: Path) -> tuple[Plan, Breakdown]:
-    made = make_plan(settings, out=out, report=None, summary=None)
+    made = make_plan(settings, PlanFiles(out=out))
     return made.plan, made.breakdown
 
 
