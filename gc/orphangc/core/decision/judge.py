@@ -28,18 +28,28 @@ from orphangc.core.model.types import AreaName, JobState
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Refusal of the job's work by a guard."""
+    """Refusal of the job's work by a guard.
+
+    Attributes:
+        may_pass: Whether waiting may lift it, without a change of settings.
+    """
 
     guard: Guard
     message: str
+    may_pass: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A condition of deletion is unmet."""
+    """A condition of deletion is unmet.
+
+    Attributes:
+        may_pass: Whether waiting may lift it, without a change of settings.
+    """
 
     condition: Condition
     message: str
+    may_pass: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,17 @@ GLOBAL_GUARDS = frozenset(
 """Guards whose objection for one job refuses all jobs: the cause is not the job's own."""
 
 
+_PASSING: frozenset[Guard | Condition] = frozenset(
+    {
+        Guard.FUTURE_TIME,
+        Guard.UNSTABLE_ROOT,
+        Condition.NOT_QUIET,
+        Condition.GATE_NOT_SEEN,
+    }
+)
+"""Guards and conditions that the next cycle may find lifted without a change of settings."""
+
+
 def judge(
     job: JobEvidence,
     cycle: CycleEvidence,
@@ -89,17 +110,30 @@ def judge(
         conditions: Table of conditions; tests remove one to show what it prevents.
     """
     refusals = tuple(
-        Refusal(guard, message)
+        Refusal(guard, message, _may_pass(guard, job, cycle))
         for guard, check in guards.items()
         if (message := check(job, cycle)) is not None
     )
     blocked = tuple(
-        Blocked(condition, message)
+        Blocked(condition, message, _may_pass(condition, job, cycle))
         for condition, check in conditions.items()
         if (message := check(job, cycle)) is not None
     )
     spared = _spared(refusals) if job.state is JobState.RUNNING else frozenset()
     return Judgement(next(iter(refusals), None), blocked, spared)
+
+
+def _may_pass(code: Guard | Condition, job: JobEvidence, cycle: CycleEvidence) -> bool:
+    """Return whether the next cycle may find it lifted: one of its causes is known to pass.
+
+    A running job completes its first checkpoint one day, and a cluster that is down may show the
+    job when it answers.
+    """
+    if code is Guard.NO_ROOTS:
+        return job.state is JobState.RUNNING
+    if code is Condition.JOB_STATE_UNKNOWN:
+        return bool(cycle.source_errors)
+    return code in _PASSING
 
 
 def _spared(refusals: Sequence[Refusal]) -> frozenset[AreaName]:
@@ -166,11 +200,12 @@ def _pass_on(
     for key in needed:
         judged[key] = _with_refusal_of(own, judged[key], whom) or judged[key]
         if own.blocked:
-            first = own.blocked[0].message
-            judged[key] = _with_block(judged[key], f"{whom} is blocked: {first}")
+            message = f"{whom} is blocked: {own.blocked[0].message}"
+            passes = any(each.may_pass for each in own.blocked)
+            judged[key] = _with_block(judged[key], message, may_pass=passes)
     if not _is_unread(job, cycle) and (doubt := _doubt_about(job, cycle)) is not None:
         for key in others:
-            judged[key] = _with_block(judged[key], doubt)
+            judged[key] = _with_block(judged[key], doubt, may_pass=True)
 
 
 def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
@@ -267,12 +302,13 @@ def _with_refusal_of(own: Judgement, other: Judgement, whom: str) -> Judgement |
     if own.refused is None or other.refused is not None:
         return None
     message = f"{whom} is refused: {own.refused.message}"
-    return Judgement(Refusal(Guard.DEPENDENT_JOB, message), other.blocked)
+    refusal = Refusal(Guard.DEPENDENT_JOB, message, own.refused.may_pass)
+    return Judgement(refusal, other.blocked)
 
 
-def _with_block(judgement: Judgement, message: str) -> Judgement:
+def _with_block(judgement: Judgement, message: str, *, may_pass: bool) -> Judgement:
     """Return the judgement, blocked by a job that may need files here; one such block is enough."""
     if any(each.condition is Condition.DEPENDENT_JOB for each in judgement.blocked):
         return judgement
-    waiting = Blocked(Condition.DEPENDENT_JOB, message)
+    waiting = Blocked(Condition.DEPENDENT_JOB, message, may_pass)
     return replace(judgement, blocked=(*judgement.blocked, waiting))

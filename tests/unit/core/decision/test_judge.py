@@ -51,6 +51,18 @@ def blocks(jobs, cycle=None) -> dict[str, list[Condition]]:
     return {key: [each.condition for each in j.blocked] for key, j in judged.items()}
 
 
+def lasting(jobs, cycle=None) -> dict[str, list[str]]:
+    """Return what stops each job until somebody acts."""
+    judged = judge_all(jobs, cycle or a_cycle())
+    return {
+        key: [
+            *([j.refused.guard] if j.refused and not j.refused.may_pass else []),
+            *(each.condition for each in j.blocked if not each.may_pass),
+        ]
+        for key, j in judged.items()
+    }
+
+
 # --------------------------------------------------------------------------- one job
 
 
@@ -490,3 +502,29 @@ def test_a_job_without_roots_stops_no_other_if_it_is_known_or_quiet(job) -> None
     """What it leaked needs no statement of everybody else's."""
     assert refusals([job, an_ended_job(A)]) == {B: Guard.NO_ROOTS, A: None}
     assert blocks([job, an_ended_job(A)])[A] == []
+
+
+# --------------------------------------------------------------------------- lasting
+
+
+def test_what_another_job_blocks_lasts_only_if_all_of_its_causes_do() -> None:
+    """A directory that is not quiet yet, a time in the future: each cycle may find it lifted."""
+    jobs = [feeding(B, A, survey=FUTURE), an_ended_job(A)]
+    assert refusals(jobs) == {B: Guard.FUTURE_TIME, A: Guard.DEPENDENT_JOB}
+    assert lasting(jobs) == {B: [], A: []}
+    jobs = [feeding(B, A, survey=STRANGE), an_ended_job(A)]
+    assert lasting(jobs)[A] == [Guard.DEPENDENT_JOB]
+    jobs = [feeding(B, A, survey=NOT_SEEN), an_ended_job(A)]
+    assert blocks(jobs)[A] == lasting(jobs)[A] == [Condition.DEPENDENT_JOB]
+    down = a_cycle(source_errors=("http://flink:8081: refused",))
+    assert Condition.DEPENDENT_JOB in blocks(jobs, down)[A]
+    assert lasting(jobs, down)[A] == []
+
+
+def test_a_job_that_nothing_shows_may_be_shown_by_a_cluster_that_is_down() -> None:
+    """Where all of them answer, only an operator can say more."""
+    unseen = [a_job(A, before=(), after=())]
+    down = a_cycle(source_errors=("http://flink:8081: refused",))
+    assert blocks(unseen)[A] == lasting(unseen)[A]
+    assert Condition.JOB_STATE_UNKNOWN in blocks(unseen, down)[A]
+    assert Condition.JOB_STATE_UNKNOWN not in lasting(unseen, down)[A]

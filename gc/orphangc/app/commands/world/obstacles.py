@@ -8,18 +8,6 @@ from dataclasses import dataclass
 from orphangc.app.render.advice import condition_advice, guard_advice
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import Judgement
-from orphangc.core.model.codes import Condition, Guard
-from orphangc.core.model.types import JobState
-
-PASSING: frozenset[str] = frozenset(
-    {
-        Guard.FUTURE_TIME,
-        Guard.UNSTABLE_ROOT,
-        Condition.NOT_QUIET,
-        Condition.GATE_NOT_SEEN,
-    }
-)
-"""Guards and conditions that may be satisfied in the next cycle without a change of settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +40,7 @@ class Obstacles:
 def obstacles_of(jobs: Mapping[str, JobEvidence], judged: Mapping[str, Judgement]) -> Obstacles:
     """Return the obstacles of the jobs below the storage root, lasting ones first."""
     found = {
-        key: tuple(sorted(_obstacles(job, judged[key]), key=lambda each: each.may_pass))
+        key: tuple(sorted(_obstacles(judged[key]), key=lambda each: each.may_pass))
         for key, job in jobs.items()
         if job.is_collected
     }
@@ -66,20 +54,20 @@ def obstacles_of(jobs: Mapping[str, JobEvidence], judged: Mapping[str, Judgement
     return Obstacles(jobs=len(found), common=common, own=own)
 
 
-def _obstacles(job: JobEvidence, judgement: Judgement) -> Iterator[Obstacle]:
+def _obstacles(judgement: Judgement) -> Iterator[Obstacle]:
     """Yield everything that stops a job, a refusal first."""
     refused = judgement.refused
     if refused is not None:
-        code = refused.guard
-        passes = _is_passing(code, job)
         yield Obstacle(
-            code=code, message=refused.message, remedy=guard_advice(code), may_pass=passes
+            code=refused.guard,
+            message=refused.message,
+            remedy=guard_advice(refused.guard),
+            may_pass=refused.may_pass,
         )
     for each in judgement.blocked:
-        advice, passes = condition_advice(each.condition), _is_passing(each.condition, job)
-        yield Obstacle(code=each.condition, message=each.message, remedy=advice, may_pass=passes)
-
-
-def _is_passing(code: str, job: JobEvidence) -> bool:
-    """Return whether waiting may lift it: a running job completes its first checkpoint one day."""
-    return code in PASSING or (code == Guard.NO_ROOTS and job.state is JobState.RUNNING)
+        yield Obstacle(
+            code=each.condition,
+            message=each.message,
+            remedy=condition_advice(each.condition),
+            may_pass=each.may_pass,
+        )
