@@ -11,6 +11,9 @@ import yaml
 
 from cli.helpers import DAY, Ran, contents, flink, run, write
 from cli.stories import Story, bed, story, undeclared
+from orphangc.app.wiring.compose import state_of
+from orphangc.core.model.settings import StorageRootSettings
+from support.builders import ago
 from support.rest_server import RestServer
 
 __all__ = ["bed", "story", "undeclared"]
@@ -40,6 +43,29 @@ def test_everything_in_place_is_good(story) -> None:
         "undo": "warning",
     }
     assert findings(ran)["list"]["message"] == "1 job directories, 2 roots"
+
+
+def test_margins_below_their_safe_minimum_are_a_warning_of_doctor_and_of_a_plan(story) -> None:
+    """One, with what happens there; and none without them."""
+    short = {"grace_period": "1h", "quarantine_period": "0", "allow_short_margins": True}
+    found = findings(examined(story, **short))["margins"]
+    assert (found["health"], "grace_period below 24h: " in found["message"]) == ("warning", True)
+    assert "margins" not in findings(examined(story, allow_short_margins=True))
+    plan = story.bed.plan("--grace-period", "1h", "--allow-short-margins")
+    assert [each for each in plan.document["warnings"] if "allow_short_margins" in each] == [
+        found["message"]
+    ]
+
+
+def test_a_halt_is_an_error_with_the_command_that_lifts_it(story) -> None:
+    """Exit 4: no run deletes anything before that."""
+    settings = StorageRootSettings(root=str(story.bed.root), state=str(story.bed.state))
+    state_of(settings).halt("a live file had a tombstone", ago("1h"))
+    ran = examined(story, ended_job=[story.job.id])
+    found = findings(ran)[f"job {story.job.id}"]
+    assert (ran.code, found["health"]) == (4, "bad")
+    assert "blocked (halted): halted at " in found["message"]
+    assert "orphangc sweep DIR --unsafe-clear-halt" in found["message"]
 
 
 def test_it_changes_nothing(story) -> None:

@@ -86,7 +86,14 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
         warnings=(
             *_warnings(found),
             *((f"this kind of storage is not tested; {storage.proof}",) if storage.proof else ()),
-            *filter(None, (found.savepoints_kept, empty_savepoints_warning(surveyed))),
+            *filter(
+                None,
+                (
+                    settings.short_margins_warning,
+                    found.savepoints_kept,
+                    empty_savepoints_warning(surveyed),
+                ),
+            ),
             *_lost_checkpoints(found, storage.location),
             *_ha_warnings(found, settings, environment),
         ),

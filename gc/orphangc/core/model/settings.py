@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Annotated
@@ -437,13 +437,15 @@ class StorageRootSettings(BaseModel):
     def _check_margins(self) -> StorageRootSettings:
         if self.allow_short_margins or self.allow_short_grace_period:
             return self
+        for short, danger in self._short_margins():
+            raise ValueError(f"{short} is refused: {danger}; allow_short_margins accepts it")
+        return self
+
+    def _short_margins(self) -> Iterator[tuple[str, str]]:
+        """Yield each margin below its safe minimum, and what happens there."""
         for name, (minimum, danger) in SAFE_MINIMUMS.items():
             if getattr(self, name) < minimum:
-                least = _in_words(minimum)
-                raise ValueError(
-                    f"{name} below {least} is refused: {danger}; allow_short_margins accepts it"
-                )
-        return self
+                yield f"{name} below {_in_words(minimum)}", danger
 
     @model_validator(mode="after")
     def _check_state(self) -> StorageRootSettings:
@@ -486,6 +488,12 @@ class StorageRootSettings(BaseModel):
         A grace period of next to nothing is for trying things out; there an hour is not old.
         """
         return max(self.grace_period, _MINIMAL_PLAN_LIFE)
+
+    @property
+    def short_margins_warning(self) -> str | None:
+        """Return which accepted margins are below their safe minimums, ``None`` if none is."""
+        short = "; ".join(map(": ".join, self._short_margins()))
+        return f"allow_short_margins accepts what can delete live files: {short}" if short else None
 
     @property
     def margins(self) -> SafetyMargins:

@@ -186,7 +186,11 @@ def a_plan(**changes: object) -> Plan:
                 ),
             ),
             outside=(OutsidePath(uri="s3://old/a", named_by=("s3://b/chk-1",), jobs=(JOB,)),),
-            clusters=(KnownCluster(uri="http://jobmanager:8081", jobs=(JOB,), answers=True),),
+            clusters=(
+                KnownCluster(
+                    uri="http://jobmanager:8081", jobs=(JOB,), answers=False, problem="no answer"
+                ),
+            ),
             changed=(WorldChange(condition="place_lost", what="s3://old", since=T0),),
             closed_world=ClosedWorld(stated=True, covers=("s3://bucket/checkpoints",)),
         ),

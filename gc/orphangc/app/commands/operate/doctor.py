@@ -46,6 +46,7 @@ from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.mark.mark import proving_command
 from orphangc.collect.observe.checkpoints import scan_checkpoints
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
+from orphangc.core.model.codes import Condition
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.core.world import PlaceKind, World
@@ -111,6 +112,8 @@ def _findings(
         for url in settings.flink_rest
     }
     checks |= _ha_checks(settings)
+    if (short := settings.short_margins_warning) is not None:
+        checks["margins"] = lambda: (CheckStatus.WARNING, short)
     try:
         checks |= exporter_checks(settings)
     except OrphanGcError as err:
@@ -134,22 +137,24 @@ def _collectable(
     yield Finding(settings.root, "world", health, said)
     found, names = obstacles_of(known.jobs, known.judged), JobNames(known.resources)
     for each in found.common:
-        yield Finding(
-            settings.root, f"all {found.jobs} jobs", CheckStatus.WARNING, _never(each, names)
-        )
+        yield _stopped(settings.root, f"all {found.jobs} jobs", each, names)
     for job, each in found.own.items():
-        said = _never(each, names)
-        yield Finding(settings.root, f"job {names(job)}", CheckStatus.WARNING, said)
+        yield _stopped(settings.root, f"job {names(job)}", each, names)
     if found.jobs and not (found.common or found.own):
         rest = "" if known.is_listed else "; what only a listing shows, orphangc plan finds"
         said = f"can be collected{rest}"
         yield Finding(settings.root, f"all {found.jobs} jobs", CheckStatus.GOOD, said)
 
 
-def _never(obstacle: Obstacle, names: JobNames) -> str:
-    message = names.in_text(obstacle.message)
+def _stopped(root: str, who: str, obstacle: Obstacle, names: JobNames) -> Finding:
+    """Return why jobs are not collected; after a halt no run deletes anything: an error."""
+    message = f"({obstacle.code}): {names.in_text(obstacle.message).rstrip('?')}"
+    if obstacle.code == Condition.HALTED:
+        said = followed(f"blocked {message}", obstacle.remedy)
+        return Finding(root, who, CheckStatus.BAD, said, int(ExitCode.REFUSED))
     when = "not collected now" if obstacle.may_pass else "never collected with this configuration"
-    return followed(f"{when} ({obstacle.code}): {message.rstrip('?')}", obstacle.remedy)
+    said = followed(f"{when} {message}", obstacle.remedy)
+    return Finding(root, who, CheckStatus.WARNING, said)
 
 
 def _world(world: World) -> tuple[CheckStatus, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from orphangc.app.render.advice import condition_advice, guard_advice
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import Judgement
+from orphangc.core.model.codes import Condition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +39,9 @@ class Obstacles:
 
 
 def obstacles_of(jobs: Mapping[str, JobEvidence], judged: Mapping[str, Judgement]) -> Obstacles:
-    """Return the obstacles of the jobs below the storage root, lasting ones first."""
+    """Return the obstacles of the jobs below the storage root, a halt and lasting ones first."""
     found = {
-        key: tuple(sorted(_obstacles(judged[key]), key=lambda each: each.may_pass))
+        key: tuple(sorted(_obstacles(judged[key]), key=_rank))
         for key, job in jobs.items()
         if job.is_collected
     }
@@ -52,6 +53,10 @@ def obstacles_of(jobs: Mapping[str, JobEvidence], judged: Mapping[str, Judgement
     }
     own = {key: each for key, each in first.items() if each is not None}
     return Obstacles(jobs=len(found), common=common, own=own)
+
+
+def _rank(obstacle: Obstacle) -> tuple[bool, bool]:
+    return obstacle.code != Condition.HALTED, obstacle.may_pass
 
 
 def _obstacles(judgement: Judgement) -> Iterator[Obstacle]:
