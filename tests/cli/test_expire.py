@@ -361,13 +361,17 @@ def test_a_person_sees_what_would_go_why_and_what_comes_next(chain) -> None:
     shown = table(*place, *policy, "--out", out)
     assert f"Next: put 3 checkpoints into quarantine, now or later orphangc sweep {out}" in shown
     swept = table("sweep", out, "--delete")
-    assert "What went is in quarantine until" in swept
-    assert f"orphangc undelete {out}" in swept
+    assert "3 checkpoints expired, exit code 0" in swept
+    assert swept.index("Next: expire again from 20") < swept.index(f"orphangc undelete {out}")
+    assert swept.count("Next:") == swept.count("Undo:") == 1
     waiting = table(*place, *policy)
     assert "in_quarantine: until 20" in waiting
     assert "Next: expire again from" in waiting
     over = table(*place, *policy, *SHORT, "--out", chain.bed.folder / "over")
     assert "Next: end the quarantine of 3 checkpoints, now or later" in over
+    ended = table("sweep", chain.bed.folder / "over", "--delete")
+    assert ended.count("Next:") == 1
+    assert "undelete" not in ended
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def sweep(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Read all evidence afresh, lay tombstones where the plan holds, and delete with --delete."""
     from orphangc.app.render.plan.plan_tables import outcome_tables
-    from orphangc.app.render.sentences.next_steps import after_expiry, after_sweep
+    from orphangc.app.render.sentences.next_steps import after_sweep
     from orphangc.app.render.shown_names import JobNames
     from orphangc.app.runner.sweep_plan import sweep_plan
     from orphangc.app.wiring.clock import now
@@ -171,10 +171,8 @@ def sweep(  # noqa: PLR0913 - one parameter an option
     show(output, outcome, lambda: outcome_tables(outcome, JobNames.of(made.jobs)))
     if not is_json(output):
         due, is_undoable = due_at(made.settings), delete and is_versioned(made.settings)
-        print_steps(after_sweep(made, outcome, path, due, is_undoable=is_undoable))
-        if made.expiry is not None:
-            until = shifted(now(), made.settings.margins.quarantine_period)
-            print_steps(after_expiry(outcome, path, until))
+        until = shifted(now(), made.settings.margins.quarantine_period)
+        print_steps(after_sweep(made, outcome, path, due, until=until, is_undoable=is_undoable))
     if result.exit_code is not ExitCode.DONE:
         raise typer.Exit(result.exit_code)
 

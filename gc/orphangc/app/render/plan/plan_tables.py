@@ -213,12 +213,15 @@ def _stop_block(stop: Stop) -> Group:
 
 def _outcome_heading(outcome: Mapping[str, Any]) -> Text:
     heading = _text(outcome.get("root", ""), "bold")
-    done = (outcome.get("counts") or {}).get("delete/done")
+    counts = outcome.get("counts") or {}
+    done, expired = counts.get("delete/done"), counts.get("expire/done")
     said = f"{counted(int(done['objects']), 'object')} deleted" if done else "nothing deleted"
-    if not outcome.get("deleting"):
+    if expired:
+        said = f"{counted(int(expired['objects']), 'checkpoint')} expired"
+    elif not outcome.get("deleting"):
         said += ", as --delete was not given"
     elif not done:
-        is_used = "delete/gone" in (outcome.get("counts") or {})
+        is_used = "delete/gone" in counts
         said += f": {'what was due is gone' if is_used else 'nothing of this plan is due'}"
     heading.append(f"\nsweep {visible(str(outcome.get('run_id', '')))}, {said}", style="dim")
     heading.append(f", exit code {outcome.get('exit_code', '?')}", style="dim")

@@ -12,6 +12,7 @@ from flinkstate.text.shown_text import counted
 from orphangc.app.config.load import SINGULAR
 from orphangc.app.console.text import duration, instant
 from orphangc.app.render.summary import widest
+from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import RunMode, RunRecord
 from orphangc.core.lineage.checkpoint_fates import RetentionAction
@@ -113,21 +114,6 @@ def after_expire(plan: Plan, folder: Path | None) -> Iterator[str]:
         yield f"Next: expire again from {instant(until)} on, when the first quarantine is over"
 
 
-def after_expiry(outcome: Mapping[str, Any], folder: Path, until: datetime) -> Iterator[str]:
-    """Yield what comes after the sweep of a plan of ``expire``.
-
-    Args:
-        until: Time at which a quarantine that begins now is over.
-    """
-    done = outcome["counts"].get(f"{RetentionAction.EXPIRE}/{Outcome.DONE}")
-    if done is not None:
-        yield (
-            f"What went is in quarantine until {instant(until)}; until then, and as long as all of"
-            " its files are stored, this brings it back"
-        )
-        yield _shown("orphangc", "undelete", str(folder))
-
-
 def _stopped(plan: Plan) -> str | None:
     """Return what comes first where nothing of any job can be deleted, ``None`` elsewhere."""
     if not plan.jobs or any(job.stopped_by is None for job in plan.jobs):
@@ -142,14 +128,17 @@ def after_sweep(
     folder: Path,
     due_at: datetime | None,
     *,
+    until: datetime,
     is_undoable: bool,
 ) -> Iterator[str]:
     """Yield what comes after a sweep: the next plan, how to undo, and the rows of all objects.
 
     Args:
+        until: Time at which a quarantine that begins now is over.
         is_undoable: Whether the storage keeps what is deleted.
     """
     deleted = deleted_objects(outcome)
+    expired = outcome["counts"].get(f"{RetentionAction.EXPIRE}/{Outcome.DONE}")
     young = sum(n["objects"] for name, n in outcome["counts"].items() if name.endswith(_YOUNG))
     if young:
         skew = duration(plan.settings.clock_skew)
@@ -158,7 +147,9 @@ def after_sweep(
             f" its listing by {skew} (--clock-skew)"
         )
         yield _shown("orphangc", "sweep", str(folder), "--relist")
-    if outcome["refused"] and (stopped := _stopped(plan)) is not None:
+    if expired is not None and plan.expiry is not None:
+        yield from _after_expiry(plan.expiry, folder, until)
+    elif outcome["refused"] and (stopped := _stopped(plan)) is not None:
         yield stopped
     elif due_at is not None and plan.expiry is None:
         after = another(folder)
@@ -169,6 +160,16 @@ def after_sweep(
         yield from _undo(folder, is_undoable=is_undoable)
     if outcome["counts"]:
         yield f"Each object: {folder / 'outcomes.parquet'}"
+
+
+def _after_expiry(report: LineageReport, folder: Path, until: datetime) -> Iterator[str]:
+    """Yield what comes after the sweep of a plan of ``expire`` by which some expired."""
+    if any(each.expired_at is None for each in report.expiring):
+        yield f"Next: expire again from {instant(until)} on, when the quarantine is over"
+        yield "Undo: until then, and as long as all of its files are stored, this brings it back"
+        yield _shown("orphangc", "undelete", str(folder))
+    else:
+        yield "Next: plan again, which judges the files that only these checkpoints held"
 
 
 def _undo(folder: object, *, is_undoable: bool) -> Iterator[str]:
