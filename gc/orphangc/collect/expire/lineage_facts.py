@@ -117,12 +117,17 @@ def cycle_lineages(
         )
         for each in cycle.mark.checkpoints
     ]
-    anew: set[str] = {
+    from_nothing: set[str] = {
         e.job_id for e in cycle.jobs.values() if _began_anew(e, records.get(e.job_id, []))
     }
     stated: dict[str, str] = {} if policy is None else policy.continued
     edges, problems = _edges(
-        cycle, jobs, checkpoints, anew, stated=stated, clock_skew=settings.margins.clock_skew
+        cycle,
+        jobs,
+        checkpoints,
+        from_nothing,
+        stated=stated,
+        clock_skew=settings.margins.clock_skew,
     )
     return CycleLineages(
         lineages=lineages_of(jobs, checkpoints, edges, fixed_ids(cycle)),
@@ -135,7 +140,7 @@ def _edges(
     cycle: Cycle,
     jobs: Sequence[LineageJob],
     checkpoints: Sequence[LineageCheckpoint],
-    anew: set[str],
+    from_nothing: set[str],
     *,
     stated: Mapping[str, str],
     clock_skew: timedelta,
@@ -143,7 +148,7 @@ def _edges(
     """Return the edges that cycles saw or the owner states, and why others cannot be true.
 
     Args:
-        anew: Ids of the jobs that are known to have begun from nothing.
+        from_nothing: Ids of the jobs that are known to have begun from nothing.
         stated: What each job continued, by its job id.
     """
     known = cycle.remembered.lineage
@@ -151,9 +156,11 @@ def _edges(
     directories = {
         job.job_id: job.places[0] for job in jobs if job.places and unique[job.job_id] == 1
     }
-    ran = resource_continuations(known.resource_jobs, directories, anew)
+    ran = resource_continuations(known.resource_jobs, directories, from_nothing)
     shown = ShownOrigins(
-        edges=known.continuations, from_nothing=anew - fixed_ids(cycle), clock_skew=clock_skew
+        edges=known.continuations,
+        from_nothing=from_nothing - fixed_ids(cycle),
+        clock_skew=clock_skew,
     )
     unlike = {job.job_id: job for job in jobs if job.job_id in directories}
     more, problems = stated_continuations(
