@@ -92,7 +92,6 @@ def read_properties(cursor: Cursor) -> CheckpointProperties | None:
 
     Source: Flink 1.16-2.3, ``MetadataV4Serializer``, ``CheckpointProperties``; Java object
     serialization stream protocol, version 2.
-
     """
     start = cursor.position
     stream = _Stream(cursor)

@@ -17,15 +17,11 @@ def read_metadata(data: bytes) -> Metadata:
     Writing the value gives the same bytes. The reader supports versions 2 to 7, with any mixture
     of handle codes; version 7 is known from Flink's sources only.
 
-    Args:
-        data: Bytes of the whole file.
-
     Raises:
         UnreadableMetadataError: The bytes are not exactly one metadata file. The references of
             the checkpoint are then unknown.
 
     Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``.
-
     """
     frame = parse_metadata(data, _FULL)
     tables = frame.parser.tables

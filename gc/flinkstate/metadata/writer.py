@@ -71,7 +71,6 @@ def write_metadata(metadata: Metadata) -> bytes:
         struct.error: A number does not fit its field.
 
     Source: Flink 1.8-2.3, ``Checkpoints.storeCheckpointMetadata``, ``MetadataSerializer``.
-
     """
     tables = tables_of(metadata.format_version, metadata.variant)
     out = _Output(tables)

@@ -55,7 +55,6 @@ def fitted(table: Table, width: int) -> list[RenderableType]:
     Args:
         table: The table; it is changed.
         width: Columns of the terminal.
-
     """
     from rich import box  # noqa: PLC0415 - JSON needs none
     from rich.text import Text  # noqa: PLC0415

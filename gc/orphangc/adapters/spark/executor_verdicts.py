@@ -12,12 +12,7 @@ from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
 
 
 class SentVerdicts:
-    """A sink that moves its files to the work folder on ``close``; picklable then.
-
-    Attributes:
-        sent: Files in the work folder, by their names in the plan.
-
-    """
+    """A sink that moves its files to the work folder on ``close``; picklable then."""
 
     def __init__(self, folder: WorkFolder) -> None:
         """Start with a temporary folder of this machine, which ``close`` removes."""
@@ -47,7 +42,6 @@ class SentVerdicts:
 
         Raises:
             StorageUnreachableError: A file is absent or was altered.
-
         """
         target.mkdir(parents=True, exist_ok=True)
         for name, file in self.sent.items():

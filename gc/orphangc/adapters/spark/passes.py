@@ -30,7 +30,6 @@ class FileGroup:
     Attributes:
         files: Files of ``LISTING_SCHEMA``.
         marks: File with what the first pass kept of their rows; ``None`` before it.
-
     """
 
     files: tuple[ExchangeFile, ...]
@@ -43,8 +42,6 @@ class PassResult:
 
     Attributes:
         value: Pickled result of the pass, or the file that holds it if it is large.
-        marks: See ``FileGroup``.
-
     """
 
     value: bytes | ExchangeFile
@@ -62,10 +59,7 @@ class PassTask:
     """Runs a pass in an executor.
 
     Attributes:
-        work: File with the pass.
         slices: Files with the slices of live set and tombstones; without one nothing is live.
-        root_name: Last path part of the storage root.
-
     """
 
     folder: WorkFolder

@@ -43,7 +43,6 @@ def opened_session(*, is_verbose: bool = False) -> Iterator[SparkSession]:
 
     Raises:
         SettingsError: PySpark or Java is missing, or Spark does not start.
-
     """
     show("pandas")  # PySpark imports it
     try:
@@ -114,7 +113,6 @@ def check_java() -> None:
 
     Raises:
         SettingsError: No usable Java was found.
-
     """
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")

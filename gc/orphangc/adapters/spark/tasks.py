@@ -39,13 +39,7 @@ _LEAST_TASKS = 12
 
 
 class Cluster:
-    """A session whose executors have this package and see the work folder.
-
-    Attributes:
-        folder: Work folder.
-        slots: Approximate number of concurrent tasks.
-
-    """
+    """A session whose executors have this package and see the work folder."""
 
     def __init__(self, session: SparkSession, folder: WorkFolder) -> None:
         self.folder = folder
@@ -58,7 +52,6 @@ class Cluster:
 
         Raises:
             SettingsError: The executors do not see the work folder, or cannot load the package.
-
         """
         seen = self.folder.write_value("seen")
         with translated(f"use --work {self.folder.location} on Spark's executors", SettingsError):
@@ -80,7 +73,6 @@ class Cluster:
 
         Raises:
             SettingsError: The setting is no positive number.
-
         """
         text = self._session.conf.get(f"spark.orphangc.{name}", None)
         if text is None:
@@ -147,7 +139,6 @@ class Cluster:
 
         Raises:
             StorageUnreachableError: Spark did not report each task once.
-
         """
         if not items:
             return []

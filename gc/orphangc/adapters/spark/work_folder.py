@@ -35,9 +35,7 @@ class ExchangeFile:
 
     Attributes:
         name: Name relative to the work folder; no other attempt uses it.
-        sha256: Digest of the bytes.
         rows: Number of rows, 0 if the file holds none.
-
     """
 
     name: str
@@ -67,7 +65,6 @@ class WorkFolder:
 
         Raises:
             StorageUnreachableError: The file is absent or was altered.
-
         """
         data = _files(self.location).read(file.name)
         if data is None:
@@ -91,7 +88,6 @@ class WorkFolder:
 
         Raises:
             StorageUnreachableError: See ``read``.
-
         """
         with ipc.open_stream(self.read(file)) as reader:
             table = reader.read_all().combine_chunks()
@@ -110,7 +106,6 @@ class WorkFolder:
 
         Raises:
             StorageUnreachableError: See ``read``.
-
         """
         return pickle.loads(self.read(file))  # noqa: S301 - Spark's channel vouches for the bytes
 

@@ -33,7 +33,6 @@ def world_tables(
 
     Args:
         unasked: Facts of earlier cycles about what the call did not name.
-
     """
     names = names or JobNames()
     yield _places(world)

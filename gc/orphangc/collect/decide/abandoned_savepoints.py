@@ -36,7 +36,6 @@ class AbandonedSavepoints:
 
     Attributes:
         folders: Keys of those whose files are judged, relative to the storage root.
-
     """
 
     listed: int
@@ -49,7 +48,6 @@ class AbandonedSavepoints:
 
         Args:
             problem: Reason for which too much would go (R20).
-
         """
         why = self.objection or problem
         if why is None:

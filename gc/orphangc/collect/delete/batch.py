@@ -197,7 +197,7 @@ class BatchWork:
         went = done.filter(pc.is_in(done["outcome"], value_set=_MAY_BE_GONE)).select(names)
         may_be_gone = again.filter(again["is_outcome_unknown"]).select(names)
         rows = pa.concat_batches([went, may_be_gone])
-        return halted_after(rows, lambda: self.revalidation, self.storage, self.at)
+        return halted_after(rows, self.revalidation, self.storage, self.at)
 
 
 def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -39,12 +39,7 @@ RecordOutcomes = Callable[[pa.RecordBatch], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion:
-    """Deletes for one run, or for one part of it in a process of its own.
-
-    Attributes:
-        limiter: Keeps the rate, or this process's part of it.
-        at: Store time of the run's cycle.
-    """
+    """Deletes the objects of one run; ``at`` is the store time of its cycle."""
 
     storage: Storage
     revalidation: Revalidation

@@ -1,8 +1,7 @@
-"""Halt all collection after a wrong deletion: one rule, local and distributed (R22)."""
+"""Halt all collection after a wrong deletion: the one rule for it (R22)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 
 import pyarrow as pa
@@ -18,14 +17,12 @@ log = structlog.get_logger()
 
 
 def halted_after(
-    rows: pa.RecordBatch, opened: Callable[[], Revalidation], storage: Storage, at: datetime
+    rows: pa.RecordBatch, revalidation: Revalidation, storage: Storage, at: datetime
 ) -> RefusedError | None:
     """Halt all collection if a stored checkpoint names an object that is gone.
 
     Args:
         rows: ``VERDICT_SCHEMA``: objects that were deleted, or may have been.
-        opened: Returns the revalidation that reads every checkpoint again; its state keeps the
-            halt.
 
     Returns:
         The refusal that ends the run, ``None`` if nothing is known to be wrong.
@@ -33,7 +30,6 @@ def halted_after(
     if not rows.num_rows:
         return None
     try:
-        revalidation = opened()
         is_named = revalidation.check_after().names(rows)
     except OrphanGcError as err:
         log.warning("sweep.unchecked", reason=str(err))

@@ -52,7 +52,7 @@ _Words = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precondition:
-    """Facts of one job that a deletion depends on; picklable.
+    """Facts of one job that a deletion depends on.
 
     Attributes:
         job_id: Identifier of the job, "" if unknown.

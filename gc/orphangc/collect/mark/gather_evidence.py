@@ -22,7 +22,6 @@ def gather_evidence(
 
     Args:
         survey: Facts of the listing; ``None`` for a cycle that lists no objects.
-
     """
     needed = dependencies_of(marked, settings, {}) if survey is None else survey.needed
     known = {

@@ -54,7 +54,6 @@ class HiddenSums:
 
     Attributes:
         root_name: Last part of the storage root, which may itself be a job directory.
-
     """
 
     root_name: str = ""
@@ -157,7 +156,6 @@ def extras_part(
     Args:
         with_versions: Whether the operator wants a second listing for them.
         is_dead: Returns whether nothing completes an upload of a key, begun at a time.
-
     """
     if extras is None:
         return None

@@ -26,7 +26,6 @@ class JobDependencies:
     Attributes:
         jobs: Keys of the other jobs whose directories contain it.
         is_origin_unread: Whether the job was restored from something that is no checkpoint here.
-
     """
 
     jobs: frozenset[str]
@@ -51,7 +50,6 @@ def dependencies_of(
 
     Args:
         held: UUIDs of the live artifacts that the listing shows in its ``shared/``, by job key.
-
     """
     by_folder = {checkpoint.folder: checkpoint for checkpoint in marked.checkpoints}
     states = {key: _State.of(job, settings, by_folder) for key, job in marked.jobs.items()}
@@ -70,7 +68,6 @@ class _State:
 
     Attributes:
         uuids: UUIDs that its checkpoints and its registry name, in parts.
-
     """
 
     folders: set[Location]

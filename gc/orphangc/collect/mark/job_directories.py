@@ -21,7 +21,6 @@ class JobDirectories:
         job_ids: Job id by job key, "" where it is unknown.
         unclaimed: Keys of directories without a checkpoint that several jobs of one id may own.
         with_checkpoints: Keys of the jobs of which a checkpoint was seen.
-
     """
 
     keys: Mapping[Location, str]
@@ -58,7 +57,6 @@ def job_directories(
         configured: Directories that some cluster is configured to write into.
         working: Directories that contain nothing but working files of ForSt, which no checkpoint
             names: an id that does not come back shows whose they are.
-
     """
     by_id: dict[str, list[Location]] = {}
     for place in sorted(owners, key=str):

@@ -35,7 +35,6 @@ class JobReport:
         holders: Clusters that may write into its directories by their HA metadata.
         may_be_retained_elsewhere: Whether a hold may be of another job of the id.
         is_proven: Whether an answer is proven to concern this job.
-
     """
 
     job_id: JobId
@@ -67,7 +66,6 @@ class JobReports:
         jobs: Reports of directories, and of clusters that write to other places.
         clusters: Clusters that run a job of the id after the checkpoints were read, by job id.
         holds: Holds of any job of the id, by job id.
-
     """
 
     jobs: dict[str, JobReport] = field(default_factory=dict)

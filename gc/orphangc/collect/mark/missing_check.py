@@ -48,7 +48,6 @@ def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -
     Raises:
         RefusedError: A file is there that is so old that the listing should show it: it covers
             only a part of the storage root.
-
     """
     earlier = storage.earlier
     if earlier is None and not is_resumed:
@@ -76,7 +75,6 @@ def missing_of_lasting(
 
     Args:
         passing: Folders of the checkpoints that did not exist both before and after the listing.
-
     """
     base = storage.location
     lacking = [r for r in checkpoints if r.folder not in passing and missing.of([r], base)]
@@ -101,7 +99,6 @@ def sample_of(
 
     Args:
         closed: Keys of folders in which nothing can be asked for.
-
     """
     wanted = expected_of([checkpoint], base).outside(closed)
     step = 1 + sum(map(len, wanted.heads.values())) // SAMPLED
@@ -132,7 +129,6 @@ def lacked_by_newest(
         lacking: Keys of the storage root that ``latest`` names and the listing lacks.
         read: Reads the ``_metadata`` of a folder; ``None`` if it no longer exists.
         began: Start of the cycle, by the store's clock, less its slack.
-
     """
     stored = [
         each

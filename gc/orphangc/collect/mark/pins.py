@@ -22,7 +22,6 @@ def pinned_uuids(environment: Environment, places: Sequence[Location]) -> UuidSe
 
     Args:
         places: Pinned places, in the storage root or outside it.
-
     """
     base = environment.storage.location
     keys = tuple(key for each in places if (key := _pinned_key(each, base)) is not None)
@@ -40,7 +39,6 @@ class PinnedPass:
 
     Attributes:
         places: Pinned keys; "" pins the whole storage root.
-
     """
 
     places: tuple[str, ...]

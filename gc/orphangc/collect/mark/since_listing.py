@@ -44,7 +44,6 @@ class SinceListing:
         changed_at: Newest store time of what the scans show, by job directory.
         sub_folders: Names of folders in ``shared/``, by job directory.
         written: Keys of the folders of areas in which silence proves no end, by job directory.
-
     """
 
     now: datetime

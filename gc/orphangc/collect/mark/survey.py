@@ -42,7 +42,6 @@ class SavepointListed:
         newest_us: Newest store time in microseconds; ``None`` if one is unknown.
         has_others: Whether it holds a ``_metadata``, or a name that Flink gives no file of a
             savepoint: a person may have renamed one.
-
     """
 
     newest_us: int | None
@@ -69,7 +68,6 @@ class Surveyed:
         savepoint_folders: Keys of all folders of savepoints, where a storage shows folders.
         expiries: Folder and state location of each marker of an expiry (R44); "" for a file that
             an interrupted undelete left.
-
     """
 
     jobs: dict[str, Survey] = field(default_factory=dict)
@@ -120,7 +118,6 @@ class SurveyPass:
         expected_others: Whole keys of all other names.
         wanted: UUIDs that a listed base name must end in, in any folder.
         wanted_names: Other base names that must be listed somewhere.
-
     """
 
     owners: Owners

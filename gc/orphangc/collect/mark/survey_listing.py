@@ -41,7 +41,6 @@ class ListingSurvey:
     Attributes:
         missing_of_latest: A few files that the latest checkpoint refers to and nothing shows, by
             job key (R8).
-
     """
 
     surveyed: Surveyed
@@ -68,7 +67,6 @@ class SurveyQuestions:
         began: Time before which everything stored must be listed.
         closed: Keys of folders that are not looked into, such as links; each refuses every job.
             What is below one is neither there nor missing: it is not asked for.
-
     """
 
     wanted: Wanted
@@ -88,7 +86,6 @@ def survey_listing(
 
     Raises:
         StorageUnreachableError: A name was listed twice, so the listing cannot be trusted.
-
     """
     base, engine, progress = environment.storage.location, environment.engine, environment.progress
     engine.mark(marked.live, tombstones)

@@ -91,7 +91,6 @@ class Environment:
         extras: Storage root that shows what its listing does not; ``None`` if that is not wanted.
         folders: Storage root that removes its empty folders; ``None`` if it has no real ones.
         search: Searches storages whole; ``None`` if the named places alone are searched.
-
     """
 
     storage: Storage
@@ -135,7 +134,6 @@ class Observation:
         quarantined: Folders of the checkpoints whose ``_metadata`` is in quarantine.
         listed: Result of the listing between S1 and S2.
         unreached: Reason by location of the siblings that could not be searched.
-
     """
 
     time: StoreTime
@@ -196,7 +194,6 @@ def observe(
 
     Raises:
         StorageUnreachableError: The storage root could not be listed completely.
-
     """
     time = environment.storage.now()
     snapshots = list(environment.snapshots())
@@ -326,7 +323,6 @@ class _Searching:
 
         Args:
             scanned: Folders in it in which a scan before or after the listing saw a checkpoint.
-
         """
         is_whole = self.environment.storage.earlier is None and not listed.is_resumed
         if self.reader.shared is not None and root is not None and is_whole:

@@ -26,14 +26,12 @@ def undelete(
     sweep found gone, and that has a version id, was deleted by a crashed run.
 
     Args:
-        storage: The versioned bucket.
         rows: Reads ``outcomes.parquet``.
         is_dry: Whether nothing is restored; ``DELETED`` means that it can be.
 
     Raises:
         RefusedError: The sweep deleted nothing, or the storage kept no version of it.
         StorageUnreachableError: The store does not answer; what came back before stays.
-
     """
     markers = lost = 0
     for batch in rows():

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from orphangc.core.columns.listing_columns import NO_TIME, Columns, Recogniser
 from orphangc.core.columns.live_set import LiveSet
-from orphangc.core.columns.row_values import folder_rows
 from orphangc.core.columns.tombstones import Remembered, Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
 
@@ -138,8 +137,14 @@ def marked_rows(batch: pa.RecordBatch, recogniser: Recogniser, marking: Marking)
     has_folders = batch.column("size").null_count > 0
     return MarkedRows(
         columns=columns,
-        folders=tuple(folder_rows(batch)) if has_folders else (),
+        folders=tuple(_folder_rows(batch)) if has_folders else (),
         in_parsed=marks.in_parsed,
         in_raw=marks.in_raw,
         tombstones=marks.tombstones,
     )
+
+
+def _folder_rows(batch: pa.RecordBatch) -> list[str]:
+    """Return the keys of a batch's folders, without their trailing slash."""
+    is_folder = batch.column("size").is_null()
+    return [key.rstrip("/") for key in batch.column("key").filter(is_folder).to_pylist()]

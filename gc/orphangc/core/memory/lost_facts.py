@@ -53,7 +53,6 @@ class LostFact:
         since: Last time at which a cycle saw it whole.
         reach: Directories that are blocked; ``None`` for all of the storage root.
         is_acknowledged: Whether a person acknowledged exactly this fact, so that it blocks nothing.
-
     """
 
     condition: Condition
@@ -78,7 +77,6 @@ class Lost:
         checkpoints: Checkpoints that nothing explains, by directory.
         kept: Explained checkpoints that the memory keeps all the same, by directory.
         facts: One fact for each loss that blocks.
-
     """
 
     checkpoints: Mapping[str, tuple[RememberedCheckpoint, ...]]
@@ -98,7 +96,6 @@ def lost_of(
 
     Args:
         uncovered: Storages that no statement of a closed world covers.
-
     """
     known = tuple(given)
     why = Explanations.of(memory, sighting, jobs)
@@ -376,7 +373,6 @@ class _ReportsShown:
         present: Folders of all checkpoints that are there now.
         kept: Checkpoints of living jobs that a cluster shows completed and not discarded, after
             the listing.
-
     """
 
     directories: Mapping[str, RememberedDirectory]

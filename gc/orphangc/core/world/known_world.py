@@ -29,7 +29,6 @@ class SearchedPlace(FrozenPart):
     Attributes:
         job_directories: Number of job directories in it; ``None`` if it could not be searched.
         newest_checkpoint_at: Store time of the newest of them; ``None`` without any.
-
     """
 
     uri: str
@@ -46,7 +45,6 @@ class OutsidePath(FrozenPart):
 
     Attributes:
         jobs: Keys of the jobs that it may concern; these are blocked.
-
     """
 
     uri: str
@@ -60,7 +58,6 @@ class KnownCluster(FrozenPart):
     Attributes:
         answers: Whether it answered both times in this cycle.
         problem: Why it gave no usable answer.
-
     """
 
     uri: str
@@ -84,7 +81,6 @@ class ClosedWorld(FrozenPart):
     Attributes:
         covers: Searched storages, and places that count as searched: with checkpoints, or stated to
             be empty.
-
     """
 
     stated: bool
@@ -96,7 +92,6 @@ class World(FrozenPart):
 
     Attributes:
         storages: Storages that are searched whole.
-
     """
 
     places: tuple[SearchedPlace, ...]

@@ -37,16 +37,13 @@ def undelete_run(
     """Restore what the sweep of a plan deleted; return the number of restored objects.
 
     Args:
-        path: Folder of the plan.
         checkpoints: Folders of expired checkpoints to put back instead, whichever run of the same
             storage root expired them: the plans of scheduled runs do not outlast a quarantine.
-        is_dry: Whether nothing is restored, only counted.
 
     Raises:
         SettingsError: There is no plan, or it was not swept; or a folder is no place.
         RefusedError: The storage keeps no versions, or the run deleted nothing.
         StorageUnreachableError: The store does not answer; a later call goes on.
-
     """
     plan = PlanDirectory(path).read()
     if is_dry and (checkpoints or plan.expiry is not None):
@@ -73,7 +70,6 @@ def _place(uri: str) -> Location:
 
     Raises:
         SettingsError: It is none.
-
     """
     try:
         return canonical(uri)

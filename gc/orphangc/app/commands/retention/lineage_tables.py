@@ -87,7 +87,6 @@ def expiry_tables(plan: Plan, price: float) -> Iterator[RenderableType]:
 
     Args:
         price: Price of a GiB a month.
-
     """
     report = plan.expiry
     if report is None:
