@@ -33,7 +33,7 @@ log = structlog.get_logger()
 _TICKS_EVERY_SECONDS = 10
 _ALIVE_FOR_SECONDS = 60.0
 _READ_EVERY_SECONDS = 300
-"""Seconds between two attempts to read records that could not be read."""
+"""Seconds until a run of another process is shown, and between attempts to read the records."""
 _DISCOVER_EVERY_SECONDS = 300
 """Seconds until a new deployment's storage root is collected, too."""
 _SIGNALLED = 128
@@ -154,9 +154,7 @@ class Daemon:
         self._ticked = monotonic()
 
     def _read_records(self) -> None:
-        """Read the records of earlier runs once; after that the daemon knows its own runs."""
-        if self._status.is_loaded:
-            return
+        """Read the records of earlier runs, and of those that other processes made since."""
         for root, known in self._children.known().items():
             self._status.load(root, known.records, known.error)
 

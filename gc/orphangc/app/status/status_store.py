@@ -76,7 +76,8 @@ class StatusStore:
             if row is None:
                 return
             if error is not None:
-                self._rows[root] = replace(row, unread=f"its records cannot be read: {error}")
+                if row.unread is not None:  # what was read once is known, and its runs say the rest
+                    self._rows[root] = replace(row, unread=f"its records cannot be read: {error}")
                 return
             known = {each.run_id for each in row.records}
             for record in reversed(records):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, product
 
 from prometheus_client import CollectorRegistry
@@ -41,6 +41,7 @@ class _Known:
     """Metrics of one storage root; replaced as a whole, because other threads read it."""
 
     totals: Totals = field(default_factory=Totals)
+    newest_run: str = ""
     newest_plan: RunRecord | None = None
     oldest_tombstone: float = 0.0
     is_halted: bool = False
@@ -53,7 +54,9 @@ class _Known:
         return 0 if plan is None or plan.blocked is None else plan.blocked.jobs
 
     def after(self, record: RunRecord, totals: Totals) -> _Known:
-        """Return the metrics after one more run."""
+        """Return the metrics after one more run; of an older run the totals alone count."""
+        if record.run_id < self.newest_run:
+            return replace(self, totals=totals)
         oldest, is_halted = self.oldest_tombstone, self.is_halted
         if record.tombstones is not None:
             oldest_at = record.tombstones.oldest_at
@@ -64,6 +67,7 @@ class _Known:
         has_looked = record.plan_id is not None or bool(record.refusals)
         return _Known(
             totals=totals,
+            newest_run=record.run_id,
             newest_plan=plan,
             oldest_tombstone=oldest,
             is_halted=is_halted,

@@ -71,6 +71,19 @@ def test_records_stand_newest_first_and_once(store) -> None:
     assert root.newest is root.records[0]
 
 
+def test_a_run_of_another_process_is_the_newest_from_the_next_read_on(store) -> None:
+    """On the page and in the metrics; a read that fails, or shows older runs, changes nothing."""
+    store.load(ROOT, [], None)
+    store.ended(ROOT, whole(2, result=RunResult.FAILED))
+    store.load(ROOT, [whole(3, plan_id="p", missing_objects=7), whole(2)], None)
+    store.load(ROOT, [whole(1, plan_id="o", missing_objects=1)], None)
+    store.load(ROOT, [], "no such bucket")
+    (root,) = store.status().roots
+    assert (root.newest, root.unread) == (whole(3, plan_id="p", missing_objects=7), None)
+    labels = {"root": ROOT}
+    assert store.metrics.registry.get_sample_value("orphangc_missing_objects", labels) == 7
+
+
 def test_of_missed_runs_in_a_row_the_newest_stands_for_all(store) -> None:
     """Every one of them is counted."""
     missed = {"result": RunResult.MISSED, "phases": (a_phase(RunResult.MISSED),)}
