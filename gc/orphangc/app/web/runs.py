@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
+from flinkstate.text.shown_text import visible
 from orphangc.app.status.status import RootStatus, Status
 from orphangc.core.documents.run_record import RunRecord
 
@@ -18,6 +20,16 @@ class FoundRun:
     record: RunRecord
     earlier: RunRecord | None
     later: RunRecord | None
+
+    @property
+    def undo(self) -> str | None:
+        """Return the command that brings back what the run deleted; ``None`` if it is nothing, or
+        a terminal does not show the name of the folder.
+        """
+        folder = self.record.plan_folder
+        if folder is None or not self.record.has_deleted or visible(folder) != folder:
+            return None
+        return shlex.join(["orphangc", "undelete", folder])
 
 
 def all_runs(status: Status, root: str | None = None) -> list[RunRecord]:

@@ -13,8 +13,9 @@ from orphangc.app.web.page_text import MODE_TEXT, RESULT_TEXT
 from orphangc.app.web.pages.attention_text import STOP_TITLES
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.documents.plan import BlockedPart, RefusedPart
-from orphangc.core.documents.run_record import RunMode, RunResult, StoppedPart
+from orphangc.core.documents.run_record import RunMode, RunResult, StoppedPart, SweptPart
 from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.types import Action, Outcome
 from orphangc.core.world import KnownCluster, PlaceKind, SearchedPlace, WorldChange
 from unit.app.render.html_pages import parse
 from unit.app.render.test_plan_html import HOSTILE, contrast
@@ -158,6 +159,18 @@ def test_a_plan_of_a_version_without_a_world_shows_none_of_it():
     """Rather than an empty table."""
     status = a_status(a_root(a_record(world=None)))
     assert not [each for each in seen(status).all() if each.attributes.get("id") == "world"]
+
+
+def test_a_run_that_deleted_shows_the_command_that_brings_it_back():
+    """With the folder of its plan; and no other run does."""
+    deleted = SweptPart(action=Action.DELETE, outcome=Outcome.DONE, objects=47, bytes=1)
+    record = a_record(swept=(deleted,), plan_folder="/var/lib/my plans/1")
+    path = f"/ui/runs/{record.run_id}"
+    assert "orphangc undelete '/var/lib/my plans/1'" in words(seen(a_status(a_root(record)), path))
+    failed = record.model_copy(
+        update={"swept": (deleted.model_copy(update={"outcome": Outcome.FAILED}),)}
+    )
+    assert "orphangc undelete" not in words(seen(a_status(a_root(failed)), path))
 
 
 def test_a_first_run_in_delete_mode_says_why_it_only_reported():
