@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+import yaml
 
 from cli.helpers import AT_ONCE, DAY, ENDED, UUID_1, Bed, contents, flink, run, write
 from cli.stories import bed, make_story, story, undeclared
@@ -34,6 +35,18 @@ def test_it_names_every_root_that_refers_to_the_object(story) -> None:
         (8, "path"),
     ]
     assert document["referenced_by"][0]["root"] == str(story.job.folder / "chk-7")
+
+
+def test_a_configuration_says_all_of_the_storage_root(story) -> None:
+    """The same answer as with the options; none where it names another root, or options beside."""
+    config = story.bed.folder / "orphangc.yaml"
+    root = {"root": str(story.bed.root), "state": str(story.bed.state), "ended_job": ["all"]}
+    config.write_text(yaml.safe_dump({"storage_roots": [root]}))
+    by_options = explained(story.bed, story.orphans[0], "--ended-job", "all")
+    ran = run("explain", story.orphans[0], "--config", config)
+    assert (ran.code, verdict(ran.json)) == (0, verdict(by_options))
+    for more in (("--root", story.bed.folder / "other"), ("--ended-job", "all")):
+        assert run("explain", story.orphans[0], "--config", config, *more).code == 2
 
 
 @pytest.mark.parametrize(

@@ -213,13 +213,16 @@ def explain(
     ],
     plan: Annotated[Path | None, typer.Option(help="Folder of a saved plan.")] = None,
     root: Annotated[str | None, typer.Option(help="Storage root, if there is no plan.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Configuration file, which says all of the storage root.")
+    ] = None,
     settings: Values,
     output: o.OutputOption = None,
 ) -> None:
     """Explain an object's verdict: its scheme, every bound, every checkpoint that names it."""
     from orphangc.app.commands.operate.explain import explain_key, explanation_text
 
-    document = explain_key(key, plan_folder=plan, root=root, values=settings)
+    document = explain_key(key, plan_folder=plan, root=root, config=config, values=settings)
     show(output, document, lambda: explanation_text(document))
 
 

@@ -18,6 +18,7 @@ from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.sentences.verdict_words import explanation_lines
 from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.wiring.compose import roots_now, state_of
+from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.collect.decide.explanation import OneVerdict, explain
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.owners import job_directory_of
@@ -27,16 +28,27 @@ from orphangc.errors import SettingsError
 
 
 def explain_key(
-    key: str, *, plan_folder: Path | None, root: str | None, values: Mapping[str, Any]
+    key: str,
+    *,
+    plan_folder: Path | None,
+    root: str | None,
+    config: Path | None,
+    values: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the explanation of one object's verdict, in a saved plan or in a fresh cycle.
 
     Raises:
-        SettingsError: The object is not in the plan or storage, or its storage root is unknown.
+        SettingsError: The object is not in the plan or storage, or its storage root is unknown; or
+            a configuration is given, and a plan or a setting as well.
     """
+    if config is not None and (plan_folder is not None or any(values.values())):
+        raise SettingsError("with --config, the file says all of the storage roots")
     if plan_folder is not None:
         return _from_plan(key, PlanDirectory(plan_folder))
-    settings = settings_from({**values, "root": root or _root_of(key)})
+    if config is None:
+        settings = settings_from({**values, "root": root or _root_of(key)})
+    else:
+        settings = _configured(config, root or _root_of(key))
     relative = _relative(key, settings)
     found = OneVerdict(relative)
     with shown_progress() as progress:
@@ -52,6 +64,20 @@ def explain_key(
         tombstone=tombstone,
         base=canonical(settings.root),
     )
+
+
+def _configured(config: Path, root: str) -> StorageRootSettings:
+    """Return the settings of a storage root in a configuration file.
+
+    Raises:
+        SettingsError: The configuration is not usable, or names no such storage root.
+    """
+    roots = load_and_discover(config).configuration.storage_roots
+    for each in roots:
+        if canonical(each.root) == canonical(root):
+            return each.bare
+    known = ", ".join(each.root for each in roots)
+    raise SettingsError(f"{config} names no storage root {root}: give --root; it names {known}")
 
 
 def _from_plan(key: str, directory: PlanDirectory) -> dict[str, Any]:
