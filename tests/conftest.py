@@ -77,7 +77,6 @@ class _Groups(LoadScopeScheduling):
     """Keeps together what shares a server, or should not disturb another one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        """Return the group of a test."""
         file = nodeid.partition("::")[0]
         return next((name for files, name in _GROUPS.items() if file.startswith(files)), file)
 

@@ -132,7 +132,6 @@ def compare(synth: Synth, kept: str | None) -> None:
 
 
 def row(name: str, stats: dict, before: dict, cpu: float) -> None:
-    """Print one row."""
     sent = sum(n - before.get(kind, 0) for kind, n in stats.items() if kind in REQUESTS)
     gone = stats.get("keys_gone", 0)
     print(f"| {name} | {gone:,} | {sent:,} | {cpu / max(gone, 1) * 1e6:.1f} |", flush=True)

@@ -63,7 +63,6 @@ def peak_mib(place: Path) -> float:
 
 
 def plan(engine: str, uri: str, folder: Path) -> None:
-    """Make a plan."""
     sys.argv = ["orphangc", "plan", uri, "--engine", engine, "--output", "json"]
     sys.argv += ["--ended-job", "all", "--closed-world"]
     sys.argv += ["--state", f"{folder}/state", "--out", f"{folder}/plan"]

@@ -50,7 +50,6 @@ def s3fs_keys(bucket: str, prefix: str) -> str:
 
 
 def obstore_keys(bucket: str, prefix: str) -> str:
-    """Return the same by obstore."""
     import obstore  # noqa: PLC0415
     from obstore.store import S3Store  # noqa: PLC0415
 
@@ -61,7 +60,6 @@ def obstore_keys(bucket: str, prefix: str) -> str:
 
 
 def boto3_keys(bucket: str, prefix: str) -> str:
-    """Return the same by boto3."""
     import boto3  # noqa: PLC0415
 
     pages = (

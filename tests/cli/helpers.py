@@ -53,7 +53,6 @@ class Ran:
 
     @property
     def json(self) -> Any:
-        """Return stdout as JSON."""
         return json.loads(self.out)
 
     @property
@@ -187,7 +186,6 @@ class Bed:
         return Planned(ran, out)
 
     def sweep(self, plan: Planned, *options: object) -> Ran:
-        """Sweep a plan."""
         return run("sweep", plan.path, *options)
 
     def cycle(self, *options: object, delete: bool = True) -> tuple[Planned, Ran]:

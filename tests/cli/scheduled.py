@@ -124,7 +124,6 @@ class Clock:
     at: datetime
 
     def __call__(self) -> datetime:
-        """Return the time."""
         return self.at
 
     def passes(self, **much: float) -> None:

@@ -55,7 +55,6 @@ class S3Story:
 
     @property
     def root(self) -> str:
-        """Return the storage root."""
         return f"s3://{self.bucket}/checkpoints"
 
     def checkpoint(self, number: int, *more: str) -> bytes:
@@ -87,7 +86,6 @@ class S3Story:
         return Planned(ran, out)
 
     def sweep(self, plan: Planned, *options: object) -> Ran:
-        """Sweep a plan."""
         return run("sweep", plan.path, *options)
 
 

@@ -14,11 +14,9 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import DAY, ENDED, Bed, Ran, contents, metadata, run, run_process, write
-from cli.stories import bed, make_story, story, undeclared
-from cli.stories_on_s3 import s3_server, use_s3
+from cli.stories import make_story
+from cli.stories_on_s3 import use_s3
 from support import speed
-
-__all__ = ["bed", "s3_server", "story", "undeclared"]
 
 JOB = f"{1:032x}"
 

@@ -61,7 +61,6 @@ class Cloud:
         return Planned(ran, out)
 
     def sweep(self, plan: Planned, *options: object) -> Ran:
-        """Sweep a plan."""
         return run("sweep", plan.path, *options)
 
     def upload(self, storage: Storage) -> None:

@@ -14,10 +14,7 @@ import pytest
 
 from cli import crash_driver
 from cli.helpers import contents
-from cli.stories import bed, story
 from support import speed
-
-__all__ = ["bed", "story"]
 
 TESTS = Path(__file__).parents[1]
 pytestmark = pytest.mark.usefixtures("kills")

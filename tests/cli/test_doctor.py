@@ -10,13 +10,11 @@ import pytest
 import yaml
 
 from cli.helpers import DAY, Ran, contents, flink, run, write
-from cli.stories import Story, bed, story, undeclared
+from cli.stories import Story
 from orphangc.app.wiring.compose import state_of
 from orphangc.core.model.settings import StorageRootSettings
 from support.builders import ago
 from support.rest_server import RestServer
-
-__all__ = ["bed", "story", "undeclared"]
 
 
 def examined(story: Story, *options: object, **settings: Any) -> Ran:
@@ -28,7 +26,6 @@ def examined(story: Story, *options: object, **settings: Any) -> Ran:
 
 
 def findings(ran: Ran) -> dict[str, dict[str, Any]]:
-    """Return the findings by check."""
     return {each["check"]: each for each in ran.json}
 
 

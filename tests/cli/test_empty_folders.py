@@ -12,11 +12,9 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, flink, metadata, run, write
-from cli.stories import Story, bed, story, undeclared
+from cli.stories import Story
 from orphangc.adapters.files.local_storage import LocalStorage
 from support.rest_server import RestServer
-
-__all__ = ["bed", "story", "undeclared"]
 
 ALL = ("--max-delete-share", "1")
 

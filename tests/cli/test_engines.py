@@ -11,10 +11,7 @@ import pytest
 import yaml
 
 from cli.helpers import run
-from cli.stories import bed, story
 from orphangc.errors import SettingsError
-
-__all__ = ["bed", "story"]
 
 needs_pyspark = pytest.mark.skipif(find_spec("pyspark") is None, reason="PySpark is not installed")
 

@@ -30,7 +30,7 @@ from cli.helpers import (
     run,
 )
 from cli.redeploys import Redeploys
-from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story, on_s3, s3_server
+from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.files.state_files import LocalStateFiles
@@ -47,8 +47,6 @@ from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY
 from orphangc.errors import StorageUnreachableError
 from support import speed
 from unit.core.lineage.lineage_builders import NOW
-
-__all__ = ["on_s3", "s3_server"]
 
 ALL = {f"{number}/{checkpoint}" for number in range(3) for checkpoint in (5, 6)}
 SHORT = ("--quarantine-period", "0", "--allow-short-margins")

@@ -8,10 +8,8 @@ import pytest
 import yaml
 
 from cli.helpers import AT_ONCE, DAY, ENDED, UUID_1, Bed, contents, flink, run, write
-from cli.stories import bed, make_story, story, undeclared
+from cli.stories import make_story
 from support.rest_server import RestServer
-
-__all__ = ["bed", "story", "undeclared"]
 
 
 def explained(bed: Bed, path, *options) -> dict:

@@ -29,12 +29,10 @@ ELEMENTS = 24
 
 @pytest.fixture(scope="module", params=SCENARIOS)
 def storage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Storage:
-    """An unpacked storage."""
     return unpack(request.param, tmp_path_factory.mktemp("storage"))
 
 
 def newest(storage: Storage) -> Path:
-    """Return its newest checkpoint."""
     found = storage.tree.glob("checkpoints/*/chk-*/_metadata")
     return max(found, key=lambda path: int(path.parent.name.removeprefix("chk-"))).parent
 

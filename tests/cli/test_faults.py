@@ -51,7 +51,6 @@ class Bucket:
 
     @property
     def state(self) -> Path:
-        """Return the state location."""
         return self.folder / "state"
 
     def stats_without_others(self, connections: int) -> dict[str, int] | None:

@@ -12,12 +12,10 @@ import typer
 
 from cli.helpers import run
 from cli.scheduled import Configured, events, settings_of
-from cli.stories import Story, bed, story
+from cli.stories import Story
 from orphangc.app.cli import app
 from orphangc.app.cli.help_text import SELDOM
 from support.reference import commands
-
-__all__ = ["bed", "story"]
 
 ROOT = Path(__file__).parents[2]
 SCREEN = 52

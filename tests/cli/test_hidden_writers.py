@@ -15,16 +15,13 @@ import pytest
 
 from cli.helpers import DAY, metadata, write
 from cli.scheduled import Configured, settings_of
-from cli.stories import Story, bed, story
+from cli.stories import Story
 from cli.stories_on_s3 import JOB_ID as S3_JOB
-from cli.stories_on_s3 import S3Story, on_radosgw, on_s3, s3_server
+from cli.stories_on_s3 import S3Story
 from cli.test_discover import blocks, larger
-from contracts.conftest import radosgw_url
 from support.flink_resources import a_deployment, a_plain_deployment, a_status
 from support.kubernetes_server import KubernetesServer, a_config_map
 from support.rest_server import RestServer, as_json
-
-__all__ = ["bed", "on_radosgw", "on_s3", "radosgw_url", "s3_server", "story"]
 
 B = f"{2:032x}"
 DIR = "file:///data/red/checkpoints"

@@ -12,10 +12,8 @@ import pytest
 import yaml
 
 from cli.helpers import AT_ONCE, Bed, Ran, run
-from cli.stories import Story, bed, story, undeclared
+from cli.stories import Story
 from support import speed
-
-__all__ = ["bed", "story", "undeclared"]
 
 
 def made(story: Story, *options: object) -> Ran:

@@ -12,13 +12,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from cli.helpers import Planned, Ran, metadata, run
-from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, requests_to, s3_server
+from cli.stories_on_s3 import JOB_ID, S3Story, requests_to
 from orphangc.app.commands.examine.search_estimate import search_estimate
 from orphangc.collect.mark import missing_check as confirming
 from orphangc.core.model.settings import StorageRootSettings
 from support.inventory_reports import CSV, FORMATS, PARQUET, VERSIONED, Report, a_report
-
-__all__ = ["on_s3", "s3_server"]
 
 FOLDER = "inventory/daily"
 
@@ -48,7 +46,6 @@ class Inventoried:
         return report
 
     def write(self, report: Report) -> None:
-        """Write a report as it is."""
         for key, data in report.objects().items():
             self.story.client.put_object(Bucket=self.bucket, Key=key, Body=data)
 
@@ -66,7 +63,6 @@ class Inventoried:
         }
 
     def plan(self, *options: object) -> Planned:
-        """Plan from the inventory."""
         return self.story.plan("--inventory", self.uri, *options)
 
     def refused(self, *options: object) -> Ran:

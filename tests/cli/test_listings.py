@@ -115,5 +115,4 @@ def test_the_storage_roots_of_a_run_share_one_listing(tmp_path: Path, monkeypatc
 
 
 def loaded(plan: Path) -> dict[str, Any]:
-    """Return a plan."""
     return json.loads(plan.read_text())

@@ -9,10 +9,8 @@ import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, run
 from cli.scheduled import Configured, settings_of
-from cli.stories import Story, bed, make_story, story
+from cli.stories import Story, make_story
 from support.ports import free_port
-
-__all__ = ["bed", "story"]
 
 
 def two_roots(story: Story, **more: object) -> Configured:

@@ -12,12 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.helpers import DAY, UUID_1, UUID_2, Bed, contents, run, run_process, write
-from cli.stories import bed, make_story, story, undeclared
+from cli.stories import make_story
 from orphangc import __version__
 from orphangc.core.model.types import AreaName
 from support import speed
-
-__all__ = ["bed", "story", "undeclared"]
 
 CONTRACT = {
     *("schema_version", "plan_id", "tool_version", "root", "scopes", "created_at", "engine"),

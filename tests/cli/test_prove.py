@@ -18,8 +18,8 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from cli.helpers import Ran, run
-from cli.stories import Story, bed, story
-from cli.stories_on_s3 import S3Story, on_s3, s3_server
+from cli.stories import Story
+from cli.stories_on_s3 import S3Story
 from orphangc.adapters.files.fsspec_storage import FsspecStorage
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.files.state_files import LocalStateFiles
@@ -27,8 +27,6 @@ from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.app.commands.examine import prove_storage
 from orphangc.core.documents.storage_proof import StorageProof
 from orphangc.ports import DeletionStatus
-
-__all__ = ["bed", "on_s3", "s3_server", "story"]
 
 CHECKS = ["names", "order", "clock", "lock", "conditional delete", "failures by key", "undelete"]
 

@@ -7,10 +7,8 @@ from datetime import timedelta
 import pytest
 
 from cli.helpers import AT_ONCE, flink
-from cli.stories import Story, undeclared
+from cli.stories import Story
 from support.rest_server import RestServer
-
-__all__ = ["undeclared"]
 
 BUILD = "1.18.1-amzn-0"
 

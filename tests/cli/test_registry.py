@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import ENDED, UUID_1, Bed, contents, flink, run
-from cli.stories import Story, a_snapshot_of, bed, make_story, story, undeclared
+from cli.stories import Story, a_snapshot_of, make_story
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
@@ -18,8 +18,6 @@ from orphangc.core.exporter.registry_snapshot import (
     RetainedCheckpoint,
 )
 from support.rest_server import RestServer
-
-__all__ = ["bed", "story", "undeclared"]
 
 
 def exported(story: Story, name: str = "snapshot.jsonl", *options: object) -> Path:
@@ -47,7 +45,6 @@ def of_the_jobmanager(story: Story, *entries: RegistryEntry, relative: bool = Fa
 
 
 def entry(path: str, kind: EntryKind = EntryKind.FILE) -> RegistryEntry:
-    """Return one entry."""
     return RegistryEntry(path, kind, None, None, None)
 
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, now, outcomes, run, write
-from cli.stories import Story, a_snapshot_of, make_story, undeclared
+from cli.stories import Story, a_snapshot_of, make_story
 from orphangc.collect import cycle
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
@@ -35,8 +35,6 @@ from safety.incidents.hooks import (
 from support.exporters import Exporter
 from support.rest_server import RestServer
 
-__all__ = ["undeclared"]
-
 MODE = ("--closed-world", "--registry-wait", "6s")
 
 
@@ -55,7 +53,6 @@ class Mode4:
 
     @property
     def bed(self) -> Bed:
-        """Return the bed."""
         return self.story.bed
 
     def plan(self, *options: object) -> Planned:

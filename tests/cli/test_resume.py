@@ -24,7 +24,6 @@ PAGES = KEYS // 1000
 
 @pytest.fixture(scope="module")
 def s3() -> Synth:
-    """A bucket."""
     with synth_server(keys=KEYS, live=2000) as server:
         yield server
 

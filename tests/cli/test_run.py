@@ -27,7 +27,7 @@ from cli.scheduled import (
     swept,
     until,
 )
-from cli.stories import Story, bed, make_story, story, undeclared
+from cli.stories import Story, make_story
 from flinkstate.places.locations import canonical
 from orphangc.app.config.load import load_configuration
 from orphangc.app.runner import run_root as running
@@ -37,8 +37,6 @@ from orphangc.collect.state.history import newest_records
 from orphangc.core.documents.lineage_report import LINEAGES_FILE, LineageReport
 from support import speed
 from support.rest_server import RestServer
-
-__all__ = ["bed", "story", "undeclared"]
 
 
 def other_root(folder: Path, **more: object) -> dict[str, object]:

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import DAY, metadata, run, write
-from cli.stories import Story, bed, story
-
-__all__ = ["bed", "story"]
+from cli.stories import Story
 
 
 @dataclass(frozen=True)

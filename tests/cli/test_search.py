@@ -15,13 +15,11 @@ import yaml
 
 from cli.helpers import AT_ONCE, DAY, Bed, Planned, metadata, run, write
 from cli.scheduled import swept
-from cli.stories import ENDED, Story, bed, make_story, story
-from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, requests_to, s3_server
+from cli.stories import ENDED, Story, make_story
+from cli.stories_on_s3 import JOB_ID, S3Story, requests_to
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import run_all as running
 from orphangc.app.wiring import compose
-
-__all__ = ["bed", "on_s3", "s3_server", "story"]
 
 B = f"{0xB:032x}"
 OTHER = f"{0xC:032x}"

@@ -17,11 +17,9 @@ import pytest
 
 from cli.helpers import Bed
 from cli.scheduled import Configured, events, settings_of, started, swept
-from cli.stories import Story, bed, make_story, story
+from cli.stories import Story, make_story
 from support import speed
 from support.processes import is_running, until
-
-__all__ = ["bed", "story"]
 
 ROUTINE = {"run_at_start": True, "schedule": "24h"}
 

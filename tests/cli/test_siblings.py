@@ -10,11 +10,9 @@ import pytest
 
 from cli.helpers import DAY, Ran, run
 from cli.scheduled import Configured, results, settings_of, swept
-from cli.stories import Story, bed, story
+from cli.stories import Story
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import run_all as running
-
-__all__ = ["bed", "story"]
 
 ROOTS = 5
 CHECKPOINTS = 2 + ROOTS - 1

@@ -9,11 +9,9 @@ import pytest
 import yaml
 
 from cli.helpers import run
-from cli.stories_on_s3 import S3Story, on_s3, s3_server
+from cli.stories_on_s3 import S3Story
 from orphangc.adapters import storage_options
 from support.leaks import S3_KEYS
-
-__all__ = ["on_s3", "s3_server"]
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from cli.helpers import (
     run,
     write,
 )
-from cli.stories import Story, bed, make_story, story, undeclared
+from cli.stories import Story, make_story
 from flinkstate.places.locations import canonical
 from orphangc.collect.state.lock import TIME_TO_LIVE
 from orphangc.collect.state.store import RootState
@@ -38,16 +38,12 @@ from orphangc.collect.world.memory_files import MemoryRead
 from orphangc.core.documents.plan import Plan
 from support.rest_server import RestServer
 
-__all__ = ["bed", "story", "undeclared"]
-
 
 def keys(story: Story) -> set[str]:
-    """Return the keys of the orphans."""
     return {str(path.relative_to(story.bed.root)) for path in story.orphans}
 
 
 def state_files(bed: Bed, pattern: str) -> list[Path]:
-    """Return files of the state location."""
     return sorted(bed.state.glob(f"*/{pattern}"))
 
 

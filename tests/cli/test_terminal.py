@@ -25,11 +25,9 @@ import pytest
 
 from cli.helpers import AT_ONCE, Bed, run
 from cli.scheduled import Configured, settings_of, started
-from cli.stories import Story, bed, make_story, story
+from cli.stories import Story, make_story
 from support import speed
 from support.processes import until, wakings
-
-__all__ = ["bed", "story"]
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

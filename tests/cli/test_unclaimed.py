@@ -45,7 +45,6 @@ def whole(tmp_path: Path) -> tuple[Path, str]:
 
 @pytest.fixture
 def declarations(checkpoint: Path, tmp_path: Path) -> Path:
-    """What it implies."""
     path = tmp_path / "declarations.yaml"
     assert run("declare", checkpoint, "--out", path).code == 0
     return path

@@ -8,11 +8,8 @@ import sys
 import pytest
 
 from cli.helpers import contents, outcomes, run
-from cli.stories import bed, story
-from cli.stories_on_s3 import S3Story, on_s3, s3_server
+from cli.stories_on_s3 import S3Story
 from support import speed
-
-__all__ = ["bed", "on_s3", "s3_server", "story"]
 
 
 def test_a_local_storage_keeps_no_versions(story) -> None:

@@ -8,10 +8,8 @@ from pathlib import Path
 import yaml
 
 from cli.helpers import contents, flink, run
-from cli.stories import Story, bed, make_story, story, undeclared
+from cli.stories import Story, make_story
 from support.rest_server import RestServer, as_json
-
-__all__ = ["bed", "story", "undeclared"]
 
 KEYS = {"storages", "places", "outside", "clusters", "changed", "closed_world"}
 

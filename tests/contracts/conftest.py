@@ -121,7 +121,6 @@ def make_place(kind: str, folder: Path, server: tuple[str, ...] | None):
 
 @pytest.fixture(params=ALL)
 def place(request, monkeypatch, tmp_path):
-    """Any place."""
     return make_place(request.param, tmp_path, reach(request.param, request, monkeypatch))
 
 
@@ -150,7 +149,6 @@ def filled_place(request, monkeypatch, filled_places, tmp_path_factory):
 
 @pytest.fixture
 def local_place(tmp_path):
-    """A local folder."""
     return FolderPlace(tmp_path)
 
 

@@ -1,6 +1,5 @@
 """Places to store things, seen from outside: no test trusts an adapter to check an adapter."""
 
-# ruff: noqa: D102 - each verb of a place is its name
 from __future__ import annotations
 
 import json

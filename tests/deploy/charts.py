@@ -68,7 +68,6 @@ def rendered(helm: Path, values: Manifest | str, *more: str) -> list[Manifest]:
 
 
 def of_kind(objects: list[Manifest], kind: str) -> list[Manifest]:
-    """Return the objects of one kind."""
     return [each for each in objects if each["kind"] == kind]
 
 
@@ -103,5 +102,4 @@ def collector(objects: list[Manifest]) -> Manifest:
 
 
 def daemon(**values: Any) -> Manifest:
-    """Return values of a daemon."""
     return {"kind": "Deployment", "config": ROOTS, **values}

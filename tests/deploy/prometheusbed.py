@@ -100,7 +100,6 @@ class Prometheus:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End it."""
         self._stop()
 
     def firing(self) -> set[tuple[str, str]]:

@@ -113,7 +113,6 @@ def granted(role) -> set:
 
 
 def needed(server) -> set:
-    """Return what the requests needed."""
     return {each for each in server.asked if isinstance(each, tuple)}
 
 

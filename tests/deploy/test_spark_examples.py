@@ -21,7 +21,6 @@ BIN = Path(sys.executable).parent
 
 
 def example(name: str):
-    """Return one example."""
     return yaml.safe_load((SPARK / f"{name}.yaml").read_text())
 
 

@@ -107,7 +107,6 @@ class Result:
 
     @property
     def removals(self) -> set[str]:
-        """Return what is planned for removal."""
         return {p for p, row in self.rows.items() if row["action"] in {"tombstone", "delete"}}
 
 
@@ -133,13 +132,11 @@ class Archive:
     results: dict[tuple[str, str], Result] = field(default_factory=dict)
 
     def storage(self, name: str) -> Storage:
-        """Return a storage."""
         if name not in self.storages:
             self.storages[name] = unpack(name, self.folder / name.replace("/", "-"))
         return self.storages[name]
 
     def result(self, name: str, style: str) -> Result:
-        """Return a plan."""
         if (name, style) not in self.results:
             self.results[name, style] = planned(self.storage(name), style)
         return self.results[name, style]

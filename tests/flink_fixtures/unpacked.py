@@ -75,7 +75,6 @@ class Storage:
 
     @property
     def ended_jobs(self) -> list[str]:
-        """Return the jobs that are over."""
         jobs = {path.name for path in (self.tree / "checkpoints").iterdir()}
         return sorted(jobs - {self.live_job})
 

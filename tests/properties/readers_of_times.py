@@ -88,7 +88,7 @@ Read = Callable[[int, Path], datetime | None]
 _NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Reader:
     """One reader of times."""
 
@@ -110,7 +110,6 @@ def _parquet(table: pa.Table) -> bytes:
 
 
 def _with_time(rows: pa.Table | pa.RecordBatch, column: str, us: int) -> Any:
-    """Return rows of which all have one time."""
     at = rows.schema.get_field_index(column)
     times = pa.array([us] * rows.num_rows, pa.int64()).cast(rows.schema.field(at).type)
     return rows.set_column(at, rows.schema.field(at), times)
@@ -506,20 +505,18 @@ SECOND = 1_000_000
 READERS = {
     **{
         f"mark of an upload, {place}": Reader(
-            module="collect.state.upload_marks", read=partial(_upload_mark, place=place)
+            "collect.state.upload_marks", partial(_upload_mark, place=place)
         )
         for place in ("begun_at", "since")
     },
     "tombstone, since": Reader(
-        module="collect.state.store", read=partial(_tombstone, column="since"), names="tombstones/"
+        "collect.state.store", partial(_tombstone, column="since"), names="tombstones/"
     ),
     "tombstone, stored": Reader(
-        module="collect.state.store",
-        read=partial(_tombstone, column="modified_at"),
-        names="tombstones/",
+        "collect.state.store", partial(_tombstone, column="modified_at"), names="tombstones/"
     ),
     **{
-        f"record, {place}": Reader(module=module, read=partial(_record, place=place))
+        f"record, {place}": Reader(module, partial(_record, place=place))
         for place, module in (
             ("started_at", "core.documents.run_record"),
             ("last_success_at", "core.documents.run_record"),
@@ -527,120 +524,91 @@ READERS = {
         )
     },
     "plan, created_at": Reader(
-        module="core.documents.plan", read=partial(_plan, place="created_at"), names="plan.json"
+        "core.documents.plan", partial(_plan, place="created_at"), names="plan.json"
     ),
     "plan, since": Reader(
-        module="core.world.known_world", read=partial(_plan, place="since"), names="plan.json"
+        "core.world.known_world", partial(_plan, place="since"), names="plan.json"
     ),
     "plan, storage": Reader(
-        module="core.world.storages",
-        read=partial(_plan, place="newest_checkpoint_at"),
-        names="plan.json",
+        "core.world.storages", partial(_plan, place="newest_checkpoint_at"), names="plan.json"
     ),
     "plan, expiry": Reader(
-        module="core.documents.lineage_report",
-        read=partial(_plan, place="expiry"),
-        names="plan.json",
+        "core.documents.lineage_report", partial(_plan, place="expiry"), names="plan.json"
     ),
-    "memory of the world": Reader(module="core.memory.remembered", read=_memory, names="world/"),
-    "lineage": Reader(module="core.lineage.continuation", read=_lineage, names="world/"),
-    "expired checkpoint": Reader(
-        module="core.lineage.expired_checkpoint", read=_expired, names="world/"
-    ),
-    "marker of a memory": Reader(
-        module="core.world.known_states", read=_marker, names="remembers.json"
-    ),
-    "acknowledgement": Reader(
-        module="core.memory.acknowledgement", read=_acknowledged, names="acknowledged/"
-    ),
-    "proof of a storage": Reader(module="core.documents.storage_proof", read=_proof),
-    "kept plan": Reader(module="app.runner.plan_store", read=_known_state),
-    "verdict": Reader(module="adapters.rows.plan_directory", read=_verdict, names="part-1.parquet"),
-    "verdict of a page": Reader(
-        module="adapters.rows.verdict_lookup", read=_looked_up, names="verdicts"
-    ),
-    "outcome": Reader(
-        module="adapters.rows.outcome_files", read=_outcome, names="outcomes.parquet"
-    ),
-    "kept listing": Reader(module="adapters.rows.resumable_listing", read=_kept_listing),
-    "rows of a kept listing": Reader(module="adapters.rows.spool", read=_spooled),
-    "registry snapshot": Reader(
-        module="core.exporter.registry_format", read=_snapshot, names="taken_at"
-    ),
+    "memory of the world": Reader("core.memory.remembered", _memory, names="world/"),
+    "lineage": Reader("core.lineage.continuation", _lineage, names="world/"),
+    "expired checkpoint": Reader("core.lineage.expired_checkpoint", _expired, names="world/"),
+    "marker of a memory": Reader("core.world.known_states", _marker, names="remembers.json"),
+    "acknowledgement": Reader("core.memory.acknowledgement", _acknowledged, names="acknowledged/"),
+    "proof of a storage": Reader("core.documents.storage_proof", _proof),
+    "kept plan": Reader("app.runner.plan_store", _known_state),
+    "verdict": Reader("adapters.rows.plan_directory", _verdict, names="part-1.parquet"),
+    "verdict of a page": Reader("adapters.rows.verdict_lookup", _looked_up, names="verdicts"),
+    "outcome": Reader("adapters.rows.outcome_files", _outcome, names="outcomes.parquet"),
+    "kept listing": Reader("adapters.rows.resumable_listing", _kept_listing),
+    "rows of a kept listing": Reader("adapters.rows.spool", _spooled),
+    "registry snapshot": Reader("core.exporter.registry_format", _snapshot, names="taken_at"),
     **{
         f"REST, {place}": Reader(
-            module="core.cluster.rest_json",
-            read=partial(_rest, place=place),
-            step_us=1000,
-            names="/jobs",
+            "core.cluster.rest_json", partial(_rest, place=place), step_us=1000, names="/jobs"
         )
         for place in ("start-time", "trigger_timestamp")
     },
     "manifest": Reader(
-        module="core.documents.s3_inventory",
-        read=_manifest,
-        step_us=1000,
-        names="creationTimestamp",
+        "core.documents.s3_inventory", _manifest, step_us=1000, names="creationTimestamp"
     ),
     "folder of a report": Reader(
-        module="core.documents.s3_inventory", read=_report_folder, step_us=60 * SECOND
+        "core.documents.s3_inventory", _report_folder, step_us=60 * SECOND
     ),
     "inventory, CSV": Reader(
-        module="adapters.s3_inventory.data_files",
-        read=partial(_inventory, form=CSV),
+        "adapters.s3_inventory.data_files",
+        partial(_inventory, form=CSV),
         step_us=SECOND,
         names="data file",
     ),
     **{
         f"inventory, Parquet in {unit}": Reader(
-            module="adapters.s3_inventory.data_files",
-            read=partial(_inventory, form=PARQUET, unit=unit),
+            "adapters.s3_inventory.data_files",
+            partial(_inventory, form=PARQUET, unit=unit),
             step_us=SECOND,
             names="data file",
         )
         for unit in ("ms", "us")
     },
-    "S3 page": Reader(
-        module="adapters.s3.pages.parsed_pages", read=_page, step_us=SECOND, names="page"
-    ),
+    "S3 page": Reader("adapters.s3.pages.parsed_pages", _page, step_us=SECOND, names="page"),
     "S3 page by its bytes": Reader(
-        module="adapters.s3.pages.page_parser", read=_page, step_us=SECOND, names="page"
+        "adapters.s3.pages.page_parser", _page, step_us=SECOND, names="page"
     ),
-    "S3 answer": Reader(module="adapters.s3.requests.s3_client", read=_s3_answer, step_us=SECOND),
-    "S3 facts": Reader(module="adapters.s3.s3_bucket", read=_s3_answer, step_us=SECOND),
-    "S3 HEAD": Reader(module="adapters.s3.head_requests", read=_s3_head, step_us=SECOND),
-    "clock of a store": Reader(
-        module="adapters.files.store_time", read=_store_date, step_us=SECOND
-    ),
-    "Azure page": Reader(
-        module="adapters.azure.blob_pages", read=_azure_page, step_us=SECOND, names="page"
-    ),
-    "Google's page": Reader(module="adapters.gcs.gcs_bucket", read=_gcs_page),
-    "Azure facts": Reader(module="adapters.azure.container", read=_azure_facts, step_us=SECOND),
-    "S3 version": Reader(module="adapters.s3.s3_unlisted", read=_hidden),
+    "S3 answer": Reader("adapters.s3.requests.s3_client", _s3_answer, step_us=SECOND),
+    "S3 facts": Reader("adapters.s3.s3_bucket", _s3_answer, step_us=SECOND),
+    "S3 HEAD": Reader("adapters.s3.head_requests", _s3_head, step_us=SECOND),
+    "clock of a store": Reader("adapters.files.store_time", _store_date, step_us=SECOND),
+    "Azure page": Reader("adapters.azure.blob_pages", _azure_page, step_us=SECOND, names="page"),
+    "Google's page": Reader("adapters.gcs.gcs_bucket", _gcs_page),
+    "Azure facts": Reader("adapters.azure.container", _azure_facts, step_us=SECOND),
+    "S3 version": Reader("adapters.s3.s3_unlisted", _hidden),
     "fsspec, milliseconds": Reader(
-        module="adapters.files.fsspec_storage",
-        read=partial(_generic, told=lambda us: {"modificationTime": us // 1000}),
+        "adapters.files.fsspec_storage",
+        partial(_generic, told=lambda us: {"modificationTime": us // 1000}),
         step_us=1000,
     ),
     "fsspec, seconds": Reader(
-        module="adapters.files.translate",
-        read=partial(_generic, told=lambda us: {"mtime": us // SECOND}),
+        "adapters.files.translate",
+        partial(_generic, told=lambda us: {"mtime": us // SECOND}),
         step_us=SECOND,
     ),
     "fsspec, text": Reader(
-        module="adapters.files.translate",
-        read=partial(_generic, told=lambda us: {"updated": spelled(us)}),
+        "adapters.files.translate", partial(_generic, told=lambda us: {"updated": spelled(us)})
     ),
-    "local file": Reader(module="adapters.files.local_storage", read=_local),
-    "clock of a mount": Reader(module="adapters.files.mount_clock", read=_mounted_clock),
-    "local state": Reader(module="adapters.files.state_files", read=_local_state),
+    "local file": Reader("adapters.files.local_storage", _local),
+    "clock of a mount": Reader("adapters.files.mount_clock", _mounted_clock),
+    "local state": Reader("adapters.files.state_files", _local_state),
     "fsspec state": Reader(
-        module="adapters.files.state_files",
-        read=lambda us, _: _generic_state(us // SECOND * SECOND, _),
+        "adapters.files.state_files",
+        lambda us, _: _generic_state(us // SECOND * SECOND, _),
         step_us=SECOND,
     ),
-    "columns of a listing": Reader(module="core.columns.listing_columns", read=_columns),
-    "rows as objects": Reader(module="core.columns.stored_objects", read=_stored),
-    "hidden things, the oldest": Reader(module="collect.mark.hidden_sums", read=_oldest_hidden),
+    "columns of a listing": Reader("core.columns.listing_columns", _columns),
+    "rows as objects": Reader("core.columns.stored_objects", _stored),
+    "hidden things, the oldest": Reader("collect.mark.hidden_sums", _oldest_hidden),
 }

@@ -75,7 +75,6 @@ class Buckets:
         return fleet
 
     def bucket(self, letter: str = "") -> str:
-        """Return the name of a bucket."""
         return f"{self.name}-{letter}" if letter else self.name
 
     def put(self, bucket: str, key: str, data: bytes) -> str:

@@ -98,7 +98,6 @@ def _filed(folder: Path, name: str, content: dict[str, Any]) -> Path:
 
 
 def read(path: Path) -> FoundInput | FoundExample:
-    """Return what was filed."""
     content = json.loads(path.read_text())
     if "target" not in content:
         return FoundExample(**content)

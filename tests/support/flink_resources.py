@@ -237,7 +237,6 @@ def configuration(root: str = "s3://prod/checkpoints", **more: str) -> dict[str,
 def a_resource(
     kind: str, name: str, spec: dict[str, Any], status: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return a resource of the operator."""
     document = {
         "apiVersion": "flink.apache.org/v1beta1",
         "kind": kind,
@@ -248,7 +247,6 @@ def a_resource(
 
 
 def a_status(job_id: str = JOB, state: str = "RUNNING", **more: Any) -> dict[str, Any]:
-    """Return the status of a deployment."""
     return {
         "jobStatus": {"jobId": job_id, "jobName": "orders", "state": state, **more.pop("job", {})},
         "jobManagerDeploymentStatus": "READY",
@@ -280,7 +278,6 @@ def a_session_job(
     config: dict[str, Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Return a FlinkSessionJob."""
     spec: dict[str, Any] = {"deploymentName": cluster, "job": {"state": "running"}}
     if config is not None:
         spec["flinkConfiguration"] = config
@@ -291,13 +288,11 @@ def a_session_job(
 def a_snapshot_resource(
     name: str = "nightly", path: str = "s3://prod/savepoints/savepoint-1", state: str = "COMPLETED"
 ) -> dict[str, Any]:
-    """Return a FlinkStateSnapshot."""
     spec = {"jobReference": {"kind": "FlinkDeployment", "name": "orders"}, "savepoint": {}}
     return a_resource("FlinkStateSnapshot", name, spec, {"state": state, "path": path})
 
 
 def a_blue_green(name: str = "pair", config: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return a FlinkBlueGreenDeployment."""
     spec = {"template": {"spec": a_deployment(config=config)["spec"]}}
     return a_resource(
         "FlinkBlueGreenDeployment",

@@ -50,7 +50,6 @@ def classes(package: Path = SOURCES) -> Iterator[tuple[str, Path]]:
 
 
 def table() -> str:
-    """Return the table as Markdown."""
     lines = ["| folder | what it is for | modules |", "|---|---|---|"]
     for folder in folders():
         name = folder.relative_to(SOURCES).as_posix()
@@ -116,7 +115,6 @@ def page_with_arrows(page: str) -> str:
 
 
 def page_with_table(page: str) -> str:
-    """Return the page with its table as it is now."""
     return with_part(page, (_BEGIN, _END), table())
 
 

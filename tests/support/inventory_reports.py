@@ -51,7 +51,6 @@ AT = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
 
 
 def a_row(key: str, **changes: Any) -> dict[str, Any]:
-    """Return the row of one object."""
     row = {
         "Bucket": "source",
         "Key": key,

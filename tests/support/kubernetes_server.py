@@ -29,7 +29,6 @@ Fault = int | Callable[[BaseHTTPRequestHandler], None]
 
 
 def saved(name: str) -> Any:
-    """Return one saved document."""
     return json.loads((SAVED / f"{name}.json").read_text())
 
 
@@ -168,7 +167,6 @@ class KubernetesServer:
         return Handler
 
     def answer(self, handler: BaseHTTPRequestHandler, body: Any) -> None:
-        """Answer one request."""
         url = urlsplit(handler.path)
         if url.path.startswith("/apis") and "/namespaces/" not in url.path:
             self._discover(handler, url.path)

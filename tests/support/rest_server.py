@@ -43,7 +43,6 @@ def saved_routes(scenario: str) -> dict[str, Reply]:
 
 
 def as_json(value: object, status: int = 200) -> Reply:
-    """Return a reply with this JSON."""
     return status, json.dumps(value).encode()
 
 

@@ -148,7 +148,6 @@ class Named:
         return len(self.objects)
 
     def key(self, position: int) -> bytes:
-        """Return one whole key."""
         return self.objects[position].key
 
     def rank(self, key: bytes) -> int:
@@ -175,7 +174,6 @@ class KeySpace:
         return int(self.starts[-1])
 
     def key(self, rank: int) -> bytes:
-        """Return the key of a rank."""
         index = self.segment_of(rank)
         return self.segments[index].key(rank - int(self.starts[index]))
 

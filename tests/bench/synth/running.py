@@ -44,7 +44,6 @@ class Synth:
         return self._json(f"/_ctl?{urllib.parse.urlencode(texts)}")
 
     def stats(self) -> dict:
-        """Return the counters."""
         return self._json("/_stats")
 
     def _json(self, path: str) -> dict:

@@ -104,7 +104,6 @@ class GcsServer:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, request: Request) -> Answer:
-        """Answer one request."""
         self.requests.append(request)
         if (found := self.fault(request)) is not None:
             return found

@@ -56,7 +56,6 @@ def error(code: str, status: int = 400) -> Answer:
 
 
 def page(keys: list[str], *, truncated: str = "false", token: str = "", extra: str = "") -> Answer:
-    """Return a listing page."""
     rows = "".join(
         f"<Contents><Key>{key}</Key><LastModified>2026-01-02T03:04:05.678Z</LastModified>"
         f"<ETag>&quot;e-{key}&quot;</ETag><Size>7</Size></Contents>"

@@ -92,7 +92,6 @@ class Collecting:
 
     @property
     def root(self) -> str:
-        """Return the storage root."""
         return f"s3://{self.bucket.name}"
 
     def cycle(self, *options: str) -> Finished:

@@ -65,7 +65,6 @@ class Bucket:
 
     @property
     def root(self) -> str:
-        """Return the storage root."""
         return f"s3://{self.name}/ckpt"
 
     def fill(self) -> None:

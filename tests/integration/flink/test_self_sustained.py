@@ -25,7 +25,6 @@ class Asking:
         self._base = base
 
     def __call__(self, job: str, snapshot: Path) -> dict[str, Any]:
-        """Return the answer."""
         asked = "self-sustained", self._base, "--job", job, "--snapshot", snapshot
         return dict(orphangc(*asked, *self.options).document)
 

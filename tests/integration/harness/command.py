@@ -87,7 +87,6 @@ class Planned:
 
     @property
     def code(self) -> int:
-        """Return the exit code."""
         return self.finished.code
 
     def guard(self, job_id: str) -> str | None:
@@ -130,7 +129,6 @@ class Collector:
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def plan(self, *options: str | Path) -> Planned:
-        """Make a plan."""
         return self._until_not_outrun(lambda: self._plan(options), lambda made: made.finished)
 
     def _plan(self, options: tuple[str | Path, ...]) -> Planned:

@@ -31,7 +31,6 @@ ENDED = ("--ended-job", "all", "--closed-world")
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory) -> Iterator[modes.Standalone]:
-    """A standalone cluster."""
     with modes.standalone(tmp_path_factory.mktemp("standalone") / "cluster") as found:
         yield found
 

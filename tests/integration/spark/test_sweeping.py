@@ -13,7 +13,6 @@ from integration.harness.sparkbed.places import Place
 
 
 def files(place: Place) -> set[str]:
-    """Return what is stored."""
     root = Path(place.options[0])
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
 

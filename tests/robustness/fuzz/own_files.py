@@ -199,7 +199,6 @@ def check_outcome(data: bytes, folder: Path) -> None:
 
 
 def check_outcome_rows(data: bytes, folder: Path) -> None:
-    """Read the rows of an outcome."""
     (folder / "outcomes.parquet").write_bytes(data)
     for batch in outcome_rows(folder):
         batch.validate(full=True)

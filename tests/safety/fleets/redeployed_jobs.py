@@ -46,7 +46,6 @@ Hidden = Callable[[str, float], bool]
 
 
 def nothing_hidden(_what: str, _at: float) -> bool:
-    """Hide nothing."""
     return False
 
 
@@ -103,7 +102,6 @@ class Run:
 
     @property
     def directory(self) -> str:
-        """Return its job directory."""
         return f"{self.place}/{self.job_id}"
 
 

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from cli.own_environment import own_surroundings
+from cli.stories import bed, story, undeclared
+from cli.stories_on_s3 import on_s3, s3_server
 from safety.incidents.essential import why_no_loss
 from safety.incidents.removals import remove
 
-__all__ = ["own_surroundings"]
+__all__ = ["bed", "on_s3", "own_surroundings", "s3_server", "story", "undeclared"]
 
 _HERE = "tests/safety/incidents/"
 

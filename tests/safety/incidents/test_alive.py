@@ -7,7 +7,7 @@ from copy import deepcopy
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, contents, flink, run, write
-from cli.stories import Story, bed, make_story, story, undeclared
+from cli.stories import Story, make_story
 from orphangc.collect.observe.reported import reported_places
 from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
 from orphangc.core.model.settings import StorageRootSettings
@@ -15,8 +15,6 @@ from orphangc.core.model.types import EvidenceSource
 from safety.incidents.hooks import after_the_cycle, after_the_listing
 from support.kubernetes_server import KubernetesServer, a_config_map, retained, saved, send
 from support.rest_server import RestServer
-
-__all__ = ["bed", "story", "undeclared"]
 
 ASKED = ("--kubernetes-ha", "flink")
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, flink, metadata, now, write
-from cli.stories import Story, a_snapshot_of, bed, make_story, story, undeclared
+from cli.stories import Story, a_snapshot_of, make_story
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import (
     JobSettings,
@@ -22,8 +22,6 @@ from orphangc.core.exporter.registry_snapshot import (
 from orphangc.core.model.types import Mode
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer
-
-__all__ = ["bed", "story", "undeclared"]
 
 EVERYTHING = ("--max-delete-share", "1")
 

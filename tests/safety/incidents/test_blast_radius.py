@@ -10,14 +10,12 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, ENDED, Bed, contents, outcomes, run, write
-from cli.stories import bed, make_story, story, undeclared
-from cli.stories_on_s3 import S3Story, on_s3, s3_server
+from cli.stories import make_story
+from cli.stories_on_s3 import S3Story
 from orphangc.adapters.files import local_storage
 from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
 from safety.incidents.hooks import hidden_from_the_listing
-
-__all__ = ["bed", "on_s3", "s3_server", "story", "undeclared"]
 
 
 def refuse_to_unlink(monkeypatch, *names: str) -> None:

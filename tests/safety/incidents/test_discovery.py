@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from cli.scheduled import Configured, settings_of
-from cli.stories import Story, bed, story
+from cli.stories import Story
 from safety.incidents.essential import must_be_there
 from safety.incidents.test_world import claimer, ended, run_three_times
 from support.flink_resources import a_deployment, a_status
 from support.kubernetes_server import KubernetesServer
-
-__all__ = ["bed", "story"]
 
 
 def conf(story: Story, name: str, directory: Path | str) -> str:

@@ -8,10 +8,7 @@ from datetime import timedelta
 import pytest
 
 from cli.helpers import DAY, flink, now
-from cli.stories import bed, story, undeclared
 from support.rest_server import RestServer, as_json
-
-__all__ = ["bed", "story", "undeclared"]
 
 HOUR = timedelta(hours=1)
 

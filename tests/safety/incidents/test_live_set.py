@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, contents, flink, run, write
-from cli.stories import a_snapshot_of, bed, make_story, story, undeclared
+from cli.stories import a_snapshot_of, make_story
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.core.exporter.registry_format import write_snapshot
 from safety.incidents.hooks import after_the_cycle, after_the_listing, during_the_listing, failing
 from support.rest_server import RestServer
-
-__all__ = ["bed", "story", "undeclared"]
 
 
 @pytest.mark.answered_by("reading_anew", "looking_again")

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, UUID_1, Bed, flink, now, outcomes, write
-from cli.stories import Story, a_snapshot_of, bed, make_story, story, undeclared
+from cli.stories import Story, a_snapshot_of, make_story
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
@@ -16,8 +16,6 @@ from orphangc.core.exporter.registry_snapshot import (
 )
 from safety.incidents.hooks import after_the_cycle, after_the_listing, during_the_listing
 from support.rest_server import RestServer
-
-__all__ = ["bed", "story", "undeclared"]
 
 
 @pytest.mark.parametrize("hook", [during_the_listing, after_the_listing])

@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, ENDED, Bed, contents, flink, run, write
-from cli.stories import Story, bed, make_story, story, undeclared
+from cli.stories import Story, make_story
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.core.documents.plan import Plan
 from safety.incidents.hooks import after_the_cycle
 from support.rest_server import RestServer
-
-__all__ = ["bed", "story", "undeclared"]
 
 
 def without_owner(story: Story) -> Path:

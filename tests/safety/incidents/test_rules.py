@@ -13,14 +13,12 @@ from hashlib import sha256
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, flink, write
-from cli.stories import Story, bed, make_story, story, undeclared
+from cli.stories import Story, make_story
 from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
 from safety.incidents.hooks import folder_hidden, misreading
 from support.rest_server import RestServer
 from unit.flinkstate.metadata import by_hand as hand
-
-__all__ = ["bed", "story", "undeclared"]
 
 
 def collected(story: Story, *options: object) -> None:

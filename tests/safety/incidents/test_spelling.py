@@ -7,11 +7,9 @@ import uuid
 import pytest
 
 from cli.helpers import DAY, ENDED, Bed, metadata, run, write
-from cli.stories import bed, make_story, story, undeclared
-from cli.stories_on_s3 import S3Story, on_s3, s3_server
+from cli.stories import make_story
+from cli.stories_on_s3 import S3Story
 from unit.flinkstate.metadata import by_hand as hand
-
-__all__ = ["bed", "on_s3", "s3_server", "story", "undeclared"]
 
 
 @pytest.mark.answered_by("matching_by_name")

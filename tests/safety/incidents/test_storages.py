@@ -14,12 +14,10 @@ import pytest
 
 from cli.helpers import DAY, Job
 from cli.scheduled import Configured, settings_of
-from cli.stories import Story, bed, story
+from cli.stories import Story
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.errors import StorageUnreachableError
 from safety.incidents.essential import must_be_there
-
-__all__ = ["bed", "story"]
 
 SEARCHES_STORAGES = True
 

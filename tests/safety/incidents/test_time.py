@@ -9,14 +9,12 @@ from datetime import timedelta
 import pytest
 
 from cli.helpers import DAY, ENDED, Bed, contents, flink, now, run, write
-from cli.stories import bed, make_story, story, undeclared
+from cli.stories import make_story
 from orphangc.adapters.files import mount_clock
 from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
 from safety.incidents.hooks import after_the_cycle, during_the_listing
 from support.rest_server import RestServer
-
-__all__ = ["bed", "story", "undeclared"]
 
 NO_MARGINS = (
     *("--grace-period", "0", "--clock-skew", "0", "--quiet-period", "0"),

@@ -14,10 +14,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cli.helpers import flink, metadata
-from cli.stories_on_s3 import JOB_ID, S3Story, on_s3, s3_server
+from cli.stories_on_s3 import JOB_ID, S3Story
 from support.rest_server import RestServer
-
-__all__ = ["on_s3", "s3_server"]
 
 
 @dataclass(frozen=True)

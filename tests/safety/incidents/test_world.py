@@ -10,10 +10,8 @@ import pytest
 
 from cli.helpers import AT_ONCE, DAY, ENDED, Bed, Job, metadata, write
 from cli.scheduled import Configured, settings_of
-from cli.stories import Story, bed, story
+from cli.stories import Story
 from safety.incidents.essential import must_be_there
-
-__all__ = ["bed", "story"]
 
 
 def claimer(story: Story, base: Path, number: int = 2) -> Job:

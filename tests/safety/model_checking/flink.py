@@ -95,9 +95,7 @@ def steps(world: World, scope: Scope) -> Steps:
         yield from _unlinked(world)
 
 
-def _of_job(  # noqa: C901 - the list of what may happen
-    world: World, index: int, job: Job, scope: Scope
-) -> Steps:
+def _of_job(world: World, index: int, job: Job, scope: Scope) -> Steps:  # noqa: C901 - the list of what may happen
     name = f"{'ABC'[index]}:"
     if job.following <= scope.checkpoints and len(job.flights) < scope.concurrent:
         yield f"{name} trigger {job.following}", _trigger(world, index, job, scope)

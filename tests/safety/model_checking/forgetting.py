@@ -37,7 +37,6 @@ class Stored(NamedTuple):
 
     @property
     def directory(self) -> str:
-        """Return its job directory."""
         return f"{ROOT}/{self.job}"
 
 

@@ -39,7 +39,6 @@ class Scenario:
         return [self.first(*each) for each in self.clocks]
 
     def first(self, ahead: int = 0, teller: int = 0) -> World:
-        """Return the first state."""
         world = self.start or World(jobs=(fresh_job(self.scope),))
         world = world._replace(clock=self.starts_at, ahead=ahead, teller=teller)
         for label in self.history:

@@ -96,7 +96,6 @@ class World:
 
     @property
     def checkpoints(self) -> list[LineageCheckpoint]:
-        """Return the checkpoints that are stored."""
         gone = {Sight.GONE, Sight.GONE_SINCE, Sight.TIMELESS}
         pairs = zip(self.origins, self.sights, strict=True)
         taken = {origin for origin, sight in pairs if sight in gone}
@@ -133,7 +132,6 @@ class World:
 
     @property
     def gone(self) -> frozenset[str]:
-        """Return what expires."""
         return _gone(self)
 
     def forgetting(self) -> Iterator[World]:

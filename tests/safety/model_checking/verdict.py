@@ -142,7 +142,6 @@ class Rules:
 
 
 def job_id(index: int) -> JobId:
-    """Return a job's id."""
     return JobId("abc"[index] * 32)
 
 

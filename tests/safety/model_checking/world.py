@@ -34,7 +34,6 @@ class Root(NamedTuple):
 
     @property
     def files(self) -> tuple[File, ...]:
-        """Return what it refers to."""
         return tuple(file for _, file in self.handles)
 
 
@@ -143,7 +142,6 @@ class World(NamedTuple):
         return next((root for root in self.roots if root.place == place), None)
 
     def with_job(self, index: int, **changes: Any) -> World:
-        """Return the world with one job changed."""
         job = self.jobs[index]._replace(**changes)
         return self._replace(jobs=(*self.jobs[:index], job, *self.jobs[index + 1 :]))
 

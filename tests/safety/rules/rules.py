@@ -346,7 +346,6 @@ def _listed(words: Iterable[str]) -> str:
 
 
 def table() -> str:
-    """Return the table as Markdown."""
     lines = [
         "| rule | what | guards, conditions | tests, below `tests/` | losses that it answers |",
         "|---|---|---|---|---|",

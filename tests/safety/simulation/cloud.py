@@ -1,6 +1,5 @@
 """One object store in memory, and a port to it whose every call may go wrong."""
 
-# ruff: noqa: D102 - the verbs are those of the ports
 from __future__ import annotations
 
 import re

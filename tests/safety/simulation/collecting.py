@@ -1,6 +1,5 @@
 """A collector over ports in memory: the real runs, the real local engine, one thread."""
 
-# ruff: noqa: D102 - the verbs are those of the ports
 from __future__ import annotations
 
 import json
@@ -48,7 +47,6 @@ class OneThread:
         pass
 
     def __enter__(self) -> Self:
-        """Begin."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -36,12 +36,10 @@ class Root:
 
     @property
     def files(self) -> set[str]:
-        """Return what it names."""
         return {*self.shared, self.private}
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """Return what it registers."""
         return (*self.tables.values(), *self.log)
 
     @property
@@ -81,7 +79,6 @@ class Flinks:
         return now.replace(microsecond=0) if self.cloud.is_coarse else now
 
     def file_name(self) -> str:
-        """Return a new name."""
         self.names += 1
         return f"{self.names * 2654435761 % 2**32:08x}-0000-4000-8000-{self.names:012x}"
 
@@ -101,7 +98,6 @@ class Flinks:
                 raise LossError(f"{root.key} needs {lost}, which a collector deleted")
 
     def start(self, base: str, spelled: str, **facts: int) -> Job:
-        """Start a job."""
         number = len(self.jobs) + 1
         job_id = JobId(f"{number:02d}" * 16)
         job = Job(self, job_id, f"{base}/{job_id}", spelled, born=self.cloud.now, **facts)

@@ -1,6 +1,6 @@
 """The state machine: Flink jobs go on, faults happen, collectors run, people do what they may."""
 
-# ruff: noqa: D102, FBT001 - rules say what they do; Hypothesis names their arguments
+# ruff: noqa: FBT001 - Hypothesis names the arguments of rules
 from __future__ import annotations
 
 from hypothesis import strategies as st

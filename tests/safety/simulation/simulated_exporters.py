@@ -1,6 +1,5 @@
 """Who else tells of jobs: exporters inside JobManagers, and HA metadata; ports in memory."""
 
-# ruff: noqa: D102 - the verbs are those of the ports
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -76,11 +76,9 @@ class Bucket:
         _client.cache_clear()
 
     def make(self) -> None:
-        """Make it."""
         self._server.create_bucket(Bucket=self.name)
 
     def key(self, uri: str) -> str:
-        """Return the key of a URI."""
         return uri.removeprefix(f"{self.uri}/")
 
     def rows(self, prefix: str) -> Iterator[tuple[str, int, int]]:
@@ -92,7 +90,6 @@ class Bucket:
                 yield each["Key"], stored, each["Size"]
 
     def keys(self, prefix: str) -> set[str]:
-        """Return the keys of all objects."""
         return {key for key, *_ in self.rows(prefix)}
 
     def uploads(self) -> set[str]:

@@ -39,7 +39,6 @@ class Places:
 
     @property
     def savepoints(self) -> Place:
-        """Return the folder of all savepoints."""
         return self.work / "savepoints"
 
     @property
@@ -103,7 +102,6 @@ class Places:
         return [*retained(Path(checkpoint).parent)]
 
     def checkpoints(self) -> set[Place]:
-        """Return all checkpoints and savepoints."""
         trees = (self.base, self.work / "savepoints")
         return {metadata.parent for tree in trees for metadata in tree.rglob("_metadata")}
 
@@ -182,12 +180,10 @@ class BucketPlaces(Places):
 
     @property
     def savepoints(self) -> Place:
-        """Return the prefix of all savepoints."""
         return f"{self.bucket.uri}/savepoints"
 
     @property
     def root(self) -> str:
-        """Return the storage root."""
         return f"{self.bucket.uri}/ckpt"
 
     @property
@@ -215,7 +211,6 @@ class BucketPlaces(Places):
         return {"abort_uploads": True, "clock_skew": "1s"}
 
     def make(self) -> None:
-        """Make the bucket."""
         self.bucket.make()
 
     def retained(self, job: str) -> list[Place]:
@@ -227,7 +222,6 @@ class BucketPlaces(Places):
         return [*self.bucket.retained(self.bucket.key(str(checkpoint)).rpartition("/")[0])]
 
     def checkpoints(self) -> set[Place]:
-        """Return all checkpoints and savepoints."""
         keys = self.bucket.keys("")
         folders = {key.removesuffix("/_metadata") for key in keys if key.endswith("/_metadata")}
         return {f"{self.bucket.uri}/{folder}" for folder in folders}

@@ -48,7 +48,6 @@ class Mode(NamedTuple):
 
     @classmethod
     def of(cls, name: str) -> Self:
-        """Return the mode of a name."""
         version, layout, concurrent, store = name.split("-")
         return cls(version, layout, int(concurrent), store)
 

@@ -48,7 +48,6 @@ class Rig:
         self.keys = [each["Key"] for each in self.objects]
 
     def pages(self, version: str = "list_objects_v2", **request: object) -> list[dict]:
-        """Return all pages."""
         paginator = self.client.get_paginator(version)
         return list(paginator.paginate(Bucket=BUCKET, **request))
 

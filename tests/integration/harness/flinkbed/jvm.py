@@ -127,7 +127,6 @@ class Jvm:
         )
 
     def log(self) -> str:
-        """Return the newest log."""
         return self._log().read_text(encoding="utf-8", errors="replace")
 
     def _log(self) -> Path:

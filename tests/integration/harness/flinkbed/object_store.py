@@ -50,7 +50,6 @@ class Bucket:
         return {key: data for key, data in found.items() if data is not None}
 
     def keys(self) -> set[str]:
-        """Return the keys of all objects."""
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name)
         return {each["Key"] for page in pages for each in page.get("Contents", ())}
 

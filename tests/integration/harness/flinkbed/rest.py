@@ -47,7 +47,6 @@ class Rest:
         return [job["id"] for job in jobs if job["status"] not in ENDED]
 
     def job_state(self, job_id: str) -> str:
-        """Return the state of a job."""
         return str(self.get(f"/jobs/{job_id}")["state"])
 
     def is_running(self, job_id: str) -> bool:

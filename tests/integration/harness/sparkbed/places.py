@@ -55,7 +55,6 @@ class Planned:
 
 
 def plan(run: Callable[..., Ran], place: Place, out: Path, *options: object) -> Planned:
-    """Return the plan of a place."""
     ran = run("plan", *place.options, "--out", out, *options)
     assert ran.code in {0, 4}, ran.err
     document = json.loads((out / "plan.json").read_text())

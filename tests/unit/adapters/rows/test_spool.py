@@ -63,7 +63,6 @@ def end_with(error: BaseException | None) -> None:
 
 @pytest.fixture(autouse=True)
 def logs():
-    """What was logged."""
     with capture_logs() as found:
         yield found
 
@@ -255,9 +254,7 @@ def test_a_lost_file_is_listed_again(tmp_path) -> None:
         (THIS, None, "age"),
     ],
 )
-def test_a_listing_of_something_else_is_thrown_away(  # noqa: PLR0917 - two fixtures, three facts
-    tmp_path, logs, identity, now, reason
-) -> None:
+def test_a_listing_of_something_else_is_thrown_away(tmp_path, logs, identity, now, reason) -> None:  # noqa: PLR0917 - two fixtures, three facts
     """Another root, version or endpoint; too old, of the future, of an unknown age."""
     left = interrupted(tmp_path, PARTS)
     with ArrowSpool(kept(left, identity=identity, now=now)) as spool:

@@ -16,7 +16,6 @@ class Clock:
     seconds = 1000.0
 
     def __call__(self) -> float:
-        """Return the time."""
         return self.seconds
 
 
@@ -60,7 +59,6 @@ class Terminal(io.StringIO):
     """A screen."""
 
     def isatty(self) -> bool:
-        """Return that it is one."""
         return True
 
 

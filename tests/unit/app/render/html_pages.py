@@ -16,7 +16,6 @@ class Element:
 
     @property
     def text(self) -> str:
-        """Return all text in it."""
         return "".join(c if isinstance(c, str) else c.text for c in self.children)
 
     def all(self, tag: str | None = None, **attributes: str) -> "list[Element]":

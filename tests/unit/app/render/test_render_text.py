@@ -241,7 +241,6 @@ def test_one_stop_names_all_jobs_that_it_stops_and_refusals_come_first():
 
 @pytest.mark.parametrize("guard", list(Guard))
 def test_every_guard_has_advice(guard):
-    """Every guard has advice."""
     assert set(GUARD_ADVICE) == set(Guard)
     assert guard_advice(guard.value).endswith(".")
 

@@ -31,7 +31,6 @@ def own_logs():
 
 
 def lines(capsys) -> list[dict]:
-    """Return what was logged."""
     return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
 
 
@@ -123,7 +122,6 @@ class Terminal(io.StringIO):
     """A screen."""
 
     def isatty(self) -> bool:
-        """Return that it is one."""
         return True
 
 

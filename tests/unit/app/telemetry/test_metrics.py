@@ -68,7 +68,6 @@ def kept(record: RunRecord, before: Totals) -> RunRecord:
 
 
 def value(of: Metrics, name: str, **labels: str) -> float | None:
-    """Return the value of one series."""
     build = {} if name == "orphangc_build_info" else {"root": ROOT}
     return of.registry.get_sample_value(name, build | labels)
 

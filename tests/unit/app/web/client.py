@@ -43,5 +43,4 @@ class Client:
         return anyio.run(asked)
 
     def get(self, path: str, **options) -> httpx.Response:
-        """Return the answer to GET."""
         return self.ask("GET", path, **options)

@@ -50,7 +50,6 @@ class Source:
     asked: list = field(default_factory=list)
 
     def status(self) -> Status:
-        """Return the status."""
         self.asked.append("status")
         return self.now
 

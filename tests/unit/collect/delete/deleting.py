@@ -1,6 +1,5 @@
 """A storage that deletes badly, and everything else that a deletion needs, in memory."""
 
-# ruff: noqa: D102 - the verbs are those of the ports
 from __future__ import annotations
 
 import threading

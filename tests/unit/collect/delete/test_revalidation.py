@@ -106,7 +106,6 @@ class Scene:
         self.revalidation = self.looking()
 
     def looking(self, **changes: object) -> Revalidation:
-        """Return what looks again."""
         settings = StorageRootSettings(root=str(self.root))
         environment = Environment(
             storage=open_storage(str(self.root)),

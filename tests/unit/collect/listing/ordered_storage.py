@@ -1,6 +1,5 @@
 """A storage in memory that is listed in the order of its keys, as S3 is, and a spool in memory."""
 
-# ruff: noqa: D102 - the verbs are those of the ports
 from __future__ import annotations
 
 import threading
@@ -15,7 +14,6 @@ from orphangc.ports import LISTING_SCHEMA
 
 
 def a_page(keys: Iterable[str]) -> pa.RecordBatch:
-    """Return a page of objects."""
     found = list(keys)
     columns = {"key": found, "size": [1] * len(found), "modified_at": [0] * len(found)}
     return pa.RecordBatch.from_pydict({**columns, "etag": ["e"] * len(found)}, LISTING_SCHEMA)

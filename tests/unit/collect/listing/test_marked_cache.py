@@ -59,7 +59,6 @@ class Noting:
     seen: list[MarkedRows] = field(default_factory=list)
 
     def begin(self) -> list[MarkedRows]:
-        """Return room."""
         return self.seen
 
     def add(self, found: list[MarkedRows], rows: MarkedRows) -> None:

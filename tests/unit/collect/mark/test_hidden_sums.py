@@ -1,6 +1,5 @@
 """What is not in the listing is added up by job and area, and never by guessing."""
 
-# ruff: noqa: D102 - the verbs are those of ``Storage``
 from __future__ import annotations
 
 import pickle

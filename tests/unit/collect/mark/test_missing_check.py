@@ -1,6 +1,5 @@
 """A name that an inventory lacks is missing only if the storage lacks it too."""
 
-# ruff: noqa: D102 - the verbs are those of ``Storage``
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -35,7 +35,6 @@ class OfOneEtag(Counted):
     etag: str | None = "e1"
 
     def folder(self, prefix: str = ""):
-        """Return one level."""
         found = super().folder(prefix)
         objects = tuple(replace(each, etag=self.etag) for each in found.objects)
         return replace(found, objects=objects)
@@ -69,7 +68,6 @@ def collected(storage: LocalStorage, shared: SharedCheckpoints | None, *aliases:
 
 
 def opened(root: Path, kind: type[Counted] = Counted) -> Counted:
-    """Open a folder."""
     return kind(canonical(str(root)))
 
 

@@ -34,7 +34,6 @@ class Flink:
     asked: list[str] = field(default_factory=list)
 
     def checkpoint(self) -> None:
-        """Complete the checkpoint."""
         for each in range(self.own):
             self.cloud.put(f"{JOB}/chk-{self.number}/{each}")
         self.cloud.put(f"{JOB}/chk-{self.number}/_metadata", metadata(self.number, [FILE]))

@@ -1,6 +1,5 @@
 """State locations for tests: the real adapters, and one whose every step can be held up."""
 
-# ruff: noqa: D102 - the verbs are those of ``StateFiles``
 from __future__ import annotations
 
 import os
@@ -27,8 +26,6 @@ class Place:
 
 
 def local_place(folder: Path) -> Place:
-    """Return a local folder."""
-
     def make_older(name: str, by: timedelta) -> None:
         then = (folder / name).stat().st_mtime - by.total_seconds()
         os.utime(folder / name, (then, then))

@@ -3,7 +3,6 @@
 Nothing brings an aborted upload back (R50).
 """
 
-# ruff: noqa: D102 - verbs of ports
 from __future__ import annotations
 
 import json

@@ -33,7 +33,6 @@ STORED = {"result": {"id": JOB, "application-status": "SUCCEEDED"}, "version": 1
 
 
 def archive(state: str, job: str = JOB) -> dict[str, object]:
-    """Return an archive of a job."""
     details = json.dumps({"jid": job, "state": state})
     return {
         "archive": [
@@ -44,7 +43,6 @@ def archive(state: str, job: str = JOB) -> dict[str, object]:
 
 
 def file(value: object, name: str = f"{EPOCH}.json", at: datetime | None = AT) -> EndFile:
-    """Return a file of JSON."""
     return EndFile(name, json.dumps(value).encode(), at)
 
 

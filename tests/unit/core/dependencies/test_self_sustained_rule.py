@@ -50,7 +50,6 @@ OWN = job_directory()
 
 
 def names(*each):
-    """Return base names."""
     return FileNames(each)
 
 

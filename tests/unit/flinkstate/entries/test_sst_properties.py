@@ -33,7 +33,6 @@ def block(*entries: tuple[bytes, bytes]) -> bytes:
 
 
 def table(*, name: bytes = b"orders", version: int = 5, extra: bytes = b"data" * 50) -> bytes:
-    """Return a table file."""
     properties = block(
         (b"rocksdb.column.family.name", name),
         (b"rocksdb.deleted.keys", varint(3)),

@@ -97,7 +97,6 @@ def unregistered_in(handles: list[Any], paths: list[str]) -> frozenset[str]:
 
 
 def raw_uuid_set(data: bytes) -> set[bytes]:
-    """Return the UUIDs in the raw bytes as a set."""
     found = scan_uuids(data)
     assert len(found) % 16 == 0
     return {found[at : at + 16] for at in range(0, len(found), 16)}

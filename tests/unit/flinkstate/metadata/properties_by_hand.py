@@ -14,7 +14,6 @@ NEVER_RETAINED = (1, 1, 1, 1, 1)
 
 
 def checkpoint_properties(flags: tuple[int, ...] = RETAINED) -> bytes:
-    """Return the properties of a checkpoint."""
     block = bytearray(_CHECKPOINT)
     block[_FLAGS_AT : _FLAGS_AT + len(flags)] = bytes(flags)
     return bytes(block)

@@ -41,7 +41,6 @@ class GoldenHeader:
 
     @property
     def read(self) -> Callable[[bytes], Header]:
-        """The reader that it is for."""
         is_keyed = self.path.name.startswith("keyed")
         return read_keyed_header if is_keyed else read_operator_header
 

@@ -25,7 +25,6 @@ def utf(text: str) -> bytes:
 
 
 def snapshot(name: str, version: int, content: bytes = b"") -> bytes:
-    """Return a versioned snapshot."""
     return utf(name) + i4(version) + content
 
 

@@ -97,7 +97,6 @@ class Elements(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        """Take an element."""
         self.names.append(tag)
         self.active += [name for name, _ in attrs if name in {"src", "style"} or name[:2] == "on"]
         self.labels += [value for name, value in attrs if tag == "svg" and name == "aria-label"]
