@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 # ruff: noqa: PLC0415 - each command loads only what it needs
 
+_PruneTo = Annotated[
+    str | None,
+    typer.Option(
+        help="New folder for a copy of the checkpoint without the unclaimed state.", metavar="DIR"
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class CheckpointCommands:
@@ -103,13 +110,7 @@ class CheckpointCommands:
                 help="Look up every file of the checkpoint first; exit 1 if one is missing."
             ),
         ] = True,
-        prune_to: Annotated[
-            str | None,
-            typer.Option(
-                help="New folder for a copy of the checkpoint without the unclaimed state.",
-                metavar="DIR",
-            ),
-        ] = None,
+        prune_to: _PruneTo = None,
         alias: o.AliasOption = None,
         output: o.OutputOption = None,
     ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 from flinkstate.compatibility.declarations import (
     DeclaredOperatorState,
@@ -106,122 +107,77 @@ class OperatorStateDescriptor:
 StateDescriptor = KeyedStateDescriptor | OperatorStateDescriptor
 
 
+class _Hints(TypedDict, total=False):
+    serializer: str | None
+
+
+class _KeyedHints(_Hints, total=False):
+    queryable_name: str | None
+
+
 def value_state(
-    state_id: str,
-    value_type: str | None = None,
-    *,
-    serializer: str | None = None,
-    queryable_name: str | None = None,
+    state_id: str, value_type: str | None = None, **hints: Unpack[_KeyedHints]
 ) -> KeyedStateDescriptor:
     """Return the descriptor of one value for each key."""
-    return KeyedStateDescriptor(
-        id=state_id,
-        type=KeyedStateType.VALUE,
-        value_type=value_type,
-        serializer=serializer,
-        queryable_name=queryable_name,
-    )
+    kind = KeyedStateType.VALUE
+    return KeyedStateDescriptor(id=state_id, type=kind, value_type=value_type, **hints)
 
 
 def list_state(
-    state_id: str,
-    element_type: str | None = None,
-    *,
-    serializer: str | None = None,
-    queryable_name: str | None = None,
+    state_id: str, element_type: str | None = None, **hints: Unpack[_KeyedHints]
 ) -> KeyedStateDescriptor:
     """Return the descriptor of a list for each key."""
-    return KeyedStateDescriptor(
-        id=state_id,
-        type=KeyedStateType.LIST,
-        value_type=element_type,
-        serializer=serializer,
-        queryable_name=queryable_name,
-    )
+    kind = KeyedStateType.LIST
+    return KeyedStateDescriptor(id=state_id, type=kind, value_type=element_type, **hints)
 
 
 def map_state(
-    state_id: str,
-    entry_type: str | None = None,
-    *,
-    serializer: str | None = None,
-    queryable_name: str | None = None,
+    state_id: str, entry_type: str | None = None, **hints: Unpack[_KeyedHints]
 ) -> KeyedStateDescriptor:
     """Return the descriptor of a map for each key; ``entry_type`` reads ``str, int``."""
-    return KeyedStateDescriptor(
-        id=state_id,
-        type=KeyedStateType.MAP,
-        value_type=entry_type,
-        serializer=serializer,
-        queryable_name=queryable_name,
-    )
+    kind = KeyedStateType.MAP
+    return KeyedStateDescriptor(id=state_id, type=kind, value_type=entry_type, **hints)
 
 
 def reducing_state(
-    state_id: str,
-    value_type: str | None = None,
-    *,
-    serializer: str | None = None,
-    queryable_name: str | None = None,
+    state_id: str, value_type: str | None = None, **hints: Unpack[_KeyedHints]
 ) -> KeyedStateDescriptor:
     """Return the descriptor of a value for each key, into which new values are reduced."""
-    return KeyedStateDescriptor(
-        id=state_id,
-        type=KeyedStateType.REDUCING,
-        value_type=value_type,
-        serializer=serializer,
-        queryable_name=queryable_name,
-    )
+    kind = KeyedStateType.REDUCING
+    return KeyedStateDescriptor(id=state_id, type=kind, value_type=value_type, **hints)
 
 
 def aggregating_state(
-    state_id: str,
-    accumulator_type: str | None = None,
-    *,
-    serializer: str | None = None,
-    queryable_name: str | None = None,
+    state_id: str, accumulator_type: str | None = None, **hints: Unpack[_KeyedHints]
 ) -> KeyedStateDescriptor:
     """Return the descriptor of an accumulator for each key; Flink stores the accumulator."""
-    return KeyedStateDescriptor(
-        id=state_id,
-        type=KeyedStateType.AGGREGATING,
-        value_type=accumulator_type,
-        serializer=serializer,
-        queryable_name=queryable_name,
-    )
+    kind = KeyedStateType.AGGREGATING
+    return KeyedStateDescriptor(id=state_id, type=kind, value_type=accumulator_type, **hints)
 
 
 def operator_list_state(
-    state_id: str, element_type: str | None = None, *, serializer: str | None = None
+    state_id: str, element_type: str | None = None, **hints: Unpack[_Hints]
 ) -> OperatorStateDescriptor:
     """Return the descriptor of a list that Flink splits evenly among the subtasks."""
+    mode = RedistributionMode.SPLIT
     return OperatorStateDescriptor(
-        id=state_id,
-        redistribution=RedistributionMode.SPLIT,
-        value_type=element_type,
-        serializer=serializer,
+        id=state_id, redistribution=mode, value_type=element_type, **hints
     )
 
 
 def union_list_state(
-    state_id: str, element_type: str | None = None, *, serializer: str | None = None
+    state_id: str, element_type: str | None = None, **hints: Unpack[_Hints]
 ) -> OperatorStateDescriptor:
     """Return the descriptor of a list that every subtask receives whole."""
+    mode = RedistributionMode.UNION
     return OperatorStateDescriptor(
-        id=state_id,
-        redistribution=RedistributionMode.UNION,
-        value_type=element_type,
-        serializer=serializer,
+        id=state_id, redistribution=mode, value_type=element_type, **hints
     )
 
 
 def broadcast_state(
-    state_id: str, entry_type: str | None = None, *, serializer: str | None = None
+    state_id: str, entry_type: str | None = None, **hints: Unpack[_Hints]
 ) -> OperatorStateDescriptor:
     """Return the descriptor of a map that is the same in every subtask."""
-    return OperatorStateDescriptor(
-        id=state_id,
-        redistribution=RedistributionMode.BROADCAST,
-        value_type=entry_type,
-        serializer=serializer,
-    )
+    mode = RedistributionMode.BROADCAST
+    return OperatorStateDescriptor(id=state_id, redistribution=mode, value_type=entry_type, **hints)

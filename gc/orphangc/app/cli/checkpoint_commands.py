@@ -20,6 +20,29 @@ if TYPE_CHECKING:
     from flinkstate.files.host import Host
 
 
+_InspectOutput = Annotated[
+    InspectOutput | None,
+    typer.Option(
+        help="table (default on a terminal), tree, json (default elsewhere), or jsonl: one"
+        " document per line."
+    ),
+]
+_Declarations = Annotated[
+    Path | None,
+    typer.Option(
+        help="Declarations file: name the operators of a checkpoint before Flink 2.0 by it."
+    ),
+]
+_CountEntries = Annotated[
+    bool,
+    typer.Option(
+        "--count-entries",
+        help="Count bytes and entries of each keyed state: from RocksDB's table files, or by"
+        " reading a canonical savepoint whole.",
+    ),
+]
+
+
 @app.command(
     epilog="Example: orphangc inspect s3://bucket/checkpoints/JOB/chk-8"
     " --against s3://bucket/checkpoints/JOB/chk-7 --html chk-8.html"
@@ -29,13 +52,7 @@ def inspect(  # noqa: PLR0913 - one parameter an option
     checkpoints: Annotated[
         list[str], typer.Argument(help="Folders of checkpoints or savepoints, or _metadata files.")
     ],
-    output: Annotated[
-        InspectOutput | None,
-        typer.Option(
-            help="table (default on a terminal), tree, json (default elsewhere), or jsonl: one"
-            " document per line."
-        ),
-    ] = None,
+    output: _InspectOutput = None,
     tree: Annotated[bool, typer.Option("--tree", help="Same as --output tree.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write an HTML page to this file.")] = None,
     against: c.Against = None,
@@ -46,20 +63,8 @@ def inspect(  # noqa: PLR0913 - one parameter an option
             "--verify", help="Look up every file: is it there, and as long as the checkpoint says?"
         ),
     ] = False,
-    declarations: Annotated[
-        Path | None,
-        typer.Option(
-            help="Declarations file: name the operators of a checkpoint before Flink 2.0 by it."
-        ),
-    ] = None,
-    count_entries: Annotated[
-        bool,
-        typer.Option(
-            "--count-entries",
-            help="Count bytes and entries of each keyed state: from RocksDB's table files, or by"
-            " reading a canonical savepoint whole.",
-        ),
-    ] = False,
+    declarations: _Declarations = None,
+    count_entries: _CountEntries = False,
     metadata_only: c.MetadataOnly = False,
     alias: o.AliasOption = None,
 ) -> None:

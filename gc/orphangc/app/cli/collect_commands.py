@@ -12,7 +12,14 @@ from orphangc.app.cli.application import app
 from orphangc.app.cli.output import print_steps
 from orphangc.app.console import options as o
 from orphangc.app.console.interruption import saying
-from orphangc.app.console.setting_options import ENGINE, Values, engine_choice, gathered
+from orphangc.app.console.setting_options import (
+    ASKED,
+    ENGINE,
+    SEARCHED,
+    Values,
+    engine_choice,
+    gathered,
+)
 from orphangc.app.console.verbosity import asked
 from orphangc.errors import ExitCode
 
@@ -34,20 +41,11 @@ from orphangc.errors import ExitCode
     "registry",
     "registry_wait",
     "job_archives",
-    "extra_roots",
-    "empty_roots",
-    "search",
-    "search_except",
-    "closed_world",
+    *SEARCHED,
     "ended_job",
     "merged_within",
     "owner",
-    "flink_rest",
-    "accept_flink_version",
-    "kubernetes_ha",
-    "zookeeper_ha",
-    "alias",
-    "pin",
+    *ASKED,
     "engine",
     "spark_threshold",
     "work",
@@ -104,46 +102,50 @@ def _what_a_plan_left(out: Path | None) -> str:
     return f"nothing was planned and nothing was deleted{again}"
 
 
+_Delete = Annotated[
+    bool,
+    typer.Option("--delete", help="Delete what is due. Without this option nothing is deleted."),
+]
+_DeleteRate = Annotated[
+    int | None, typer.Option(help="Maximum number of keys deleted per second; replaces the plan's.")
+]
+_ClearHalt = Annotated[
+    bool,
+    typer.Option(
+        "--unsafe-clear-halt", help="Continue after a halt whose cause a person has found."
+    ),
+]
+_Relist = Annotated[
+    bool,
+    typer.Option(
+        "--relist",
+        help="List the storage root again. Without this option the listing of the plan serves,"
+        " everything else is read afresh, and the sweep costs what it deletes.",
+    ),
+]
+_AuditLog = Annotated[
+    str | None,
+    typer.Option(
+        help="Write a JSON line for each object that was to be deleted: 'stderr', or a file to"
+        " append to.",
+        metavar="FILE",
+    ),
+]
+
+
 @app.command(epilog="Example: orphangc sweep plan-1 --delete")
 @gathered("settings", "flink_rest")
 @gathered("engine", *ENGINE)
 def sweep(  # noqa: PLR0913 - one parameter an option
     *,
     path: o.PlanFolder,
-    delete: Annotated[
-        bool,
-        typer.Option(
-            "--delete", help="Delete what is due. Without this option nothing is deleted."
-        ),
-    ] = False,
+    delete: _Delete = False,
     settings: Values,
-    delete_rate: Annotated[
-        int | None,
-        typer.Option(help="Maximum number of keys deleted per second; replaces the plan's."),
-    ] = None,
-    unsafe_clear_halt: Annotated[
-        bool,
-        typer.Option(
-            "--unsafe-clear-halt", help="Continue after a halt whose cause a person has found."
-        ),
-    ] = False,
-    relist: Annotated[
-        bool,
-        typer.Option(
-            "--relist",
-            help="List the storage root again. Without this option the listing of the plan serves,"
-            " everything else is read afresh, and the sweep costs what it deletes.",
-        ),
-    ] = False,
+    delete_rate: _DeleteRate = None,
+    unsafe_clear_halt: _ClearHalt = False,
+    relist: _Relist = False,
     engine: Values,
-    audit_log: Annotated[
-        str | None,
-        typer.Option(
-            help="Write a JSON line for each object that was to be deleted: 'stderr', or a file to"
-            " append to.",
-            metavar="FILE",
-        ),
-    ] = None,
+    audit_log: _AuditLog = None,
     output: o.OutputOption = None,
 ) -> None:
     """Read all evidence afresh, lay tombstones where the plan holds, and delete with --delete."""

@@ -11,7 +11,7 @@ from flinkstate.tables.printing import is_json, show
 from orphangc.app.cli.application import app
 from orphangc.app.cli.output import print_steps
 from orphangc.app.console import options as o
-from orphangc.app.console.setting_options import POLICY, Values, gathered
+from orphangc.app.console.setting_options import ASKED, POLICY, SEARCHED, Values, gathered
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.errors import ExitCode
 
@@ -29,20 +29,11 @@ _Price = Annotated[float, typer.Option(help="Price of a GiB a month in USD.", mi
 )
 @gathered(
     "settings",
-    "extra_roots",
-    "empty_roots",
-    "search",
-    "search_except",
-    "closed_world",
+    *SEARCHED,
     "ended_job",
     "owner",
     "registry",
-    "flink_rest",
-    "accept_flink_version",
-    "kubernetes_ha",
-    "zookeeper_ha",
-    "alias",
-    "pin",
+    *ASKED,
     "state",
 )
 def lineage(
@@ -75,21 +66,12 @@ def lineage(
     "clock_skew",
     "quiet_period",
     "allow_short_margins",
-    "extra_roots",
-    "empty_roots",
-    "search",
-    "search_except",
-    "closed_world",
+    *SEARCHED,
     "ended_job",
     "owner",
     "registry",
     "registry_wait",
-    "flink_rest",
-    "accept_flink_version",
-    "kubernetes_ha",
-    "zookeeper_ha",
-    "alias",
-    "pin",
+    *ASKED,
     "state",
     "max_deletes",
 )

@@ -11,7 +11,7 @@ from flinkstate.tables.printing import is_json, print_json, show
 from flinkstate.text.shown_text import visible
 from orphangc.app.cli.application import world_commands
 from orphangc.app.console import options as o
-from orphangc.app.console.setting_options import Values, gathered
+from orphangc.app.console.setting_options import SEARCHED, Values, gathered
 from orphangc.errors import SettingsError
 
 _FACT = 2
@@ -25,11 +25,7 @@ _FACT = 2
 )
 @gathered(
     "settings",
-    "extra_roots",
-    "empty_roots",
-    "search",
-    "search_except",
-    "closed_world",
+    *SEARCHED,
     "registry",
     "flink_rest",
     "kubernetes_ha",

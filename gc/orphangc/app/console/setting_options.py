@@ -169,6 +169,12 @@ POLICY = (
 )
 """Options of a retention policy."""
 
+SEARCHED = ("extra_roots", "empty_roots", "search", "search_except", "closed_world")
+"""Options that say where checkpoints are searched for."""
+
+ASKED = ("flink_rest", "accept_flink_version", "kubernetes_ha", "zookeeper_ha", "alias", "pin")
+"""Options that say which sources are asked about jobs, and what their answers mean."""
+
 ENGINE = ("engine", "spark_threshold", "work")
 """Options of the engine."""
 

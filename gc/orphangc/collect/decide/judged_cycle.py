@@ -65,10 +65,10 @@ def judged_cycle(
         searched=seen.searched(environment),
         is_listed=lambda names: survey is None or is_listed(names, survey.surveyed),
     )
-    jobs = gather_evidence(marked, settings, survey)
-    jobs = with_remembered_traces(with_outside_paths(jobs, paths), before.memory)
-    jobs = with_other_runs(jobs, before.memory)
+    jobs = with_outside_paths(gather_evidence(marked, settings, survey), paths)
+    jobs = with_other_runs(with_remembered_traces(jobs, before.memory), before.memory)
     listing_time = listed_at(seen, environment.storage)
+    shown = None if survey is None or listing_time is not None else survey.surveyed
     sighting = sighting_of(
         seen,
         marked,
@@ -76,15 +76,12 @@ def judged_cycle(
         jobs=jobs,
         environment=environment,
         before=before.memory,
-        savepoint_folders=None
-        if survey is None or listing_time is not None
-        else survey.surveyed.savepoints,
+        savepoint_folders=None if shown is None else shown.savepoints,
     )
     comparison = compared(before.memory, sighting, before.given)
+    is_tested = environment.storage.is_tested
     evidence = replace(
-        cycle_evidence(
-            seen, settings, is_tested_storage=environment.storage.is_tested, halted=halted
-        ),
+        cycle_evidence(seen, settings, is_tested_storage=is_tested, halted=halted),
         empty_places=empty_places(seen, environment, settings),
         unreached_places=unreached_places(seen, environment, settings),
         unsearched_storages=unsearched_storages(seen, paths),

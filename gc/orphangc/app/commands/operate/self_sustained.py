@@ -106,14 +106,9 @@ def _check(
     seen = cycle.foreign_usages.check(key, asked, Weighing(open_storage).weigh)
     for each in asked:
         _check_known(each, seen, before)
-    newest = max(evidence.retained_ids, default=None)
-    checks = remembered(
-        before,
-        seen,
-        at=cycle.evidence.now,
-        newest_checkpoint_id=newest,
-        is_ended=has_ended(evidence, cycle.evidence),
-    )
+    newest, now = max(evidence.retained_ids, default=None), cycle.evidence.now
+    is_over = has_ended(evidence, cycle.evidence)
+    checks = remembered(before, seen, at=now, newest_checkpoint_id=newest, is_ended=is_over)
     place = str(asked[0]) if asked else ""
     answer = next(each for each in checks if each.place == place)
     return {

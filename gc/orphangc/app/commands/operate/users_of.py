@@ -65,13 +65,8 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     read = [reader.collect(base) for base in bases]
     after, held_after = _asked(clusters, holders)
     roots_read = {(root.folder, root.sha256): root for each in read for root in each.checkpoints}
-    elsewhere, unreadable = _reported(
-        (*before, *after),
-        settings,
-        reader,
-        roots_read.values(),
-        ha=(*held_before, *held_after),
-    )
+    held, answers = (*held_before, *held_after), (*before, *after)
+    elsewhere, unreadable = _reported(answers, settings, reader, roots_read.values(), ha=held)
     directories = _directories(read, [base.location for base in bases])
     found = users_of(
         own,
@@ -81,7 +76,7 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
             before=before,
             after=after,
             is_declared_ended=settings.is_declared_ended,
-            held={hold.job_id for each in (*held_before, *held_after) for hold in each.holds},
+            held={hold.job_id for each in held for hold in each.holds},
             changed_at=_changed_at(roots_read.values()),
             now=now(),
             quiet_period=settings.quiet_period,
@@ -92,7 +87,7 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
         job_ids=directories.keys(),
         weighing=Weighing(open_storage),
     )
-    said = [named for facts in (*held_before, *held_after) for named in facts.names]
+    said = (named for facts in held for named in facts.names)
     resources = resources_by_job((each.job_id, each.name) for each in said)
     return _document(own, found, settings, [base.location for base in bases], resources=resources)
 
