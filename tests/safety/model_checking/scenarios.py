@@ -233,6 +233,7 @@ SAFE = [
     ),
 ]
 
+WITHOUT_GATE = rules(Guard.GATE, concurrent=2, has_names_with_ids=True)
 ROOTS = ("s1(", "s1)", "s2(", "s2)")
 BEFORE_THE_OLDEST = {
     "": (("now", "rest", "e2"), ("e1",), ("s1(", "s1)", "list", "s2(", "s2)", "judge")),
@@ -268,9 +269,7 @@ FOUND = {
         f"2.4: no gate, {names}": Scenario(
             name="",
             scope=Scope(concurrent=2),
-            conduct=replace(
-                AT_ONCE, rules=rules(Guard.GATE, concurrent=2, has_names_with_ids=has_ids)
-            ),
+            conduct=replace(AT_ONCE, rules=replace(WITHOUT_GATE, has_names_with_ids=has_ids)),
         )
         for names, has_ids in (("names with ids", True), ("bare names", False))
     },
