@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,10 +17,14 @@ import pytest
 
 from cli.helpers import Planned, Ran, metadata, run
 from cli.stories_on_s3 import JOB_ID, S3Story, requests_to
+from flinkstate.places.locations import Location, canonical
+from orphangc.adapters.spark.spark_engine import SparkEngine
+from orphangc.adapters.spark.work_folder import WorkFolder
 from orphangc.app.commands.examine.search_estimate import search_estimate
 from orphangc.collect.mark import missing_check as confirming
 from orphangc.core.model.settings import StorageRootSettings
 from support.inventory_reports import CSV, FORMATS, PARQUET, VERSIONED, Report, a_report
+from unit.adapters.spark.spark_here import HereCluster
 
 FOLDER = "inventory/daily"
 
@@ -115,6 +123,55 @@ def test_a_plan_from_an_inventory_has_the_verdicts_of_a_plan_from_a_listing(
     assert planned.rows == listed.rows
     assert planned.removals() == inventoried.story.orphans
     assert planned.document["tallies"] == listed.document["tallies"]
+
+
+@pytest.mark.parametrize("form", [PARQUET, pytest.param(CSV, marks=pytest.mark.nightly)])
+def test_spark_reads_an_inventory_as_this_process_does(
+    inventoried: Inventoried, form: str, monkeypatch
+) -> None:
+    """The same rows and the same document, and the storage root is listed by neither."""
+    inventoried.story.put(f"{JOB_ID}/shared/odd name+%41", b"")
+    inventoried.story.put("not-flink's", b"x")
+    inventoried.deliver(form)
+    here = inventoried.plan()
+    clusters = on_a_cluster_here(monkeypatch, inventoried.story.folder / "work")
+    there = inventoried.plan("--engine", "spark")
+    assert (here.document["engine"], there.document["engine"]) == ("local", "spark")
+    assert there.rows == here.rows
+    assert there.removals() == inventoried.story.orphans
+    same = ("inventory", "tallies", "objects_listed", "list_requests")
+    assert [there.document[each] for each in same] == [here.document[each] for each in same]
+    (cluster,) = clusters
+    assert [len(parts) for parts in cluster.given[0]] == [1, 1]
+
+
+def on_a_cluster_here(monkeypatch: pytest.MonkeyPatch, work: Path) -> list[HereCluster]:
+    """Let engine Spark run its tasks in this process; return the clusters that it opens."""
+    clusters: list[HereCluster] = []
+
+    @contextmanager
+    def opened(root: Location, _: Location | None) -> Iterator[SparkEngine]:
+        folder = WorkFolder(canonical(str(work)))
+        session = SimpleNamespace(conf=SimpleNamespace(get=lambda _, default: default))
+        engine = SparkEngine(session, folder, root)
+        engine._cluster = HereCluster(folder, is_flaky=True)
+        clusters.append(engine._cluster)
+        yield engine
+
+    monkeypatch.setattr("orphangc.app.wiring.engines.opened_spark_engine", opened)
+    return clusters
+
+
+def test_a_damaged_inventory_is_refused_by_spark_too(inventoried: Inventoried, monkeypatch) -> None:
+    """One data file that is not the manifest's, and nothing is planned."""
+    report = inventoried.deliver()
+    key = max(report.files)
+    report.files[key] = report.files[key][:-2]
+    inventoried.write(report)
+    on_a_cluster_here(monkeypatch, inventoried.story.folder / "work")
+    ran = inventoried.refused("--engine", "spark")
+    assert ran.code == 4
+    assert "is not the one that the manifest names" in ran.complaints[0]
 
 
 def test_a_plan_says_which_inventory_it_is_from(inventoried: Inventoried) -> None:
@@ -283,7 +340,6 @@ def test_an_inventory_that_cannot_be_used_is_refused_with_its_exit_code(
     assert inventoried.refused().code == 2
     an_hour_ago = datetime.now(UTC) - timedelta(hours=1)  # noqa: TID251 - the server runs here
     report = inventoried.deliver(at=an_hour_ago)
-    assert inventoried.refused("--engine", "spark").code == 2
     assert inventoried.refused("--inventory-max-age", "30m").code == 4
     report.manifest["fileFormat"] = "ORC"
     inventoried.write(report)

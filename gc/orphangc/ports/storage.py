@@ -17,6 +17,7 @@ from orphangc.ports.storage_values import (
     DeletionResult,
     DeletionStatus,
     EarlierListing,
+    EarlierPart,
     Folder,
     StoreTime,
     Upload,
@@ -126,6 +127,16 @@ class Storage(ABC):
         fresh.
         """
         return None
+
+    def earlier_parts(self) -> Sequence[EarlierPart]:
+        """Return the parts of the earlier listing, none if only this process can read it.
+
+        Together they hold each object once, in no order.
+        """
+        return ()
+
+    def took_parts(self, objects: int) -> None:  # noqa: B027 - there are no parts
+        """Record how many objects all parts hold, once they were read elsewhere."""
 
     @property
     def inventory(self) -> Inventory | None:

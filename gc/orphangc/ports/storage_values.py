@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -48,6 +50,27 @@ class EarlierListing:
     source: str
     begun_at: datetime
     directories: frozenset[str] = frozenset()
+
+
+class EarlierPart(Protocol):
+    """A part of an earlier listing; picklable, because another process may read it."""
+
+    @property
+    def weight(self) -> int:
+        """Return how long the part takes to read, as a number to compare with that of others."""
+        ...
+
+    def read(self, take: Callable[[pa.RecordBatch], None]) -> int:
+        """Give each batch of objects below the storage root to ``take``, as ``LISTING_SCHEMA``.
+
+        Returns:
+            Number of objects in the part, also of those that are not below the storage root.
+
+        Raises:
+            RefusedError: The part is absent or damaged; nothing was planned.
+            StorageUnreachableError: It cannot be read.
+        """
+        ...
 
 
 class DeletionStatus(StrEnum):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -78,7 +79,7 @@ def open_inventory(
         )
     if age < -clock_skew:
         raise RefusedError(f"inventory {report.uri} is dated in the future; nothing was planned")
-    return InventoryStorage(storage, report, S3Client(top))
+    return InventoryStorage(storage, report, top)
 
 
 def _find(place: Location, bucket: Storage) -> _Report:
@@ -121,10 +122,69 @@ def _parsed(manifest: Location, data: bytes) -> Manifest:
         raise RefusedError(f"inventory {manifest}: {err}; nothing was planned") from err
 
 
+@dataclass(frozen=True, slots=True)
+class ReportFile:
+    """One data file of a report; see ``EarlierPart``.
+
+    Attributes:
+        reports: Bucket that the report was delivered to.
+        uri: Location of the manifest.
+        manifest: The manifest, which may name this file alone.
+        prefix: What the keys of objects below the storage root begin with.
+    """
+
+    reports: Location
+    uri: Location
+    manifest: Manifest
+    file: DataFile
+    prefix: str
+
+    @property
+    def weight(self) -> int:
+        """Return the size of the file; see ``EarlierPart``."""
+        return self.file.size
+
+    def read(self, take: Callable[[pa.RecordBatch], None]) -> int:
+        """Read the data file, after comparing it with the manifest; see ``EarlierPart``."""
+        objects = 0
+        with TemporaryFolder() as name:
+            path = self.fetched(Path(name) / "part", _client(self.reports))
+            for batch in self.rows(path):
+                objects += batch.num_rows
+                below = rows_below(batch, self.prefix)
+                if below.num_rows:
+                    take(below)
+        return objects
+
+    def fetched(self, path: Path, reports: S3Client) -> Path:
+        """Fetch the data file to ``path``, check it against the manifest, and return the path."""
+        try:
+            size, md5 = _download(reports, self.file.key, path)
+        except CALL_ERRORS as err:
+            if error_code(err) in _ABSENT:
+                raise self._refused(f"data file {self.file.key!r} is absent") from err
+            raise reports.explained(f"read {self.file.key!r} in", err) from err
+        if (size, md5) != (self.file.size, self.file.md5):
+            raise self._refused(
+                f"data file {self.file.key!r} is not the one that the manifest names"
+            )
+        return path
+
+    def rows(self, path: Path) -> Iterator[pa.RecordBatch]:
+        """Yield the objects of the fetched file, with keys of the bucket."""
+        try:
+            yield from current_objects(path, self.manifest)
+        except UnreadableInventoryError as err:
+            raise self._refused(err) from err
+
+    def _refused(self, err: object) -> RefusedError:
+        return RefusedError(f"inventory {self.uri}: {err}; nothing was planned")
+
+
 class InventoryStorage(EarlierStorage):
     """A storage listed by an inventory report."""
 
-    def __init__(self, storage: Storage, report: _Report, reports: S3Client) -> None:
+    def __init__(self, storage: Storage, report: _Report, reports: Location) -> None:
         super().__init__(storage, is_inventoried=True)
         self._report = report
         self._reports = reports
@@ -142,6 +202,24 @@ class InventoryStorage(EarlierStorage):
         inventory = self.inventory
         return EarlierListing(source=f"inventory {inventory.uri}", begun_at=inventory.created_at)
 
+    def earlier_parts(self) -> list[ReportFile]:
+        """Return a part for each data file; see ``Storage``."""
+        root = self.location.path.lstrip("/")
+        return [
+            ReportFile(
+                reports=self._reports,
+                uri=self._report.uri,
+                manifest=replace(self._report.manifest, files=(file,)),
+                file=file,
+                prefix=f"{root}/" if root else "",
+            )
+            for file in self._report.manifest.files
+        ]
+
+    def took_parts(self, objects: int) -> None:
+        """Record how many objects the report holds; see ``Storage``."""
+        self._objects = objects
+
     def listed(self) -> Iterator[pa.RecordBatch]:
         """Yield the inventory's objects below the storage root; see ``EarlierStorage``.
 
@@ -149,51 +227,36 @@ class InventoryStorage(EarlierStorage):
             RefusedError: A data file is absent or damaged; nothing was planned.
         """
         self._objects = 0
-        root = self.location.path.lstrip("/")
-        prefix = f"{root}/" if root else ""
-        for path in self._fetched():
-            for batch in self._read(path):
+        for part, path in self._fetched():
+            for batch in part.rows(path):
                 self._objects += batch.num_rows
-                below = rows_below(batch, prefix)
+                below = rows_below(batch, part.prefix)
                 if below.num_rows:
                     yield below
 
-    def _read(self, path: Path) -> Iterator[pa.RecordBatch]:
-        try:
-            yield from current_objects(path, self._report.manifest)
-        except UnreadableInventoryError as err:
-            raise self._refused(err) from err
-
-    def _refused(self, err: object) -> RefusedError:
-        return RefusedError(f"inventory {self._report.uri}: {err}; nothing was planned")
-
-    def _fetched(self) -> Iterator[Path]:
+    def _fetched(self) -> Iterator[tuple[ReportFile, Path]]:
         """Yield the data files on the local disk in turn; prefetch the next one."""
-        files = self._report.manifest.files
+        parts, reports = self.earlier_parts(), S3Client(self._reports)
         with (
             TemporaryFolder() as name,
             ThreadPoolExecutor(max_workers=1) as pool,
         ):
-            places = (Path(name) / str(number % 2) for number in range(len(files)))
-            ahead = iter(zip(files, places, strict=True))
-            pending = pool.submit(self._fetch, *next(ahead))
+            places = (Path(name) / str(number % 2) for number in range(len(parts)))
+            ahead = iter(zip(parts, places, strict=True))
+            part, place = next(ahead)
+            pending = pool.submit(part.fetched, place, reports)
             for following in [*ahead, None]:
-                path = pending.result()
+                path, now = pending.result(), part
                 if following is not None:
-                    pending = pool.submit(self._fetch, *following)
-                yield path
+                    part, place = following
+                    pending = pool.submit(part.fetched, place, reports)
+                yield now, path
 
-    def _fetch(self, file: DataFile, path: Path) -> Path:
-        """Fetch a data file to ``path``, check it against the manifest, and return the path."""
-        try:
-            size, md5 = _download(self._reports, file.key, path)
-        except CALL_ERRORS as err:
-            if error_code(err) in _ABSENT:
-                raise self._refused(f"data file {file.key!r} is absent") from err
-            raise self._reports.explained(f"read {file.key!r} in", err) from err
-        if (size, md5) != (file.size, file.md5):
-            raise self._refused(f"data file {file.key!r} is not the one that the manifest names")
-        return path
+
+@lru_cache(maxsize=4)
+def _client(bucket: Location) -> S3Client:
+    """Return what reads a bucket, opened once for each process."""
+    return S3Client(bucket)
 
 
 def _download(client: S3Client, key: str, path: Path) -> tuple[int, str]:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
 from orphangc.adapters.spark.passes import FileGroup, PassTask
-from orphangc.adapters.spark.spark_listing import ListedParts, ListingTask, list_ranges
+from orphangc.adapters.spark.spark_listing import (
+    ListedParts,
+    ListingTask,
+    ReadingTask,
+    list_ranges,
+    read_parts,
+)
 from orphangc.adapters.spark.tasks import Cluster
 from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
 from orphangc.collect.listing.list_storage import listing_ranges
@@ -64,6 +70,19 @@ class SparkEngine:
 
     def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
         """See ``Engine``."""
+        parts = storage.earlier_parts()
+        if parts:
+            reading = ReadingTask(folder=self._folder, rows=self._rows)
+            self._listed = read_parts(self._cluster, parts, reading, progress)
+            storage.took_parts(self._listed.objects)
+            ranges = 1
+        else:
+            ranges = self._list(storage, hints, progress)
+        self._groups = grouped(self._listed.parts, self._cluster.tasks)
+        return Listed(objects=self._listed.rows, ranges=ranges)
+
+    def _list(self, storage: Storage, hints: ListingHints, progress: Progress) -> int:
+        """List the storage root; return in how many ranges it was."""
         known = landmarks(hints.directories, hints.names, hints.counts)
         is_one = not storage.is_ordered
         most = _RANGES_PER_TASK * self._cluster.tasks
@@ -76,9 +95,8 @@ class SparkEngine:
             rows=self._rows,
         )
         self._listed = list_ranges(self._cluster, ranges, work, progress)
-        self._groups = grouped(self._listed.parts, self._cluster.tasks)
         storage.list_requests += self._listed.requests
-        return Listed(objects=self._listed.rows, ranges=len(self._listed.finished))
+        return len(self._listed.finished)
 
     def objects_named(self, name: str) -> Iterator[StoredObject]:
         """See ``Engine``; the listing collects objects called ``_metadata`` only."""

@@ -21,7 +21,7 @@ from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, gaps
 from orphangc.core.ranges.split_points import midpoint
 from orphangc.errors import StorageUnreachableError
-from orphangc.ports import LISTING_SCHEMA, Progress, SpoolPart, Storage
+from orphangc.ports import LISTING_SCHEMA, EarlierPart, Progress, SpoolPart, Storage
 
 _MOST_ROUNDS = 64
 _PART_OF_ALL = 10
@@ -39,6 +39,7 @@ class ListedParts:
         parts: Files of ``LISTING_SCHEMA``.
         requests: Number of list requests.
         roots: Objects called ``_metadata``, which are few.
+        objects: Number of objects in parts of an earlier listing, see ``EarlierPart``.
 
     """
 
@@ -46,6 +47,7 @@ class ListedParts:
     requests: int = 0
     finished: list[KeyRange] = field(default_factory=list)
     roots: list[StoredObject] = field(default_factory=list)
+    objects: int = 0
     rests: list[RemainingRange] = field(default_factory=list)
 
     @property
@@ -59,6 +61,7 @@ class ListedParts:
         self.requests += other.requests
         self.finished += other.finished
         self.roots += other.roots
+        self.objects += other.objects
 
 
 class PartFiles:
@@ -171,6 +174,45 @@ class ListingTask:
             roots=spool.objects,
             rests=left,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingTask:
+    """Reads parts of an earlier listing in an executor.
+
+    Attributes:
+        rows: Approximate number of rows of a file.
+    """
+
+    folder: WorkFolder
+    rows: int
+
+    def __call__(self, parts: Sequence[EarlierPart]) -> ListedParts:
+        """Return what the parts hold."""
+        files = PartFiles(self.folder, self.rows)
+        spool = NotingSpool(files, METADATA_NAME)
+        taken = spool.part()
+        objects = sum(each.read(taken.append) for each in parts)
+        files.close()
+        return ListedParts(parts=files.files, roots=spool.objects, objects=objects)
+
+
+def read_parts(
+    cluster: Cluster, parts: Sequence[EarlierPart], work: ReadingTask, progress: Progress
+) -> ListedParts:
+    """Read an earlier listing, in tasks of similar weight.
+
+    Raises:
+        RefusedError: A part is absent or damaged; nothing was planned.
+        StorageUnreachableError: A part cannot be read, or Spark lost a task.
+    """
+    heaviest_first = sorted(parts, key=lambda each: -each.weight)
+    tasks = min(len(parts), cluster.tasks)
+    total = ListedParts()
+    for each in cluster.results(work, [heaviest_first[number::tasks] for number in range(tasks)]):
+        total.add(each)
+    progress("listing", total.rows, total.rows)
+    return total
 
 
 def list_ranges(

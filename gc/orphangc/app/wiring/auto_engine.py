@@ -36,7 +36,7 @@ def settled(
     """
     if choice.threshold is None:
         return choice
-    lacking = _lacking(choice, settings)
+    lacking = _lacking(choice)
     if lacking:
         made = EngineChoice(reason=lacking)
     else:
@@ -46,10 +46,8 @@ def settled(
     return made
 
 
-def _lacking(choice: EngineChoice, settings: StorageRootSettings) -> str:
+def _lacking(choice: EngineChoice) -> str:
     """Return why Spark cannot be chosen, "" if it can."""
-    if settings.inventory is not None:
-        return "an inventory is read by this process"
     if choice.work is None or not any(os.environ.get(name) for name in _CLUSTERS):
         return "no cluster is configured (SPARK_MASTER or SPARK_REMOTE, and --work)"
     return "" if find_spec("pyspark") else "PySpark is not installed"

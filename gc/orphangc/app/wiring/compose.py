@@ -180,21 +180,13 @@ class WiredRoot:
     environment: Environment
 
 
-def _storage_root(
-    settings: StorageRootSettings, engine: EngineChoice, *, is_planning: bool
-) -> Storage:
-    """Return the storage root, with the inventory that replaces its listing, if one does.
-
-    Raises:
-        SettingsError: The engine cannot read an inventory.
-    """
+def _storage_root(settings: StorageRootSettings, *, is_planning: bool) -> Storage:
+    """Return the storage root, with the inventory that replaces its listing, if one does."""
     root, state = canonical(settings.root), state_place(settings)
     shows_all = is_planning and settings.inventory is None
     storage = with_proof(open_storage(root, state=state, shows_all=shows_all), state)
     if settings.inventory is None or not is_planning:
         return storage
-    if engine.is_spark:
-        raise SettingsError("an inventory is read by engine local: leave out one of both")
     from orphangc.adapters.s3_inventory.inventory import (  # noqa: PLC0415 - rarely used
         open_inventory,
     )
@@ -233,7 +225,7 @@ def opened(
         SettingsError: A scheme is unknown.
     """
     shows_all = is_planning and settings.inventory is None
-    storage = _storage_root(settings, engine, is_planning=is_planning)
+    storage = _storage_root(settings, is_planning=is_planning)
     if is_planning and settings.inventory is not None:
         listing = None  # a listing never resumes an inventory, nor an inventory a listing
     state = state_of(settings)

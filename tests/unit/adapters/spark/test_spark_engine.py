@@ -43,7 +43,7 @@ def engine(folder, patch: pytest.MonkeyPatch, **how) -> SparkEngine:
     work = WorkFolder(canonical(str(folder / "work")))
     made = SparkEngine(SimpleNamespace(conf=conf), work, BASE)
     made._cluster = HereCluster(work, **how)
-    storage = SimpleNamespace(is_ordered=True, list_requests=0)
+    storage = SimpleNamespace(is_ordered=True, list_requests=0, earlier_parts=tuple)
     patch.setattr(spark_listing, "_opened", lambda _: Counted(KEYS, page_size=10))
     made.list_all(storage, ListingHints(), silent)
     return made

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flinkstate.places.locations import canonical
 from orphangc.adapters.spark import spark_listing as listing
-from orphangc.adapters.spark.spark_listing import ListedParts, ListingTask, list_ranges
+from orphangc.adapters.spark.spark_listing import (
+    ListedParts,
+    ListingTask,
+    ReadingTask,
+    list_ranges,
+    read_parts,
+)
 from orphangc.adapters.spark.work_folder import WorkFolder
 from orphangc.core.ranges.key_ranges import EVERYTHING, split_at
 from orphangc.errors import StorageUnreachableError
+from orphangc.ports import LISTING_SCHEMA
 from properties.test_ranges import key_sets, keys
 from unit.adapters.spark.spark_here import HereCluster
 from unit.collect.listing.ordered_storage import OrderedStorage
@@ -155,3 +165,52 @@ def test_a_file_that_was_altered_is_no_part_of_the_listing(tmp_path) -> None:
 
 
 _ROWS = next(iter(OrderedStorage(["a"]).pages()))
+
+
+# --- an earlier listing
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an earlier listing, of some objects below the root and one beside it."""
+
+    number: int
+    weight: int
+
+    def read(self, take: Callable[[pa.RecordBatch], None]) -> int:
+        """Give a batch for each object, the last of them a checkpoint's."""
+        names = [*map(str, range(self.weight)), "_metadata"]
+        for name in names:
+            row = {"key": f"{self.number}/{name}", "size": 1, "modified_at": AT, "etag": None}
+            take(pa.RecordBatch.from_pylist([row], LISTING_SCHEMA))
+        return len(names) + 1
+
+
+AT = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("how", [{}, {"is_flaky": True}])
+def test_every_part_of_an_earlier_listing_is_read_exactly_once(tmp_path, how) -> None:
+    """More parts than tasks: the heaviest are in different ones."""
+    parts = [Part(number, number * 7 % 31) for number in range(31)]
+    cluster = a_cluster(tmp_path, **how)
+    work = ReadingTask(folder=cluster.folder, rows=50)
+    found = read_parts(cluster, parts, work, lambda *_: None)
+    batches = [cluster.folder.read_rows(file) for file in found.parts]
+    keys_read = sorted(key for batch in batches for key in batch.column("key").to_pylist())
+    expected = [f"{part.number}/{name}" for part in parts for name in range(part.weight)]
+    roots = [f"{part.number}/_metadata" for part in parts]
+    assert keys_read == sorted([*expected, *roots])
+    assert sorted(each.key for each in found.roots) == sorted(roots)
+    assert found.objects == len(keys_read) + len(parts)
+    (given_parts,) = cluster.given
+    assert len(given_parts) == cluster.tasks
+    assert {each[0].weight for each in given_parts} == set(range(31 - cluster.tasks, 31))
+
+
+def test_an_earlier_listing_of_which_a_task_was_lost_is_none(tmp_path) -> None:
+    """What is missing would look like an empty storage."""
+    cluster = a_cluster(tmp_path, lost=1)
+    work = ReadingTask(folder=cluster.folder, rows=50)
+    with pytest.raises(StorageUnreachableError, match="lost a task"):
+        read_parts(cluster, [Part(1, 1), Part(2, 1)], work, lambda *_: None)
