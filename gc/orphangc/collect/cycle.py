@@ -116,6 +116,8 @@ def run_cycle(
     decided = decide_listing(
         environment, settings, marked, known, open_sink=open_sink, savepoints=savepoints
     )
+    problem = decided.savepoints_problem
+    gone = frozenset() if savepoints is None or problem is not None else savepoints.folders
     collected = (view.evidence for view in decided.views.values())
     missing = missing_by_job(collected, survey.missing, seen, environment.storage)
     foreign_usages = foreign_usages_of(
@@ -128,7 +130,6 @@ def run_cycle(
         held=survey.surveyed.held,
         cycle=known.evidence,
     )
-    problem = decided.savepoints_problem
     found = Found(
         seen=seen,
         surveyed=survey.surveyed,
@@ -143,7 +144,6 @@ def run_cycle(
         savepoints_kept=None if savepoints is None else savepoints.warning(problem),
     )
     plan = plan_of(found, settings, environment)
-    gone = frozenset() if savepoints is None or problem is not None else savepoints.folders
     return Cycle(
         seen=seen,
         missing=survey.missing,

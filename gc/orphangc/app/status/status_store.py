@@ -15,14 +15,7 @@ from orphangc.app.wiring.clock import now
 from orphangc.core.documents.run_record import RunRecord, RunResult
 
 _KEPT = 50
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    settings: ScheduledRoot
-    records: tuple[RunRecord, ...] = ()
-    running_since: datetime | None = None
-    unread: str | None = "its records have not been read yet"
+_UNREAD = "its records have not been read yet"
 
 
 @dataclass(slots=True)
@@ -40,12 +33,13 @@ class StatusStore:
     is_ending: bool = False
     discovery_problem: str | None = None
     _started_at: datetime = field(default_factory=now)
-    _rows: dict[str, _Row] = field(init=False)
+    _rows: dict[str, RootStatus] = field(init=False)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
         """Start with the configuration and no records."""
-        self._rows = {each.root: _Row(each) for each in self.configuration.storage_roots}
+        roots = self.configuration.storage_roots
+        self._rows = {each.root: RootStatus(settings=each, unread=_UNREAD) for each in roots}
 
     @property
     def is_loaded(self) -> bool:
@@ -58,7 +52,7 @@ class StatusStore:
             if settings.root in self._rows:
                 return False
             self.metrics.add_root(settings)
-            self._rows[settings.root] = _Row(settings)
+            self._rows[settings.root] = RootStatus(settings=settings, unread=_UNREAD)
             return True
 
     def knows(self, root: str) -> bool:
@@ -122,13 +116,9 @@ class StatusStore:
             not_ready=self._not_ready(rows),
             discovery_problem=self.discovery_problem,
             roots=tuple(
-                RootStatus(
-                    settings=row.settings,
-                    records=row.records,
-                    next_run_at=None if self.is_ending else self.next_run_of(row.settings.root),
-                    running_since=row.running_since,
-                    unread=row.unread,
-                )
+                row
+                if self.is_ending
+                else replace(row, next_run_at=self.next_run_of(row.settings.root))
                 for row in rows
             ),
         )
@@ -137,7 +127,7 @@ class StatusStore:
         """Return whether the scheduler still works."""
         return self.alive()
 
-    def _not_ready(self, rows: Sequence[_Row]) -> str | None:
+    def _not_ready(self, rows: Sequence[RootStatus]) -> str | None:
         """Return why the status is not reliable: the daemon ends, or it has not read enough."""
         if self.is_ending:
             return "the daemon is ending"

@@ -9,7 +9,11 @@ from datetime import datetime, timedelta
 
 from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.expire.held_checkpoints import holds_of, recovers_from_its_own
+from orphangc.collect.expire.held_checkpoints import (
+    CheckpointHolds,
+    holds_of,
+    recovers_from_its_own,
+)
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
 from orphangc.core.decision.evidence import (
     Checkpoint,
@@ -102,21 +106,7 @@ def cycle_lineages(
     ]
     free = {job.key for job in jobs if job.is_self_sustained or not asks_usage}
     holds = holds_of(cycle, settings, over, self_sustained=free)
-    read = (*cycle.seen.first, *cycle.seen.second)
-    stored = {(str(each.folder), each.sha256) for part in read for each in part.checkpoints}
-    expired = _in_quarantine(cycle, stored)
-    of_others = cycle.seen.quarantined - {canonical(uri) for uri, _ in (*stored, *expired)}
-    checkpoints = [
-        _checkpoint(
-            each,
-            cycle,
-            holds.of(each.folder),
-            expired,
-            savepoints,
-            is_of_another=each.folder in of_others,
-        )
-        for each in cycle.mark.checkpoints
-    ]
+    checkpoints = _checkpoints(cycle, holds, savepoints)
     from_nothing: set[str] = {
         e.job_id for e in cycle.jobs.values() if _began_anew(e, records.get(e.job_id, []))
     }
@@ -134,6 +124,26 @@ def cycle_lineages(
         by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
         impossible=tuple(problems),
     )
+
+
+def _checkpoints(
+    cycle: Cycle, holds: CheckpointHolds, savepoints: SavepointFolders
+) -> list[LineageCheckpoint]:
+    read = (*cycle.seen.first, *cycle.seen.second)
+    stored = {(str(each.folder), each.sha256) for part in read for each in part.checkpoints}
+    expired = _in_quarantine(cycle, stored)
+    of_others = cycle.seen.quarantined - {canonical(uri) for uri, _ in (*stored, *expired)}
+    return [
+        _checkpoint(
+            each,
+            cycle,
+            holds.of(each.folder),
+            expired,
+            savepoints,
+            is_of_another=each.folder in of_others,
+        )
+        for each in cycle.mark.checkpoints
+    ]
 
 
 def _edges(
