@@ -117,6 +117,19 @@ def test_the_search_of_places_sees_what_is_named_alone(story) -> None:
     assert plan.removals() == {key_of(story, each) for each in story.orphans}
 
 
+def test_a_lost_checkpoint_that_spells_the_storage_root_without_its_link_blocks(tmp_path) -> None:
+    """Its folder is on a mount that is absent in the next run."""
+    real = tmp_path / "real"
+    real.mkdir()
+    (tmp_path / "link").symlink_to(real)
+    story = make_story(Bed(tmp_path / "link", (*ENDED, *AT_ONCE)))
+    named = [each.resolve() for each in (*story.live, story.orphans[0])]
+    write(real / "red" / B / "chk-3" / "_metadata", metadata(3, named), 20 * DAY)
+    story.bed.plan()
+    (real / "red" / B).rename(tmp_path / "elsewhere")
+    assert blocked(story.bed.plan()) == {"job_directory_emptied"}
+
+
 def red(on_s3: S3Story, key: str, **more: Any) -> None:
     """Write a retained checkpoint of job B in the bucket, which claimed an orphan."""
     named = min(on_s3.orphans)

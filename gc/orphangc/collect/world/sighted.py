@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 
+from flinkstate.files.paths import resolved
 from flinkstate.places.checkpoint_names import METADATA_NAME, is_savepoint_folder
 from flinkstate.places.locations import Alias, Location, canonical, is_within, place_of
 from orphangc.collect.mark.mark import Mark
@@ -56,6 +58,7 @@ def sighting_of(
     bases = [base.location for base in environment.bases]
     places = [_seen(each) for each in searched_places(seen, environment) if each.kind != REPORTED]
     storages = tuple(_storages(seen, environment, settings))
+    marked = _spelled_as(bases[0], marked)
     directories = _directories(marked, jobs, bases, storages=seen.storages, at=at)
     recorded = {each.uri for directory in directories for each in directory.checkpoints}
     present = {str(root.folder) for root in marked.checkpoints}
@@ -91,6 +94,23 @@ def sighting_of(
         savepoint_folders=_places_of(savepoint_folders, bases[0]),
         is_world_closed=settings.closed_world,
     )
+
+
+def _spelled_as(base: Location, marked: Mark) -> Mark:
+    """Return the mark with every folder of files below the storage root spelled as its files are.
+
+    A checkpoint may name them through other links than the settings, or through none.
+    """
+    real = cache(resolved)
+
+    def spelled(folder: Location) -> Location:
+        key = real(base).key_of(real(folder))
+        return folder if key is None else base.child(key)
+
+    def of(root: Checkpoint) -> Checkpoint:
+        return replace(root, files={spelled(each): names for each, names in root.files.items()})
+
+    return replace(marked, checkpoints=tuple(map(of, marked.checkpoints)))
 
 
 def _stops(checkpoints: Iterable[Checkpoint]) -> dict[str, StoppingSavepoint]:
