@@ -9,8 +9,6 @@ other clients in a folder. Each benchmark is a script of its own beside this one
 ``--help`` what else it can do.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -6,8 +6,6 @@ The servers are the tests' own and run in this process; each client is a process
 lists a key first: what a process pays once is not the price of a key. The clients take turns.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

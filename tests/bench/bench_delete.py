@@ -9,8 +9,6 @@ which grants 3,500 keys a second. Controls are those of ``synth/faults.py``, for
 ``delete_keys_rps=2000 throttles_keys=1``, ``slowdown=0.05``, ``lost=0.02``, ``latency_ms=30``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -16,8 +16,6 @@ instead measures how long an export of that many entries takes, and how long of 
 is held.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

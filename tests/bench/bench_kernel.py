@@ -10,8 +10,6 @@ cache holds what a real run would not find there. Half of the keys are live, a q
 tombstone.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import sys

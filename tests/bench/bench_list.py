@@ -7,8 +7,6 @@ the machine does hits all alike; ratios are those within a round. Every client m
 every key, or the benchmark fails.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

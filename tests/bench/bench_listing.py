@@ -13,8 +13,6 @@ ranges at once. ``botocore`` reads the same pages without the fast reader, and s
 every client on botocore costs. obstore (with arro3-core) is measured where it is installed.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

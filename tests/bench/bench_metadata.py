@@ -3,8 +3,6 @@
 Usage: ``python tests/bench/bench_metadata.py [megabytes, default 100]``
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import time

@@ -6,8 +6,6 @@ Half of the objects are named by two retained checkpoints of each of four jobs, 
 A folder that exists is used as it is, so that a second run measures the plan alone.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -5,8 +5,6 @@
 On the synthetic endpoint: names as Flink writes them, and names that some client gets wrong.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -7,8 +7,6 @@ each with two ``_metadata``. Each plan is a process of its own. It prints reques
 depend on the machine), CPU seconds, memory and the load.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -6,8 +6,6 @@ Prints seconds of ``orphangc world`` in this process, without any listing, and h
 are listed and ``_metadata`` is read. On S3 a listed folder and a read are a request each.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

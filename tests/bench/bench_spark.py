@@ -6,8 +6,6 @@ On the synthetic endpoint, in turns, on each master (``local[2]``, ``local-clust
 What Spark takes to start, and to warm up on a small plan, is left out: it has columns of its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

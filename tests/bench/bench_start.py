@@ -7,8 +7,6 @@ Each measurement is a process of its own; the commands take turns. ``plan`` is t
 and requests.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

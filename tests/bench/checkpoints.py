@@ -1,7 +1,5 @@
 """Retained checkpoints for storages of benchmarks: ``_metadata`` that names what is live."""
 
-from __future__ import annotations
-
 import random
 import uuid
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Run by the throw-away environment of ``competitors.py``, so nothing of this proj
 ``AWS_*`` name server and credentials.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

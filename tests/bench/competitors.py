@@ -1,7 +1,5 @@
 """The clients that ours is compared with, in an environment that is thrown away."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

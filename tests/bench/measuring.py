@@ -1,7 +1,5 @@
 """What one command costs: wall time, CPU and peak memory of it and all its children."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import threading

@@ -19,8 +19,6 @@ Ends with an error if registry mode was wrong, or never right; or if the control
 ``--control-must-fail`` asks for it.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import random

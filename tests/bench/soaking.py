@@ -4,8 +4,6 @@ Nothing here believes orphangc: a checkpoint's files are the UUIDs in its bytes,
 ``safety/soak`` reads them.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter

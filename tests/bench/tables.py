@@ -1,7 +1,5 @@
 """What was measured, as Markdown for the README."""
 
-from __future__ import annotations
-
 import math
 import platform
 import statistics

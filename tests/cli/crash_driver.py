@@ -5,8 +5,6 @@ crash is a SIGKILL of a process forked for it, so that neither ``finally`` nor `
 Run as a script, it prints what it found as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

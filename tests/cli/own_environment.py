@@ -1,7 +1,5 @@
 """What a test of a whole command may see of this machine: nothing of its user's own."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

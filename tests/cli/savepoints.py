@@ -1,7 +1,5 @@
 """Savepoints in an extra root, of jobs that were redeployed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Storages that several tests begin with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The story of an ended job in a versioned bucket of a loopback server."""
 
-from __future__ import annotations
-
 import json
 import time
 import urllib.request

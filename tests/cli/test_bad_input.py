@@ -1,7 +1,5 @@
 """What cannot be done is said in one line, with the right code, and nothing is written."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Storages that real Flink left, in the clouds: nothing live goes, what is orphaned does."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import subprocess

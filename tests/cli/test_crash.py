@@ -1,7 +1,5 @@
 """A run that dies anywhere: what is left is whole, and the next run finishes the work."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """``demo``: the whole way, as a person sees it who has just installed orphangc."""
 
-from __future__ import annotations
-
 from cli.helpers import contents, run
 from cli.test_terminal import on_terminal, too_long
 

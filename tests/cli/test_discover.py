@@ -1,7 +1,5 @@
 """``discover``, and runs of storage roots that no person configured."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``doctor``: what is in place and what is not, before anything runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

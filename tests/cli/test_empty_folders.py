@@ -1,7 +1,5 @@
 """Empty folders on a file system: which of them a sweep removes, and what keeps them (R53)."""
 
-from __future__ import annotations
-
 import json
 import os
 import uuid

@@ -1,7 +1,5 @@
 """Which engine a plan takes, and ``--engine spark`` where Spark cannot run: one clear line."""
 
-from __future__ import annotations
-
 import json
 import sys
 from importlib.util import find_spec

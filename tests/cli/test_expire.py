@@ -1,7 +1,5 @@
 """``expire``, ``sweep`` and ``undelete``: ``_metadata`` first and alone, files last (R44)."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """``explain``: why one object has its verdict, for each reason there is."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

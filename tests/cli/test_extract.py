@@ -1,7 +1,5 @@
 """``extract``: the raw bytes of an operator state, out of checkpoints that real Flink wrote."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

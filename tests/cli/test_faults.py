@@ -3,8 +3,6 @@
 The store is the synthetic endpoint, which counts for itself what it has deleted.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

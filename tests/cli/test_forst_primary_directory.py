@@ -1,7 +1,5 @@
 """Working files of ForSt outside the checkpoint directory (``state.backend.forst.primary-dir``)."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass
 from pathlib import Path

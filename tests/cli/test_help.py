@@ -1,7 +1,5 @@
 """Help that fits a screen, spellings of options, completion in three shells."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

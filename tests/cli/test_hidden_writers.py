@@ -5,8 +5,6 @@ What starts B is hidden in every way that attacks have found; nothing that a pro
 is given may matter to what B still needs, nor block what nothing needs.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

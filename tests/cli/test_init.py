@@ -1,7 +1,5 @@
 """``init``: from questions or options to a configuration that runs."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

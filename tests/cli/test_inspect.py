@@ -1,7 +1,5 @@
 """``inspect``: what checkpoints hold, exactly as Flink's own reader sees it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``plan --inventory`` and what an object store keeps beside its objects: whole commands on S3."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

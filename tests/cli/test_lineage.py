@@ -1,7 +1,5 @@
 """``lineage`` and ``expire`` without a plan: what they report."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """How often the commands list: counted by the endpoint, request by request."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

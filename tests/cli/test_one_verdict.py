@@ -1,7 +1,5 @@
 """Every command says the same of a job, and a run that can delete nothing says so."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``plan``: what it says, where it writes, and what it exits with."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

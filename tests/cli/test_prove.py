@@ -1,7 +1,5 @@
 """``doctor --prove``: what a deletion relies on is tried in a storage, and nothing of it stays."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import threading

@@ -1,7 +1,5 @@
 """Fleets as people run them: what is refused for a while, or needs one word, is collected then."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """``registry``: a snapshot written, shown, and given to a plan."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

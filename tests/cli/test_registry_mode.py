@@ -1,7 +1,5 @@
 """Registry mode from the command line: a running job with four checkpoints at once, no Flink."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import time

@@ -1,7 +1,5 @@
 """``inspect --rescale-to``: what each new subtask would be given."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A plan that is killed while it lists, and given again: it goes on, and comes to the same."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

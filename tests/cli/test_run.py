@@ -1,7 +1,5 @@
 """``run``: one scheduled pass over every configured storage root."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterator

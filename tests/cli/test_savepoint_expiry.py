@@ -1,7 +1,5 @@
 """Savepoints expire with their folders, where the owner says so and nothing needs them (R42)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 

@@ -1,7 +1,5 @@
 """Folders of savepoints that were never completed: what keeps their files, and what shows it."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from dataclasses import dataclass

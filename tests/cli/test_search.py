@@ -1,7 +1,5 @@
 """A search covers a storage: every ``_metadata`` of it counts, whatever names its folder."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import time

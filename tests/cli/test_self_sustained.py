@@ -1,7 +1,5 @@
 """``self-sustained`` and ``users-of``: may a snapshot go, and who still needs it?"""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from shutil import rmtree
 from types import SimpleNamespace

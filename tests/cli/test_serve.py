@@ -1,7 +1,5 @@
 """``serve``: the daemon as a process, its runs as processes of their own, over loopback."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

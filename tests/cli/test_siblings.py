@@ -1,7 +1,5 @@
 """Many storage roots in one configuration file: what one pass reads, and what stops whom."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

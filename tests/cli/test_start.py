@@ -3,8 +3,6 @@
 Modules and requests are counted, never seconds: they cost the same on every machine.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

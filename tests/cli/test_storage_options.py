@@ -1,7 +1,5 @@
 """``storage_options`` of the configuration open a bucket that the environment does not know."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``sweep``: what a saved plan permits, and what stops it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

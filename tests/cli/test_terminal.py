@@ -3,8 +3,6 @@
 What depends on the width alone is held at more of them in ``unit/flinkstate/tables``.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """``declare`` and ``unclaimed``: from a checkpoint to a file, and back against the next job."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections import Counter

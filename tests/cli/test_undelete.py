@@ -1,7 +1,5 @@
 """``undelete``: back from a versioned bucket, and a clear refusal from anywhere else."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

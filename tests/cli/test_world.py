@@ -1,7 +1,5 @@
 """``world``: every place that is searched or named; and what ``doctor`` says of it."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

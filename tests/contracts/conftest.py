@@ -1,7 +1,5 @@
 """One suite for each port; here are the places that it runs against."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Places to store things, seen from outside: no test trusts an adapter to check an adapter."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import urllib.request

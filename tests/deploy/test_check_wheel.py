@@ -1,7 +1,5 @@
 """The check of a built wheel says no when it should."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """A release: one version everywhere, all parts and no other, sums that hold."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import shutil

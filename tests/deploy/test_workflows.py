@@ -1,7 +1,5 @@
 """The workflows and forms of ``.github``: sound to GitHub's own rules and to this project's."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -7,8 +7,6 @@ while they are installed, so one could not be had wherever the locked environmen
 ``check-jsonschema`` is this year's and holds the rest.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the checkpoints of 119 storages hold, by Flink's own reading of each."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tarfile

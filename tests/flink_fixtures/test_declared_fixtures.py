@@ -3,8 +3,6 @@
 The storages of ``test_fixtures``; the newest checkpoint of each job and every savepoint.
 """
 
-from __future__ import annotations
-
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass

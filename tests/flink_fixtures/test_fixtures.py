@@ -1,7 +1,5 @@
 """Plans and sweeps of 119 storages that real Flink left, judged by Flink's own reading of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

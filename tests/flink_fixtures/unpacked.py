@@ -1,7 +1,5 @@
 """The checkpoint storages that real Flink left, unpacked, and the truth about each."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -4,8 +4,6 @@ Each is given one forged time as microseconds since 1970, in the form that it re
 what came out: an instant, ``None`` for an unknown time, or the error that refuses the input.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """What holds of every verdict, whatever the facts are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Who needs what: against an oracle that knows nothing but strings and sets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """What HA metadata says can only keep more."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given

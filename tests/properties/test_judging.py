@@ -1,7 +1,5 @@
 """What stops a living job stops every job whose files it needs, and nothing else does."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from hypothesis import given

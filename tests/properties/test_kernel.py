@@ -1,7 +1,5 @@
 """The vectorised path, from keys to verdicts, says what the scalar functions say of each row."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta

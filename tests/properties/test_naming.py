@@ -1,7 +1,5 @@
 """What holds of every name, path and listing key, however hostile."""
 
-from __future__ import annotations
-
 from hypothesis import assume, given
 from hypothesis import strategies as st
 

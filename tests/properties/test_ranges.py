@@ -1,7 +1,5 @@
 """Every key is listed exactly once, however the key space is split among cursors."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

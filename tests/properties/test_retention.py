@@ -1,7 +1,5 @@
 """A retention policy over random chains of jobs: doubt never lets more go (R41, R43)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

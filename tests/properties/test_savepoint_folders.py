@@ -1,7 +1,5 @@
 """Whose files a savepoint shares: another root never frees one (R42)."""
 
-from __future__ import annotations
-
 import uuid
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Live set and tombstones in slices say of every row what they say whole."""
 
-from __future__ import annotations
-
 import pickle
 from datetime import UTC, datetime
 from random import Random

@@ -1,7 +1,5 @@
 """A stored time that is out of range is unknown, or the refusal of what shows it."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import tempfile

@@ -15,8 +15,6 @@ An expression after ``-m`` that names neither marker leaves both classes out.
     long?
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -4,8 +4,6 @@ Every builder takes the one thing that a test is about and fills in the rest so 
 objects, no condition is unmet, and an unreferenced old artifact would be deleted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Resources as one discovery, and what its world blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

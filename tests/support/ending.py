@@ -1,7 +1,5 @@
 """A search that has a time and no natural end: once it is over, no test begins any more."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

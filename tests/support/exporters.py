@@ -1,7 +1,5 @@
 """A stand-in for the exporter inside a JobManager: the real folder layout, no Flink."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The failures of a run stand at its end, each with the command that repeats it."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

@@ -3,8 +3,6 @@
 PYTHONPATH=tests python -m support.fetching
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 

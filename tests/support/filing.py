@@ -6,8 +6,6 @@ reads and a change of the property makes useless: whoever mends the fault writes
 of the property, and removes the file.
 """
 
-from __future__ import annotations
-
 import base64
 import importlib
 import inspect

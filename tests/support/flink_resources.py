@@ -5,8 +5,6 @@ The schemas are written by hand from the facts of the operator's custom resource
 those around them. What changed between releases stands in ``SINCE``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from copy import deepcopy

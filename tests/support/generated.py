@@ -1,7 +1,5 @@
 """Parts of a page that a script writes, each between two marks."""
 
-from __future__ import annotations
-
 
 def with_part(page: str, marks: tuple[str, str], text: str) -> str:
     """Return a page with the text between two marks replaced; all else stays."""

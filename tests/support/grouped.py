@@ -4,8 +4,6 @@ pytest and its worker processes need several milliseconds for a case, whatever i
 thousand files that are to hold one sentence, that is more than reading them takes.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar

@@ -3,8 +3,6 @@
 PYTHONPATH=tests python -m support.house      # writes the arrows and the table anew
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cache

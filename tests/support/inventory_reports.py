@@ -3,8 +3,6 @@
 Shares nothing with the reader: names, types and spellings are those of the Amazon S3 User Guide.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import hashlib

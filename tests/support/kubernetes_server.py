@@ -1,7 +1,5 @@
 """A loopback stand-in for the Kubernetes API: labels, pages, versions; or it misbehaves."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -5,8 +5,6 @@ all of them are over. What a test gives as input (``*.yaml``, the ``credentials`
 hold secrets: that is how they are given.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

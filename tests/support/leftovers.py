@@ -5,8 +5,6 @@ must be empty: what lies there was left by a command that ended, or by a test. T
 command give it another one, since nothing can remove what a killed process made.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

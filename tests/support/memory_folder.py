@@ -5,8 +5,6 @@ tests of commands take twice as long, so that a disk says more of how long they 
 do. ``--basetemp`` chooses another folder, as ever.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

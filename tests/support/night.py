@@ -1,7 +1,5 @@
 """How much of a night ``.ci/nightly`` has: every search takes its share of what it does in one."""
 
-from __future__ import annotations
-
 import os
 
 ENVIRONMENT = "ORPHANGC_NIGHT_PERCENT"

@@ -1,7 +1,5 @@
 """The rule for one object, in plain steps: the oracle that ``kernel`` must equal, row by row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Links and paths in the Markdown pages of the repository, and whether each is there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

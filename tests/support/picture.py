@@ -6,8 +6,6 @@ The plan's folder and time are replaced by constants, so that two drawings are e
 is not declared ended, so that the picture shows a condition that blocks.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """Ports on loopback, each of them one process's as long as that process runs."""
 
-from __future__ import annotations
-
 import random
 import socket
 

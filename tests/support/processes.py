@@ -1,7 +1,5 @@
 """Processes of this machine."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 PYTHONPATH=tests python -m support.reference      # writes the pages anew
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -3,8 +3,6 @@
 PYTHONPATH=tests python -m support.setting_texts      # writes the module
 """
 
-from __future__ import annotations
-
 import typing
 from datetime import timedelta
 from enum import Enum

@@ -6,8 +6,6 @@ such as a lease that runs out, needs the scale all the more: seconds that are am
 machine are none on a crowded one.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import time

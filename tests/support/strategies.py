@@ -1,7 +1,5 @@
 """Every input that the core may meet, likely and unlikely alike."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 

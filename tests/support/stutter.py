@@ -7,8 +7,6 @@ Ends with the exit code of the command. Of the command's own processes one at a 
 machine is shared. Only processes that the command started are ever signalled.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

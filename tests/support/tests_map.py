@@ -3,8 +3,6 @@
 PYTHONPATH=tests python -m support.tests_map      # writes the table anew
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

@@ -4,8 +4,6 @@ PYTHONPATH=tests python -m support.words            # lists what is left, with f
 PYTHONPATH=tests python -m support.words --lower    # writes the maxima, where fewer are left
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -5,8 +5,6 @@ credentials will do. ``URL/_ctl?latency_ms=50`` sets a control (``faults.py`` li
 ``URL/_ctl?reset=1`` brings back what was deleted and zeroes the counters of ``URL/_stats``.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 

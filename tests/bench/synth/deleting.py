@@ -1,7 +1,5 @@
 """DeleteObjects: which keys go, which fail, and what the answer says of each."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape

@@ -1,7 +1,5 @@
 """Answers one request after the other: what S3 would, but for the faults that are set."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """What the endpoint does wrong, settable while it runs, and how much of what it did."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

@@ -5,8 +5,6 @@ the i-th name lie anywhere in the i-th of equal slots, so rank and key follow fr
 ``Named`` objects are spelled out. A ``KeySpace`` is both, in the order of the keys' bytes.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Every layout has so many keys in all, names the same share of its files in two r
 of each job, and is the same each time for the same arguments.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

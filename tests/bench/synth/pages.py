@@ -1,7 +1,5 @@
 """Objects as the XML of a listing, the names of a run all at once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

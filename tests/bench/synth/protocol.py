@@ -1,7 +1,5 @@
 """HTTP/1.1 on one port of the loopback interface; ends with the process that started it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """Starts the synthetic endpoint for a test or a benchmark, and speaks to it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

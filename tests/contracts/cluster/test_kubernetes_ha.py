@@ -1,7 +1,5 @@
 """The port ``HaMetadata`` over Kubernetes: the official client, real HTTP, and its failures."""
 
-from __future__ import annotations
-
 import importlib
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """What Azure answers, and Azurite never does: damage, throttling, refusals, deleted versions."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace

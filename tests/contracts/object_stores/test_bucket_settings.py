@@ -1,7 +1,5 @@
 """What Azure and Google do to objects by themselves, and what they keep of deleted ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """What Google Cloud Storage answers, and its testbench never does: damage, throttling, batches."""
 
-from __future__ import annotations
-
 import json
 import sys
 

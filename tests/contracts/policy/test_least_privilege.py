@@ -2,8 +2,6 @@
 for nothing else.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """An account that may list but not read: a listing shows the objects, and nothing else counts."""
 
-from __future__ import annotations
-
 import pytest
 
 from contracts.servers.stub import BUCKET, Answer, Request, error

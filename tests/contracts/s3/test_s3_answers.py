@@ -1,7 +1,5 @@
 """Answers that good S3 servers never give, and some do: no doubt is read as good news."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from datetime import UTC, datetime

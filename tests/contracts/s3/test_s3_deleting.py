@@ -1,7 +1,5 @@
 """Deletion in S3: whatever a server answers, each key gets its true result and one request."""
 
-from __future__ import annotations
-
 import re
 import socket
 from dataclasses import replace

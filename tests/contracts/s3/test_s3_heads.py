@@ -1,7 +1,5 @@
 """HEAD requests that do without botocore: addressed and signed as its own, for any key."""
 
-from __future__ import annotations
-
 import socket
 from typing import Any
 from urllib.parse import unquote

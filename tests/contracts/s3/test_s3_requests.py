@@ -1,7 +1,5 @@
 """List requests that do without botocore: addressed and signed as its own, and as patient."""
 
-from __future__ import annotations
-
 import json
 import re
 import ssl

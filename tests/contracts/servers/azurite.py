@@ -3,8 +3,6 @@
 Starts in about two seconds. It knows neither versions nor soft delete, and takes any batch.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

@@ -6,8 +6,6 @@ stale conditions, and has neither page sizes, batches nor versions. The small se
 what it refuses or damages is a test's choice; it knows of the JSON API what the adapter asks for.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -1,7 +1,5 @@
 """moto's S3 server: versioning and much else, but it checks no signature and no ETag."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Iterator

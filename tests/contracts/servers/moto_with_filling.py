@@ -5,8 +5,6 @@
 ``POST /fill?bucket=NAME`` with a JSON list of keys writes an object of each, as a PUT of ``bytes``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Child processes of the test servers: started in the foreground, ended by their own id."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import time

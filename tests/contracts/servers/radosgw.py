@@ -4,8 +4,6 @@ Debian: ``apt-get install --no-install-recommends radosgw ceph-mon ceph-osd ceph
 Starts in about 13 s, takes some 300 MB.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """An S3 endpoint that answers as a test defines: for answers that good servers never give."""
 
-from __future__ import annotations
-
 import ssl
 import threading
 from collections.abc import Callable, Iterator

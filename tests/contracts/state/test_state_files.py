@@ -1,7 +1,5 @@
 """The StateFiles port: whole files, and a creation that exactly one wins."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier

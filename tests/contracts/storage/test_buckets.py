@@ -1,7 +1,5 @@
 """Buckets beside the searched one: what ``world`` shows of an account."""
 
-from __future__ import annotations
-
 import pytest
 
 from contracts.conftest import CLOUDS, make_place, reach

@@ -1,7 +1,5 @@
 """Deletion: exactly the keys that are asked for, each with its own result."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Local folders that hold nothing: found inner ones first, and removed only while they do (R53)."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What no listing shows: what costs money and stands in no listing; unknown is never zero."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 

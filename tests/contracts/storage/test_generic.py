@@ -1,7 +1,5 @@
 """The fsspec adapter on file systems that report too little, too much, or wrong facts."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

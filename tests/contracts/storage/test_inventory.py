@@ -1,7 +1,5 @@
 """An inventory in the place of a listing: the same rows, or nothing."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Listing: every object once, or an error."""
 
-from __future__ import annotations
-
 import pytest
 
 from contracts.places import FILLED, listed, rows

@@ -1,7 +1,5 @@
 """What only a local folder has: links, odd names, permissions, folders that vanish."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

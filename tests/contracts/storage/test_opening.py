@@ -1,7 +1,5 @@
 """Opening by URI: schemes, credentials, and errors that an operator can act on."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import time

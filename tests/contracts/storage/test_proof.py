@@ -1,7 +1,5 @@
 """Every tested kind of storage passes what ``doctor --prove`` asks of any other."""
 
-from __future__ import annotations
-
 import pytest
 
 from orphangc.app.commands.examine.prove_storage import prove

@@ -1,7 +1,5 @@
 """Listing by key range: parts that are listed at once make the whole, exactly."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 

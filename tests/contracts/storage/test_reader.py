@@ -1,7 +1,5 @@
 """Reading: bytes and facts of single objects; absence is the only ``None``."""
 
-from __future__ import annotations
-
 import pytest
 
 from orphangc.errors import StorageUnreachableError

@@ -1,7 +1,5 @@
 """The store's clock: the store's time beside ours, without writing."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from orphangc.adapters.files.translate import host_now

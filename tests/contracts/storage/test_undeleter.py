@@ -1,7 +1,5 @@
 """Undeletion: a delete marker is taken away, and nothing else ever is."""
 
-from __future__ import annotations
-
 from contracts.places import facts
 from orphangc.ports import DeletionStatus
 

@@ -4,8 +4,6 @@ PYTHONPATH=tests python -m integration.browser.status_picture          # gc/pict
 PYTHONPATH=tests python -m integration.browser.status_picture FOLDER   # every page, for a reviewer
 """
 
-from __future__ import annotations
-
 import base64
 import sys
 import tempfile

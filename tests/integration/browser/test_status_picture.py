@@ -1,7 +1,5 @@
 """The README's picture of the status page can be taken again, from the page as it is now."""
 
-from __future__ import annotations
-
 import pytest
 
 from integration.browser.status_picture import HEIGHT, PICTURE, WIDTH, taken

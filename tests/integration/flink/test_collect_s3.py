@@ -4,8 +4,6 @@ Flink writes through a file system of the test bed's own (``flinkbed/object_stor
 is Ceph's radosgw. Whatever is deleted is compared with what the checkpoints in the bucket name.
 """
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A real Flink keeps its HA metadata in a real ZooKeeper: what its nodes say is what REST says."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Where Spark cannot run, its tests are skipped with the reason, or fail if it was asked for."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator

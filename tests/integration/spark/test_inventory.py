@@ -1,7 +1,5 @@
 """Executors read an S3 Inventory report, and say of it what this process says."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import boto3

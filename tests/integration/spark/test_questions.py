@@ -1,7 +1,5 @@
 """The questions of the page about verdicts, asked in Spark SQL as they stand there."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Both engines give the same plan of the same storage, wherever Spark runs."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """A standalone cluster of a master and two workers, each its own process and Python."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``spark-submit deploy/spark/main.py``, with the package packed in both ways."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A sweep that lists again on Spark deletes what a sweep here deletes: one process deletes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow.parquet as pq

@@ -1,7 +1,5 @@
 """What was found once is not there any more; what a search finds is filed and found again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the outside says: Flink's REST API, Kubernetes, ZooKeeper, an S3 server."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

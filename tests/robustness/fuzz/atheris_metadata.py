@@ -9,8 +9,6 @@ CORPUS is a folder that keeps what was found; without one, nothing is kept. It b
 golden files. The oracle is that of ``robustness.fuzz.targets``.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

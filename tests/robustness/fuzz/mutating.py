@@ -1,7 +1,5 @@
 """Mutations of good inputs that know where things stand: lengths, codes, texts, JSON values."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct

@@ -1,7 +1,5 @@
 """What orphangc wrote itself and reads again, after somebody else had it in hand."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

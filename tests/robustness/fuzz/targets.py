@@ -1,7 +1,5 @@
 """What a run is given: metadata, snapshots, plans, inventories, a configuration."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """What fuzzing has found, as small as it gets: each of these once ended in a traceback."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """Whatever others wrote, only the project's own errors come out, and soon; nothing is lost."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections import Counter

@@ -3,8 +3,6 @@
 Prints one JSON object a line: the case, what it ended with, and how large the process had become.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

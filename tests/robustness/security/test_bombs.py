@@ -2,8 +2,6 @@
 memory and time.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

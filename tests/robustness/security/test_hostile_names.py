@@ -3,8 +3,6 @@
 A name is compared with other names and shown to people; it never becomes a path that is opened.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import struct

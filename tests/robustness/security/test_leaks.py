@@ -1,7 +1,5 @@
 """The look for secrets finds them: one that never did would never be missed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Whatever stands in a URL that somebody gave: no command says it again."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Logs for people obey nobody: what a terminal would do is spelled out."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -9,8 +9,6 @@ a cycle reads that the job was stopped with it.
 Source: Flink 1.15-2.3, ``CheckpointProperties``, ``StandaloneCompletedCheckpointStore``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta

@@ -6,8 +6,6 @@ where the loser is declared dead. At ``88c05888``, before the rule of what an ed
 them freed 30,000 bytes; now they free 40,000: those of the forks, which were kept whole.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import ExitStack
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Fleets in which a job id alone is no job collect what truth says (issue 13: U1, U3, U4)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager

@@ -3,8 +3,6 @@
 Truth is written down when a fleet is made: which files are orphans, and which are live.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path

@@ -4,8 +4,6 @@ Two hundred jobs, ten ways to redeploy one, JobManagers that restart in between;
 with one thing hidden, which asks about exactly that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random

@@ -3,8 +3,6 @@
 What runs without its answer shows that the test can fail: that is of the class ``ci``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -5,8 +5,6 @@ for the fate of files: what a plan says of them or of their job, what is left on
 ended. A helper that does not find what it needs, or an error, is no loss.
 """
 
-from __future__ import annotations
-
 import ast
 import traceback
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Ways to let something happen in the middle of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path

@@ -5,8 +5,6 @@ one of ``REMOVALS``, which put back what the collectors did that lost data. `` +
 loss that two answers stand against is told by taking both.
 """
 
-from __future__ import annotations
-
 import glob
 import os
 import re

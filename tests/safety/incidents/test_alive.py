@@ -1,7 +1,5 @@
 """Losses by taking for dead what is only suspended: told with HA metadata and Flink resources."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 
 import pytest

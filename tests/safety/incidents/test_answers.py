@@ -1,7 +1,5 @@
 """Every story here names what answers it, or why nothing can be taken away from it."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Each story ends with a checkpoint that names a file which looked dead, or with a restore of one.
 """
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import replace
 from pathlib import Path

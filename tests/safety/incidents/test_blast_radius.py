@@ -1,7 +1,5 @@
 """Losses by a deletion wider than its key, or whose failure is hidden."""
 
-from __future__ import annotations
-
 import errno
 import os
 import uuid

@@ -1,7 +1,5 @@
 """Losses by deployments that discovery does not understand, or no longer sees."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Each story runs once more as a control without what gives the end away; then the file goes.
 """
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Losses by expiry: a checkpoint that was wanted, or files that another one needs (R41, R44)."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack

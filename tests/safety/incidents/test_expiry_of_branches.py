@@ -3,8 +3,6 @@
 A job that was restored from some checkpoint continued that one, and what came before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field

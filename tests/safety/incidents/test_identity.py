@@ -1,7 +1,5 @@
 """Losses by taking one job for another, or a job that goes on for one that has ended (issue 13)."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

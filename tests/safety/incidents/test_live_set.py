@@ -1,7 +1,5 @@
 """Losses by a live set that was stale, partial or empty."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Losses by forgetting: what an earlier cycle saw, and a later one is not shown any more (L3)."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from collections.abc import Iterator

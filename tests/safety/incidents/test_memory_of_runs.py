@@ -1,7 +1,5 @@
 """Losses by a wrong reason: a checkpoint is gone, and what looks like Flink's deletion is none."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Losses by the order of reads and by writers in flight."""
 
-from __future__ import annotations
-
 import os
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Losses by two owners of one place."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from datetime import timedelta

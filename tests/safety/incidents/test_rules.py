@@ -4,8 +4,6 @@ The rules are those of gc/RULES.md. Each story ends with somebody who needs a
 file that looked like an orphan.
 """
 
-from __future__ import annotations
-
 import shutil
 import uuid
 from hashlib import sha256

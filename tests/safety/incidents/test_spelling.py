@@ -1,7 +1,5 @@
 """Losses by two spellings of one file: names are compared, never URIs."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

@@ -4,8 +4,6 @@ Each was found by an attack from outside: twenty-eight fleets whose resources, i
 arguments hid where a job stores. All of them are the same to a search of whole storages.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 

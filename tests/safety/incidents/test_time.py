@@ -1,7 +1,5 @@
 """Losses by wrong times: one clock, frozen early; what is unknown is young."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from datetime import timedelta

@@ -3,8 +3,6 @@
 Each story runs against a server that speaks S3, and completes in the end what was pending.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path

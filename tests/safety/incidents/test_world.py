@@ -1,7 +1,5 @@
 """Losses by checkpoints and writers that were not looked at, though they could be known of."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

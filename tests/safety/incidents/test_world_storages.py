@@ -1,7 +1,5 @@
 """The losses of ``test_world`` on copies of storages that real Flink left."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import dataclass
 from pathlib import Path

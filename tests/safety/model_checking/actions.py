@@ -2,8 +2,6 @@
 ``revalidation`` and ``lock``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from orphangc.collect.delete.revalidation import Precondition, _check_job

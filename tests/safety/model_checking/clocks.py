@@ -6,8 +6,6 @@ tells the collectors the time; JobManagers have clocks of their own. What is out
 refused by a guard: those worlds are explored with the others.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -7,8 +7,6 @@ batch) and ``collect.state.lock``. The verdicts are the real ones
 deletion needs, so without it more is deleted.
 """
 
-from __future__ import annotations
-
 from orphangc.core.model.codes import Guard
 from safety.model_checking.actions import OPERATIONS
 from safety.model_checking.conduct import OVER, Collector, Conduct, Steps, rested, with_collector

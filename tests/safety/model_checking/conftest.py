@@ -1,7 +1,5 @@
 """The figures of every exploration, below the tests' own summary."""
 
-from __future__ import annotations
-
 import pytest
 
 FIGURES = "model figures"

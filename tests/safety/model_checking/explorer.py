@@ -1,7 +1,5 @@
 """Breadth first over all states of a model: what is reached, and the shortest way to a loss."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from time import process_time

@@ -1,7 +1,5 @@
 """What Flink does, one step at a time, as the theorems of gc/RULES.md rest on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum

@@ -8,8 +8,6 @@ Some cycle sees a second run before it ends: what a run of the same id wrote tha
 like what the run before it wrote, and subsumes that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple

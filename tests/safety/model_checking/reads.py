@@ -1,7 +1,5 @@
 """What a collector reads, each read in one instant; mirrors ``collect.observe.observation``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import chain, combinations
 

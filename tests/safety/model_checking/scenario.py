@@ -1,7 +1,5 @@
 """Flink and collectors together: what is explored, from where, and how it is told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """What is explored: what must be safe, and what must not be."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from orphangc.core.model.bounds import BoundName

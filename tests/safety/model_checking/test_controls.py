@@ -1,7 +1,5 @@
 """Each rule taken away: the explorer must find the loss, and shows the shortest way to it."""
 
-from __future__ import annotations
-
 import pytest
 
 from safety.model_checking.clocks import UNSLACKED

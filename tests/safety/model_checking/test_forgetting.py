@@ -1,7 +1,5 @@
 """A checkpoint that a cycle has seen may be hidden at any time: no cycle deletes its files."""
 
-from __future__ import annotations
-
 from safety.model_checking.forgetting import explored
 
 

@@ -1,7 +1,5 @@
 """From every reachable state: an orphan goes after ``retained + 1`` good cycles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

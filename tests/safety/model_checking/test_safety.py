@@ -1,7 +1,5 @@
 """The invariant, over every state: no readable ``_metadata`` names what a collector deleted."""
 
-from __future__ import annotations
-
 import pytest
 
 from safety.model_checking.clocks import TICKING, TICKING_LONG

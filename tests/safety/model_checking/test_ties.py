@@ -1,7 +1,5 @@
 """What the model restates, held against the real functions; what it leaves out for speed, too."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta

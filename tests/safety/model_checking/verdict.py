@@ -7,8 +7,6 @@ and those values in the real code (``collect.mark.mark``, ``collect.mark.job_dep
 restated here, small; ``test_ties.py`` holds it against the real functions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Worlds to start from: what has happened before anything is explored."""
 
-from __future__ import annotations
-
 from safety.model_checking.flink import Scope, fresh_job
 from safety.model_checking.world import PRIVATE, File, Job, Retained, Root, World
 

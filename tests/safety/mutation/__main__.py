@@ -9,8 +9,6 @@ as ``ORPHANGC_TESTS_SECONDS`` has, if that is set, and says how many it did not 
 kill.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """What became of each mutant, and which survivors somebody has argued to be no different."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """A copy of the project that mutmut can work in: it wants the sources below ``src``."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tests that hold each promise of ``gc/SAFETY.md``, by the name of the promise."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 PROMISES: Mapping[str, tuple[str, ...]] = {

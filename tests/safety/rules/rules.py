@@ -8,8 +8,6 @@ of a condition or of a removal names, and by what answers each loss.
 Their reasons stand in ``gc/RULES.md``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """``gc/SAFETY.md`` promises nothing that no test holds."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """One object store in memory, and a port to it whose every call may go wrong."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

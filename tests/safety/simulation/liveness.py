@@ -1,7 +1,5 @@
 """Liveness: with faults off, a few good cycles delete every orphan that can be proven."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,8 +1,6 @@
 """The state machine: Flink jobs go on, faults happen, collectors run, people do what they may."""
 
 # ruff: noqa: FBT001 - Hypothesis names the arguments of rules
-from __future__ import annotations
-
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 

@@ -1,7 +1,5 @@
 """Who else tells of jobs: exporters inside JobManagers, and HA metadata; ports in memory."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 

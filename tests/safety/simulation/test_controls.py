@@ -4,8 +4,6 @@ Each control has a small machine of its own, which looks where that guard is nee
 in place the same machine finds nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime

@@ -5,8 +5,6 @@ was dropped, and all that is outside ``shared/`` are listed, and the rest comes 
 listing. The full cycle is the referee.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime

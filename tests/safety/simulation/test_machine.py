@@ -1,7 +1,5 @@
 """Nothing live is ever deleted, whatever goes wrong: the real code against random histories."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

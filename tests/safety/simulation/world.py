@@ -1,7 +1,5 @@
 """What every machine is made of: a bucket, jobs, collectors, and what must hold after each step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta

@@ -3,8 +3,6 @@
 Nothing here believes orphangc: what collectors delete is what passes on the way to the server.
 """
 
-from __future__ import annotations
-
 import functools
 import http.client
 import re

@@ -1,7 +1,5 @@
 """Collectors that never rest: processes of the command line, in delete mode, margins short."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

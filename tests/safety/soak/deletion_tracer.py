@@ -7,8 +7,6 @@ nanoseconds, a tab, and the path. Nothing that the program says of itself is bel
 PROGRAM is a module, as for ``python -m``.
 """
 
-from __future__ import annotations
-
 import os
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """Who is alive in a soak's story, and what has happened."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 

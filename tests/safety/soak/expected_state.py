@@ -1,7 +1,5 @@
 """What a checkpoint of the job must hold, computed without Flink, and what it does hold."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How the jobs of a soak write their files: settings, and what such jobs cannot do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

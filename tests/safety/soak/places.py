@@ -1,7 +1,5 @@
 """Where a soak's processes find what they need, and what the operator has said."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import threading

@@ -4,8 +4,6 @@ Nothing here believes orphangc: a checkpoint's files are the UUIDs in its bytes,
 removed is what the interpreter told of (``deletion_tracer``).
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """One soak: story, collectors and watcher at once; then every checkpoint is held to account."""
 
-from __future__ import annotations
-
 import gzip
 import multiprocessing
 import os

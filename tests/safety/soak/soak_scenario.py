@@ -1,7 +1,5 @@
 """What happens to the jobs: a seeded storyteller who breaks, restores, rescales and tidies up."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence

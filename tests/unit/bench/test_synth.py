@@ -1,7 +1,5 @@
 """The synthetic endpoint is itself held to what a stock client and plain sets expect of S3."""
 
-from __future__ import annotations
-
 import random
 import urllib.request
 from collections.abc import Iterator

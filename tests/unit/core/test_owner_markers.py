@@ -1,7 +1,5 @@
 """Two JobManagers that lived at once, told from one that followed another, by store times alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from orphangc.core.exporter.owner_markers import has_followed, living_rival

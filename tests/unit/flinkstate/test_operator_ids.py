@@ -1,7 +1,5 @@
 """An operator's id is what Flink's hash makes of its uid."""
 
-from __future__ import annotations
-
 import pytest
 
 from flinkstate.metadata.reader import read_metadata

@@ -1,7 +1,5 @@
 """The UUID scan, which shares nothing with the parser."""
 
-from __future__ import annotations
-
 import re
 import uuid
 

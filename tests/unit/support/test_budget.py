@@ -1,7 +1,5 @@
 """A test that outgrows its class is red, and says where to move it; a slow machine is no reason."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

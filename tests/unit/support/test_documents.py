@@ -1,7 +1,5 @@
 """What the documents show can be typed: options, commands, examples of the configuration file."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

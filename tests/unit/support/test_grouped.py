@@ -1,7 +1,5 @@
 """A case of many values holds for each of them, and names the one for which it does not."""
 
-from __future__ import annotations
-
 import pytest
 
 from support.grouped import for_each, grouped

@@ -1,7 +1,5 @@
 """The package is a house in which a newcomer finds each thing: small folders, clear names."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``.ci/nightly`` is a night, and each of its proofs ends by itself."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

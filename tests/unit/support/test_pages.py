@@ -1,7 +1,5 @@
 """What a page of the repository points to is there: a reader follows it and finds something."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The README's picture shows what a plan looks like now."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree as ET
 

@@ -1,7 +1,5 @@
 """The reference pages say what the code says, and leave nothing out."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Field, option, default and text of a setting are one."""
 
-from __future__ import annotations
-
 from orphangc.app.console.setting_options import _OPTIONS
 from orphangc.app.console.setting_texts import SETTINGS
 from support.setting_texts import MODULE, module

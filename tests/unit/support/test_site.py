@@ -1,7 +1,5 @@
 """The pages make a site without a broken link; a link to nothing fails the build."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """``tests/README.md`` has a line for each folder of tests, and says what is true of it."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

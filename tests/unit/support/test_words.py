@@ -3,8 +3,6 @@
 ``PYTHONPATH=tests python -m support.words`` lists what is left.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from support.house import SOURCES, folders

@@ -4,8 +4,6 @@ Flink's own S3 file systems are on no package index that the tests use. This one
 protocol to a real server, and begins a multipart upload for each file, as Flink's own do.
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass

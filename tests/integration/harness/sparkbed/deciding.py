@@ -4,8 +4,6 @@ Worlds that Hypothesis drew are put together into one listing; each keeps its ow
 that one live set, one set of tombstones and one pass serve all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 from collections.abc import Callable, Iterator, Sequence

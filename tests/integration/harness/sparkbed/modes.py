@@ -1,7 +1,5 @@
 """The ways to run Spark, each as a function that runs commands of orphangc."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Storages to plan: what real Flink left, and names that nobody expects."""
 
-from __future__ import annotations
-
 import json
 import random
 import time

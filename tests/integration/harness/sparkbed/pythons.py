@@ -1,7 +1,5 @@
 """Pythons for executors: one that lacks orphangc, and one that is packed into an archive."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import sysconfig

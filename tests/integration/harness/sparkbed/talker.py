@@ -1,7 +1,5 @@
 """A process that keeps one Spark session and runs commands in it: one a line, as JSON."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """The device of a place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A listing on disk: every finished row once, and nothing that is not whole."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import threading

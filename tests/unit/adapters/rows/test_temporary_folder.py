@@ -1,7 +1,5 @@
 """What a killed command left is removed a day later, and nothing that is in use or another's."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

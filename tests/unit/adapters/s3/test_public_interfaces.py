@@ -1,7 +1,5 @@
 """S3 is spoken through what botocore, s3fs and urllib3 promise, and nothing beside that."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

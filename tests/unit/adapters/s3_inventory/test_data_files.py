@@ -1,7 +1,5 @@
 """A data file gives exactly the current objects that it shows, or an error."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

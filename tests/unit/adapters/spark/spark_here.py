@@ -1,7 +1,5 @@
 """A cluster that runs its tasks in this process, one after the other, some of them twice."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Sequence
 from typing import Any

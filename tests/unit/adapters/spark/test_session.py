@@ -1,7 +1,5 @@
 """Errors of executors keep their kind, and with it the exit code."""
 
-from __future__ import annotations
-
 import sys
 from importlib.util import find_spec
 

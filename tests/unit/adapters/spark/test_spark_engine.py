@@ -1,7 +1,5 @@
 """The engine without Spark: passes over files find what passes over one listing find."""
 
-from __future__ import annotations
-
 import uuid
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Listing in rounds: whatever is cut, tried twice or lost, there is a whole listing or none."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The first job on Spark: it compares what executors have, and counts their cores, at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any

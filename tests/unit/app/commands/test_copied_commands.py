@@ -1,7 +1,5 @@
 """What ``doctor`` prints of an obstacle: the command in it can be copied."""
 
-from __future__ import annotations
-
 import io
 
 from rich.console import Console

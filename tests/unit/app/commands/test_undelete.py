@@ -1,7 +1,5 @@
 """What ``undelete`` shows of names that anyone could write into a bucket."""
 
-from __future__ import annotations
-
 from orphangc.app.commands.operate.undelete import undeletion_lines
 
 

@@ -1,7 +1,5 @@
 """The configuration file: what it may say, and what is said where it is wrong."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

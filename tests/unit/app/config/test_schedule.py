@@ -1,7 +1,5 @@
 """When runs start: cron as cron says it, and durations."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 

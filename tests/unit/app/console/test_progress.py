@@ -1,7 +1,5 @@
 """Progress elsewhere than on a terminal: a line now and then, and none of a short run."""
 
-from __future__ import annotations
-
 import io
 import sys
 

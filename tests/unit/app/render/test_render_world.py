@@ -1,7 +1,5 @@
 """What the statement of a closed world covers: shown alike by every rendering."""
 
-from __future__ import annotations
-
 import pytest
 
 from orphangc.core.world import ClosedWorld, PlaceKind, SearchedPlace, World

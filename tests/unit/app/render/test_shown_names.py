@@ -1,7 +1,5 @@
 """The name of a job: its id and the resources that run it, alike in every rendering."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Checkpoints on a screen and on a page: nothing from outside steers either."""
 
-from __future__ import annotations
-
 import io
 import re
 from dataclasses import replace

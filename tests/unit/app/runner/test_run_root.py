@@ -1,7 +1,5 @@
 """Parts of a run: which code several roots amount to, signals, plans that are kept, days due."""
 
-from __future__ import annotations
-
 import os
 import signal
 from datetime import UTC, date, datetime, timedelta

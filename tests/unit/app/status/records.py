@@ -1,7 +1,5 @@
 """Records of runs to show, count and keep."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the daemon knows, in memory."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

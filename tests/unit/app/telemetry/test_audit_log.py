@@ -1,7 +1,5 @@
 """The audit log: lines that are made together are those that would be made one by one."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Log lines: their form, what every one of them names, and what none of them holds."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

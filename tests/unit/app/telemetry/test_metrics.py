@@ -1,7 +1,5 @@
 """What Prometheus scrapes: names, zeros, and counters that never go back."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of one checkpoint: what it holds, for checkpoints that the run itself has read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

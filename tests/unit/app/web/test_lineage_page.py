@@ -1,7 +1,5 @@
 """The page of a run's lineages, from what the run kept on this machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """REST and pages say whether the snapshot may go that a job was restored from, since when, why."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Which holder of a lock has ended: decides whether another run may take the lock over."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """Unfinished uploads that nothing completes any more, and those that something may (R50)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Checkpoints that lack files are shown, with what may bring the files back (R51)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from flinkstate.places.locations import canonical

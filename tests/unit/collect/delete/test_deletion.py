@@ -1,7 +1,5 @@
 """Deleting in batches: each key gets the outcome that the storage bears out, whatever happens."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """What a review found in concurrent deletion, as tests: each once went wrong."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

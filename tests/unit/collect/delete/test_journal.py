@@ -1,7 +1,5 @@
 """The journal: every line is JSON that says what the row said, however odd its text."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

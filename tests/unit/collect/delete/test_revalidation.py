@@ -1,7 +1,5 @@
 """Looking again: whatever changed since the cycle is noticed, and what roots name is protected."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import dataclass, field, replace
 from datetime import timedelta

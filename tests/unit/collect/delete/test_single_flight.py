@@ -1,7 +1,5 @@
 """One look for many: never an old one, never two at a time."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Work that no signal breaks off."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Files of checkpoints, divided into groups in several ways at once."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

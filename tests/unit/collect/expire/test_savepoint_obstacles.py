@@ -1,7 +1,5 @@
 """What stands against the end of a savepoint, one reason each, and how large it is (R42)."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import replace
 from hashlib import sha256

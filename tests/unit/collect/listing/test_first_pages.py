@@ -1,7 +1,5 @@
 """About how many objects there are: by a page of each of a few job directories."""
 
-from __future__ import annotations
-
 import random
 import uuid
 

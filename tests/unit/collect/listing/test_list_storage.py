@@ -1,7 +1,5 @@
 """A listing in many streams is whole, or it is none; and it asks for little more than it must."""
 
-from __future__ import annotations
-
 import math
 import random
 import threading

@@ -1,7 +1,5 @@
 """The passes over a listing: what many workers find together is what one finds alone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import SimpleNamespace

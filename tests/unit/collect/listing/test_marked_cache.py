@@ -1,7 +1,5 @@
 """What the first pass finds out of each row is what every later pass is given."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Objects that are noted by name while they are listed: those that a pass over all rows finds."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """A search keeps what it lists of the run's other storage roots: exactly their objects."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any

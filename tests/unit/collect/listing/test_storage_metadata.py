@@ -1,7 +1,5 @@
 """What the keys of a storage show of jobs in it."""
 
-from __future__ import annotations
-
 import pytest
 
 from orphangc.collect.listing.storage_metadata import metadata_in

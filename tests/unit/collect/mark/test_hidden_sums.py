@@ -1,7 +1,5 @@
 """What is not in the listing is added up by job and area, and never by guessing."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Which job each directory belongs to."""
 
-from __future__ import annotations
-
 import pytest
 
 from flinkstate.places.locations import Location, canonical

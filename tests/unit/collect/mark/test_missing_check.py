@@ -1,7 +1,5 @@
 """A name that an inventory lacks is missing only if the storage lacks it too."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar

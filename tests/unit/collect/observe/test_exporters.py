@@ -1,7 +1,5 @@
 """E1, nonce, E2: against the real folder, with an exporter that the test moves."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Asking every base, of which some may be out of reach."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

@@ -1,7 +1,5 @@
 """Checkpoints that the storage roots of one pass read for each other."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """A job beside the storage root keeps a checkpoint at each moment; a search misses none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """State locations for tests: the real adapters, and one whose every step can be held up."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Records in the state location: the newest, the totals, and what is no record."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import pytest

@@ -1,7 +1,5 @@
 """One run at a time: the lock is never held twice, and never held for ever."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What each ``_metadata`` names is kept whole: a record is the checkpoint that was read."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What the looks before saw: kept for the command, and read from the records of runs."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """What is remembered of a storage root survives, or its loss is noticed and keeps files longer."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A plan held against a fresh cycle: the same as asking for each row alone."""
 
-from __future__ import annotations
-
 import pickle
 import tempfile
 from dataclasses import dataclass

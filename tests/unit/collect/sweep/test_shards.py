@@ -1,7 +1,5 @@
 """Rows put aside in shards: none lost, none twice, in the order of their keys."""
 
-from __future__ import annotations
-
 import pickle
 import tempfile
 from pathlib import Path

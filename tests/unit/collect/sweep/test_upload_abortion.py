@@ -3,8 +3,6 @@
 Nothing brings an aborted upload back (R50).
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Which storage roots a state location serves."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Which job a savepoint was taken of: six digits of its folder's name are no proof (R42)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Each area's rule, against its law in gc/RULES.md (R31-R35, R37, R45-R49, R56)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

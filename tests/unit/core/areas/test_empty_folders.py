@@ -1,7 +1,5 @@
 """Which folders may go once they are empty, against its law in gc/RULES.md (R53)."""
 
-from __future__ import annotations
-
 import pytest
 
 from orphangc.core.areas.area import AreaFacts

@@ -1,7 +1,5 @@
 """Records of the end of a job: what counts as one, and for which run (R34: E1, E3, E4)."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 

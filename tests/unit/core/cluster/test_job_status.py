@@ -1,7 +1,5 @@
 """Has a job ended: one rule for evidence, guards and ``users-of``."""
 
-from __future__ import annotations
-
 import pytest
 
 from orphangc.core.cluster.job_status import JobStatus

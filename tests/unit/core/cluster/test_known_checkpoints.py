@@ -1,7 +1,5 @@
 """Which checkpoints are of the run that a cluster shows, and which are another writer's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 

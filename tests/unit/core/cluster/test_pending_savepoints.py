@@ -1,7 +1,5 @@
 """A savepoint is pending only in a JobManager that counts it (R33)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Of which directory an answer speaks: by its own checkpoints, its configuration, its origin."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """UUIDs in order: every one is found at its row, whatever stands beside it."""
 
-from __future__ import annotations
-
 import tracemalloc
 from bisect import bisect_left
 from itertools import product

@@ -1,7 +1,5 @@
 """A set of UUIDs misses no member, however its parts were merged, and says so if it might."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Sixteen bytes are read from texts exactly, whatever else stands among them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest

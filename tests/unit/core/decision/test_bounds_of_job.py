@@ -1,7 +1,5 @@
 """What the rules of areas are told of a job, from its evidence (R31, R45, R46)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

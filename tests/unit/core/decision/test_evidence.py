@@ -1,7 +1,5 @@
 """What a job's evidence amounts to, and how much of it fits into a sentence."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

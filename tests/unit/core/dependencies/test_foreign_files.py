@@ -1,7 +1,5 @@
 """Names that lead out of a job's directory: which files they mean, how many, and who names them."""
 
-from __future__ import annotations
-
 from flinkstate.places.locations import Location
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.dependencies.foreign_files import (

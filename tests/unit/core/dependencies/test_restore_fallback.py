@@ -1,7 +1,5 @@
 """A job that is not over goes back to its newest checkpoint, and to none that is older."""
 
-from __future__ import annotations
-
 import pytest
 
 from orphangc.core.columns.file_names import FileNames

@@ -1,7 +1,5 @@
 """Deployments of one name in two namespaces are two: neither hides the other."""
 
-from __future__ import annotations
-
 from orphangc.core.discovery.discovered_world import world_of_discovery
 from orphangc.core.discovery.remembered_facts import memory_of, successions, united
 from orphangc.core.discovery.sources.read_resources import discovery_of

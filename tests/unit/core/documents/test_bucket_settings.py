@@ -1,7 +1,5 @@
 """What the settings of a bucket do to Flink's files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

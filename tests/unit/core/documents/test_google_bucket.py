@@ -1,7 +1,5 @@
 """What the settings of a bucket of Google's do to Flink's files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A manifest is read as it is documented or not at all: what is guessed would be a listing."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """A yes needs two looks with a newer completed checkpoint between, or the job's end."""
 
-from __future__ import annotations
-
 import pytest
 
 from orphangc.core.documents.self_sustained_record import (

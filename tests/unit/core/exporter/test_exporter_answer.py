@@ -1,7 +1,5 @@
 """What an exporter must answer before its registry is believed: each violation, its own words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 

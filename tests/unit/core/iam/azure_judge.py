@@ -9,8 +9,6 @@ role assignment conditions for Azure Blob Storage": listing has a prefix and no 
 actions have a path and no prefix; values are compared with regard to case.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ Source: "Attribute reference for IAM Conditions" (resource attributes, ``extract
 Conditions" of Cloud Storage: listing is asked of the bucket, all else of the object.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A small judge of IAM policies, written from the grammar and not from what is generated."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Chains of jobs, as small values."""
 
-from __future__ import annotations
-
 import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """One reason for every checkpoint that is kept, and for every one that expires (R40-R43)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

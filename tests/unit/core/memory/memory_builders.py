@@ -1,7 +1,5 @@
 """A small world that cycles see and remember: what is not said is as it should be."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from orphangc.core.lineage.continuation import LineageMemory

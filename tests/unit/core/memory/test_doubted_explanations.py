@@ -1,7 +1,5 @@
 """What looks like Flink's own deletion of a checkpoint, and need not be one: each of these asks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What one cycle saw and a later one does not: what blocks, what Flink's normal course explains."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Registry snapshots that are gone: which losses block, which are explained, and for how long."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

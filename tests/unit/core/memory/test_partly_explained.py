@@ -1,7 +1,5 @@
 """A block stays until what is missed is back: no later cycle explains away what one asked for."""
 
-from __future__ import annotations
-
 import pytest
 
 from unit.core.memory.memory_builders import (

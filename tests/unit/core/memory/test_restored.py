@@ -1,7 +1,5 @@
 """Which restored checkpoints of a job are remembered."""
 
-from __future__ import annotations
-
 from orphangc.core.memory.remembered import MOST_RESTORED, newest_restored
 
 OWN = "file:/root/own"

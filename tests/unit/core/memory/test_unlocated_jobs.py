@@ -1,7 +1,5 @@
 """Jobs that were restored from here, and that their clusters forget before anything is found."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The pace: never above the ceiling, down when the store asks for it, and up again."""
 
-from __future__ import annotations
-
 import heapq
 import random
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Where a key space is cut: by what is known before it is listed, or by the names seen in it."""
 
-from __future__ import annotations
-
 import random
 import uuid
 from bisect import bisect_right

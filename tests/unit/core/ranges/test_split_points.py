@@ -1,7 +1,5 @@
 """Names are read as numbers: where one stands, which name stands in the middle of two."""
 
-from __future__ import annotations
-
 import pytest
 
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange

@@ -1,7 +1,5 @@
 """Which places count as searched."""
 
-from __future__ import annotations
-
 import pytest
 
 from orphangc.core.world import PlaceKind, SearchedPlace

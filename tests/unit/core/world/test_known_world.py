@@ -1,7 +1,5 @@
 """The world's JSON form, which is contract (design, section 4)."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import ValidationError
 

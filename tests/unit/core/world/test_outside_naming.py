@@ -1,7 +1,5 @@
 """Paths outside every searched place."""
 
-from __future__ import annotations
-
 from flinkstate.places.locations import canonical
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.world import OutsidePath

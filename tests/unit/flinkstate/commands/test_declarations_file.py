@@ -1,7 +1,5 @@
 """The declarations file: strict, plain YAML, and what it says comes back as it was."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

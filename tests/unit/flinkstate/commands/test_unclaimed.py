@@ -1,7 +1,5 @@
 """How a pruned checkpoint names the files that stay where they are."""
 
-from __future__ import annotations
-
 import pytest
 
 from flinkstate.commands.unclaimed import as_flink_spells

@@ -1,7 +1,5 @@
 """What a checkpoint holds and nothing declares: each kind, and the dangerous case."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

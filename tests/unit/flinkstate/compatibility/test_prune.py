@@ -1,7 +1,5 @@
 """A pruned checkpoint: what is left out, and that nothing else changes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """flinkstate alone, as its README shows it: it opens every place through fsspec."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import json

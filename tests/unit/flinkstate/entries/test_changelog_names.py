@@ -1,7 +1,5 @@
 """Names of keyed states in the changes of a changelog."""
 
-from __future__ import annotations
-
 import pytest
 
 from flinkstate.entries.changelog_names import name_in_change, names_in_set

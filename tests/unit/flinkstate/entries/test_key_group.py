@@ -1,7 +1,5 @@
 """Entries of keyed state: read to the last byte, written again, and left out state by state."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The properties block at the end of RocksDB's table files."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

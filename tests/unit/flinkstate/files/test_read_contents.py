@@ -1,7 +1,5 @@
 """What a checkpoint holds, from its metadata and the few bytes that it leads to."""
 
-from __future__ import annotations
-
 import pytest
 
 from flinkstate.files.read_contents import contents_of

@@ -1,7 +1,5 @@
 """What two checkpoints share: the same bytes at the same place, and nothing else."""
 
-from __future__ import annotations
-
 from flinkstate.inspection.compare import CheckpointComparison, FileAmount, Side, compared
 from flinkstate.places.locations import parse_alias
 from flinkstate.state.contents import (

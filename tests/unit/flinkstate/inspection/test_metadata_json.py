@@ -1,7 +1,5 @@
 """The document of `inspect`: what the contract adds to Flink's own fields."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

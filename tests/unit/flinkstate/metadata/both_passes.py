@@ -1,7 +1,5 @@
 """Both passes over the same bytes, with what must hold between them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any

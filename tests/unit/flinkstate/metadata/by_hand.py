@@ -1,7 +1,5 @@
 """Metadata bytes put together by hand, to aim at one slot; no code of the writer's."""
 
-from __future__ import annotations
-
 import struct
 
 MAGIC = struct.pack(">I", 0x4960672D)

@@ -1,7 +1,5 @@
 """The golden files, each with what Flink itself read from it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache, cached_property

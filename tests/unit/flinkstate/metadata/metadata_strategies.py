@@ -1,7 +1,5 @@
 """Random metadata values that keep to the format's rules."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

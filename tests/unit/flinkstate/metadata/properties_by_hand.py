@@ -1,7 +1,5 @@
 """Properties of checkpoints, with the flags that a retention policy of Flink sets."""
 
-from __future__ import annotations
-
 from unit.flinkstate.metadata.golden_files import golden
 
 _CHECKPOINT = golden("2.3.0/empty").data[-604:]

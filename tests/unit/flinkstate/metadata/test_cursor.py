@@ -1,7 +1,5 @@
 """Java's DataOutput, byte by byte."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

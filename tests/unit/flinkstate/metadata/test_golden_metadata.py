@@ -1,7 +1,5 @@
 """What Flink wrote is read as Flink reads it, and written as Flink wrote it."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """The one Java-serialised object of the file, read by its structure."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """Properties of reader, writer and both passes over random and damaged files."""
 
-from __future__ import annotations
-
 import os
 import random
 

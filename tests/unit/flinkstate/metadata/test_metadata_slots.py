@@ -1,7 +1,5 @@
 """Each slot takes its own codes, and each count what the bytes left can hold."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

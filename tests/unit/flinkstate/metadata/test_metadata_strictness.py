@@ -1,7 +1,5 @@
 """Whatever cannot be accounted for is refused, at the byte where it stands."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

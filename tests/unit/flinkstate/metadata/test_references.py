@@ -1,7 +1,5 @@
 """What the fast pass returns, and that it is not fooled by look-alikes."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

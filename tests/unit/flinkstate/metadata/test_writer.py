@@ -1,7 +1,5 @@
 """The writer refuses values that no file of their version can hold."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A redistribution as the Java program beside Flink reports it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flinkstate.metadata.reader import read_metadata

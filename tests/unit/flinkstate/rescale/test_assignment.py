@@ -1,7 +1,5 @@
 """What new subtasks get, against what Flink's own ``StateAssignmentOperation`` assigns."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Java's order of strings in hash maps; every expectation is what OpenJDK 17 printed."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """The golden headers of keyed and operator state, each with what Flink itself read from it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Writes headers of keyed and operator state, and random serializer snapshots to put in them."""
 
-from __future__ import annotations
-
 import struct
 
 from hypothesis import strategies as st

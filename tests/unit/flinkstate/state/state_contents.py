@@ -1,7 +1,5 @@
 """Contents of checkpoints, and declarations, in few words."""
 
-from __future__ import annotations
-
 from flinkstate.compatibility.comparison import DeclarationComparison
 from flinkstate.compatibility.declarations import Declarations
 from flinkstate.compatibility.find_unclaimed import compared

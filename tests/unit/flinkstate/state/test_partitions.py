@@ -1,7 +1,5 @@
 """Where partitions end, and how much of keyed state a subtask reads."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

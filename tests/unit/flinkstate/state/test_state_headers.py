@@ -1,7 +1,5 @@
 """Headers of state files: Flink's own reading of real ones, and strictness towards all others."""
 
-from __future__ import annotations
-
 import random
 import re
 

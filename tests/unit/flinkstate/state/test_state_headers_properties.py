@@ -1,7 +1,5 @@
 """Random headers: what is written is read, and what cannot be known is never guessed."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from hypothesis import given

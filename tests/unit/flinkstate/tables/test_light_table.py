@@ -1,7 +1,5 @@
 """Tables in the one light style: at any width no value of a row is broken."""
 
-from __future__ import annotations
-
 import io
 import shlex
 

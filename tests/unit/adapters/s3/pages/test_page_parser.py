@@ -1,7 +1,5 @@
 """The reader by bytes: what botocore's parser reads, or nothing."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The configuration by hand: the loader takes it, and its world is the discovered one."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Lineages as reports have them, built by hand."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The picture of a lineage: pure geometry, and the same in words."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from typing import Any
 
