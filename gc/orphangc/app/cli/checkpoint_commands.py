@@ -27,6 +27,12 @@ _InspectOutput = Annotated[
         " document per line."
     ),
 ]
+_Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify", help="Look up every file: is it there, and as long as the checkpoint says?"
+    ),
+]
 _Declarations = Annotated[
     Path | None,
     typer.Option(
@@ -57,12 +63,7 @@ def inspect(  # noqa: PLR0913 - one parameter an option
     html: Annotated[Path | None, typer.Option(help="Write an HTML page to this file.")] = None,
     against: c.Against = None,
     rescale_to: c.RescaleTo = None,
-    verify: Annotated[
-        bool,
-        typer.Option(
-            "--verify", help="Look up every file: is it there, and as long as the checkpoint says?"
-        ),
-    ] = False,
+    verify: _Verify = False,
     declarations: _Declarations = None,
     count_entries: _CountEntries = False,
     metadata_only: c.MetadataOnly = False,

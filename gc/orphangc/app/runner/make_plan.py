@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -273,7 +273,6 @@ def make_plan(
     if directory is not None:
         directory.prepare()
     folder = None if directory is None else directory.verdicts
-    breakdown, digests = Breakdown(at), dict[str, str]()
     with (
         shown_progress() as progress,
         _discarding(directory),
@@ -289,15 +288,24 @@ def make_plan(
             shared=shared,
         ) as (cycle, root):
             lineages, unneeded = _lineages(cycle, root, policy, is_asked=asks_lineages)
-        for sink in cycle.sinks:
-            assert isinstance(sink, _PlanSink)  # noqa: S101 - opened above
-            breakdown.add(sink.breakdown)
-            digests |= {} if folder is None else sink.fetched(folder)
+        breakdown, digests = _gathered(cycle.sinks, at, folder)
         unsigned = _completed(cycle.plan, engine, lineages, unneeded)
         plan = unsigned.signed() if directory is None else directory.write(unsigned, digests)
     files.render(plan, breakdown)
     log_plan(plan, logs_blocked=logs_blocked)
     return MadePlan(plan, breakdown, cycle, lineages)
+
+
+def _gathered(
+    sinks: Iterable[VerdictSink], at: datetime, folder: Path | None
+) -> tuple[Breakdown, dict[str, str]]:
+    """Return what all workers counted, and the sha256 of their files by name."""
+    breakdown, digests = Breakdown(at), dict[str, str]()
+    for sink in sinks:
+        assert isinstance(sink, _PlanSink)  # noqa: S101 - opened for the plan
+        breakdown.add(sink.breakdown)
+        digests |= {} if folder is None else sink.fetched(folder)
+    return breakdown, digests
 
 
 def _completed(

@@ -26,7 +26,7 @@ from orphangc.core.decision.judge import Judgement, judge_all
 from orphangc.core.lineage.expired_checkpoint import written_times
 from orphangc.core.memory.compare_cycles import CycleComparison, compared
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.world import World
+from orphangc.core.world import OutsidePath, World
 from orphangc.core.world.outside_naming import Naming
 
 
@@ -79,12 +79,8 @@ def judged_cycle(
         savepoint_folders=None if shown is None else shown.savepoints,
     )
     comparison = compared(before.memory, sighting, before.given)
-    is_tested = environment.storage.is_tested
     evidence = replace(
-        cycle_evidence(seen, settings, is_tested_storage=is_tested, halted=halted),
-        empty_places=empty_places(seen, environment, settings),
-        unreached_places=unreached_places(seen, environment, settings),
-        unsearched_storages=unsearched_storages(seen, paths),
+        _evidence_now(seen, environment, settings, paths, halted=halted),
         lost=comparison.facts,
         memory_problem=before.memory_problem,
         state_problem=before.state_problem,
@@ -97,4 +93,22 @@ def judged_cycle(
         evidence=evidence,
         world=world_of(seen, environment, settings, paths),
         comparison=comparison,
+    )
+
+
+def _evidence_now(
+    seen: Observation,
+    environment: Environment,
+    settings: StorageRootSettings,
+    paths: Sequence[OutsidePath],
+    *,
+    halted: str | None,
+) -> CycleEvidence:
+    """Return what this cycle shows by itself, whatever earlier ones saw."""
+    is_tested = environment.storage.is_tested
+    return replace(
+        cycle_evidence(seen, settings, is_tested_storage=is_tested, halted=halted),
+        empty_places=empty_places(seen, environment, settings),
+        unreached_places=unreached_places(seen, environment, settings),
+        unsearched_storages=unsearched_storages(seen, paths),
     )

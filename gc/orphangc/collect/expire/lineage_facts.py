@@ -89,9 +89,7 @@ def cycle_lineages(
     remembered = cycle.remembered
     resources = remembered.lineage.resources
     over = {key for key, job in cycle.jobs.items() if is_over(job, cycle)}
-    records: dict[str, list[RememberedJob]] = {}
-    for record in remembered.jobs:
-        records.setdefault(record.job_id, []).append(record)
+    records = _by_id(remembered.jobs)
     jobs = [
         _job(
             job,
@@ -124,6 +122,13 @@ def cycle_lineages(
         by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
         impossible=tuple(problems),
     )
+
+
+def _by_id(jobs: Iterable[RememberedJob]) -> dict[str, list[RememberedJob]]:
+    records: dict[str, list[RememberedJob]] = {}
+    for each in jobs:
+        records.setdefault(each.job_id, []).append(each)
+    return records
 
 
 def _checkpoints(

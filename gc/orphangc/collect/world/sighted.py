@@ -63,8 +63,10 @@ def sighting_of(
     recorded = {each.uri for directory in directories for each in directory.checkpoints}
     present = {str(root.folder) for root in marked.checkpoints}
     present |= {each.uri.removesuffix(f"/{METADATA_NAME}") for each in seen.unreadable}
+    aliases = settings.aliases
+    lineage = seen_lineage(seen, marked, jobs, known=before.jobs, aliases=aliases, at=at)
     registries = registries_in(
-        seen.exports, settings.aliases, root=bases[0], owners=marked.owners.keys.keys(), at=at
+        seen.exports, aliases, root=bases[0], owners=marked.owners.keys.keys(), at=at
     )
     return Sighting(
         at=at,
@@ -87,9 +89,7 @@ def sighting_of(
         declared_ended=frozenset(settings.ended_job) - {"all"},
         are_all_declared_ended="all" in settings.ended_job,
         clock_skew=settings.margins.clock_skew,
-        lineage=seen_lineage(
-            seen, marked, jobs, known=before.jobs, aliases=settings.aliases, at=at
-        ),
+        lineage=lineage,
         savepoints=frozenset(_savepoints_in(bases[0], present)),
         savepoint_folders=_places_of(savepoint_folders, bases[0]),
         is_world_closed=settings.closed_world,

@@ -55,9 +55,8 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     first, *more = roots or [_root_of(asked)]
     extra = (*more, *(values.get("extra_roots") or ()))
     settings = settings_from({**values, "root": first, "extra_roots": extra})
-    place = canonical(asked, settings.aliases)
     reader = CheckpointReader(settings.aliases, settings.acknowledged)  # nothing is listed here
-    own = _read_snapshot(place, reader)
+    own = _read_snapshot(canonical(asked, settings.aliases), reader)
     bases = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
     clusters = [FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest]
     holders = ha_metadata(settings)
