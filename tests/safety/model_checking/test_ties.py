@@ -17,6 +17,7 @@ from orphangc.collect.observe.checkpoints import CheckpointScan, CheckpointsRead
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.model.codes import Guard
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.ports import StoreTime
@@ -32,8 +33,10 @@ from safety.model_checking.scenarios import (
     BY_TIME,
     IN_FULL,
     SLOWLY,
-    WITHOUT_GATE,
     claimed,
+)
+from safety.model_checking.scenarios import (
+    rules as rules_without,
 )
 from safety.model_checking.verdict import (
     Rules,
@@ -209,7 +212,7 @@ def lost_by(scenario: Scenario) -> set[frozenset[object]]:
     "conduct",
     [
         SLOWLY,
-        replace(AT_ONCE, rules=WITHOUT_GATE),
+        replace(AT_ONCE, rules=rules_without(Guard.GATE, concurrent=2, has_names_with_ids=True)),
         BY_TIME,
     ],
     ids=["derived", "without the gate", "registry"],
