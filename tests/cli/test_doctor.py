@@ -215,6 +215,7 @@ def test_it_says_what_a_search_will_list_before_the_first_run_and_after(story) -
     assert f"all of {story.bed.folder} is searched: " in said
     assert " keys, 1 LIST request, 0.000 USD on S3" in said
     story.bed.plan()
-    assert " keys in the last run, 1 LIST request" in findings(examined(story))["search"]["message"]
+    said = findings(examined(story))["search"]["message"]
+    assert " keys beside the storage root in the last run, 1 LIST request" in said
     said = findings(examined(story, search="places"))["search"]["message"]
     assert said == "the named places alone are searched (search: places)"

@@ -351,7 +351,7 @@ def test_a_person_sees_what_would_go_why_and_what_comes_next(chain) -> None:
     shown = table(*place, *policy)
     size = next((chain.jobs[0].folder / "shared").iterdir()).stat().st_size
     assert f"{chain.jobs[1].id} 15 (checkpoint) 90d ago {size} bytes superseded: chk-26" in shown
-    assert "kept because: held checkpoints: 2 what would change that: what holds it" in shown
+    assert "kept because: held checkpoints: 2, what would change that: what holds it" in shown
     assert "what would change that" in shown
     assert "saves a plan, which a sweep carries out" in shown
     shown = table(*place, *policy, "--out", out)

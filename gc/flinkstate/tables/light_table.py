@@ -8,7 +8,7 @@ lines with all of its columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def fitted(table: Table, width: int) -> list[RenderableType]:
     after = [Text(str(caption), style="dim")] if caption else []
     table.box, table.pad_edge, table.padding = box.SIMPLE_HEAD, False, (0, 1, 0, 0)
     table.show_edge = False
-    paragraphs = list(_paragraphs(table))
+    paragraphs = list(_paragraphs(table, width))
     _keep(table, (each for each in table.columns if any(list(_texts(each))[1:])))
     for name in DROPPED:
         if _is_within(table, width):
@@ -100,20 +100,22 @@ def _keep(table: Table, columns: Iterable[Column]) -> None:
         column._index = number  # noqa: SLF001 - Rich asks it which column is the last
 
 
-def _paragraphs(table: Table) -> Iterator[RenderableType]:
-    """Yield a table's rows as text, one value a line."""
+def _paragraphs(table: Table, width: int) -> Iterator[RenderableType]:
+    """Yield a table's rows as text: the first value, and below it the others, together if short."""
     from rich.text import Text  # noqa: PLC0415
 
     headers, *rows = zip(*map(_texts, table.columns), strict=True)
     for row in rows:
-        yield Text("\n".join(_lines(headers, row)))
+        first, *others = map(_labelled, headers, row)
+        more = [each for each in others if each]
+        short = ", ".join(more)
+        lines = [short] if len(short) + _GAP <= width else more
+        yield Text("\n".join(each for each in (first, *(f"  {line}" for line in lines)) if each))
 
 
-def _lines(headers: Sequence[str], row: Iterable[str]) -> Iterator[str]:
-    for number, (header, value) in enumerate(zip(headers, row, strict=True)):
-        if value := ", ".join(value.splitlines()):
-            lead = "" if number == 0 else "  "
-            yield f"{lead}{header}: {value}" if header else f"{lead}{value}"
+def _labelled(header: str, value: str) -> str:
+    value = ", ".join(value.splitlines())
+    return f"{header}: {value}" if header and value else value
 
 
 def filled(line: Text, width: int) -> Iterator[Text]:

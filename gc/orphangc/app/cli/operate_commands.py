@@ -149,7 +149,8 @@ def policy(  # noqa: PLR0913 - one parameter an option
         partition=partition,
     )
     show(output, made.document, lambda: policy_tables(made))
-    sys.stderr.writelines(f"note: {note}\n" for note in made.notes)
+    if is_json(output):
+        sys.stderr.writelines(f"note: {note}\n" for note in made.notes)
 
 
 @app.command(epilog="Example: orphangc demo --keep demo-1")

@@ -39,11 +39,16 @@ def search_estimate(settings: StorageRootSettings) -> str:
 
 def _sentences(settings: StorageRootSettings, known: Mapping[str, int | None]) -> Iterator[str]:
     """Yield a sentence for each storage that the settings name or an earlier run searched."""
-    named = map(storage_here, map(canonical, (settings.root, *settings.extra_roots)))
+    root = canonical(settings.root)
+    named = map(storage_here, (root, *map(canonical, settings.extra_roots)))
     for place in dict.fromkeys((*filter(None, named), *map(canonical, known))):
         keys = known.get(str(place))
-        what = _probed(place) if keys is None else f"{keys:,} keys in the last run, {_cost(keys)}"
-        if settings.inventory is not None and place.contains(canonical(settings.root)):
+        beside = " beside the storage root" if place.contains(root) else ""
+        if keys is None:
+            what = _probed(place)
+        else:
+            what = f"{keys:,} keys{beside} in the last run, {_cost(keys)}"
+        if settings.inventory is not None and place.contains(root):
             what += ", less what is below the storage root: the inventory lists that"
         yield f"all of {visible(str(place))} is searched: {what}"
 

@@ -225,9 +225,10 @@ def _notes(
 
 
 def policy_tables(policy: Policy) -> list[RenderableType]:
-    """Return the permissions as a table."""
+    """Return the permissions as a table, the notes, and how to get the policy itself."""
     table = Table("may", "what", "where", "for")
     for need in policy.needs:
         row = (need.right, need.area, str(need.place), need.purpose)
         table.add_row(*(Text(visible(str(cell))) for cell in row))
-    return [table]
+    document = "The policy to attach: the same command with --output json"
+    return [table, *(Text(visible(f"note: {each}")) for each in policy.notes), Text(document)]
