@@ -9,7 +9,7 @@ is not declared ended, so that the picture shows a condition that blocks.
 import io
 import re
 import tempfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from rich._export_format import CONSOLE_SVG_FORMAT
@@ -25,6 +25,7 @@ from orphangc.core.documents.plan import Plan
 PICTURE = Path(__file__).parents[2] / "gc" / "pictures" / "plan.svg"
 
 _COLUMNS = 100
+_DAY = timedelta(days=1)
 _CREATED_AT = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
 _ENDED = ("453bd8d5d815d6bea9265350b25a5ff7", "81a6da3390c95fcf6d86e8e27aa0d2b9")
 _FORMAT = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
@@ -50,7 +51,7 @@ def drawn() -> str:
 def _plan(folder: Path) -> tuple[Plan, Breakdown]:
     make_storage(folder / "checkpoints")
     settings = demo_settings(folder / "checkpoints", folder / "state")
-    settings = settings.model_copy(update={"ended_job": _ENDED})
+    settings = settings.model_copy(update={"ended_job": _ENDED, "quarantine_period": _DAY})
     made = make_plan(settings, PlanFiles(out=folder / "plan"))
     plan = Plan.model_validate_json(made.plan.model_dump_json().replace(str(folder), "/demo"))
     assert plan.unneeded is not None
