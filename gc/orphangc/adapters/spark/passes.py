@@ -114,8 +114,13 @@ def _work(folder: WorkFolder, file: ExchangeFile) -> Any:
     return folder.read_value(file)
 
 
-@lru_cache(maxsize=1)
+_slice_here: dict[ExchangeFile, Marking] = {}
+"""The last slice that this process has read; executor processes run tasks in turn."""
+
+
 def _slice(folder: WorkFolder, file: ExchangeFile) -> Marking:
-    """Return a slice of live set and tombstones; the last one stays in memory."""
-    found: Marking = folder.read_value(file)
-    return found
+    """Return a slice of live set and tombstones; one is in memory, the one before it is not."""
+    if file not in _slice_here:
+        _slice_here.clear()
+        _slice_here[file] = folder.read_packed(file)
+    return _slice_here[file]

@@ -15,7 +15,7 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports.engine import ListingHints
-from support.builders import BASE, JOB
+from support.builders import BASE, JOB, a_tombstone, an_object
 from unit.adapters.spark.spark_here import HereCluster
 from unit.adapters.spark.test_spark_listing import Counted
 from unit.collect.listing.ordered_storage import MemorySpool
@@ -66,6 +66,15 @@ def test_many_tasks_survey_what_one_process_surveys(tmp_path, monkeypatch, how) 
     assert len(spark._slices) == (9 if "broadcast" in how else 1)
     spark.close()
     assert not (tmp_path / "work").exists()
+
+
+def test_a_tombstone_counts_as_five_live_files(tmp_path, monkeypatch) -> None:
+    """Of what an executor holds at once: it takes five times the memory."""
+    spark = engine(tmp_path, monkeypatch, broadcast=len(LIVE.parsed) + len(LIVE.raw))
+    spark.mark(LIVE, Tombstones.empty())
+    assert len(spark._slices) == 1
+    spark.mark(LiveSet(), Tombstones.of([a_tombstone(an_object(name)) for name in NAMES]))
+    assert len(spark._slices) == -(-5 * len(KEYS) // (len(LIVE.parsed) + len(LIVE.raw)))
 
 
 def test_a_pass_that_lost_a_part_is_none(tmp_path, monkeypatch) -> None:
