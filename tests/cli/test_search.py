@@ -31,6 +31,9 @@ FOLDERS = (
 )
 """Folders beside the storage root that nothing names."""
 
+AREAS = ("shared", "taskowned/x", "dstl")
+"""Folders of a job that are listed, and not looked into before."""
+
 
 def retained(story: Story, folder: str) -> Path:
     """Write a retained checkpoint of job B that claimed the first orphan of the storage root."""
@@ -67,6 +70,7 @@ def test_a_checkpoint_beside_the_storage_root_keeps_what_it_names(story, folder)
         ("red", "far/away"),
         ("red/chk-3", "far/away/red/chk-3"),
         ("logs/red", "far/away/red"),
+        *((f"checkpoints/{1:032x}/{area}/red", "far/away/red") for area in AREAS),
     ],
 )
 def test_a_link_names_the_folder_that_it_leads_to(tmp_path, link, leads_to) -> None:
@@ -80,6 +84,28 @@ def test_a_link_names_the_folder_that_it_leads_to(tmp_path, link, leads_to) -> N
     plan = bed.plan()
     assert plan.ran.code == 0, plan.ran.err
     assert plan.removals() == {key_of(story, story.orphans[1])}
+
+
+def test_a_link_in_another_storage_root_of_the_run_is_followed(tmp_path) -> None:
+    """That root was listed for itself, and is not listed again."""
+    story = make_story(Bed(tmp_path / "volume"))
+    other = make_story(Bed(tmp_path / "volume" / "other"), 2)
+    data = metadata(3, [*story.live, story.orphans[0]])
+    red = write(tmp_path / "far" / "red" / "chk-3" / "_metadata", data, 20 * DAY).parent
+    (other.job.folder / "taskowned" / "red").symlink_to(red)
+    stated = {"ended_job": ["all"], "closed_world": True, "state": str(tmp_path / "state")}
+    stated |= {"allow_short_margins": True, "max_delete_share": "1", "quiet_period": "0"}
+    stated |= {"grace_period": "0", "quarantine_period": "0"}
+    roots = [{"root": str(each.bed.root), **stated} for each in (other, story)]
+    config = tmp_path / "orphangc.yaml"
+    plans = str(tmp_path / "plans")
+    config.write_text(
+        yaml.safe_dump({"mode": "quarantine", "plans": plans, "storage_roots": roots})
+    )
+    assert run("run", "--config", config).code == 0
+    first, second = run("run", "--config", config).json
+    assert swept(first) == {"tombstone/done": len(other.orphans)}
+    assert swept(second) == {"tombstone/done": 1}
 
 
 def test_a_link_that_leads_out_of_sight_blocks_until_it_is_stated(story) -> None:

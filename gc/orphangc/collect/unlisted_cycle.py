@@ -45,6 +45,10 @@ class UnlistedEngine:
         del name
         return iter(())
 
+    def links(self) -> Iterator[str]:
+        """Yield nothing."""
+        return iter(())
+
     def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
         """Do nothing: there are no rows to mark."""
 

@@ -99,6 +99,10 @@ class Engine(Protocol):
         """Yield the listed objects with one base name; there are few."""
         ...
 
+    def links(self) -> Iterator[str]:
+        """Yield the keys of what was listed and is neither a file nor a folder; there are few."""
+        ...
+
     def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
         """Set the live set and the tombstones that later passes see; before, nothing is live."""
         ...

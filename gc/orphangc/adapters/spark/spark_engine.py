@@ -106,6 +106,10 @@ class SparkEngine:
             raise ValueError(f"the listing did not note objects called {name!r}")
         yield from sorted(self._listed.roots, key=lambda each: each.key)
 
+    def links(self) -> Iterator[str]:
+        """See ``Engine``."""
+        yield from self._listed.links
+
     def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
         """See ``Engine``; executors read what does not fit into their memory slice by slice."""
         marking = WholeMarking(live, tombstones)

@@ -39,6 +39,7 @@ class ListedParts:
         parts: Files of ``LISTING_SCHEMA``.
         requests: Number of list requests.
         roots: Objects called ``_metadata``, which are few.
+        links: Keys of links, as ``links_in`` has them.
         objects: Number of objects in parts of an earlier listing, see ``EarlierPart``.
 
     """
@@ -47,6 +48,7 @@ class ListedParts:
     requests: int = 0
     finished: list[KeyRange] = field(default_factory=list)
     roots: list[StoredObject] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
     objects: int = 0
     rests: list[RemainingRange] = field(default_factory=list)
 
@@ -61,6 +63,7 @@ class ListedParts:
         self.requests += other.requests
         self.finished += other.finished
         self.roots += other.roots
+        self.links += other.links
         self.objects += other.objects
 
 
@@ -172,6 +175,7 @@ class ListingTask:
             requests=storage.list_requests - before,
             finished=files.finished(),
             roots=spool.objects,
+            links=spool.links,
             rests=left,
         )
 
@@ -194,7 +198,9 @@ class ReadingTask:
         taken = spool.part()
         objects = sum(each.read(taken.append) for each in parts)
         files.close()
-        return ListedParts(parts=files.files, roots=spool.objects, objects=objects)
+        return ListedParts(
+            parts=files.files, roots=spool.objects, links=spool.links, objects=objects
+        )
 
 
 def read_parts(

@@ -8,7 +8,7 @@ from typing import BinaryIO, TypeVar
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from orphangc.collect.listing.list_storage import list_all
 from orphangc.collect.listing.marked_cache import MarkedCache
-from orphangc.collect.listing.noted_names import NotingSpool, objects_named
+from orphangc.collect.listing.noted_names import NotingSpool, links_in, objects_named
 from orphangc.collect.listing.run_pass import run_pass
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import WholeMarking
@@ -51,6 +51,14 @@ class LocalEngine:
             return
         for batch in self._spool.batches():
             yield from objects_named(batch, name)
+
+    def links(self) -> Iterator[str]:
+        """See ``Engine``."""
+        if self._noted is not None:
+            yield from self._noted.links
+            return
+        for batch in self._spool.batches():
+            yield from links_in(batch)
 
     def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
         """See ``Engine``."""

@@ -1,4 +1,4 @@
-"""Notes the objects with one base name while they are listed, so that no pass has to find them."""
+"""Notes objects of one base name, and links, while they are listed: no pass has to find them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ class NotingSpool:
 
     Attributes:
         objects: Objects with this base name in the parts of this run, in no order.
+        links: Keys of links in these, as ``links_in`` has them.
     """
 
     def __init__(self, spool: Spool, name: str) -> None:
         """Take the spool that keeps the rows."""
         self.name = name
         self.objects: list[StoredObject] = []
+        self.links: list[str] = []
         self._spool = spool
 
     @property
@@ -56,6 +58,7 @@ class _NotingPart:
         self._part.append(batch)
         self.rows = self._part.rows
         self._noted.objects += objects_named(batch, self._noted.name)
+        self._noted.links += links_in(batch)
 
     def finish(self, within: KeyRange) -> None:
         """Record the end of a range; see ``SpoolPart``."""
@@ -72,3 +75,13 @@ def objects_named(batch: pa.RecordBatch, name: str) -> list[StoredObject]:
     is_object = batch.column("size").is_valid()
     rows = batch.filter(pc.and_(is_named, is_object)).to_pylist()
     return [StoredObject(**row) for row in rows]
+
+
+def links_in(batch: pa.RecordBatch) -> list[str]:
+    """Return the keys of what is neither a file nor a folder: links, which no listing follows."""
+    times = batch.column("modified_at")
+    if not times.null_count:
+        return []
+    is_link = pc.and_(batch.column("size").is_valid(), times.is_null())
+    found: list[str] = batch.column("key").filter(is_link).to_pylist()
+    return found

@@ -67,17 +67,23 @@ class SharedListings:
         keys: int,
         metadata: Iterable[StoredObject],
         scanned: Iterable[str] = (),
+        *,
+        links: Iterable[str] = (),
     ) -> None:
         """Record what the listing of a storage root shows; keys are relative to the root.
 
         Args:
             scanned: Folders of checkpoints that were seen besides.
+            links: What the listing does not follow.
         """
         objects = tuple(metadata)
         checkpoints = (*(each.key.rpartition("/")[0] for each in objects), *scanned)
         folders = {each.rpartition("/")[0] for each in checkpoints}
         self.own[root] = ListedMetadata(
-            keys=keys, objects=objects, directories=tuple(sorted(folders))
+            keys=keys,
+            objects=objects,
+            links=tuple(links),
+            directories=tuple(sorted(folders)),
         )
 
     def own_in(self, place: Location, root: Location | None) -> ListedMetadata:
@@ -89,7 +95,10 @@ class SharedListings:
         below = f"{above}/" if above else ""
         objects = (replace(each, key=ObjectKey(below + each.key)) for each in listed.objects)
         folders = (below + each if each else above for each in listed.directories)
-        return replace(listed, objects=tuple(objects), directories=tuple(folders))
+        links = (below + each for each in listed.links)
+        return replace(
+            listed, objects=tuple(objects), links=tuple(links), directories=tuple(folders)
+        )
 
     def listed_beside(
         self, storage: Storage, places: Collection[Location], progress: Progress

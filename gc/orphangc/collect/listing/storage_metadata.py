@@ -32,7 +32,7 @@ class ListedMetadata:
 
     Attributes:
         objects: Every object called ``_metadata``.
-        links: Keys of what is neither a file nor a folder: links, which no listing follows.
+        links: Keys of links, as ``links_in`` has them.
         directories: Keys of folders that may be a job's. No listing of them shows one moment: a
             checkpoint may have replaced another one where the listing had passed already.
     """
@@ -94,7 +94,7 @@ def metadata_in(
     return ListedMetadata(
         keys=spool.objects,
         objects=tuple(objects),
-        links=tuple(spool.links),
+        links=tuple(noted.links),
         directories=tuple(sorted(directories - folders)),
     )
 
@@ -162,12 +162,11 @@ def job_directories(keys: pa.Array) -> set[str]:
 
 @dataclass(slots=True)
 class _CountingSpool:
-    """A spool that counts objects, notes what is no object of its own, and keeps few rows."""
+    """A spool that counts objects, notes folders of jobs, and keeps few rows."""
 
     left_out: Collection[str]
     kept: KeptRows | None
     objects: int = 0
-    links: list[str] = field(default_factory=list)
     directories: set[str] = field(default_factory=set)
     _finished: list[KeyRange] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -198,7 +197,6 @@ class _CountingSpool:
         with self._lock:
             self._finished.append(within)
             self.objects += part.objects
-            self.links += part.links
             self.directories |= part.directories
 
 
@@ -208,7 +206,6 @@ class _CountingPart:
     def __init__(self, spool: _CountingSpool) -> None:
         self.rows = 0
         self.objects = 0
-        self.links: list[str] = []
         self.directories: set[str] = set()
         self._spool = spool
         self._kept: SpoolPart | None = None
@@ -221,9 +218,6 @@ class _CountingPart:
         if batch.num_rows and self._spool.kept is not None:
             self._keep(batch, self._spool.kept)
         self.directories |= job_directories(keys)
-        if batch.column("modified_at").null_count:
-            is_link = pc.and_(is_object, batch.column("modified_at").is_null())
-            self.links += keys.filter(is_link).to_pylist()
 
     def _keep(self, batch: pa.RecordBatch, kept: KeptRows) -> None:
         """Keep the rows of an ordered batch whose keys begin with one of the prefixes."""

@@ -309,6 +309,7 @@ class _Searching:
             named,
             lambda found: places_of_files(found, self.settings),
             read=[*(each for part in read for each in part.checkpoints), *elsewhere],
+            links=environment.engine.links(),
             seen={
                 base.location.child(folder): stored
                 for base, part in zip(bases, read, strict=True)
@@ -326,8 +327,14 @@ class _Searching:
         """
         is_whole = self.environment.storage.earlier is None and not listed.is_resumed
         if self.reader.shared is not None and root is not None and is_whole:
-            metadata = self.environment.engine.objects_named(METADATA_NAME)
-            self.reader.shared.listings.note_own(root, listed.objects, metadata, scanned)
+            engine = self.environment.engine
+            self.reader.shared.listings.note_own(
+                root,
+                listed.objects,
+                engine.objects_named(METADATA_NAME),
+                scanned,
+                links=engine.links(),
+            )
 
 
 def _running_in(answers: Iterable[ClusterFacts]) -> frozenset[JobId]:

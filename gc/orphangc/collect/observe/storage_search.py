@@ -142,6 +142,7 @@ class StorageSearch:
         by_files: Callable[[Iterable[Checkpoint]], Iterable[Named]],
         *,
         read: Sequence[Checkpoint],
+        links: Iterable[str],
         seen: Mapping[Location, StoredObject],
         reader: CheckpointReader,
         progress: Progress,
@@ -150,10 +151,13 @@ class StorageSearch:
 
         Args:
             by_files: Returns the places of the files that checkpoints name.
+            links: Keys of links that the listing of the storage root shows.
             seen: Each ``_metadata`` that was read, by its folder.
         """
         found: dict[Location, FoundInStorage] = {}
         strong, weak, waiting = [*named], [*by_files(read)], dict(listings)
+        if self.own is not None:
+            strong += self._linked(self.own, links, found)
         while True:
             for place, listed in waiting.items():
                 found[place] = self._read_all(listed, seen, reader)
@@ -286,7 +290,7 @@ class StorageSearch:
                 for each in part.objects
                 if own_key is None or not is_within(each.key, [own_key])
             ),
-            links=others.links,
+            links=tuple(each for part in parts for each in part.links),
             directories=tuple(
                 each
                 for part in parts

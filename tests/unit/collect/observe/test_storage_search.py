@@ -72,7 +72,14 @@ def searched(
     reader = CheckpointReader()
     listings = search.listings([], reader, lambda *_: None)
     (found,) = search.contents(
-        listings, [], lambda _: [], read=[], seen={}, reader=reader, progress=lambda *_: None
+        listings,
+        [],
+        lambda _: [],
+        read=[],
+        links=[],
+        seen={},
+        reader=reader,
+        progress=lambda *_: None,
     )
     is_named = any(
         FILE[-36:] in names for each in found.checkpoints for names in each.files.values()
