@@ -7,11 +7,12 @@ still hold its file name, and a collector that uses both keeps the file.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from mmap import mmap
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+from flinkstate.buffers import Buffer, let_go
 
 _LENGTH: Final = 36
 _HYPHENS: Final = (8, 13, 18, 23)
@@ -29,7 +30,7 @@ def scan_uuids(data: bytes) -> bytes:
     return b"".join(uuid_lots(data))
 
 
-def uuid_lots(data: bytes | mmap) -> Iterator[bytes]:
+def uuid_lots(data: Buffer) -> Iterator[bytes]:
     """Yield every lower-case textual UUID in the bytes, 16 bytes each, in order, some at a time.
 
     A UUID may start at any position and overlap another one. Adjacent digits do not hide it:
@@ -38,6 +39,7 @@ def uuid_lots(data: bytes | mmap) -> Iterator[bytes]:
     """
     for at in range(0, len(data) - _LENGTH + 1, _WINDOW):
         yield _in_window(np.frombuffer(data[at : at + _WINDOW + _LENGTH - 1], np.uint8))
+        let_go(data, at, at + _WINDOW)
 
 
 def _in_window(text: npt.NDArray[np.uint8]) -> bytes:

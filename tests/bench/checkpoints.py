@@ -9,6 +9,8 @@ from flinkstate.values.handles import FileHandle, IncrementalHandle, KeyGroupRan
 from flinkstate.values.metadata_values import Metadata, Operator, Subtask
 
 SUBTASKS = 16
+_FIRST_ENTRY = b"\x00\x0a000000.sst"
+_ANY = "latin-1"  # a character a byte
 _DICE = random.Random(20240101)
 
 
@@ -28,21 +30,45 @@ def metadata(directory: str, checkpoint_id: int, names: Sequence[str]) -> bytes:
         names: Base names.
 
     """
-    subtasks = tuple(_subtask(directory, checkpoint_id, names, index) for index in range(SUBTASKS))
+    parts = [names[index::SUBTASKS] for index in range(SUBTASKS)]
+    subtasks = tuple(
+        _subtask(directory, checkpoint_id, part, index) for index, part in enumerate(parts)
+    )
     operator = Operator(id="0" * 32, parallelism=SUBTASKS, max_parallelism=128, subtasks=subtasks)
-    return write_metadata(
+    data = write_metadata(
         Metadata(
             format_version=3, checkpoint_id=checkpoint_id, master_states=(), operators=(operator,)
         )
     )
+    parent = f"{directory}/shared/"
+    found, at = [], 0
+    for part in filter(None, parts):
+        # a value for each of five million entries would take more than the plan
+        first = parent + part[0]
+        start = data.index(_FIRST_ENTRY, at)
+        end = data.index(first.encode(), start)
+        between = data[start + len(_FIRST_ENTRY) : end - 2].decode(_ANY)
+        entries = "".join(
+            f"\0\n{number:06d}.sst{between}{_length(parent + name)}{parent}{name}"
+            for number, name in enumerate(part)
+        )
+        count = len(part).to_bytes(4, "big")
+        found += [data[at : start - len(count)], count, entries.encode(_ANY)]
+        at = end + len(first)
+    return b"".join((*found, data[at:]))
+
+
+def _length(text: str) -> str:
+    return chr(len(text) >> 8) + chr(len(text) & 0xFF)
 
 
 def _subtask(directory: str, checkpoint_id: int, names: Sequence[str], index: int) -> Subtask:
+    """Return a subtask with the first of its files."""
     handles = tuple(
         NamedHandle(
-            name=f"{number:06d}.sst", handle=FileHandle(path=f"{directory}/shared/{name}", size=1)
+            name=f"{0:06d}.sst", handle=FileHandle(path=f"{directory}/shared/{name}", size=1)
         )
-        for number, name in enumerate(names[index::SUBTASKS])
+        for name in names[:1]
     )
     keyed = IncrementalHandle(
         checkpoint_id=checkpoint_id,

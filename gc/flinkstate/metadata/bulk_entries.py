@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from flinkstate.buffers import Buffer
 from flinkstate.layouts.format_versions import Tables
 from flinkstate.layouts.record_layouts import RecordPart
-from flinkstate.metadata.cursor import Buffer
 
 _FIRST_WINDOW = 16
 _LARGEST_WINDOW = 1024  # entries: at 150 bytes each they fit into the second-level cache

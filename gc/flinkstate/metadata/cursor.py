@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 import struct
-from mmap import mmap
 from typing import Any
 
+from flinkstate.buffers import Buffer, let_go
 from flinkstate.errors import UnreadableMetadataError
-
-Buffer = bytes | mmap
-"""Bytes of a whole file: in memory, or those of a large file mapped into it."""
 
 LONGEST_UTF_BYTES = 0xFFFF
 """Maximum number of bytes that Java's ``writeUTF`` can frame."""
 
+_HELD_BYTES = 1 << 20
 _u2_at = struct.Struct(">H").unpack_from
 _i4_at = struct.Struct(">i").unpack_from
 _i8_at = struct.Struct(">q").unpack_from
@@ -90,12 +88,19 @@ class Cursor:
 
     """
 
-    __slots__ = ("data", "end", "position")
+    __slots__ = ("_let_go", "data", "end", "position")
 
     def __init__(self, data: Buffer, position: int = 0) -> None:
         self.data = data
         self.position = position
         self.end = len(data)
+        self._let_go = position
+
+    def let_go(self) -> None:
+        """Free the memory of what was read of a mapped file."""
+        if self.position - self._let_go >= _HELD_BYTES:
+            let_go(self.data, self._let_go, self.position)
+            self._let_go = self.position
 
     def error(self, reason: str, *, at: int | None = None) -> UnreadableMetadataError:
         """Return the error for the bytes at ``at``, by default at the position."""

@@ -222,6 +222,7 @@ def _subtasks(parser: Parser) -> tuple[Any, ...] | None:
 def _subtask(parser: Parser) -> Any:
     """Return a subtask; a negative index marks a finished subtask without state."""
     cursor = parser.cursor
+    cursor.let_go()
     at = cursor.position
     if parser.tables.has_finished_markers:
         index = cursor.i4()

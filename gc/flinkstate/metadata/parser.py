@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from flinkstate.buffers import Buffer
 from flinkstate.errors import UnreadableMetadataError
 from flinkstate.layouts.format_versions import (
     MAGIC,
@@ -23,7 +24,7 @@ from flinkstate.layouts.format_versions import (
     tables_of,
 )
 from flinkstate.layouts.record_layouts import RecordLayout
-from flinkstate.metadata.cursor import Buffer, Cursor
+from flinkstate.metadata.cursor import Cursor
 from flinkstate.metadata.java_properties import read_properties
 from flinkstate.values.metadata_values import CheckpointProperties, LayoutVariant
 
@@ -151,6 +152,7 @@ class Parser:
         """Give what waits to the sink."""
         lot, self.lot = self.lot, ReferenceLot()
         self.sink.take(lot)
+        self.cursor.let_go()
 
     def handle(self, layout: RecordLayout) -> Any:
         """Return one handle; its code has already been read."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, cast
 
+from flinkstate.buffers import Buffer
 from flinkstate.layouts.format_versions import ALL_LAYOUTS
 from flinkstate.layouts.handle_layouts import RECORD_LISTS
 from flinkstate.layouts.record_layouts import RecordLayout, RecordPart
 from flinkstate.metadata.bulk_entries import EntryShape, reference_runs, shape_at
-from flinkstate.metadata.cursor import Buffer
 from flinkstate.metadata.field_readers import READERS, read_range
 from flinkstate.metadata.parser import (
     MetadataPass,

@@ -27,6 +27,7 @@ def main() -> None:
     parser.add_argument("--layout", choices=LAYOUTS, default="uuid")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--live", type=int, default=1000, help="live files of each job")
+    parser.add_argument("--retained", type=int, default=2, help="checkpoints that name them")
     parser.add_argument("--per-checkpoint", type=int, default=1000, help="files of one id")
     parser.add_argument("--oldest-days", type=float, default=60)
     parser.add_argument("--newest-days", type=float, default=10)
@@ -39,6 +40,7 @@ def main() -> None:
         keys=chosen.keys,
         jobs=chosen.jobs,
         live=chosen.live,
+        retained=chosen.retained,
         per_checkpoint=chosen.per_checkpoint,
         ages=ages,
         seed=chosen.seed,

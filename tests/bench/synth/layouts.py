@@ -1,6 +1,6 @@
 """Storages as Flink leaves them, of any size: job directories with retained checkpoints.
 
-Every layout has so many keys in all, names the same share of its files in two retained checkpoints
+Every layout has so many keys in all, names the same share of its files in the retained checkpoints
 of each job, and is the same each time for the same arguments.
 """
 
@@ -16,7 +16,7 @@ from bench.checkpoints import SUBTASKS, metadata
 from bench.synth.keyspace import Ages, KeySpace, Run, Stored
 
 BUCKET, ROOT = "bench", "checkpoints"
-_CHECKPOINTS = (41, 42)
+_FIRST_RETAINED = 41
 _FIRST_ID = 95
 """Ids of two, three and more digits: their order as text is not their order as numbers."""
 
@@ -28,6 +28,7 @@ class Wanted:
     keys: int  # all together, roots too
     jobs: int = 1  # job directories, of about equal size
     live: int = 1000  # files of each job that its retained checkpoints name
+    retained: int = 2  # checkpoints of each job that are retained
     per_checkpoint: int = 1000  # files that one checkpoint made, of ``<id>_<uuid>`` names
     ages: Ages
     seed: int = 1
@@ -40,14 +41,15 @@ def layout(name: str, wanted: Wanted) -> KeySpace:
     for number in range(wanted.jobs):
         job = md5(f"{wanted.seed} {number}".encode()).hexdigest()
         share = wanted.keys // wanted.jobs + (number < wanted.keys % wanted.jobs)
-        own, others = LAYOUTS[name](f"{ROOT}/{job}/", share - _ROOT_OBJECTS, wanted)
+        own, others = LAYOUTS[name](
+            f"{ROOT}/{job}/", share - wanted.retained * (SUBTASKS + 1), wanted
+        )
         runs += own
         objects += [*others, *_roots(job, own, wanted)]
     return KeySpace(runs, objects)
 
 
 _Made = tuple[list[Run], list[Stored]]
-_ROOT_OBJECTS = len(_CHECKPOINTS) * (SUBTASKS + 1)
 
 
 def _uuid(directory: str, keys: int, wanted: Wanted) -> _Made:
@@ -156,15 +158,13 @@ LAYOUTS: dict[str, Callable[[str, int, Wanted], _Made]] = {
 
 
 def _roots(job: str, runs: list[Run], wanted: Wanted) -> list[Stored]:
-    """Return two retained checkpoints that name ``wanted.live`` files of ``shared/``, evenly."""
-    directory = f"{ROOT}/{job}"
-    data = {
-        number: metadata(f"s3://{BUCKET}/{directory}", number, _live_names(runs, wanted.live))
-        for number in _CHECKPOINTS
-    }
+    """Return the retained checkpoints that name ``wanted.live`` files of ``shared/``, evenly."""
+    directory, names = f"{ROOT}/{job}", _live_names(runs, wanted.live)
+    numbers = range(_FIRST_RETAINED, _FIRST_RETAINED + wanted.retained)
+    data = {number: metadata(f"s3://{BUCKET}/{directory}", number, names) for number in numbers}
     return [
         Stored(f"{directory}/chk-{number}/{name}".encode(), wanted.ages.newest, body)
-        for number in _CHECKPOINTS
+        for number in numbers
         for name, body in (
             ("_metadata", data[number]),
             *((f"meta-{index}", b"meta") for index in range(SUBTASKS)),

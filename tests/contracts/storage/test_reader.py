@@ -2,6 +2,8 @@
 
 import pytest
 
+from orphangc.collect.checkpoints import spooled_objects
+from orphangc.collect.checkpoints.spooled_objects import spooled
 from orphangc.errors import StorageUnreachableError
 
 
@@ -39,6 +41,17 @@ def test_a_part_of_an_object_is_read(place, start, size, part):
         place.put("empty", b"")
         assert storage.part("empty", start=start, size=size) == b""
     assert storage.part("a/y", start=start, size=max(size, 1)) is None
+
+
+def test_a_large_object_is_read_into_a_temporary_file(place, monkeypatch):
+    """In parts, with the same bytes and the same answers as of one whole."""
+    monkeypatch.setattr(spooled_objects, "_PART", 7)
+    place.put("a/x[1] %41", b"01234567890123456789")
+    storage = place.open()
+    assert bytes(spooled(storage, "a/x[1] %41", max_bytes=20)) == b"01234567890123456789"
+    assert spooled(storage, "a/y", max_bytes=9) is None
+    with pytest.raises(StorageUnreachableError, match="over 19 bytes"):
+        spooled(storage, "a/x[1] %41", max_bytes=19)
 
 
 def test_no_part_is_read_as_absent_when_the_root_is_gone(place):

@@ -34,8 +34,8 @@ _ROWS_PER_BLOCK = 4096
 """Pages are combined into blocks: single pages would compress and read worse."""
 
 _BYTES_PER_BLOCK = 1 << 20
-_ROWS_PER_BATCH = 1 << 16
-_BYTES_PER_BATCH = 8 << 20
+_ROWS_PER_BATCH = 1 << 14
+_BYTES_PER_BATCH = 2 << 20
 _OPTIONS = ipc.IpcWriteOptions(
     compression="lz4" if pa.Codec.is_available("lz4") else None, use_threads=False
 )
@@ -280,7 +280,7 @@ def _blocks(file: pa.OSFile, part: FinishedPart) -> Iterator[pa.RecordBatch]:
 
 
 def _coalesced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in batches of about 64 k rows, or 8 MB."""
+    """Yield the rows in batches of about 16 k rows, or 2 MB."""
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
+from contextlib import suppress
 from typing import NoReturn
 
 from flinkstate.console.exit import run_to_exit
@@ -41,11 +43,16 @@ _RARELY = (50_000, 20, 20)
 """Python's thresholds of garbage collection: the default ones take a thirtieth of a start, and of a
 listing, to find nothing."""
 
+_ONE_ARENA = (-8, 1)
+"""glibc's ``M_ARENA_MAX``: with an arena for each thread, a plan holds 90 MiB more."""
+
 
 def main() -> NoReturn:
     """Run the command line and exit with its code; no error of ours shows a traceback."""
     open_streams()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would look for some
     gc.set_threshold(*_RARELY)
+    with suppress(AttributeError):  # of another C library
+        ctypes.CDLL(None).mallopt(*_ONE_ARENA)
     hide("pandas")  # only Spark needs it, whose session shows it again
     run_to_exit(app, complain)

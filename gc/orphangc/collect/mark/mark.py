@@ -117,10 +117,10 @@ def _entry_places(
 def _live_set(observation: Observation, named: Iterable[Location], pinned: UuidSet) -> LiveSet:
     """Return the union of both oracles over checkpoints, registry entries and pins (R5, R7)."""
     live = LiveSet()
-    live.parsed.extend(*pinned.columns())
     for checkpoint in observation.checkpoints:
         for names in checkpoint.files.values():
-            live.parsed.extend(*names.uuids)
+            live.parsed.adopt(*names.uuids)
+    live.parsed.extend(*pinned.columns())
     live.parsed.update(uuid for place in named if (uuid := uuid_of(place.name)) is not None)
     for broken in observation.unreadable:
         live.parsed.extend(*broken.raw.columns())

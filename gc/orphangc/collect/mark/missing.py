@@ -64,7 +64,7 @@ def expected_of(checkpoints: Iterable[Checkpoint], base: Location) -> Expected:
                 continue
             prefix = f"{key}/" if key else ""
             for before, hi, lo in names.heads():
-                heads.setdefault(prefix + before, UuidSet()).extend(hi, lo)
+                heads.setdefault(prefix + before, UuidSet()).adopt(hi, lo)
             others.update(prefix + name for name in names.others)
     return Expected(heads, frozenset(others))
 

@@ -13,6 +13,7 @@ from threading import Lock
 
 import numpy as np
 
+from flinkstate.buffers import Buffer, let_go
 from flinkstate.metadata.parser import ReferenceLot
 from flinkstate.metadata.references import ReferenceFacts, pack_references
 from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME, checkpoint_id_of
@@ -27,12 +28,13 @@ from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
 from orphangc.core.model.naming import FilePlace, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
+from orphangc.core.model.types import DirectoryLayout, ObjectKey, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
 from orphangc.ports import Storage
 
 _LARGE = 2**24
-"""A larger ``_metadata`` is decoded alone: decoding takes several times its bytes."""
+"""A larger ``_metadata`` is decoded alone, from a temporary file if it has an ETag."""
+_WINDOW = 2**20
 _ATTEMPTS = 5
 _THREADS = 16
 _UNPROVEN = {
@@ -293,9 +295,11 @@ class CheckpointReader:
         with self._one_at_a_time if listed.size > _LARGE else nullcontext():
             try:
                 if listed.size > _LARGE and _is_parquet_at(storage, listed):
-                    # not read whole, which takes long and needs memory
+                    # not read whole, which takes long
                     return ParquetSummary(f"{base.child(folder)}/{METADATA_NAME}")
-                data = storage.read(listed.key, max_bytes=MAX_METADATA_BYTES)
+                is_spooled = listed.size > _LARGE and listed.etag
+                read = partial(_spooled, storage) if is_spooled else storage.read
+                data = read(listed.key, max_bytes=MAX_METADATA_BYTES)
             except StorageUnreachableError as err:
                 uri = f"{base.child(folder)}/{METADATA_NAME}"
                 return UnreadableCheckpoint(uri=uri, reason=str(err), sha256="")
@@ -307,13 +311,13 @@ class CheckpointReader:
             return self.decoded(data, base, folder, listed)
 
     def decoded(
-        self, data: bytes, base: Location, folder: str, listed: StoredObject
+        self, data: Buffer, base: Location, folder: str, listed: StoredObject
     ) -> Checkpoint | UnreadableCheckpoint:
         """Return the checkpoint that some bytes are, as if they were stored in a folder."""
         place = place_of_folder(folder, base.name)
         location = base.child(folder)
         is_own = place.checkpoint_id is not None and not place.inner
-        sha256 = hashlib.sha256(data).hexdigest()
+        sha256, has_write_ahead_sink = _read_once(data)
         try:
             references, packed = pack_references(data, PackedReferences)
             files = packed.files(location, self.aliases)
@@ -344,9 +348,18 @@ class CheckpointReader:
             deleted_on=references.deleted_on,
             is_of_a_stop=references.is_of_a_stop,
             is_unclaimed=references.is_unclaimed,
-            has_write_ahead_sink=data.find(_WRITE_AHEAD_SINK) >= 0,
+            has_write_ahead_sink=has_write_ahead_sink,
             operators=references.operators,
         )
+
+
+def _spooled(storage: Storage, key: ObjectKey, *, max_bytes: int) -> Buffer | None:
+    """Return the bytes of a large object, ``None`` if it is absent or changed."""
+    from orphangc.collect.checkpoints.spooled_objects import (  # noqa: PLC0415 - few are large
+        spooled,
+    )
+
+    return spooled(storage, key, max_bytes=max_bytes)
 
 
 def _is_parquet(size: int, beginning: bytes, end: bytes) -> bool:
@@ -397,7 +410,19 @@ def _why_closed(key: str, base: Location) -> str:
     return "a link, or a folder without a name, is not looked into: name its target as extra root"
 
 
-def _raw_uuids(data: bytes, files: Iterable[FileNames]) -> UuidSet:
+def _read_once(data: Buffer) -> tuple[str, bool]:
+    """Return the digest of some bytes, and whether they name the state of a write-ahead sink."""
+    digest, has_write_ahead_sink = hashlib.sha256(), False
+    for start in range(0, len(data), _WINDOW):
+        end = start + _WINDOW
+        digest.update(data[start:end])
+        overlapping = end + len(_WRITE_AHEAD_SINK) - 1
+        has_write_ahead_sink |= data.find(_WRITE_AHEAD_SINK, start, overlapping) >= 0
+        let_go(data, start, end)
+    return digest.hexdigest(), has_write_ahead_sink
+
+
+def _raw_uuids(data: Buffer, files: Iterable[FileNames]) -> UuidSet:
     """Return the UUIDs in raw bytes that no referenced name ends in (R7): next to none."""
     named = [part for names in files for part in names.sorted_uuids()]
     raw = UuidSet()

@@ -96,6 +96,8 @@ class FileNames:
     def uuids(self) -> tuple[_Words, _Words]:
         """Return the UUID that each name ends in (``uuid_of``), flat artifact or not (R5)."""
         hi, lo = self._other_uuids()
+        if not len(hi):
+            return self.hi, self.lo  # no copy: there may be millions
         return np.concatenate((self.hi, hi)), np.concatenate((self.lo, lo))
 
     def sorted_uuids(self) -> tuple[SortedUuids, SortedUuids]:

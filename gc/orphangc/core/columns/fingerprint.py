@@ -10,6 +10,7 @@ import numpy.typing as npt
 _Words = npt.NDArray[np.uint64]
 _WORD = 2**64 - 1
 _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_BLOCK = 1 << 16
 _LAST, _HALF = np.uint64(0xFF51AFD7ED558CCD), np.uint64(32)
 
 
@@ -25,10 +26,14 @@ class Fingerprint(NamedTuple):
     @classmethod
     def of(cls, hi: _Words, lo: _Words) -> Fingerprint:
         """Return that of n UUIDs, each as two numbers, in any order."""
-        words = hi * _FIRST + lo * _SECOND
-        words = (words ^ (words >> _HALF)) * _LAST
-        words ^= words >> _HALF
-        return cls(len(hi), int(words.sum()))
+        mix = 0
+        for start in range(0, len(hi), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            words = hi[part] * _FIRST + lo[part] * _SECOND
+            words = (words ^ (words >> _HALF)) * _LAST
+            words ^= words >> _HALF
+            mix += int(words.sum())
+        return cls(len(hi), mix & _WORD)
 
     def __add__(self, other: object) -> Fingerprint:
         """Return that of both together."""

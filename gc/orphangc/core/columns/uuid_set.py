@@ -77,6 +77,20 @@ class UuidSet:
                 if self._staged_rows >= _STAGED:
                     self._merge_waiting()
 
+    def adopt(self, hi: _Words, lo: _Words) -> None:
+        """Add n UUIDs as ``extend`` does; an empty set uses the columns themselves.
+
+        They are not to be changed afterwards. It is for columns in order, each UUID once: others
+        are copied.
+        """
+        _check_columns(hi, lo)
+        with self._lock:
+            if len(self) or not _is_in_order(hi, lo):
+                self.extend(hi, lo)
+                return
+            # a view cannot be resized, so what is added later is merged into a copy
+            self._main = SortedUuids(hi.view(), lo.view())
+
     def contains(self, hi: _Words, lo: _Words) -> _Mask:
         """Return bool[n]: whether each UUID is a member; raises as ``extend`` does."""
         _check_columns(hi, lo)
@@ -181,6 +195,17 @@ def _check_columns(hi: _Words, lo: _Words) -> None:
     """Raise unless these are UUIDs: a signed number would never be found."""
     if not (hi.dtype == lo.dtype == np.uint64 and hi.shape == lo.shape == (len(hi),)):
         raise ValueError("UUIDs are two columns of uint64, one as long as the other")
+
+
+def _is_in_order(hi: _Words, lo: _Words) -> bool:
+    """Return whether each UUID is above the one before it."""
+    for start in range(0, len(hi), _BLOCK):
+        part, following = slice(start, start + _BLOCK), slice(start + 1, start + 1 + _BLOCK)
+        high, low = hi[following], lo[following]
+        before = hi[part][: len(high)], lo[part][: len(low)]
+        if not ((high > before[0]) | ((high == before[0]) & (low > before[1]))).all():
+            return False
+    return True
 
 
 def _check(uuids: Iterable[bytes]) -> None:

@@ -91,7 +91,7 @@ def test_what_is_not_finished_was_never_there() -> None:
 
 
 def test_thousands_of_small_ranges_cost_neither_files_nor_batches() -> None:
-    """A file for each range that is being listed at the same time, a batch for 64 k rows."""
+    """A file for each range that is being listed at the same time, a batch for 16 k rows."""
     edges = [f"{number:04x}" for number in range(4096)]
     with ArrowSpool() as spool:
         for within in split_at(EVERYTHING, edges):
@@ -101,7 +101,7 @@ def test_thousands_of_small_ranges_cost_neither_files_nor_batches() -> None:
         folder = spool._open()
         assert len(list(folder.iterdir())) == 1
         sizes = [batch.num_rows for batch in spool.batches()]
-        assert (sum(sizes), len(sizes)) == (4097 * 20, 2)
+        assert (sum(sizes), len(sizes)) == (4097 * 20, 5)
 
 
 def test_streams_that_write_at_once_do_not_mix() -> None:

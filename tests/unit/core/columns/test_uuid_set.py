@@ -9,7 +9,7 @@ import pytest
 from orphangc.core.columns import sorted_uuids, uuid_set
 from orphangc.core.columns.sorted_uuids import SortedUuids
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.columns.uuid_words import words_of
+from orphangc.core.columns.uuid_words import bytes_of, words_of
 
 EDGES = (0, 1, 2**63 - 1, 2**63, 2**64 - 1)
 EVERY = [(hi << 64 | lo).to_bytes(16) for hi, lo in product(EDGES, EDGES)]
@@ -62,6 +62,20 @@ SMALL = (
 )
 
 
+def add(found: UuidSet, lot: list[bytes]) -> None:
+    """Add one at a time."""
+    for each in lot:
+        found.add(each)
+
+
+WAYS = (
+    add,
+    lambda found, lot: found.extend(*words_of(b"".join(lot))),
+    lambda found, lot: found.adopt(*words_of(b"".join(lot))),
+    lambda found, lot: found.adopt(*words_of(b"".join(sorted(set(lot))))),
+)
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("sizes", [SMALL, ()], ids=["small", "usual"])
 def test_lots_that_share_members_make_one_set(seed: int, sizes: tuple, monkeypatch) -> None:
@@ -73,11 +87,7 @@ def test_lots_that_share_members_make_one_set(seed: int, sizes: tuple, monkeypat
     for step in range(40):
         lot = [EVERY[at] for at in random.integers(0, len(EVERY), random.integers(0, 7))]
         expected |= set(lot)
-        if random.integers(0, 2):
-            found.extend(*words_of(b"".join(lot)))
-        else:
-            for each in lot:
-                found.add(each)
+        WAYS[random.integers(0, len(WAYS))](found, lot)
         if step % (seed + 1) == 0:
             is_there = found.contains(*words_of(b"".join(EVERY)))
             assert is_there.dtype == np.bool_
@@ -87,6 +97,34 @@ def test_lots_that_share_members_make_one_set(seed: int, sizes: tuple, monkeypat
         if step % (seed + 3) == 0:
             assert len(found) == len(expected)
     assert list(found) == sorted(expected)
+
+
+@pytest.mark.parametrize("sizes", [SMALL, ()], ids=["small", "usual"])
+def test_adopted_columns_are_used_and_never_changed(sizes: tuple, monkeypatch) -> None:
+    """They are a checkpoint's names too."""
+    for module, name, value in sizes:
+        monkeypatch.setattr(module, name, value)
+    some = sorted(EVERY)[3:20]
+    hi, lo = words_of(b"".join(some))
+    found = UuidSet()
+    found.adopt(hi, lo)
+    assert all(np.shares_memory(*each) for each in zip(found.columns(), (hi, lo), strict=True))
+    for each in EVERY:
+        found.add(each)
+        assert each in found
+    assert list(found) == sorted(EVERY)
+    assert bytes_of(hi, lo) == b"".join(some)
+
+
+@pytest.mark.parametrize("lot", [EVERY[::-1], [EVERY[0]] * 2, [*EVERY, EVERY[7]]])
+@pytest.mark.parametrize("block", [1, 3, 1 << 16])
+def test_what_is_in_no_order_is_found_all_the_same(lot: list, block: int, monkeypatch) -> None:
+    """A look-up in columns that are out of order would miss a member."""
+    monkeypatch.setattr(uuid_set, "_BLOCK", block)
+    found = UuidSet()
+    found.adopt(*words_of(b"".join(lot)))
+    assert list(found) == sorted(set(lot))
+    assert all(each in found for each in lot)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +142,7 @@ def test_lots_that_share_members_make_one_set(seed: int, sizes: tuple, monkeypat
 )
 def test_what_is_no_pair_of_columns_is_refused(hi: np.ndarray, lo: np.ndarray) -> None:
     """Numbers of another kind would be looked for in vain, and count as orphans."""
-    for method in (UuidSet().extend, UuidSet(UUIDS).contains):
+    for method in (UuidSet().extend, UuidSet().adopt, UuidSet(UUIDS).contains):
         with pytest.raises(ValueError, match=f"^{re.escape(COLUMNS)}$"):
             method(hi, lo)
 

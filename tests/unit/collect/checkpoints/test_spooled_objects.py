@@ -1,0 +1,91 @@
+"""A large object in a temporary file is one object, whatever happens while it is read."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from bench.checkpoints import new_uuid
+from flinkstate import uuid_scan
+from flinkstate.metadata import cursor
+from flinkstate.places.locations import canonical
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.collect.checkpoints import spooled_objects
+from orphangc.collect.checkpoints.spooled_objects import spooled
+from orphangc.collect.observe import checkpoints
+from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.errors import StorageUnreachableError
+from unit.collect.observe.test_shared_checkpoints import write
+
+
+class Changing(LocalStorage):
+    """Something happens to the object when its second part is read."""
+
+    happening = staticmethod(lambda: None)
+
+    def part(self, key, *, start: int, size: int) -> bytes | None:
+        """Return a part."""
+        if start:
+            self.happening()
+        return super().part(key, start=start, size=size)
+
+
+@pytest.fixture
+def stored(tmp_path, monkeypatch) -> tuple[Changing, Path]:
+    """Return a storage and a file of three parts in it."""
+    monkeypatch.setattr(spooled_objects, "_PART", 4)
+    folder = tmp_path / "storage"
+    folder.mkdir()
+    (folder / "x").write_bytes(b"0123456789")
+    return Changing(canonical(str(folder))), folder / "x"
+
+
+def test_nothing_is_read_of_one_that_is_replaced_cut_short_or_removed(stored) -> None:
+    """Half of one ``_metadata`` and half of another may be a whole third one."""
+    storage, path = stored
+
+    def replaced() -> None:
+        path.with_name("y").write_bytes(b"abcdefghij")
+        path.with_name("y").replace(path)
+
+    for happening in (
+        replaced,
+        lambda: path.write_bytes(b"012345"),
+        lambda: path.write_bytes(b"0123456789+"),
+        path.unlink,
+    ):
+        path.write_bytes(b"0123456789")
+        storage.happening = happening
+        assert spooled(storage, "x", max_bytes=99) is None
+    path.write_bytes(b"0123456789")
+    storage.happening = lambda: None
+    assert bytes(spooled(storage, "x", max_bytes=99)) == b"0123456789"
+
+
+def test_what_finds_no_room_is_no_absent_one(stored, monkeypatch) -> None:
+    """A checkpoint that cannot be kept is one that cannot be read."""
+
+    def full(**_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(StorageUnreachableError, match=r"cannot keep 'x' .*No space left"):
+        spooled(stored[0], "x", max_bytes=99)
+
+
+@pytest.mark.parametrize("window", [16, 2**20])
+def test_a_large_checkpoint_says_what_a_small_one_says(tmp_path, monkeypatch, window) -> None:
+    """Both oracles, the digest, and the name of a sink's state that two windows share."""
+    names = [new_uuid() for _ in range(60)]
+    write(tmp_path / "storage", *names, "pending-checkpoints", f"9_{names[0]}")
+    storage = LocalStorage(canonical(str(tmp_path / "storage")))
+    small = CheckpointReader().collect(storage)
+    for module, name in ((checkpoints, "_WINDOW"), (cursor, "_HELD_BYTES"), (uuid_scan, "_WINDOW")):
+        monkeypatch.setattr(module, name, window)
+    monkeypatch.setattr(checkpoints, "_LARGE", 16)
+    monkeypatch.setattr(storage, "read", None)
+    (found,) = small.checkpoints
+    assert found.has_write_ahead_sink
+    assert CheckpointReader().collect(storage) == small
