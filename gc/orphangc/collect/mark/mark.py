@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.mark.job_directories import JobDirectories, job_directories
@@ -64,10 +65,11 @@ def mark(
         pinned: UUIDs of what the listing shows at or below pinned places (R4).
 
     """
-    named = [*_pins(settings), *(place for _, place in _entries(observation, settings))]
+    named = chain(_pins(settings), (place for _, place in _entries(observation, settings)))
+    live = _live_set(observation, named, UuidSet() if pinned is None else pinned)
     known = _directories(observation, settings, bases)
     return Mark(
-        live=_live_set(observation, named, UuidSet() if pinned is None else pinned),
+        live=live,
         checkpoints=observation.checkpoints,
         jobs=_jobs(observation, settings, bases, known, siblings=siblings),
         owners=Owners(bases[0], known.keys),
@@ -91,27 +93,22 @@ def _pins(settings: StorageRootSettings) -> list[Location]:
 
 def _entries(
     observation: Observation, settings: StorageRootSettings
-) -> list[tuple[EntryKind, Location]]:
-    return [entry for each in observation.snapshots for entry in _entry_places(each, settings)]
-
-
-def _entry_places(
-    snapshot: RegistrySnapshot, settings: StorageRootSettings
 ) -> Iterator[tuple[EntryKind, Location]]:
-    """Yield kind and place of each entry.
+    """Yield kind and place of each registry entry.
 
     Raises:
         RefusedError: An entry's path is no place: what it protects cannot be known.
 
     """
-    for path, kind, *_ in snapshot.entries:
-        try:
-            yield kind, canonical(resolve(path, snapshot.checkpoint_dir), settings.aliases)
-        except ValueError as err:
-            where = f"registry snapshot {snapshot.sequence} of job {snapshot.job_id}"
-            raise RefusedError(
-                f"{where}: {err}; nothing was planned", guard=Guard.REGISTRY
-            ) from err
+    for snapshot in observation.snapshots:
+        for path, kind, *_ in snapshot.entries:
+            try:
+                yield kind, canonical(resolve(path, snapshot.checkpoint_dir), settings.aliases)
+            except ValueError as err:
+                where = f"registry snapshot {snapshot.sequence} of job {snapshot.job_id}"
+                raise RefusedError(
+                    f"{where}: {err}; nothing was planned", guard=Guard.REGISTRY
+                ) from err
 
 
 def _live_set(observation: Observation, named: Iterable[Location], pinned: UuidSet) -> LiveSet:
