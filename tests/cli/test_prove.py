@@ -395,7 +395,7 @@ def test_orphans_on_an_untested_kind_go_only_after_a_proof_of_that_storage(
     assert run(*lifting).code == 0
     swept(story, tmp_path / "proven")
     assert before - tried.store.keys() == orphans
-    (warning,) = json.loads((tmp_path / "proven/1/plan.json").read_text())["warnings"]
+    warning, *_ = json.loads((tmp_path / "proven/1/plan.json").read_text())["warnings"]
     assert "not tested; proven 0 days ago" in warning
 
 
