@@ -18,6 +18,7 @@ from cli.stories_on_s3 import JOB_ID, S3Story, requests_to
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import run_all as running
 from orphangc.app.wiring import compose
+from orphangc.collect.observe import observation
 
 B = f"{0xB:032x}"
 OTHER = f"{0xC:032x}"
@@ -60,6 +61,55 @@ def test_a_checkpoint_beside_the_storage_root_keeps_what_it_names(story, folder)
     assert plan.ran.code == 0, plan.ran.err
     assert plan.removals() == {key_of(story, story.orphans[1])}
     assert plan.verdict(story.orphans[0]) == ("keep", "referenced")
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_a_checkpoint_below_an_area_that_goes_before_it_is_read(
+    story, monkeypatch, is_replaced
+) -> None:
+    """What replaced it beside is read; without a successor nothing is known, and nothing goes."""
+    below = f"checkpoints/{story.job.id}/taskowned/h/{B}"
+    old = retained(story, f"{below}/chk-3")
+    listed = observation._list  # the moment right after the listing
+
+    def replacing(*facts: Any) -> Any:
+        found = listed(*facts)
+        if is_replaced:
+            retained(story, f"{below}/chk-4")
+        old.unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(observation, "_list", replacing)
+    plan = story.bed.plan()
+    removals = {key_of(story, story.orphans[1])} if is_replaced else set()
+    assert (plan.ran.code, plan.removals()) == (0 if is_replaced else 4, removals)
+
+
+def test_a_job_whose_checkpoints_come_and_go_between_the_looks_blocks(
+    tmp_path, monkeypatch
+) -> None:
+    """No cluster shows it, and a leftover of an earlier run is all that is read of it."""
+    bed = Bed(tmp_path / "volume", ("--ended-job", f"{1:032x}", "--closed-world", *AT_ONCE))
+    story = make_story(bed)
+    job = bed.job(2)
+    job.checkpoint(1)
+    number, look = iter(range(2, 1000)), LocalStorage.folder
+
+    def going_on(self: LocalStorage, prefix: str = "") -> Any:
+        if prefix != job.id:
+            return look(self, prefix)
+        new = job.folder / f"chk-{next(number)}"
+        new.mkdir()
+        found = look(self, prefix)
+        new.rmdir()
+        return found
+
+    monkeypatch.setattr(LocalStorage, "folder", going_on)
+    monkeypatch.setattr(LocalStorage, "all_folders", lambda _: None)
+    plan = bed.plan()
+    assert plan.ran.code == 0, plan.ran.err
+    (own,) = (each for each in plan.document["jobs"] if each["job_id"] == story.job.id)
+    assert [each["condition"] for each in own["blocked"]] == ["dependent_job"]
 
 
 @pytest.mark.parametrize(

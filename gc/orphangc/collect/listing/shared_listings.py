@@ -86,6 +86,10 @@ class SharedListings:
             directories=tuple(sorted(folders)),
         )
 
+    def forget(self, place: Location, left_out: tuple[Location, ...]) -> None:
+        """List a storage anew when it is searched next."""
+        self.others.pop((place, left_out), None)
+
     def own_in(self, place: Location, root: Location | None) -> ListedMetadata:
         """Return what a storage root's listing shows, with keys relative to the storage."""
         listed = None if root is None else self.own.get(root)

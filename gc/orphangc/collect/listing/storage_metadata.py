@@ -23,7 +23,9 @@ from orphangc.ports import LISTING_SCHEMA, Progress, Spool, SpoolPart, Storage
 from orphangc.ports.engine import ListingHints
 
 _PHASE = "search"
-_AREA = re.compile(r"(?:^|/)(?:chk-[0-9]+|shared|taskowned)/")
+_AREA = r"(?:^|/)(?:chk-[0-9]+|shared|taskowned)/"
+_EACH_AREA = re.compile(f"(?={_AREA})")
+"""Of two areas one below the other both are found: they have the slash between them in common."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,9 +157,11 @@ def job_directories(keys: pa.Array) -> set[str]:
     first = commonprefix([ends["min"], ends["max"]])  # noqa: RUF071 - keys are no paths here
     shared = first.rpartition("/")[0]
     rest = pc.utf8_slice_codeunits(keys, len(shared))
-    is_inside = pc.match_substring_regex(rest, _AREA.pattern)
+    is_inside = pc.match_substring_regex(rest, _AREA)
     folders = {key.rpartition("/")[0] for key in keys.filter(is_inside).to_pylist()} | {shared}
-    return {f"{each}/"[: area.start()] for each in folders for area in _AREA.finditer(f"{each}/")}
+    return {
+        f"{each}/"[: area.start()] for each in folders for area in _EACH_AREA.finditer(f"{each}/")
+    }
 
 
 @dataclass(slots=True)

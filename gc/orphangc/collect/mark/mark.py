@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 
 from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.mark.job_directories import JobDirectories, job_directories
@@ -200,6 +200,20 @@ def _ids_in(
     return start, first, second
 
 
+def _passed(observation: Observation, bases: Sequence[Location]) -> dict[Location, frozenset[int]]:
+    """Return, by job directory, what one scan showed without ``_metadata``, and the next not."""
+    found: dict[Location, frozenset[int]] = {}
+    none = frozenset[int]()
+    for base, scans in zip(bases, _scans(observation), strict=True):
+        for earlier, later in pairwise(scans):
+            for directory, shown in earlier.shown.items():
+                unread = shown - earlier.ids.get(directory, none)
+                if passed := unread - later.shown.get(directory, none):
+                    place = base.child(directory)
+                    found[place] = found.get(place, none) | passed
+    return found
+
+
 def _areas_by_directory(
     observation: Observation, bases: Sequence[Location]
 ) -> dict[Location, set[Scope]]:
@@ -228,7 +242,7 @@ def _jobs(
     exported = _exported_by_key(observation.exported, known)
     needed = {owner_of(folder, known.keys) for each in checkpoints for folder in each.files}
     ids = _ids_by_directory(observation, bases)
-    areas = _areas_by_directory(observation, bases)
+    areas, passed = _areas_by_directory(observation, bases), _passed(observation, bases)
     seen = {key: _ids_in(ids, known.directories_of(key)) for key in known.job_ids}
     for key in sorted({*reports.jobs, *exported}):
         job_id = known.job_ids.get(key, JobId(key.partition("@")[0]))
@@ -266,6 +280,7 @@ def _jobs(
             ids_at_start=start,
             ids_before=first,
             ids_after=second,
+            ids_passed=frozenset().union(*(passed.get(each, ()) for each in directories)),
             before=report.before,
             after=report.after,
             held_before=report.held_before,

@@ -77,6 +77,7 @@ class CheckpointScan:
         metadata: Each ``_metadata`` by the key of its folder.
         directories: Keys of the job directories.
         ids: Ids of the ``chk-<n>`` with a ``_metadata``, by job directory.
+        shown: Ids of all ``chk-<n>``, by job directory.
         closed: Keys of folders that may contain checkpoints and cannot be listed, or that are in
             the place of a ``_metadata``.
         areas: Areas with a folder, by job directory.
@@ -88,6 +89,7 @@ class CheckpointScan:
     metadata: Mapping[str, StoredObject]
     directories: frozenset[str]
     ids: Mapping[str, frozenset[int]]
+    shown: Mapping[str, frozenset[int]] = field(default_factory=dict)
     closed: tuple[str, ...] = ()
     areas: Mapping[str, frozenset[Scope]] = field(default_factory=dict)
     changed_at: Mapping[str, datetime] = field(default_factory=dict)
@@ -116,6 +118,7 @@ def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointS
     closed: list[str] = []
     areas: dict[str, set[Scope]] = {}
     changed_at: dict[str, datetime] = {}
+    folders = {""}
     level = [""]
     name = storage.location.name
     folder_of = storage.all_folders() or storage.folder
@@ -149,10 +152,12 @@ def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointS
                     if not _is_left_out(place, may_skip=may_skip):
                         following.append(key)
             level = following
+            folders.update(following)
     return CheckpointScan(
         metadata,
         frozenset(directories),
         _ids(metadata, name),
+        _ids(folders, name),
         tuple(closed),
         {directory: frozenset(each) for directory, each in areas.items()},
         changed_at,
@@ -187,10 +192,10 @@ def _is_left_out(place: FilePlace, *, may_skip: bool) -> bool:
     return may_skip or place.scope is Scope.CHANGELOG
 
 
-def _ids(metadata: Iterable[str], root_name: str) -> dict[str, frozenset[int]]:
+def _ids(folders: Iterable[str], root_name: str) -> dict[str, frozenset[int]]:
     """Return the checkpoint ids of the folders, by job directory."""
     ids: dict[str, set[int]] = {}
-    for folder in metadata:
+    for folder in folders:
         place = place_of_folder(folder, root_name)
         if place.job_directory is not None and place.checkpoint_id is not None and not place.inner:
             ids.setdefault(place.job_directory, set()).add(place.checkpoint_id)

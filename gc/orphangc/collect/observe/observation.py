@@ -32,7 +32,13 @@ from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, s
 from orphangc.collect.observe.named_places import Named, places_in_answers, places_of_files
 from orphangc.collect.observe.reported import reported_places
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
-from orphangc.collect.observe.storage_search import FoundInStorage, ListedStorage, StorageSearch
+from orphangc.collect.observe.storage_search import (
+    FoundInStorage,
+    Gone,
+    ListedStorage,
+    StorageSearch,
+    read_beside,
+)
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
@@ -469,13 +475,22 @@ def _read_hidden(
 ) -> Iterable[Checkpoint | UnreadableCheckpoint]:
     """Yield the checkpoints that only the listing shows: in folders that a scan does not enter.
 
-    One that is gone now was subsumed between the scans, which the stable checkpoint covers.
+    For one that is gone now, those beside it; without any it is unreadable (R6). The listing may
+    be older than the scans.
     """
-    known = {each.key for scan in scans for each in scan.metadata.values()}
-    for listed in environment.engine.objects_named(METADATA_NAME):
-        if listed.key in known:
+    scanned = {each.key for scan in scans for each in scan.metadata.values()}
+    objects = [*environment.engine.objects_named(METADATA_NAME)]
+    known = {each.key for each in objects}
+    for listed in objects:
+        if listed.key in scanned:
             continue
         folder = listed.key.rpartition("/")[0]
-        checkpoint = reader.read(environment.storage, folder, listed)
-        if checkpoint is not None:
-            yield checkpoint
+        found = reader.contents(environment.storage, folder, listed)
+        beside = (
+            read_beside(environment.storage, listed.key, reader, known) if found is None else ()
+        )
+        for each in (found, *beside):
+            if isinstance(each, Gone):
+                yield each.as_unreadable()
+            elif isinstance(each, Checkpoint | UnreadableCheckpoint):
+                yield each

@@ -2,9 +2,12 @@
 
 A storage is listed before the cycle looks at the storage root's own checkpoints, for it may take
 minutes, in which these come and go; what was found is read after them. A listing shows no one
-moment either, so each directory of a job in it is looked at again, once it is listed. A job
-elsewhere that claims a checkpoint after its folder was passed is seen by the next run. No file that
-it needs is deleted before: what is deleted was an orphan in an earlier run too, and no checkpoint
+moment either, so each directory of a job in it is looked at again, once it is listed. What was
+listed and is gone unread, and was not replaced beside, may live on in a folder that the listing had
+passed: then the storage is listed again, and one that goes on changing is unreadable (R6).
+
+A job elsewhere that claims a checkpoint which was read is seen by the next run. No file that it
+needs is deleted before: what is deleted was an orphan in an earlier run too, and no checkpoint
 comes to need an orphan. For the same reason the storage roots of one run share a listing.
 """
 
@@ -27,6 +30,7 @@ from orphangc.ports import Progress, Storage
 
 _THREADS = 16
 _ATTEMPTS = 5
+_LISTINGS = 3
 _MOST_NAMES = 3
 
 Named = tuple[Location, str]
@@ -160,7 +164,7 @@ class StorageSearch:
             strong += self._linked(self.own, links, found)
         while True:
             for place, listed in waiting.items():
-                found[place] = self._read_all(listed, seen, reader)
+                found[place] = self._read_all(listed, seen, reader, progress)
                 strong += self._linked(place, listed.metadata.links, found)
                 weak += by_files(found[place].checkpoints)
             wanted = _by_storage(self._storages(strong, weak, found.values()))
@@ -188,17 +192,21 @@ class StorageSearch:
     def _listed_storage(
         self, place: Location, names: StorageNames, reader: CheckpointReader, progress: Progress
     ) -> ListedStorage:
-        left_out = tuple(each for each in self.left_out if place.contains(each))
         found = FoundInStorage(
             location=place,
             named_by=tuple(list(names.by)[:_MOST_NAMES]),
             is_named_by_files_alone=names.are_files_alone,
-            left_out=left_out,
+            left_out=tuple(each for each in self.left_out if place.contains(each)),
         )
+        return self._list(found, reader, progress)
+
+    def _list(
+        self, found: FoundInStorage, reader: CheckpointReader, progress: Progress
+    ) -> ListedStorage:
         try:
-            storage = self.open_storage(place)
+            storage = self.open_storage(found.location)
             shared = SharedListings() if reader.shared is None else reader.shared.listings
-            metadata = self._listed(storage, left_out, shared, progress)
+            metadata = self._listed(storage, found.left_out, shared, progress)
         except OrphanGcError as err:
             return ListedStorage(replace(found, problem=str(err)), None, ListedMetadata())
         return ListedStorage(found, storage, metadata)
@@ -208,33 +216,60 @@ class StorageSearch:
         listed: ListedStorage,
         seen: Mapping[Location, StoredObject],
         reader: CheckpointReader,
+        progress: Progress,
     ) -> FoundInStorage:
         """Return what a storage holds that the cycle has not read yet."""
-        found, storage, metadata = listed.found, listed.storage, listed.metadata
-        if storage is None:
-            return found
-        new = [each for each in metadata.objects if not _is_seen(found.location, each, seen)]
-        known = frozenset(each.key for each in metadata.objects)
-        with ThreadPoolExecutor(_THREADS) as pool:
-            read = [*pool.map(lambda each: self._read(storage, each, reader), new)]
-            read += pool.map(
-                lambda each: _read_unlisted(
-                    storage, each, reader, known=known, is_looked_at=_may_hold_checkpoint
-                ),
-                metadata.directories,
-            )
-        contents = [each for some in read for each in some]
+        contents: list[Contents] = []
+        for number in range(_LISTINGS):
+            if listed.storage is None:
+                return listed.found
+            read = self._read_listed(listed.storage, listed.metadata, seen, reader)
+            contents += [each for each in read if not isinstance(each, Gone)]
+            gone = [each for each in read if isinstance(each, Gone)]
+            if not gone:
+                break
+            if number == _LISTINGS - 1:
+                contents += [each.as_unreadable() for each in gone]
+                break
+            place = listed.found.location
+            seen = {**seen, **{place.child(_folder(e.key)): e for e in listed.metadata.objects}}
+            if reader.shared is not None:
+                reader.shared.listings.forget(place, listed.found.left_out)
+            listed = self._list(listed.found, reader, progress)
         return replace(
-            found,
-            keys=metadata.keys,
+            listed.found,
+            keys=listed.metadata.keys,
             checkpoints=tuple(each for each in contents if isinstance(each, Checkpoint)),
             unreadable=tuple(each for each in contents if isinstance(each, UnreadableCheckpoint)),
             tables=sum(isinstance(each, ParquetSummary) for each in contents),
         )
 
+    def _read_listed(
+        self,
+        storage: Storage,
+        metadata: ListedMetadata,
+        seen: Mapping[Location, StoredObject],
+        reader: CheckpointReader,
+    ) -> list[Contents | Gone]:
+        new = [each for each in metadata.objects if not _is_seen(storage.location, each, seen)]
+        known = frozenset(each.key for each in metadata.objects)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            read: list[Sequence[Contents | Gone]] = [
+                *pool.map(lambda each: self._read(storage, each, reader, known), new)
+            ]
+            read += pool.map(
+                lambda each: _read_unlisted(storage, each, reader, known=known),
+                metadata.directories,
+            )
+        return [each for some in read for each in some]
+
     def _read(
-        self, storage: Storage, listed: StoredObject, reader: CheckpointReader
-    ) -> list[Contents]:
+        self,
+        storage: Storage,
+        listed: StoredObject,
+        reader: CheckpointReader,
+        known: Collection[ObjectKey],
+    ) -> Sequence[Contents | Gone]:
         """Return what one ``_metadata`` is; if it is gone, what is beside its folder now."""
         if self.remembered is None:
             found = reader.contents(storage, _folder(listed.key), listed)
@@ -245,7 +280,7 @@ class StorageSearch:
                 replace(listed, etag=f"{listed.etag} {changed}" if changed else listed.etag),
                 lambda: reader.contents(storage, _folder(listed.key), listed),
             )
-        return _read_beside(storage, listed.key, reader) if found is None else [found]
+        return read_beside(storage, listed.key, reader, known) if found is None else [found]
 
     def _linked(
         self, place: Location, links: Iterable[str], found: dict[Location, FoundInStorage]
@@ -318,22 +353,54 @@ def _folder(key: str) -> str:
     return key.rpartition("/")[0]
 
 
-def _read_beside(storage: Storage, key: ObjectKey, reader: CheckpointReader) -> list[Contents]:
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A ``_metadata`` that was listed, went before it was read, and was not replaced beside."""
+
+    folder: Location
+
+    def as_unreadable(self) -> UnreadableCheckpoint:
+        """Return what stands for it once nothing else can be learnt of it."""
+        reason = "it was listed, went before it was read, and nothing beside it took its place"
+        return UnreadableCheckpoint(
+            uri=f"{self.folder}/{METADATA_NAME}", reason=f"{reason}; run again", sha256=""
+        )
+
+
+def read_beside(
+    storage: Storage, key: ObjectKey, reader: CheckpointReader, known: Collection[ObjectKey]
+) -> Sequence[Contents | Gone]:
     """Return the checkpoints beside the folder of a ``_metadata`` that is gone.
 
     A newer one of the same job has replaced it, mostly, in a folder that was listed before. One
     that is listed still, and cannot be read, is no evidence of its end (R6).
+
+    Args:
+        known: Keys of each ``_metadata`` that was listed with it.
     """
+    folder = _folder(key)
     for _ in range(_ATTEMPTS):
-        listed = next((e for e in storage.folder(_folder(key)).objects if e.key == key), None)
-        if listed is None:
-            return _read_unlisted(
-                storage, _folder(_folder(key)), reader, known=(), is_looked_at=lambda _: True
-            )
-        again = reader.contents(storage, _folder(key), listed)
+        listed = next((e for e in storage.folder(folder).objects if e.key == key), None)
+        again = None if listed is None else reader.contents(storage, folder, listed)
         if again is not None:
             return [again]
-    return [_changing(storage, _folder(key))]
+        if listed is None:
+            return _replacing(storage, folder, reader, known)
+    return [_changing(storage, folder)]
+
+
+def _replacing(
+    storage: Storage, folder: str, reader: CheckpointReader, known: Collection[ObjectKey]
+) -> Sequence[Contents | Gone]:
+    """Return what took the place of a checkpoint: a later one, or one that no listing showed."""
+    gone_id = checkpoint_id_of(folder.rpartition("/")[2])
+    if gone_id is None:
+        return [Gone(storage.location.child(folder))]
+    old = {
+        key for key in known if (checkpoint_id_of(_folder(key).rpartition("/")[2]) or 0) < gone_id
+    }
+    beside = _read_unlisted(storage, _folder(folder), reader, known=old)
+    return beside or [Gone(storage.location.child(folder))]
 
 
 def _read_unlisted(
@@ -342,27 +409,26 @@ def _read_unlisted(
     reader: CheckpointReader,
     *,
     known: Collection[ObjectKey],
-    is_looked_at: Callable[[str], bool],
 ) -> list[Contents]:
     """Return the checkpoints in the folders of a directory that its listing did not show.
 
     A job has a checkpoint at each moment: the next one is complete before the last one goes. A
     look that finds a folder without ``_metadata`` may have come too late for this one and too early
-    for the next, so the folders are looked at until no further one is without (R12).
+    for the next, so the folders are looked at until two looks show the same ones without (R12).
     """
     found: dict[ObjectKey, Contents] = {}
-    without: set[ObjectKey] | None = None
+    before: tuple[list[ObjectKey], list[ObjectKey]] | None = None
     for _ in range(_ATTEMPTS):
-        names = filter(is_looked_at, storage.folder(directory).folders)
+        names = filter(_may_hold_checkpoint, storage.folder(directory).folders)
         keys = [ObjectKey("/".join(filter(None, (directory, n, METADATA_NAME)))) for n in names]
         unread = [each for each in keys if each not in known and each not in found]
         there = [each for each in storage.stat(unread) if each is not None]
         read = {each.key: reader.contents(storage, _folder(each.key), each) for each in there}
         found |= {key: each for key, each in read.items() if each is not None}
-        absent = {each for each in unread if each not in found}
-        if not absent or (without is not None and absent <= without):
+        absent = [each for each in unread if each not in found]
+        if not absent or before == (keys, absent):
             return [*found.values()]
-        without = absent
+        before = keys, absent
     return [*found.values(), _changing(storage, directory)]
 
 

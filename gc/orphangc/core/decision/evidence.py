@@ -146,6 +146,8 @@ class JobEvidence:
         ids_at_start: Ids of the ``chk-<n>`` with ``_metadata`` in the listing of names (S0).
         ids_before: Ids of the ``chk-<n>`` in the first listing that was read (S1).
         ids_after: Ids of the ``chk-<n>`` in the second listing (S2).
+        ids_passed: Ids of the ``chk-<n>`` that one listing showed without ``_metadata``, and the
+            next one not at all: a checkpoint may have come and gone unread.
         after: REST answers after the listings.
         reported_ids: Ids of the checkpoints at places where Flink reports one of this job.
         snapshots: Registry snapshots of this job, oldest first.
@@ -174,6 +176,7 @@ class JobEvidence:
     ids_at_start: frozenset[int] = frozenset()
     ids_before: frozenset[int] = frozenset()
     ids_after: frozenset[int] = frozenset()
+    ids_passed: frozenset[int] = frozenset()
     before: tuple[JobFacts, ...] = ()
     after: tuple[JobFacts, ...] = ()
     held_before: tuple[Hold, ...] = ()

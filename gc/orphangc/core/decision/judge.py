@@ -238,21 +238,27 @@ def _is_present_run_read(job: JobEvidence) -> bool:
 
 
 def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:
-    """Return why a job without any observed fact may still need any file.
+    """Return why a job that no cluster shows may still need any file.
 
-    Its directory still gets new objects, so it may complete checkpoints that no scan shows.
+    Checkpoints of it came and went between the scans, or its directory still gets new objects
+    though no scan shows a checkpoint.
     """
-    newest = job.survey.newest_modified_at
-    if is_quiet(newest, cycle.now, cycle.margins.quiet_period) or newest is None:
-        return None
-    is_known = job.own_checkpoints or _is_answered(job, cycle) or _is_shown(job)
-    if is_known or has_ended(job, cycle):
+    if _is_answered(job, cycle) or _is_shown(job) or has_ended(job, cycle):
         return None
     advice = "" if job.is_declared_ended else ", declare it ended with --ended-job"
+    if job.ids_passed:
+        what = f"chk-{max(job.ids_passed)} of it came and went before it was read"
+        until = "run again"
+    else:
+        newest = job.survey.newest_modified_at
+        is_still = is_quiet(newest, cycle.now, cycle.margins.quiet_period)
+        if job.own_checkpoints or is_still or newest is None:
+            return None
+        what = f"no checkpoint of it was seen, and its directory changed at {newest.isoformat()}"
+        until = "wait until it has been still for the quiet period"
     return (
-        f"job {job.key} may run, and need files here: no checkpoint of it was seen, and its"
-        f" directory changed at {newest.isoformat()}; show it with --flink-rest{advice}, or wait"
-        " until it has been still for the quiet period"
+        f"job {job.key} may run, and need files here: {what}; show it with"
+        f" --flink-rest{advice}, or {until}"
     )
 
 

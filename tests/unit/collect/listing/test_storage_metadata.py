@@ -23,6 +23,7 @@ class Passed(OrderedStorage):
     [
         (["a/J/chk-1/x", "a/J/chk-10/_metadata", "a/K/shared/u", "z"], ("a/J", "a/K")),
         (["shared/J/shared/u1", "shared/J/shared/u2"], ("", "shared/J")),
+        (["a/shared/chk-1/x", "taskowned/shared/u"], ("", "a", "a/shared", "taskowned")),
         (["a/Jé/chk-9/x", "a/J😀/taskowned/y"], ("a/Jé", "a/J😀")),
         (["chk-x/a", "ashared/b", "shared"], ()),
         ([], ()),

@@ -30,48 +30,47 @@ class Flink:
     requests: int = 0  # number of requests so far
     own: int = 4  # files in a checkpoint's folder beside its ``_metadata``
     asked: list[str] = field(default_factory=list)
+    # whether each checkpoint is of another job, which claimed the one before it
+    is_redeployed: bool = False
+    deployment: int = 90  # counts down: its directory sorts before the one that was listed
+
+    @property
+    def job(self) -> str:
+        return f"team-b/{self.deployment:032x}" if self.is_redeployed else JOB
 
     def checkpoint(self) -> None:
         for each in range(self.own):
-            self.cloud.put(f"{JOB}/chk-{self.number}/{each}")
-        self.cloud.put(f"{JOB}/chk-{self.number}/_metadata", metadata(self.number, [FILE]))
+            self.cloud.put(f"{self.job}/chk-{self.number}/{each}")
+        self.cloud.put(f"{self.job}/chk-{self.number}/_metadata", metadata(self.number, [FILE]))
 
     def call(self, kind: str, do: Callable[[], Any], *_: object, **__: object) -> Any:
         """Answer a request, after what happens first; see ``Process``."""
         self.requests += 1
         self.asked.append(kind)
         if self.requests in self.at:
+            old = f"{self.job}/chk-{self.number}/"
             self.number += 1
+            self.deployment -= 1
             self.checkpoint()
-            gone = [key for key in self.cloud.blobs if f"/chk-{self.number - 1}/" in key]
-            for key in gone:
+            for key in [key for key in self.cloud.blobs if key.startswith(old)]:
                 self.cloud.drop(key)
         return do()
 
 
-def searched(
-    at: Collection[int], *, number: int = 9, has_old: bool = False, has_areas: bool = True
-) -> tuple[Flink, bool]:
-    """Return the job after a search, and whether this found a checkpoint that names the file."""
-    flink = Flink(Cloud(timedelta(0)), number, at)
-    if has_areas:
-        flink.cloud.put(f"{JOB}/shared/x")
-    if has_old:
-        flink.cloud.put(f"{JOB}/chk-3/_metadata", metadata(3, []))
-        flink.cloud.put(f"{JOB}/chk-5/failed")
-    for each in ("a/1", "a/2", "z/1", "z/2", "z/3"):
-        flink.cloud.put(each)
-    flink.checkpoint()
+def search_of(flink: Flink) -> StorageSearch:
+    """Return a search of its bucket."""
     storage = Storage(STORE, flink.cloud, flink, lambda _: None)
-    search = StorageSearch(
+    return StorageSearch(
         named=[(STORE, "a setting")],
         storage_of=lambda _: STORE,
         open_storage=lambda _: storage,
         own=None,
     )
-    reader = CheckpointReader()
-    listings = search.listings([], reader, lambda *_: None)
-    (found,) = search.contents(
+
+
+def contents(search: StorageSearch, listings: Any, reader: CheckpointReader) -> Any:
+    """Return what was found, read after the listings."""
+    return search.contents(
         listings,
         [],
         lambda _: [],
@@ -81,6 +80,28 @@ def searched(
         reader=reader,
         progress=lambda *_: None,
     )
+
+
+def searched(
+    at: Collection[int],
+    *,
+    number: int = 9,
+    has_old: bool = False,
+    has_areas: bool = True,
+    is_redeployed: bool = False,
+) -> tuple[Flink, bool]:
+    """Return the job after a search, and whether this found a checkpoint that names the file."""
+    flink = Flink(Cloud(timedelta(0)), number, at, is_redeployed=is_redeployed)
+    if has_areas:
+        flink.cloud.put(f"{JOB}/shared/x")
+    if has_old:
+        flink.cloud.put(f"{JOB}/chk-3/_metadata", metadata(3, []))
+        flink.cloud.put(f"{JOB}/chk-5/failed")
+    for each in ("a/1", "a/2", "z/1", "z/2", "z/3"):
+        flink.cloud.put(each)
+    flink.checkpoint()
+    search, reader = search_of(flink), CheckpointReader()
+    (found,) = contents(search, search.listings([], reader, lambda *_: None), reader)
     is_named = any(
         FILE[-36:] in names for each in found.checkpoints for names in each.files.values()
     )
@@ -97,6 +118,27 @@ def test_a_checkpoint_that_is_replaced_before_any_request_is_not_missed(has_old,
         for second in (0, first + 1, first + 2, first + 4):
             flink, is_kept = searched((first, second), has_old=has_old, has_areas=has_areas)
             assert is_kept, (first, second, flink.asked)
+
+
+def test_a_checkpoint_that_a_new_job_claimed_before_any_request_is_not_missed() -> None:
+    """Its folder was listed and is gone, and that of the new job is in no listing yet."""
+    still, is_kept = searched((), is_redeployed=True)
+    assert is_kept
+    read = still.asked.index("read")
+    for second in (0, 1, 2, 5):
+        flink, is_kept = searched((read + 1, read + 1 + second), is_redeployed=True)
+        assert is_kept, (second, flink.asked)
+
+
+def test_a_savepoint_that_is_disposed_meanwhile_stops_nothing() -> None:
+    """The second listing shows that nothing is left of it."""
+    flink = Flink(Cloud(timedelta(0)), 9)
+    flink.cloud.put("savepoints/savepoint-1/_metadata", metadata(1, [FILE]))
+    search, reader = search_of(flink), CheckpointReader()
+    listings = search.listings([], reader, lambda *_: None)
+    flink.cloud.drop("savepoints/savepoint-1/_metadata")
+    (found,) = contents(search, listings, reader)
+    assert (found.unreadable, found.checkpoints) == ((), ())
 
 
 def test_a_job_that_goes_on_at_each_request_cannot_be_read() -> None:

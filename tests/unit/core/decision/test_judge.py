@@ -471,6 +471,16 @@ def test_a_directory_that_somebody_writes_into_blocks_the_others() -> None:
     )
 
 
+def test_a_job_whose_checkpoint_came_and_went_unread_blocks_the_others() -> None:
+    """A leftover of an earlier run was read; what Flink or its exporter says ends the doubt."""
+    job = a_job(B, before=(), after=(), ids_passed=frozenset({41, 42}), survey=STILL)
+    (block,) = judge_all([job, an_ended_job(A)], a_cycle())[A].blocked
+    assert block.condition is Condition.DEPENDENT_JOB
+    assert "chk-42 of it came and went before it was read" in block.message
+    shown = a_job(B, ids_passed=frozenset({42}))
+    assert blocks([shown, an_ended_job(A)])[A] == []
+
+
 def test_a_directory_that_was_still_for_exactly_the_quiet_period_blocks_the_others() -> None:
     """A tie keeps."""
     job = a_job(B, **UNSEEN, **NO_IDS, survey=a_survey(newest_modified_at=ago("7d")))
