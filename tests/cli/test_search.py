@@ -85,7 +85,7 @@ def test_a_checkpoint_below_an_area_that_goes_before_it_is_read(
     assert (plan.ran.code, plan.removals()) == (0 if is_replaced else 4, removals)
 
 
-def test_a_job_whose_checkpoints_come_and_go_between_the_looks_blocks(
+def test_a_job_whose_checkpoints_come_and_go_between_the_scans_blocks(
     tmp_path, monkeypatch
 ) -> None:
     """No cluster shows it, and a leftover of an earlier run is all that is read of it."""

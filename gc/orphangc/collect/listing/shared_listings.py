@@ -87,7 +87,7 @@ class SharedListings:
         )
 
     def forget(self, place: Location, left_out: tuple[Location, ...]) -> None:
-        """List a storage anew when it is searched next."""
+        """Have a storage listed again when it is searched next."""
         self.others.pop((place, left_out), None)
 
     def own_in(self, place: Location, root: Location | None) -> ListedMetadata:

@@ -414,7 +414,7 @@ def _read_unlisted(
 
     A job has a checkpoint at each moment: the next one is complete before the last one goes. A
     look that finds a folder without ``_metadata`` may have come too late for this one and too early
-    for the next, so the folders are looked at until two looks show the same ones without (R12).
+    for the next, so the folders are looked at until the same ones are without twice (R12).
     """
     found: dict[ObjectKey, Contents] = {}
     before: tuple[list[ObjectKey], list[ObjectKey]] | None = None
