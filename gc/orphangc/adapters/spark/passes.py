@@ -46,6 +46,7 @@ class PassResult:
 
     value: bytes | ExchangeFile
     marks: ExchangeFile | None
+    rows: int
 
     def unpickled(self, folder: WorkFolder) -> Any:
         """Return the result of the pass."""
@@ -82,7 +83,11 @@ class PassTask:
             marks = self.folder.write_value(cache)
         data = pickle.dumps(found, protocol=pickle.HIGHEST_PROTOCOL)
         is_small = len(data) <= _INLINE_BYTES
-        return PassResult(data if is_small else self.folder.write("values", data), marks)
+        return PassResult(
+            value=data if is_small else self.folder.write("values", data),
+            marks=marks,
+            rows=sum(each.rows for each in group.files),
+        )
 
     def _cache(self, group: FileGroup) -> MarkedCache | None:
         if not self.slices:

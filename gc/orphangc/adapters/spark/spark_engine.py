@@ -126,13 +126,15 @@ class SparkEngine:
             slices=self._slices,
             root_name=self._root.name,
         )
-        found = self._cluster.results(task, self._groups)
+        found = self._cluster.results(
+            task, self._groups, lambda rows: progress(work.phase, rows, self._listed.rows)
+        )
         self._folder.discard(task.work)
         self._groups = [
             replace(group, marks=each.marks)
             for group, each in zip(self._groups, found, strict=True)
         ]
-        progress(work.phase, self._listed.rows)
+        progress(work.phase, self._listed.rows, self._listed.rows)
         if not found:
             nothing = work.begin()
             work.end(nothing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import pyarrow as pa
 
@@ -215,7 +215,8 @@ def read_parts(
     heaviest_first = sorted(parts, key=lambda each: -each.weight)
     tasks = min(len(parts), cluster.tasks)
     total = ListedParts()
-    for each in cluster.results(work, [heaviest_first[number::tasks] for number in range(tasks)]):
+    given = [heaviest_first[number::tasks] for number in range(tasks)]
+    for each in cluster.results(work, given, lambda rows: progress("listing", rows)):
         total.add(each)
     progress("listing", total.rows, total.rows)
     return total
@@ -231,20 +232,29 @@ def list_ranges(
 
     """
     total = ListedParts()
-    left = list(ranges)
+    left, expected = list(ranges), None
     for _ in range(_MOST_ROUNDS):
         tasks = min(len(left), cluster.tasks)
         now = replace(work, most=max(work.most, total.rows // _PART_OF_ALL))
-        found = cluster.results(now, [left[number::tasks] for number in range(tasks)])
+        given = [left[number::tasks] for number in range(tasks)]
+        show = partial(_show, progress, total.rows, expected)
+        found = cluster.results(now, given, show)
         for each in found:
             total.add(each)
-        progress("listing", total.rows)
         rests = [rest for each in found for rest in each.rests]
+        expected = total.rows + round(sum(rest.objects for rest in rests))
+        progress("listing", total.rows, expected)
         if not rests:
             _check_whole(total, ranges, work.root)
             return total
         left = _split_all(rests, _RANGES_PER_TASK * cluster.tasks)
     raise StorageUnreachableError(f"{work.root} grows faster than it is listed")
+
+
+def _show(progress: Progress, before: int, expected: int | None, rows: int) -> None:
+    """Show how many objects are listed, of an estimate that a round may exceed."""
+    listed = before + rows
+    progress("listing", listed, None if expected is None else max(listed, expected))
 
 
 def _check_whole(listed: ListedParts, ranges: Sequence[KeyRange], root: Location) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import gc
 import pickle
 import sys
+import threading
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -28,12 +31,23 @@ from orphangc.errors import SettingsError, StorageUnreachableError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+
+class HasRows(Protocol):
+    """The result of a task."""
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows of the listing that the task has worked on."""
+        ...
+
+
 _Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
+_Result = TypeVar("_Result", bound=HasRows)
 
 _SAME, _OTHER_PACKAGE = "same", "package"
 _ROWS = 10_000
 """Number of rows of which Spark makes a partition for each core."""
+_SECONDS_BETWEEN_LOOKS = 5.0
 _LEAST_TASKS = 12
 """No task may be longer than a tenth of its stage."""
 
@@ -132,21 +146,48 @@ class Cluster:
         """Return into how many tasks to cut a stage: none may be longer than a tenth of it."""
         return max(_LEAST_TASKS, 3 * self.slots)
 
-    def results(self, work: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
+    def results(
+        self,
+        work: Callable[[_Item], _Result],
+        items: Sequence[_Item],
+        show: Callable[[int], None],
+    ) -> list[_Result]:
         """Return the result of the work on each item, in their order; each item is one task.
 
         Spark may run a task twice, and reports one of its attempts.
+
+        Args:
+            show: Receives now and then the number of rows of the tasks that are done.
 
         Raises:
             StorageUnreachableError: Spark did not report each task once.
         """
         if not items:
             return []
-        with translated("finish on Spark"):
-            found = self._map(_OnItems(work, items), len(items))
+        stage = uuid.uuid4().hex
+        with translated("finish on Spark"), self._watched(stage, show):
+            found = self._map(_OnItems(work, items, self.folder, stage), len(items))
         if sorted(number for number, _ in found) != list(range(len(items))):
             raise StorageUnreachableError("Spark lost a task, or reported one twice")
         return [result for _, result in sorted(found, key=lambda each: each[0])]
+
+    @contextmanager
+    def _watched(self, stage: str, show: Callable[[int], None]) -> Iterator[None]:
+        """Show the rows of a stage that are done, while the block waits for it."""
+        is_over = threading.Event()
+
+        def watch() -> None:
+            while not is_over.wait(_SECONDS_BETWEEN_LOOKS):
+                with suppress(StorageUnreachableError):  # the tasks say so, if they need it
+                    show(self.folder.rows_done(stage))
+
+        watching = threading.Thread(target=watch, name="spark-progress", daemon=True)
+        watching.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            watching.join()
 
     def _map(self, work: _OnItems, tasks: int) -> list[Any]:
         """Return the numbered results of tasks."""
@@ -174,8 +215,10 @@ def _keep_modules() -> None:
 class _OnItems:
     """Does the work of those items whose numbers a task is given; picklable."""
 
-    work: Callable[[Any], Any]
+    work: Callable[[Any], HasRows]
     items: Sequence[Any]
+    folder: WorkFolder
+    stage: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield one pickled number and result for each item."""
@@ -186,4 +229,6 @@ class _OnItems:
 
     def done(self, number: int) -> tuple[int, Any]:
         """Return the number and the result of an item."""
-        return number, self.work(self.items[number])
+        result = self.work(self.items[number])
+        self.folder.report_done(self.stage, number, result.rows)
+        return number, result

@@ -25,7 +25,8 @@ from orphangc.adapters.open import open_state_files
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StateFiles
 
-_KINDS = ("listed", "values", "verdicts")
+_DONE = "done"
+_KINDS = (_DONE, "listed", "values", "verdicts")
 _OPTIONS = ipc.IpcWriteOptions(compression="lz4")
 _THREADS = 16
 _ALIGNED = 64
@@ -141,6 +142,20 @@ class WorkFolder:
             parts.append(data[at : at + size])
             at = _aligned(at + size)
         return pickle.loads(parts[0], buffers=parts[1:])  # noqa: S301 - see read_value
+
+    def report_done(self, stage: str, number: int, rows: int) -> None:
+        """Show the driver that a task of a stage is done, by the name of an empty file."""
+        _files(self.location).write(f"{_DONE}/{stage}-{number}-{rows}", b"")
+
+    def rows_done(self, stage: str) -> int:
+        """Return the number of rows of a stage's tasks that are done; a repeated one counts once.
+
+        Raises:
+            StorageUnreachableError: The work folder cannot be read.
+        """
+        names = _files(self.location).names(_DONE)
+        told = [name.split("-")[1:] for name in names if name.startswith(f"{stage}-")]
+        return sum({int(number): int(rows) for number, rows in told}.values())
 
     def discard(self, file: ExchangeFile) -> None:
         """Remove one file."""

@@ -128,8 +128,8 @@ def test_a_range_that_no_task_or_that_two_tasks_list_is_noticed(tmp_path, change
     """Whatever the tasks say of themselves: together they are the whole key space, once."""
 
     class Forgetful(HereCluster):
-        def results(self, work, items):
-            found = super().results(work, items)
+        def results(self, work, items, show):
+            found = super().results(work, items, show)
             if change == "lost":
                 found[0].finished.pop()
             return found if change == "lost" else [*found, found[0]]

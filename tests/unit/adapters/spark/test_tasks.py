@@ -1,5 +1,6 @@
 """The first job on Spark: it compares what executors have, and counts their cores, at once."""
 
+import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -8,9 +9,13 @@ import pyarrow as pa
 import pytest
 
 from flinkstate.places.locations import canonical
+from orphangc.adapters.spark import tasks
+from orphangc.adapters.spark.passes import PassResult
 from orphangc.adapters.spark.tasks import Cluster
 from orphangc.adapters.spark.work_folder import WorkFolder
 from orphangc.errors import SettingsError
+from support import speed
+from unit.adapters.spark.spark_here import HereCluster
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
@@ -75,3 +80,39 @@ def test_a_setting_that_is_no_number_above_0_is_refused(tmp_path, text):
     with pytest.raises(SettingsError, match="a number above 0 is wanted"):
         cluster.prepare()
     assert not session.jobs
+
+
+# --- progress
+
+SHOWN: dict[str, threading.Event] = {"some": threading.Event()}
+
+
+def counted(rows: int) -> PassResult:
+    """Return a result; the last task waits until the driver shows that others are done."""
+    if rows == 1:
+        assert SHOWN["some"].wait(speed.command())
+    return PassResult(b"", None, rows)
+
+
+def test_what_is_done_is_shown_while_a_stage_is_under_way(tmp_path, monkeypatch):
+    """Of a task that Spark runs twice, once; not of the one that is still under way."""
+    monkeypatch.setattr(tasks, "_SECONDS_BETWEEN_LOOKS", 0.01)
+    cluster = HereCluster(WorkFolder(canonical(str(tmp_path / "work"))), is_flaky=True)
+
+    def shown(items: list[int]) -> set[int]:
+        seen: list[int] = []
+
+        def show(rows: int) -> None:
+            seen.append(rows)
+            if rows >= sum(items) - 1:
+                SHOWN["some"].set()
+
+        SHOWN["some"].clear()
+        found = cluster.results(counted, items, show)
+        assert [each.rows for each in found] == items
+        return set(seen)
+
+    assert 50 in shown([1, 20, 30]) <= {0, 30, 50, 51}
+    assert 7 in shown([1, 7]) <= {0, 7, 8}, "another stage counts its own tasks"
+    cluster.close()
+    assert not (tmp_path / "work").exists()
