@@ -15,6 +15,7 @@ from cli.helpers import AT_ONCE, DAY, Bed, Planned, metadata, run, write
 from cli.scheduled import swept
 from cli.stories import ENDED, Story, make_story
 from cli.stories_on_s3 import JOB_ID, S3Story, requests_to
+from orphangc.adapters.files import mount_table
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import run_all as running
 from orphangc.app.wiring import compose
@@ -170,6 +171,20 @@ def test_a_link_to_a_file_and_a_stated_link_block_nothing(story) -> None:
     (story.bed.folder / "red").symlink_to(story.bed.folder.parent / "not mounted")
     plan = story.bed.plan("--search-except", story.bed.folder / "red")
     assert plan.removals() == {key_of(story, each) for each in story.orphans}
+
+
+def test_a_folder_that_a_mount_hides_blocks_until_it_is_named(story, tmp_path, monkeypatch) -> None:
+    """What is mounted there is searched all the same."""
+    table = write(tmp_path / "mountinfo", b"", DAY)
+    monkeypatch.setattr(mount_table, "_MOUNTS", table)
+    volume, red = story.bed.folder, retained(story, f"red/{B}/chk-3").parents[2]
+    mounts = [f"1 0 8:1 / {volume} rw - ext4 /dev/a rw", f"2 1 8:2 / {red} rw - ext4 /dev/b rw"]
+    table.write_text(mounts[0])
+    assert not blocked(story.bed.plan())
+    table.write_text("\n".join(mounts))
+    assert blocked(story.bed.plan()) >= {"place_unreachable"}
+    plan = story.bed.plan("--extra-root", red)
+    assert (plan.removals(), blocked(plan)) == ({key_of(story, story.orphans[1])}, set())
 
 
 @pytest.mark.parametrize("where", ["", "x"])

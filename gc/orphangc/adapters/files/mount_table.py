@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +49,29 @@ def mount_of(place: Location) -> Location | None:
     return canonical(found.at)
 
 
+def mounts_below(place: Location) -> list[Location]:
+    """Return the folders of a mounted file system that other mounts hide; none of another place.
+
+    Where the file systems of one server are mounted as the server shows them, nothing is hidden.
+    """
+    if place != mount_of(place):
+        return []
+    table = _MOUNTS.read_text(encoding="utf-8", errors="backslashreplace")
+    return [canonical(each) for each in hidden_in(table, place.path)]
+
+
+def hidden_in(table: str, path: str) -> list[str]:
+    """Return the folders below a path that mounts hide, by a mount table."""
+    mounts = {each.at: each for each in _mounts(table)}  # of two at one folder the last is seen
+    around = _mount_in(table, Path(path))
+    shown = "" if around is None or not _is_export(around.source) else around.source.rstrip("/")
+    return [
+        at
+        for at, each in mounts.items()
+        if at.startswith(f"{path}/") and not (shown and each.source == shown + at[len(path) :])
+    ]
+
+
 def device_in(table: str, path: Path) -> str | None:
     """Return the device of a path by a mount table."""
     found = _mount_in(table, path)
@@ -61,27 +85,34 @@ class _Mount(NamedTuple):
 
 
 def _mount_in(table: str, path: Path) -> _Mount | None:
-    """Return the mount of a path by a mount table; the last mount at the deepest folder wins.
+    """Return the mount of a path by a mount table; the last mount at the deepest folder wins."""
+    inside, found = f"{path}/", None
+    for mount in _mounts(table):
+        is_deepest = found is None or len(mount.at) >= len(found.at)
+        if is_deepest and inside.startswith(mount.at.rstrip("/") + "/"):
+            found = mount
+    return found
+
+
+def _mounts(table: str) -> Iterator[_Mount]:
+    """Yield the mounts of a mount table.
 
     Source: proc_pid_mountinfo(5): field 5 is the mount point; after a lone "-" follow the type of
     the file system and its source.
     """
-    inside, deepest, mount = f"{path}/", 0, None
     for line in table.splitlines():
         before, dash, after = line.partition(" - ")
         fields, source = before.split(" "), after.split(" ")
-        if not dash or len(fields) <= _MOUNT_POINT or not source[1:]:
-            continue
-        mounted_at = _unescaped(fields[_MOUNT_POINT])
-        if len(mounted_at) >= deepest and inside.startswith(mounted_at.rstrip("/") + "/"):
-            deepest = len(mounted_at)
-            mount = _Mount(source[0], _unescaped(source[1]), mounted_at)
-    return mount
+        if dash and len(fields) > _MOUNT_POINT and source[1:]:
+            yield _Mount(source[0], _unescaped(source[1]), _unescaped(fields[_MOUNT_POINT]))
+
+
+def _is_export(source: str) -> bool:
+    return ":" in source or source.startswith("//")
 
 
 def _named(kind: str, source: str, mounted_at: str) -> str:
-    is_export = ":" in source or source.startswith("//")
-    return f"{kind} {source}" if is_export else f"{kind} at {mounted_at}"
+    return f"{kind} {source}" if _is_export(source) else f"{kind} at {mounted_at}"
 
 
 def _unescaped(text: str) -> str:

@@ -21,7 +21,7 @@ from flinkstate.files.paths import overlap, resolved
 from flinkstate.places.checkpoint_names import checkpoint_id_of
 from flinkstate.places.locations import Location, canonical
 from orphangc import __version__
-from orphangc.adapters.files.mount_table import device_of, mount_of
+from orphangc.adapters.files.mount_table import device_of, mount_of, mounts_below
 from orphangc.adapters.files.translate import one_line
 from orphangc.adapters.files.unopened_storage import UnopenedStorage
 from orphangc.adapters.flink.exporter_folder import ExporterFolder, is_job_folder
@@ -281,6 +281,7 @@ def storage_search(
         left_out=tuple(resolved(canonical(uri)) for uri in settings.search_except),
         remembered=ReadCheckpoints(state_of(settings).files, __version__, settings.aliases, now),
         target_of=_linked_folder,
+        mounts_below=mounts_below,
     )
 
 

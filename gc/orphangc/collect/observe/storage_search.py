@@ -32,6 +32,12 @@ _THREADS = 16
 _ATTEMPTS = 5
 _LISTINGS = 3
 _MOST_NAMES = 3
+_MOUNTS = "the table of mounts"
+_HIDDEN = (
+    "another file system is mounted over this folder, and hides what is in it: mount that one"
+    " elsewhere, name it with --extra-root if it belongs there, or state with --search-except that"
+    " neither holds a checkpoint"
+)
 
 Named = tuple[Location, str]
 """A place, and what names it."""
@@ -107,6 +113,7 @@ class StorageSearch:
         remembered: What earlier cycles read; ``None`` if each ``_metadata`` is read.
         target_of: Returns the folder that a link of a storage leads to, ``None`` if it leads to
             none; raises ``StorageUnreachableError`` if that cannot be seen.
+        mounts_below: Returns the folders of a storage that other file systems hide.
         left_out: Prefixes that are stated to hold no checkpoint.
         own: The storage root that the cycle lists itself; ``None`` if it lists none.
     """
@@ -119,6 +126,7 @@ class StorageSearch:
     left_out: Sequence[Location] = ()
     remembered: ReadCheckpoints | None = None
     target_of: Callable[[Location], Location | None] = lambda _: None
+    mounts_below: Callable[[Location], Iterable[Location]] = lambda _: ()
 
     def listings(
         self, named: Iterable[Named], reader: CheckpointReader, progress: Progress
@@ -169,12 +177,22 @@ class StorageSearch:
                 weak += by_files(found[place].checkpoints)
             wanted = _by_storage(self._storages(strong, weak, found.values()))
             if not wanted:
-                return tuple(found.values())
+                return (*found.values(), *self._hidden(found))
             strong, weak = [], []
             waiting = {
                 place: self._listed_storage(place, names, reader, progress)
                 for place, names in wanted.items()
             }
+
+    def _hidden(self, storages: Iterable[Location]) -> Iterator[FoundInStorage]:
+        """Yield the folders of storages that no listing shows: a mount hides what is in them.
+
+        One that the settings name, or a place in it, belongs there.
+        """
+        meant = {self.storage_of(place) for place, _ in self.named}
+        for folder in sorted({e for s in storages for e in self.mounts_below(s)} - meant, key=str):
+            if not any(each.contains(folder) for each in self.left_out):
+                yield FoundInStorage(location=folder, named_by=(_MOUNTS,), problem=_HIDDEN)
 
     def _storages(
         self, strong: Iterable[Named], weak: Iterable[Named], found: Iterable[FoundInStorage]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from flinkstate.places.locations import canonical
-from orphangc.adapters.files.mount_table import device_in, device_of
+from orphangc.adapters.files.mount_table import device_in, device_of, hidden_in
 
 TABLE = """\
 22 1 0:20 / / rw,relatime shared:1 - overlay overlay rw
@@ -38,6 +38,18 @@ def test_the_last_mount_at_the_deepest_folder_holds_a_place(path, device) -> Non
 def test_without_a_line_for_the_top_nothing_is_known() -> None:
     """Rather no device than a wrong one."""
     assert device_in("", Path("/x")) is None
+
+
+def test_what_a_server_shows_below_its_export_hides_nothing() -> None:
+    """Another file system there does, and so does one below it."""
+    below = [
+        "35 32 0:54 / /mnt/nfs/one rw - nfs4 server:/export/two/one rw",
+        "36 32 0:55 / /mnt/nfs/two rw - nfs4 server:/export/one/two rw",
+        "37 35 8:2 / /mnt/nfs/one/three rw - ext4 /dev/sdb rw",
+    ]
+    table = TABLE + "\n".join(below)
+    assert hidden_in(table, "/mnt/nfs") == ["/mnt/nfs/two", "/mnt/nfs/one/three"]
+    assert hidden_in(table, "/mnt/with blank") == []
 
 
 def test_a_bucket_is_a_device() -> None:
