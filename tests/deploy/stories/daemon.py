@@ -1,13 +1,6 @@
 """The daemon and its replicas, and the CronJob as Kubernetes sees it."""
 
-from deploy.stories.story import (
-    DAY,
-    HERE,
-    Case,
-    pushed,
-    scraped,
-    series,
-)
+from deploy.stories.story import DAY, HERE, Case, pushed, scraped, series
 
 SILENCE = "No metrics of orphangc, scraped or pushed, are to be found."
 

@@ -1,15 +1,6 @@
 """What plans and sweeps find."""
 
-from deploy.stories.story import (
-    DAY,
-    FOUND,
-    GIB,
-    PUSHED,
-    ROOT,
-    Case,
-    of_root,
-    pushed,
-)
+from deploy.stories.story import DAY, GIB, ROOT, Case, found, found_pushed, of_root, pushed
 
 FINDINGS = (
     Case(
@@ -18,13 +9,10 @@ FINDINGS = (
         {of_root("halted"): "0x3 1x100", of_root("halted", root="s3://other/root"): "0x100"},
         "1h",
         (
-            {
-                **FOUND,
-                "description": (
-                    f"Nothing of {ROOT} is deleted until a person has found out why and has"
-                    " lifted the halt."
-                ),
-            },
+            found(
+                f"Nothing of {ROOT} is deleted until a person has found out why and has"
+                " lifted the halt."
+            ),
         ),
     ),
     Case("OrphangcHalted", "it is halted no more", {of_root("halted"): "1x5 0x100"}, "1h"),
@@ -34,13 +22,10 @@ FINDINGS = (
         {of_root("missing_objects"): "0x3 3x100"},
         "1h",
         (
-            {
-                **FOUND,
-                "description": (
-                    f"3 files that checkpoints or savepoints of {ROOT} refer to are missing; what"
-                    " refers to them cannot be restored."
-                ),
-            },
+            found(
+                f"3 files that checkpoints or savepoints of {ROOT} refer to are missing; what"
+                " refers to them cannot be restored."
+            ),
         ),
     ),
     Case("OrphangcMissingLiveFile", "none is", {of_root("missing_objects"): "0x100"}, "1h"),
@@ -50,13 +35,10 @@ FINDINGS = (
         {of_root("quarantined_checkpoints_in_use"): "0x3 2x100"},
         "1h",
         (
-            {
-                **FOUND,
-                "description": (
-                    f"2 checkpoints of {ROOT} expired and are named by something, or were"
-                    " restored from."
-                ),
-            },
+            found(
+                f"2 checkpoints of {ROOT} expired and are named by something, or were"
+                " restored from."
+            ),
         ),
     ),
     Case(
@@ -71,13 +53,10 @@ FINDINGS = (
         {pushed("refused_jobs", guard="unreadable_root"): "_x3 2x100"},
         "1h",
         (
-            {
-                **PUSHED,
-                "description": (
-                    f"A _metadata file of {ROOT} cannot be read, so it might name any file:"
-                    " nothing is deleted there (2 jobs refused)."
-                ),
-            },
+            found_pushed(
+                f"A _metadata file of {ROOT} cannot be read, so it might name any file:"
+                " nothing is deleted there (2 jobs refused)."
+            ),
         ),
     ),
     Case(
@@ -99,20 +78,14 @@ FINDINGS = (
         },
         "1h",
         (
-            {
-                **FOUND,
-                "guard": "gate",
-                "description": (
-                    f"The guard gate refused 2 jobs of {ROOT}; everything of theirs is kept."
-                ),
-            },
-            {
-                **FOUND,
-                "guard": "registry",
-                "description": (
-                    f"The guard registry refused 1 jobs of {ROOT}; everything of theirs is kept."
-                ),
-            },
+            found(
+                f"The guard gate refused 2 jobs of {ROOT}; everything of theirs is kept.",
+                guard="gate",
+            ),
+            found(
+                f"The guard registry refused 1 jobs of {ROOT}; everything of theirs is kept.",
+                guard="registry",
+            ),
         ),
     ),
     Case(
@@ -132,14 +105,11 @@ FINDINGS = (
         {of_root("refused_jobs", guard="max_delete_share"): "1x100"},
         "1h",
         (
-            {
-                **FOUND,
-                "guard": "max_delete_share",
-                "description": (
-                    f"The condition max_delete_share blocks 1 jobs of {ROOT}; their orphans are"
-                    " kept until a person has checked."
-                ),
-            },
+            found(
+                f"The condition max_delete_share blocks 1 jobs of {ROOT}; their orphans are"
+                " kept until a person has checked.",
+                guard="max_delete_share",
+            ),
         ),
     ),
     Case(
@@ -156,7 +126,7 @@ FINDINGS = (
         "a pushed sweep failed to delete",
         {pushed("swept_objects_total", action="delete", outcome="failed"): f"4x20 11x{DAY}"},
         "24h",
-        ({**PUSHED, "description": f"7 deletions of {ROOT} failed within 1d."},),
+        (found_pushed(f"7 deletions of {ROOT} failed within 1d."),),
     ),
     Case(
         "OrphangcDeleteErrors",
@@ -174,13 +144,10 @@ FINDINGS = (
         {of_root("registry_age_seconds"): "40x3 2700x100"},
         "1h",
         (
-            {
-                **FOUND,
-                "description": (
-                    f"The newest registry snapshot of a job of {ROOT} was 45m 0s old at the last"
-                    " plan; after an hour the job is refused."
-                ),
-            },
+            found(
+                f"The newest registry snapshot of a job of {ROOT} was 45m 0s old at the last"
+                " plan; after an hour the job is refused."
+            ),
         ),
     ),
     Case(
@@ -203,7 +170,7 @@ FINDINGS = (
             of_root("stored_bytes", scope="shared", reason="referenced"): f"{GIB}x{5 * DAY}",
         },
         "96h",
-        ({**FOUND, "description": f"150GiB of {ROOT} are orphans, no less than 3d ago."},),
+        (found(f"150GiB of {ROOT} are orphans, no less than 3d ago."),),
     ),
     Case(
         "OrphangcOrphanBytesGrowing",
@@ -211,7 +178,7 @@ FINDINGS = (
         {
             of_root("stored_bytes", scope="shared", reason="orphan"): (
                 f"{300 * GIB}x{2 * DAY} {150 * GIB}x{5 * DAY}"
-            ),
+            )
         },
         "96h",
     ),

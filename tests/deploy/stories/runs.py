@@ -1,14 +1,6 @@
 """Runs that fail, are missed, or never come."""
 
-from deploy.stories.story import (
-    DAY,
-    FOUND,
-    PUSHED,
-    ROOT,
-    Case,
-    of_root,
-    pushed,
-)
+from deploy.stories.story import DAY, ROOT, Case, found, found_pushed, of_root, pushed
 
 RUNS = (
     Case(
@@ -19,13 +11,7 @@ RUNS = (
             of_root("run_interval_seconds"): f"3600x{DAY}",
         },
         "4h20m",
-        (
-            {
-                **FOUND,
-                "phase": "plan",
-                "description": f"The phase plan of {ROOT} has not succeeded for 3h 20m 0s.",
-            },
-        ),
+        (found(f"The phase plan of {ROOT} has not succeeded for 3h 20m 0s.", phase="plan"),),
     ),
     Case(
         "OrphangcNotRunRecently",
@@ -44,13 +30,7 @@ RUNS = (
             pushed("run_interval_seconds"): f"3600x{DAY}",
         },
         "10h",
-        (
-            {
-                **PUSHED,
-                "phase": "plan",
-                "description": f"The phase plan of {ROOT} has not succeeded for 9h 59m 0s.",
-            },
-        ),
+        (found_pushed(f"The phase plan of {ROOT} has not succeeded for 9h 59m 0s.", phase="plan"),),
     ),
     Case(
         "OrphangcNotRunRecently",
@@ -60,13 +40,7 @@ RUNS = (
             of_root("run_interval_seconds"): f"3600x{DAY}",
         },
         "4h",
-        (
-            {
-                **FOUND,
-                "phase": "plan",
-                "description": f"The phase plan of {ROOT} has not succeeded for 4h 0m 0s.",
-            },
-        ),
+        (found(f"The phase plan of {ROOT} has not succeeded for 4h 0m 0s.", phase="plan"),),
     ),
     Case(
         "OrphangcNotRunRecently",
@@ -87,13 +61,7 @@ RUNS = (
             of_root("runs_total", phase="sweep", result="failed"): f"0+1x{DAY}",
         },
         "10h",
-        (
-            {
-                **FOUND,
-                "phase": "sweep",
-                "description": f"The phase sweep of {ROOT} has not succeeded for 9h 50m 0s.",
-            },
-        ),
+        (found(f"The phase sweep of {ROOT} has not succeeded for 9h 50m 0s.", phase="sweep"),),
     ),
     Case(
         "OrphangcNotRunRecently",
@@ -135,13 +103,10 @@ RUNS = (
         },
         "24h",
         (
-            {
-                **FOUND,
-                "phase": "plan",
-                "description": (
-                    f"3 times within 1d the phase plan of {ROOT} failed, and it never succeeded."
-                ),
-            },
+            found(
+                f"3 times within 1d the phase plan of {ROOT} failed, and it never succeeded.",
+                phase="plan",
+            ),
         ),
     ),
     Case(
@@ -168,13 +133,10 @@ RUNS = (
         {of_root("runs_total", phase="plan", result="missed"): f"0x50 1x50 2x50 3x{DAY}"},
         "24h",
         (
-            {
-                **FOUND,
-                "description": (
-                    f"3 runs of {ROOT} were missed within 1d: a run takes longer than the schedule"
-                    " allows, or the daemon was busy."
-                ),
-            },
+            found(
+                f"3 runs of {ROOT} were missed within 1d: a run takes longer than the schedule"
+                " allows, or the daemon was busy."
+            ),
         ),
     ),
     Case(
@@ -189,13 +151,10 @@ RUNS = (
         {of_root("runs_total", phase="plan", result="locked"): f"0x50 1x50 2x50 3x50 4x{DAY}"},
         "24h",
         (
-            {
-                **FOUND,
-                "description": (
-                    f"4 runs of {ROOT} found its lock held within 1d: two schedulers work on it,"
-                    " or a run hangs."
-                ),
-            },
+            found(
+                f"4 runs of {ROOT} found its lock held within 1d: two schedulers work on it,"
+                " or a run hangs."
+            ),
         ),
     ),
     Case(

@@ -70,5 +70,13 @@ def pushed(name: str, **labels: str) -> str:
 
 
 HERE = {"namespace": "flink", "job": "orphangc"}
-FOUND = {**HERE, "root": ROOT}
-PUSHED = {"job": "orphangc", "root": ROOT}
+
+
+def found(description: str, **labels: str) -> Mapping[str, str]:
+    """Return an alert about the storage root, as a daemon's metrics fire it."""
+    return {**HERE, "root": ROOT, **labels, "description": description}
+
+
+def found_pushed(description: str, **labels: str) -> Mapping[str, str]:
+    """Return the same of metrics that were pushed."""
+    return {"job": "orphangc", "root": ROOT, **labels, "description": description}
