@@ -33,6 +33,7 @@ from orphangc.core.cluster.rest_json import (
 from orphangc.core.model.flink_versions import TESTED_FLINK_VERSIONS, is_tested_version
 from orphangc.core.model.types import JobId
 from orphangc.errors import RegistryUnavailableError
+from support.builders import some_facts
 
 NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
 JOB = JobId("4ae4a2986a0e1a49b0f165b58085d4b3")
@@ -62,29 +63,9 @@ def a_checkpoint(id_: int, **changes: object) -> CheckpointFacts:
 
 def a_job(**changes: object) -> JobFacts:
     """Return a running job that passes the gate; its newest checkpoint is 6."""
-    return replace(
-        JobFacts(
-            job_id=JOB,
-            flink_version="1.20.5",
-            status="RUNNING",
-            started_at=NOW,
-            incarnation="1/2",
-            max_concurrent=1,
-            state_backend="EmbeddedRocksDBStateBackend",
-            checkpoint_storage="FileSystemCheckpointStorage",
-            changelog_enabled=False,
-            checkpoint_interval_ms=2000,
-            checkpoint_timeout_ms=60000,
-            latest_completed_id=6,
-            latest_completed_id_with_savepoints=6,
-            restored=None,
-            in_progress_ids=(),
-            in_progress_count=0,
-            completed_count=2,
-            checkpoints=(a_checkpoint(6), a_checkpoint(5)),
-        ),
-        **changes,
-    )
+    newest = {"latest_completed_id": 6, "latest_completed_id_with_savepoints": 6}
+    shown = {"completed_count": 2, "checkpoints": (a_checkpoint(6), a_checkpoint(5))}
+    return some_facts(JOB, **{"started_at": NOW, **newest, **shown, **changes})
 
 
 def restored(id_: int) -> RestoredFacts:

@@ -296,32 +296,26 @@ def test_a_share_may_be_given_for_one_job(given: object, meant: object) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+WRONG = {
+    "max_delete_share": (
         *(True, None, "", "nan", "inf", "half", [], ["x=0.5"], ["=0.5"], [f"{JOB}="], {"all": 1}),
         *({JOB: 2}, {JOB: None}, {JOB: True}, {7: 0.5}, [f"{JOB}=0.5=0.6"], {}),
-    ],
-)
-def test_what_is_no_share_is_refused(given: object) -> None:
-    """A limit that is misread is none."""
-    assert "max_delete_share" in str(refused(max_delete_share=given))
+        *(-0.1, 1.1, float("nan"), float("inf")),
+    ),
+    "max_deletes": (-1, 1.5),
+    "checkpoint_id_margin": (-1,),
+    "scope": (["other"], ["all"], ["SHARED"], [""], ["shared,"]),
+    "alias": (["s3://a"], ["a=b"], ["="], [""]),
+    "unsafe_acknowledge_root": (
+        *(["s3://b/x"], [f"s3://b/x={SHA[:-1]}"], [f"x={SHA}"], [f"={SHA}"], [SHA]),
+    ),
+}
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), float("inf"), "half", None])
-def test_the_share_that_may_go_is_between_nothing_and_all(share: object) -> None:
-    """R20: a share that compares with nothing would limit nothing."""
-    with pytest.raises(ValidationError, match="max_delete_share"):
-        said(max_delete_share=share)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("max_deletes", -1), ("checkpoint_id_margin", -1), ("max_deletes", 1.5)]
-)
-def test_counts_are_whole_and_not_negative(name: str, value: float) -> None:
-    """R9, R20: a negative margin would let ids above the oldest retained one go."""
-    with pytest.raises(ValidationError, match=name):
-        said(**{name: value})
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, all_ in WRONG.items() for v in all_])
+def test_what_an_option_cannot_mean_is_refused(name: str, value: object) -> None:
+    """R5, R6, R9, R20: a limit, a margin, an alias or a hash that is misread is none."""
+    assert name in str(refused(**{name: value}))
 
 
 def test_limits_may_forbid_everything() -> None:
@@ -410,13 +404,6 @@ def test_exactly_the_areas_that_are_named_are_collected(given, expected: list[Ar
     assert said(scope=given).scope == tuple(expected)
 
 
-@pytest.mark.parametrize("scope", ["other", "all", "SHARED", "", "shared,"])
-def test_an_area_that_is_no_option_is_refused(scope: str) -> None:
-    """Design, section 3."""
-    with pytest.raises(ValidationError, match="scope"):
-        said(scope=[scope])
-
-
 # --------------------------------------------------------------------------- aliases, jobs, roots
 
 
@@ -424,13 +411,6 @@ def test_aliases_become_places_in_their_order() -> None:
     """R5: the first that fits is applied."""
     texts = ["s3a://old/x=s3://new", "file:/mnt=s3://bucket/mnt"]
     assert said(alias=texts).aliases == tuple(map(parse_alias, texts))
-
-
-@pytest.mark.parametrize("alias", ["s3://a", "a=b", "=", ""])
-def test_an_alias_that_is_none_is_refused(alias: str) -> None:
-    """R5: it would make live files look foreign."""
-    with pytest.raises(ValidationError, match="alias"):
-        said(alias=[alias])
 
 
 def test_a_job_is_declared_ended_by_its_id_or_with_all_others() -> None:
@@ -466,13 +446,6 @@ def test_a_broken_root_is_acknowledged_by_place_and_hash() -> None:
     """R6: path + hash."""
     settings = said(unsafe_acknowledge_root=[f"s3a://b//x=1/chk-9/_metadata={SHA}"])
     assert settings.acknowledged == {str(canonical("s3://b/x=1/chk-9/_metadata")): SHA}
-
-
-@pytest.mark.parametrize("text", ["s3://b/x", f"s3://b/x={SHA[:-1]}", f"x={SHA}", f"={SHA}", SHA])
-def test_an_acknowledgement_without_place_or_hash_is_refused(text: str) -> None:
-    """R6: exactly these bytes at this place."""
-    with pytest.raises(ValidationError, match="unsafe_acknowledge_root"):
-        said(unsafe_acknowledge_root=[text])
 
 
 # --------------------------------------------------------------------------- credentials
