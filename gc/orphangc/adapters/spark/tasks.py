@@ -47,7 +47,7 @@ _Result = TypeVar("_Result", bound=HasRows)
 _SAME, _OTHER_PACKAGE = "same", "package"
 _ROWS = 10_000
 """Number of rows of which Spark makes a partition for each core."""
-_SECONDS_BETWEEN_LOOKS = 5.0
+_SECONDS_BETWEEN_REPORTS = 5.0
 _LEAST_TASKS = 12
 """No task may be longer than a tenth of its stage."""
 
@@ -165,29 +165,29 @@ class Cluster:
         if not items:
             return []
         stage = uuid.uuid4().hex
-        with translated("finish on Spark"), self._watched(stage, show):
+        with translated("finish on Spark"), self._reporting(stage, show):
             found = self._map(_OnItems(work, items, self.folder, stage), len(items))
         if sorted(number for number, _ in found) != list(range(len(items))):
             raise StorageUnreachableError("Spark lost a task, or reported one twice")
         return [result for _, result in sorted(found, key=lambda each: each[0])]
 
     @contextmanager
-    def _watched(self, stage: str, show: Callable[[int], None]) -> Iterator[None]:
+    def _reporting(self, stage: str, show: Callable[[int], None]) -> Iterator[None]:
         """Show the rows of a stage that are done, while the block waits for it."""
         is_over = threading.Event()
 
-        def watch() -> None:
-            while not is_over.wait(_SECONDS_BETWEEN_LOOKS):
+        def report() -> None:
+            while not is_over.wait(_SECONDS_BETWEEN_REPORTS):
                 with suppress(StorageUnreachableError):  # the tasks say so, if they need it
                     show(self.folder.rows_done(stage))
 
-        watching = threading.Thread(target=watch, name="spark-progress", daemon=True)
-        watching.start()
+        reporting = threading.Thread(target=report, name="spark-progress", daemon=True)
+        reporting.start()
         try:
             yield
         finally:
             is_over.set()
-            watching.join()
+            reporting.join()
 
     def _map(self, work: _OnItems, tasks: int) -> list[Any]:
         """Return the numbered results of tasks."""

@@ -96,7 +96,7 @@ def counted(rows: int) -> PassResult:
 
 def test_what_is_done_is_shown_while_a_stage_is_under_way(tmp_path, monkeypatch):
     """Of a task that Spark runs twice, once; not of the one that is still under way."""
-    monkeypatch.setattr(tasks, "_SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(tasks, "_SECONDS_BETWEEN_REPORTS", 0.01)
     cluster = HereCluster(WorkFolder(canonical(str(tmp_path / "work"))), is_flaky=True)
 
     def shown(items: list[int]) -> set[int]:
