@@ -165,12 +165,13 @@ def test_a_used_plan_says_what_became_of_it(story: Story) -> None:
     assert "nothing deleted: what was due is gone" in " ".join(shown.split())
 
 
-def test_after_a_failed_run_nothing_is_proposed(story: Story) -> None:
-    """A mode is not what it lacks."""
-    broken = settings_of(story, root=str(story.bed.folder / "absent"), mode="report")
+@pytest.mark.parametrize("mode", ["report", "delete"])
+def test_after_a_failed_run_nothing_is_proposed(story: Story, mode: str) -> None:
+    """A mode is not what it lacks, nor what the next run would do in it."""
+    broken = settings_of(story, root=str(story.bed.folder / "absent"), mode=mode)
     shown = on_terminal("run", "--config", Configured.of(story, broken).path)[1]
     assert f"unreachable: {broken['root']}: " in " ".join(shown.split())
-    assert "set mode" not in shown
+    assert "Next: " not in shown
 
 
 def test_the_events_of_the_program_are_shown_on_demand(story: Story) -> None:

@@ -215,7 +215,8 @@ def _next_run(
     records: Sequence[RunRecord], config: Path, quarantine: Mapping[str, timedelta]
 ) -> Iterator[str]:
     again = _shown("orphangc", "run", "--config", str(config))
-    first = [each for each in records if each.effective_mode is not each.mode]
+    done = [each for each in records if each.error is None]
+    first = [each for each in done if each.effective_mode is not each.mode]
     due = [
         shifted(each.tombstones.oldest_at, quarantine[each.root])
         for each in records
@@ -230,6 +231,6 @@ def _next_run(
     elif due and any(each.mode is RunMode.DELETE for each in records):
         yield f"Next: from {instant(min(due))} on, when the first quarantine is over"
         yield again
-    elif all(each.mode is RunMode.REPORT and each.error is None for each in records):
+    elif done == [*records] and all(each.mode is RunMode.REPORT for each in records):
         yield f"Next: set mode: quarantine in {config}, then"
         yield again
