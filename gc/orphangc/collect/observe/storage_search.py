@@ -35,8 +35,7 @@ _MOST_NAMES = 3
 _MOUNTS = "the table of mounts"
 _HIDDEN = (
     "another file system is mounted over this folder, and hides what is in it: mount that one"
-    " elsewhere, name it with --extra-root if it belongs there, or state with --search-except that"
-    " neither holds a checkpoint"
+    " elsewhere, or name it with --extra-root if it belongs there"
 )
 
 Named = tuple[Location, str]
