@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flinkstate.places.locations import canonical
+from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.spark import spark_listing as listing
 from orphangc.adapters.spark.spark_listing import (
     ListedParts,
@@ -49,7 +50,7 @@ def small_ranges():
 
 
 def listed(
-    storage: Counted, cluster: HereCluster, boundaries: list[str], *, most: int = 10
+    storage: Counted | LocalStorage, cluster: HereCluster, boundaries: list[str], *, most: int = 10
 ) -> tuple[ListedParts, list[str]]:
     """Return what a cluster lists, and its keys."""
     work = ListingTask(root=ROOT, folder=cluster.folder, streams=2, most=most, rows=7)
@@ -144,6 +145,15 @@ def test_roots_are_noticed_wherever_they_lie(tmp_path) -> None:
     stored = ["_metadata", "a/_metadata", "a/b_metadata", "a/_metadata/x", "z//_metadata"]
     found, _ = listed(Counted(stored), a_cluster(tmp_path), [])
     assert sorted(root.key for root in found.roots) == ["_metadata", "a/_metadata", "z//_metadata"]
+
+
+def test_links_are_noticed(tmp_path) -> None:
+    """The search follows them, for no listing does."""
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "link").symlink_to(tmp_path)
+    storage = LocalStorage(canonical(str(tmp_path / "root")))
+    found, _ = listed(storage, a_cluster(tmp_path), [])
+    assert found.links == ["link"]
 
 
 def test_a_file_that_was_altered_is_no_part_of_the_listing(tmp_path) -> None:

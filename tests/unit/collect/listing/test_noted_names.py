@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
+from flinkstate.places.locations import canonical
+from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.listing.noted_names import objects_named
@@ -50,3 +52,16 @@ def test_what_an_interrupted_run_listed_is_searched_too():
     engine = LocalEngine(spool, "root", streams=1)
     engine.list_all(OrderedStorage(keys), ListingHints(), lambda *_: None)
     assert [each.key for each in engine.objects_named("_metadata")] == keys[::2]
+
+
+def test_links_are_noted_and_files_and_folders_are_not(tmp_path):
+    """A pass over all rows finds the same."""
+    (tmp_path / "a" / "folder").mkdir(parents=True)
+    (tmp_path / "a" / "file").touch()
+    (tmp_path / "a" / "link").symlink_to(tmp_path)
+    with ArrowSpool() as spool:
+        engine = LocalEngine(spool, "root", streams=1)
+        engine.list_all(LocalStorage(canonical(str(tmp_path))), ListingHints(), lambda *_: None)
+        noted = list(engine.links())
+        engine._noted = None
+        assert noted == list(engine.links()) == ["a/link"]
