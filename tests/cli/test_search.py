@@ -64,6 +64,17 @@ def test_a_checkpoint_beside_the_storage_root_keeps_what_it_names(story, folder)
     assert plan.verdict(story.orphans[0]) == ("keep", "referenced")
 
 
+@pytest.mark.parametrize("folder", ["shared", "chk-8", ""])
+def test_a_link_to_itself_stops_no_program(story, folder) -> None:
+    """It leads nowhere, so no checkpoint is behind it; where one may be, nothing goes."""
+    link = story.job.folder / folder / "me"
+    link.symlink_to(link)
+    plan = story.bed.plan()
+    assert plan.ran.code in {0, 4}, plan.ran.err
+    assert "Traceback" not in plan.ran.err
+    assert not plan.removals() & {key_of(story, each) for each in story.live}
+
+
 @pytest.mark.parametrize("is_replaced", [True, False])
 def test_a_checkpoint_below_an_area_that_goes_before_it_is_read(
     story, monkeypatch, is_replaced

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,10 +66,10 @@ def local_target(path: Path) -> Location:
 
 
 def resolved(place: Location) -> Location:
-    """Return a local place with its links resolved."""
+    """Return a local place with its links resolved, as far as they lead anywhere."""
     if place.scheme != "file":
         return place
-    return canonical(str(Path(place.path).resolve()))
+    return canonical(os.path.realpath(place.path))
 
 
 def overlap(one: Location, other: Location) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from flinkstate.files.paths import resolved
 from flinkstate.places.locations import Location, canonical
 
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -25,7 +26,7 @@ def device_of(place: Location) -> str | None:
         return f"{place.scheme}://{place.authority}"
     try:
         table = _MOUNTS.read_text(encoding="utf-8", errors="backslashreplace")
-        path = Path(place.path).resolve()
+        path = Path(resolved(place).path)
     except OSError:
         return None
     return device_in(table, path)
@@ -41,7 +42,7 @@ def mount_of(place: Location) -> Location | None:
         return None
     try:
         table = _MOUNTS.read_text(encoding="utf-8", errors="backslashreplace")
-        found = _mount_in(table, Path(place.path).resolve())
+        found = _mount_in(table, Path(resolved(place).path))
     except OSError:
         return None
     if found is None or found.at == "/" or found.kind in _IN_MEMORY:

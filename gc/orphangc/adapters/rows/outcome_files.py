@@ -112,7 +112,10 @@ def read_outcome(folder: Path) -> dict[str, Any]:
     try:
         outcome: dict[str, Any] = json.loads((folder / "outcome.json").read_bytes())
     except FileNotFoundError as err:
-        raise SettingsError(f"no sweep of {folder} has finished: it has no outcome.json") from err
+        raise SettingsError(
+            f"no sweep of {folder} has finished: it has no outcome.json; if a sweep was stopped,"
+            " the same command finishes it"
+        ) from err
     except (OSError, ValueError, RecursionError) as err:
         raise SettingsError(f"no outcome of a sweep in {folder}: {err}") from err
     if not isinstance(outcome, dict):

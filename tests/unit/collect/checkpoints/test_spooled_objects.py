@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -42,7 +45,7 @@ def stored(tmp_path, monkeypatch) -> tuple[Changing, Path]:
     return Changing(canonical(str(folder))), folder / "x"
 
 
-def test_nothing_is_read_of_one_that_is_replaced_cut_short_or_removed(stored) -> None:
+def test_one_that_changes_while_it_is_read_is_not_absent(stored) -> None:
     """Half of one ``_metadata`` and half of another may be a whole third one."""
     storage, path = stored
 
@@ -50,15 +53,22 @@ def test_nothing_is_read_of_one_that_is_replaced_cut_short_or_removed(stored) ->
         path.with_name("y").write_bytes(b"abcdefghij")
         path.with_name("y").replace(path)
 
-    for happening in (
-        replaced,
-        lambda: path.write_bytes(b"012345"),
-        lambda: path.write_bytes(b"0123456789+"),
-        path.unlink,
-    ):
+    def at_each(size: Iterator[int]) -> None:
+        path.write_bytes(bytes(next(size)))
+
+    for happening in (replaced, partial(at_each, count(7)), partial(at_each, count(30, -1))):
         path.write_bytes(b"0123456789")
         storage.happening = happening
-        assert spooled(storage, "x", max_bytes=99) is None
+        with pytest.raises(StorageUnreachableError, match="'x' changes while it is read"):
+            spooled(storage, "x", max_bytes=99)
+    for size, size_then in ((10, 11), (10, 6), (10, 0)):
+        path.write_bytes(bytes(size))
+        sizes = iter([size_then])
+        storage.happening = lambda sizes=sizes: [path.write_bytes(bytes(each)) for each in sizes]
+        assert bytes(spooled(storage, "x", max_bytes=99)) == bytes(size_then)
+    path.write_bytes(b"0123456789")
+    storage.happening = path.unlink
+    assert spooled(storage, "x", max_bytes=99) is None
     path.write_bytes(b"0123456789")
     storage.happening = lambda: None
     assert bytes(spooled(storage, "x", max_bytes=99)) == b"0123456789"
