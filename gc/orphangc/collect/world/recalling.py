@@ -204,6 +204,6 @@ def outside_directories(memory: WorldMemory) -> list[Location]:
 def new_state_warning(state: RootState) -> str:
     """Return the plan's warning about a state location without anything of the storage root."""
     return (
-        f"no tombstones known here: {state.files.location} holds nothing of {state.root} yet;"
-        " is this the right state?"
+        f"no tombstones known here, as before a first run: {state.files.location} holds nothing of"
+        f" {state.root} yet; if there was one, is this the right state?"
     )

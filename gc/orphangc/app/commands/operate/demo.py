@@ -72,6 +72,7 @@ def demonstrate(keep: Path | None) -> None:
         root = folder / "checkpoints"
         orphans = make_storage(root)
         _say(f"1. A checkpoint storage of three jobs, {len(orphans)} orphans in it: {root}")
+        _say("   The demo waits for nothing, and is warned of that; by default a day passes")
         settings = demo_settings(root, folder / "state")
         print_tables([*plan_tables(*_plan(settings, folder / "plan-1"))])
         _say("2. First sweep: tombstones only, not a byte of the storage is touched")

@@ -31,8 +31,8 @@ REASON_MEANINGS: Mapping[Reason, str] = {
     ),
     Reason.ORPHAN: (
         "Nothing refers to it, and it is older than everything that may still be written: an"
-        " orphan, seen for the first time. A run in mode quarantine or delete writes a tombstone"
-        " for it; its bytes stay untouched."
+        " orphan, seen for the first time by this plan. Its sweep, or a run in mode quarantine or"
+        " delete, writes a tombstone for it; its bytes stay untouched."
     ),
     Reason.IN_QUARANTINE: (
         "It is an orphan and has a tombstone, but not for long enough, or no newer checkpoint of"
@@ -40,7 +40,8 @@ REASON_MEANINGS: Mapping[Reason, str] = {
     ),
     Reason.QUARANTINE_OVER: (
         "It was an orphan when its tombstone was laid, it is one again, and it is still the same"
-        " object. A run in mode delete deletes it, if nothing blocks its job."
+        " object. A sweep with --delete, or a run in mode delete, deletes it, if nothing blocks its"
+        " job."
     ),
     Reason.JOB_REFUSED: (
         "A guard stopped the work on its job: what is live there cannot be known, so everything of"
