@@ -192,6 +192,13 @@ def _is_left_out(place: FilePlace, *, may_skip: bool) -> bool:
     return may_skip or place.scope is Scope.CHANGELOG
 
 
+def is_hidden(folder: str, root_name: str) -> bool:
+    """Return whether a scan may enter neither a folder nor one above it."""
+    parts = folder.split("/")
+    above = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+    return any(_is_left_out(place_of_folder(each, root_name), may_skip=True) for each in above)
+
+
 def _ids(folders: Iterable[str], root_name: str) -> dict[str, frozenset[int]]:
     """Return the checkpoint ids of the folders, by job directory."""
     ids: dict[str, set[int]] = {}

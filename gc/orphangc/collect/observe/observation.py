@@ -22,6 +22,7 @@ from orphangc.collect.observe.checkpoints import (
     CheckpointReader,
     CheckpointScan,
     CheckpointsRead,
+    is_hidden,
     scan_checkpoints,
 )
 from orphangc.collect.observe.expired_checkpoints import (
@@ -39,6 +40,7 @@ from orphangc.collect.observe.storage_search import (
     StorageSearch,
     read_beside,
 )
+from orphangc.collect.state.read_checkpoints import Contents
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
@@ -475,9 +477,10 @@ def _read_hidden(
 ) -> Iterable[Checkpoint | UnreadableCheckpoint]:
     """Yield the checkpoints that only the listing shows: in folders that a scan does not enter.
 
-    For one that is gone now, those beside it; without any it is unreadable (R6). The listing may
-    be older than the scans.
+    For one that is gone now, those beside it; without any it is unreadable (R6), for the listing
+    may be older than the scans. Elsewhere the scans show what is there now.
     """
+    name = environment.storage.location.name
     scanned = {each.key for scan in scans for each in scan.metadata.values()}
     objects = [*environment.engine.objects_named(METADATA_NAME)]
     known = {each.key for each in objects}
@@ -486,9 +489,9 @@ def _read_hidden(
             continue
         folder = listed.key.rpartition("/")[0]
         found = reader.contents(environment.storage, folder, listed)
-        beside = (
-            read_beside(environment.storage, listed.key, reader, known) if found is None else ()
-        )
+        beside: Sequence[Contents | Gone] = ()
+        if found is None and is_hidden(folder, name):
+            beside = read_beside(environment.storage, listed.key, reader, known)
         for each in (found, *beside):
             if isinstance(each, Gone):
                 yield each.as_unreadable()
