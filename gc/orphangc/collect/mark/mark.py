@@ -201,14 +201,18 @@ def _ids_in(
 
 
 def _passed(observation: Observation, bases: Sequence[Location]) -> dict[Location, frozenset[int]]:
-    """Return, by job directory, what one scan showed without ``_metadata``, and the next not."""
+    """Return, by job directory, what one scan showed without ``_metadata``, and the next not.
+
+    A later one that the next scan shows with ``_metadata`` took its place.
+    """
     found: dict[Location, frozenset[int]] = {}
     none = frozenset[int]()
     for base, scans in zip(bases, _scans(observation), strict=True):
         for earlier, later in pairwise(scans):
             for directory, shown in earlier.shown.items():
-                unread = shown - earlier.ids.get(directory, none)
-                if passed := unread - later.shown.get(directory, none):
+                gone = shown - earlier.ids.get(directory, none) - later.shown.get(directory, none)
+                newest = max(later.ids.get(directory, none), default=-1)
+                if passed := {each for each in gone if each > newest}:
                     place = base.child(directory)
                     found[place] = found.get(place, none) | passed
     return found

@@ -147,7 +147,7 @@ class JobEvidence:
         ids_before: Ids of the ``chk-<n>`` in the first listing that was read (S1).
         ids_after: Ids of the ``chk-<n>`` in the second listing (S2).
         ids_passed: Ids of the ``chk-<n>`` that one listing showed without ``_metadata``, and the
-            next one not at all: a checkpoint may have come and gone unread.
+            next one neither it nor a later one that is whole: it may have come and gone unread.
         after: REST answers after the listings.
         reported_ids: Ids of the checkpoints at places where Flink reports one of this job.
         snapshots: Registry snapshots of this job, oldest first.
