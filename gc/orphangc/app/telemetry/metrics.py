@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import accumulate, product
 
 from prometheus_client import CollectorRegistry
@@ -41,7 +42,7 @@ class _Known:
     """Metrics of one storage root; replaced as a whole, because other threads read it."""
 
     totals: Totals = field(default_factory=Totals)
-    newest_run: str = ""
+    begun_at: datetime | None = None
     newest_plan: RunRecord | None = None
     oldest_tombstone: float = 0.0
     is_halted: bool = False
@@ -55,7 +56,7 @@ class _Known:
 
     def after(self, record: RunRecord, totals: Totals) -> _Known:
         """Return the metrics after one more run; of an older run the totals alone count."""
-        if record.run_id < self.newest_run:
+        if self.begun_at is not None and record.started_at < self.begun_at:
             return replace(self, totals=totals)
         oldest, is_halted = self.oldest_tombstone, self.is_halted
         if record.tombstones is not None:
@@ -67,7 +68,7 @@ class _Known:
         has_looked = record.plan_id is not None or bool(record.refusals)
         return _Known(
             totals=totals,
-            newest_run=record.run_id,
+            begun_at=record.started_at,
             newest_plan=plan,
             oldest_tombstone=oldest,
             is_halted=is_halted,
