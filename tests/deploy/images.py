@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 import tarfile
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -44,7 +43,7 @@ def _run_folder(folder: Path) -> Path:
     if len(str(run)) <= _LONGEST_RUN_FOLDER:
         return run
     digest = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
-    return Path(tempfile.gettempdir()) / f"orphangc-run-{digest}"
+    return Path("/var/tmp") / f"orphangc-run-{digest}"  # outlives the session, as the store does
 
 
 class ContainerEngine:
