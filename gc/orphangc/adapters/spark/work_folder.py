@@ -154,8 +154,8 @@ class WorkFolder:
             StorageUnreachableError: The work folder cannot be read.
         """
         names = _files(self.location).names(_DONE)
-        told = [name.split("-")[1:] for name in names if name.startswith(f"{stage}-")]
-        return sum({int(number): int(rows) for number, rows in told}.values())
+        parts = [name.split("-")[1:] for name in names if name.startswith(f"{stage}-")]
+        return sum({int(number): int(rows) for number, rows in parts}.values())
 
     def discard(self, file: ExchangeFile) -> None:
         """Remove one file."""

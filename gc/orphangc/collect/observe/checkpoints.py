@@ -366,7 +366,7 @@ class CheckpointReader:
 
 
 def _spooled(storage: Storage, key: ObjectKey, *, max_bytes: int) -> Buffer | None:
-    """Return the bytes of a large object, ``None`` if it is absent or changed."""
+    """Return the bytes of a large object, ``None`` if it is absent."""
     from orphangc.collect.checkpoints.spooled_objects import (  # noqa: PLC0415 - few are large
         spooled,
     )

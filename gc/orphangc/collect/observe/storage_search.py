@@ -275,7 +275,7 @@ class StorageSearch:
                 *pool.map(lambda each: self._read(storage, each, reader, known), new)
             ]
             read += pool.map(
-                lambda each: _read_unlisted(storage, each, reader, known=known),
+                lambda each: _read_unlisted(storage, each, reader, is_known=known.__contains__),
                 metadata.directories,
             )
         return [each for some in read for each in some]
@@ -413,10 +413,12 @@ def _replacing(
     gone_id = checkpoint_id_of(folder.rpartition("/")[2])
     if gone_id is None:
         return [Gone(storage.location.child(folder))]
-    old = {
-        key for key in known if (checkpoint_id_of(_folder(key).rpartition("/")[2]) or 0) < gone_id
-    }
-    beside = _read_unlisted(storage, _folder(folder), reader, known=old)
+
+    def is_older(key: ObjectKey) -> bool:
+        number = checkpoint_id_of(_folder(key).rpartition("/")[2])
+        return key in known and (number or 0) < gone_id
+
+    beside = _read_unlisted(storage, _folder(folder), reader, is_known=is_older)
     return beside or [Gone(storage.location.child(folder))]
 
 
@@ -425,7 +427,7 @@ def _read_unlisted(
     directory: str,
     reader: CheckpointReader,
     *,
-    known: Collection[ObjectKey],
+    is_known: Callable[[ObjectKey], bool],
 ) -> list[Contents]:
     """Return the checkpoints in the folders of a directory that its listing did not show.
 
@@ -438,7 +440,7 @@ def _read_unlisted(
     for _ in range(_ATTEMPTS):
         names = filter(_may_hold_checkpoint, storage.folder(directory).folders)
         keys = [ObjectKey("/".join(filter(None, (directory, n, METADATA_NAME)))) for n in names]
-        unread = [each for each in keys if each not in known and each not in found]
+        unread = [each for each in keys if not is_known(each) and each not in found]
         there = [each for each in storage.stat(unread) if each is not None]
         read = {each.key: reader.contents(storage, _folder(each.key), each) for each in there}
         found |= {key: each for key, each in read.items() if each is not None}
