@@ -9,7 +9,11 @@ import pytest
 import yaml
 
 from cli.helpers import run
+from orphangc.app.config.validate import settings_from
+from orphangc.app.wiring.compose import state_of
+from orphangc.collect.state.history import kept_record
 from orphangc.errors import SettingsError
+from unit.app.status.records import a_phase, a_record
 
 needs_pyspark = pytest.mark.skipif(find_spec("pyspark") is None, reason="PySpark is not installed")
 
@@ -117,18 +121,91 @@ def test_the_operators_own_choice_needs_no_reason(story):
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_scheduled_run_knows_the_size_from_the_last_one(story, tmp_path):
-    """Its record stands in the state location."""
-    root = {"root": str(story.bed.root), "state": str(story.bed.state)}
-    root |= {"work": str(tmp_path / "work"), "spark_threshold": 10**9}
-    config = tmp_path / "orphangc.yaml"
-    plans = tmp_path / "plans"
-    config.write_text(yaml.safe_dump({"plans": str(plans), "storage_roots": [root]}))
-    reasons = []
-    for _ in range(2):
-        (record,) = run("run", "--config", config, "--output", "json").json
-        document = json.loads((Path(record["plan_folder"]) / "plan.json").read_text())
-        reasons.append((record["run_id"], document["engine_reason"]))
-    (first, because), (_, because_then) = reasons
-    assert "first pages of the listing" in because
-    assert f"objects (run {first}): fewer than" in because_then
+def test_a_first_plan_takes_the_usual_rate(story, tmp_path):
+    """No run has measured it, and six hours are the schedule of no configuration."""
+    engine, reason = engine_of(story, "--work", tmp_path)
+    assert engine == "local"
+    assert reason.endswith(
+        " objects (first pages of the listing): one process plans 100,000 a second (usual) and"
+        " needs 0 s, within half of the 21,600 s between two runs"
+    )
+
+
+@pytest.fixture
+def planned(story, tmp_path, monkeypatch, cluster):  # noqa: ARG001 - named, not used
+    """Makes a scheduled run, and returns the engine that it took, and why."""
+    config, state = tmp_path / "orphangc.yaml", {"state": str(story.bed.state)}
+    root = {"root": str(story.bed.root), "work": str(tmp_path / "work"), **state}
+    opened = []
+
+    def opened_spark(*_):
+        opened.append("spark")
+        raise SettingsError("it goes no further here")
+
+    monkeypatch.setattr("orphangc.app.wiring.engines.opened_spark_engine", opened_spark)
+
+    def plan(schedule: str, **record: object) -> tuple[str, str]:
+        if record:
+            kept = a_record(root=str(story.bed.root), **record)
+            kept_record(state_of(settings_from({"root": root["root"], **state})), kept)
+        document = {"plans": str(tmp_path / "plans"), "storage_roots": [root]}
+        config.write_text(yaml.safe_dump({**document, "schedule": schedule}))
+        opened.clear()
+        ran = run("run", "--config", config, "--output", "json")
+        lines = [line for line in ran.err.splitlines() if "engine.chosen" in line]
+        (chosen,) = map(json.loads, lines)
+        assert opened == (["spark"] if chosen["engine"] == "spark" else [])
+        if not opened:
+            folder = Path(ran.json[0]["plan_folder"])
+            made = json.loads((folder / "plan.json").read_text())
+            assert (made["engine"], made["engine_reason"]) == ("local", chosen["reason"])
+        return chosen["engine"], chosen["reason"]
+
+    return plan
+
+
+def test_a_scheduled_run_takes_spark_where_one_process_is_late(planned):
+    """Size and rate are those of the last run: 100 objects a second, of which 90,000 take 900 s."""
+    last = {"objects_listed": 90_000, "phases": (a_phase(seconds=900),), "engine": "local"}
+    engine, reason = planned("1799s", **last)
+    assert engine == "spark"
+    run_id = a_record().run_id
+    assert reason == (
+        f"90,000 objects (run {run_id}): one process plans 100 a second (run {run_id}) and needs"
+        " 900 s, longer than half of the 1,799 s between two runs"
+    )
+
+
+def test_a_scheduled_run_takes_one_process_that_is_in_time(planned):
+    """A second more."""
+    last = {"objects_listed": 90_000, "phases": (a_phase(seconds=900),), "engine": "local"}
+    engine, reason = planned("1800s", **last)
+    assert engine == "local"
+    assert reason.endswith("needs 900 s, within half of the 1,800 s between two runs")
+
+
+def test_the_rate_is_that_of_the_last_run_of_one_process(planned):
+    """What Spark did, or a version that did not say what planned, shows no rate of one process."""
+    planned("1s", objects_listed=1000, phases=(a_phase(seconds=100),), engine="local")
+    planned("1s", number=2, objects_listed=2000, engine=None)
+    engine, reason = planned("500s", number=3, objects_listed=2600, engine="spark")
+    one, three = a_record().run_id, a_record(3).run_id
+    assert engine == "spark"
+    assert reason.startswith(f"2,600 objects (run {three}): one process plans 10 a second")
+    assert f"(run {one}) and needs 260 s, longer than half of the 500 s" in reason
+
+
+def test_a_scheduled_run_leaves_what_the_next_one_asks(planned):
+    """Its own record."""
+    planned("6h")
+    _, reason = planned("6h")
+    assert reason.count("(run 2") == 2
+    assert "first pages" not in reason
+
+
+def test_more_often_than_a_process_manages_at_some_hour_is_too_often(planned):
+    """Cron: an hour between two runs of a day, the rest of the day after them."""
+    last = {"objects_listed": 3600, "phases": (a_phase(seconds=3600),), "engine": "local"}
+    engine, reason = planned("0 8,9 * * *", **last)
+    assert engine == "spark"
+    assert reason.endswith("longer than half of the 3,600 s between two runs")

@@ -20,7 +20,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from orphangc.app.config.schedule import check_schedule, check_timezone
+from orphangc.app.config.schedule import DEFAULT_SCHEDULE, check_schedule, check_timezone
 from orphangc.app.config.validate import default_plans
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.lineage.retention_policy import RetentionPolicy
@@ -66,8 +66,10 @@ class ScheduledRoot(StorageRootSettings):
     """When its runs start: five cron fields, or a duration; by default that of the whole file."""
     engine: Literal["auto", "local", "spark"] = "auto"
     """Engine that lists and decides."""
-    spark_threshold: int = Field(default=10_000_000, ge=1)
-    """Number of objects from which ``auto`` chooses Spark, if a cluster and ``work`` are there."""
+    spark_threshold: int | None = Field(default=None, ge=1)
+    """Number of objects from which ``auto`` chooses Spark, if a cluster and ``work`` are there; by
+    default what one process plans in half of the time between two runs, as the last ones measured
+    it."""
     work: Place | None = None
     """Folder that every Spark executor can reach."""
     expire: RetentionPolicy | None = None
@@ -199,7 +201,7 @@ class Configuration(BaseSettings):
 
     mode: RunMode = RunMode.REPORT
     """Highest mode of runs, unless a storage root has its own."""
-    schedule: Schedule = "6h"
+    schedule: Schedule = DEFAULT_SCHEDULE
     """When runs start, unless a storage root has its own: five cron fields, or a duration."""
     timezone: Annotated[str, AfterValidator(check_timezone)] = "UTC"
     """Time zone of the cron fields."""

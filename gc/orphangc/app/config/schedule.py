@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -12,6 +13,9 @@ from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
 from orphangc.core.model.settings import parse_duration
+
+DEFAULT_SCHEDULE = "6h"
+"""When runs start unless the configuration says it, and what a plan by hand is measured against."""
 
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 """Names of weekdays by cron's numbers; APScheduler, which counts from Monday, gets names."""
@@ -107,20 +111,30 @@ def _day_number(text: str) -> int:
 
 
 def longest_gap(text: str, timezone: str = "UTC") -> timedelta:
-    """Return the longest time between two runs that a schedule asks for.
+    """Return the longest time between two runs that a schedule asks for."""
+    return max(_gaps(text, timezone), default=timedelta(0))
+
+
+def shortest_gap(text: str, timezone: str = "UTC") -> timedelta:
+    """Return the shortest time between two runs that a schedule asks for."""
+    return min(_gaps(text, timezone), default=_HORIZON)
+
+
+def _gaps(text: str, timezone: str) -> Iterator[timedelta]:
+    """Yield the times between two runs.
 
     Cron has no such number, so the instants of a year are compared, or the first few thousand.
     """
     trigger = trigger_of(text, timezone)
     if isinstance(trigger, IntervalTrigger):
-        interval: timedelta = trigger.interval
-        return interval
-    longest, last = timedelta(0), trigger.get_next_fire_time(None, _THURSDAY)
+        yield trigger.interval
+        return
+    last = trigger.get_next_fire_time(None, _THURSDAY)
     for _ in range(_INSTANTS):
         following = trigger.get_next_fire_time(last, last)
         if following is None:
-            break
-        longest, last = max(longest, following - last), following
+            return
+        yield following - last
+        last = following
         if last - _THURSDAY > _HORIZON:
-            break
-    return longest
+            return

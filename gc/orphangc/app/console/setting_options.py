@@ -34,7 +34,6 @@ class EngineName(StrEnum):
 DEFAULTS: Mapping[str, Any] = {
     **{name: default for name, (_, default, _) in SETTINGS.items() if default is not None},
     "engine": EngineName.AUTO,
-    "spark_threshold": 10_000_000,
 }
 """Defaults of settings as options take and show them: a duration as text."""
 
@@ -114,9 +113,10 @@ _OPTIONS: Mapping[str, Any] = dict(
             {
                 "engine": _option(EngineName, "Engine that lists and decides."),
                 "spark_threshold": _option(
-                    int,
+                    int | None,
                     "Number of objects from which 'auto' chooses Spark, if SPARK_MASTER or"
-                    " SPARK_REMOTE and --work name a cluster.",
+                    " SPARK_REMOTE and --work name a cluster; by default what one process plans"
+                    " in half of the time between two runs, as the last ones measured it.",
                     min=1,
                 ),
                 "work": _option(
@@ -226,7 +226,9 @@ def gathered(parameter: str, *names: str, **others: Any) -> Callable[[_Command],
     return decorate
 
 
-def engine_choice(*, engine: EngineName, work: str | None, spark_threshold: int) -> EngineChoice:
+def engine_choice(
+    *, engine: EngineName, work: str | None, spark_threshold: int | None
+) -> EngineChoice:
     """Return the engine that lists and decides; ``auto`` is decided where the size is known.
 
     Raises:
@@ -241,4 +243,4 @@ def engine_choice(*, engine: EngineName, work: str | None, spark_threshold: int)
         case EngineName.SPARK:
             return EngineChoice(is_spark=True, work=place)
         case EngineName.AUTO:
-            return EngineChoice(work=place, threshold=spark_threshold)
+            return EngineChoice(work=place, is_auto=True, threshold=spark_threshold)

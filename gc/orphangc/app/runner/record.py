@@ -118,6 +118,7 @@ class Draft:
             phases=tuple(self.phases),
             plan_id=None if plan is None else plan.plan_id,
             plan_folder=self.plan_folder,
+            engine=None if plan is None else plan.engine,
             objects_listed=0 if plan is None else plan.objects_listed,
             bytes_listed=0 if plan is None else plan.bytes_listed,
             list_requests=0 if plan is None else plan.list_requests,

@@ -295,4 +295,9 @@ def _engine(settings: ScheduledRoot) -> EngineChoice:
         case "spark":
             return EngineChoice(is_spark=True, work=work)
         case "auto":
-            return EngineChoice(work=work, threshold=settings.spark_threshold)
+            return EngineChoice(
+                work=work,
+                is_auto=True,
+                threshold=settings.spark_threshold,
+                schedule=settings.schedule,
+            )

@@ -1,27 +1,36 @@
-"""``--engine auto``: Spark for a large storage root if a cluster is configured, else this process.
+"""``--engine auto``: Spark if a cluster is configured and one process would be late.
 
-The size is that of the last run, or is estimated from the first pages of the listing. It is asked
-only if a cluster is configured.
+Both the size of the storage root and the rate of one process are those of earlier runs, as far as
+there were any. They are asked only if a cluster is configured.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from importlib.util import find_spec
-from itertools import islice
 
 import structlog
 
 from orphangc.adapters.open import open_storage
 from orphangc.app.wiring.compose import state_of
-from orphangc.app.wiring.engine_choice import EngineChoice, KnownSize, chosen_by_size
+from orphangc.app.wiring.engine_choice import (
+    USUAL_PER_SECOND,
+    EngineChoice,
+    KnownSize,
+    ProcessRate,
+    chosen_by_rate,
+    chosen_by_size,
+)
 from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.state.history import newest_records
+from orphangc.core.documents.run_record import Phase, RunRecord
 from orphangc.core.model.settings import StorageRootSettings
 
 _CLUSTERS = ("SPARK_REMOTE", "SPARK_MASTER", "PYSPARK_GATEWAY_PORT")
 """Environment variables that name a cluster; the last one is set by ``spark-submit``."""
-_RECORDS_READ = 5
+_COUNTED = 10_000_000
+"""Maximum number of objects that are counted only to choose: as many take a minute."""
 
 log = structlog.get_logger()
 
@@ -34,13 +43,10 @@ def settled(
     Raises:
         StorageUnreachableError: The state location or the storage root cannot be read.
     """
-    if choice.threshold is None:
+    if not choice.is_auto:
         return choice
     lacking = _lacking(choice)
-    if lacking:
-        made = EngineChoice(reason=lacking)
-    else:
-        made = chosen_by_size(choice, size or _last_size(settings) or _first_size(settings, choice))
+    made = EngineChoice(reason=lacking) if lacking else _measured(choice, settings, size)
     engine = "spark" if made.is_spark else "local"
     log.info("engine.chosen", engine=engine, reason=made.reason)
     return made
@@ -53,14 +59,41 @@ def _lacking(choice: EngineChoice) -> str:
     return "" if find_spec("pyspark") else "PySpark is not installed"
 
 
+def _measured(
+    choice: EngineChoice, settings: StorageRootSettings, size: KnownSize | None
+) -> EngineChoice:
+    size = size or _last_size(settings) or _first_size(settings, choice)
+    if choice.threshold is not None:
+        return chosen_by_size(choice, size)
+    from orphangc.app.config.schedule import (  # noqa: PLC0415 - loads the scheduler
+        DEFAULT_SCHEDULE,
+        shortest_gap,
+    )
+
+    interval = shortest_gap(choice.schedule or DEFAULT_SCHEDULE)
+    per_second, source = _last_rate(settings) or (USUAL_PER_SECOND, "usual")
+    return chosen_by_rate(choice, size, ProcessRate(per_second, source, interval))
+
+
+def _planned(settings: StorageRootSettings) -> Iterable[RunRecord]:
+    """Return the records of runs that made a plan, newest first."""
+    return (each for each in newest_records(state_of(settings)) if each.objects_listed)
+
+
 def _last_size(settings: StorageRootSettings) -> KnownSize | None:
-    for record in islice(newest_records(state_of(settings)), _RECORDS_READ):
-        if record.objects_listed:
-            return KnownSize(record.objects_listed, f"run {record.run_id}")
+    newest = next(iter(_planned(settings)), None)
+    return None if newest is None else KnownSize(newest.objects_listed, f"run {newest.run_id}")
+
+
+def _last_rate(settings: StorageRootSettings) -> tuple[float, str] | None:
+    """Return how many objects one process planned in a second, in the newest run that it made."""
+    for record in _planned(settings):
+        seconds = sum(each.duration_seconds for each in record.phases if each.phase is Phase.PLAN)
+        if record.engine == "local" and seconds > 0:
+            return record.objects_listed / seconds, f"run {record.run_id}"
     return None
 
 
 def _first_size(settings: StorageRootSettings, choice: EngineChoice) -> KnownSize:
-    assert choice.threshold is not None  # noqa: S101 - asked by the caller
-    found = estimated_objects(open_storage(settings.root), choice.threshold)
+    found = estimated_objects(open_storage(settings.root), choice.threshold or _COUNTED)
     return KnownSize(found.objects, "first pages of the listing", is_exact=found.is_exact)

@@ -207,6 +207,7 @@ class RunRecord(_RecordPart):
         phases: In order; a run that could not begin (locked, missed) has one of no duration.
         plan_id: ``None``: there is no plan, nor anything below.
         plan_folder: Folder of the plan on the machine that ran.
+        engine: Engine that listed and decided; of older records it is not known.
         roots_read: Checkpoints and savepoints.
         world: Everything that the plan searched, asked and missed; of older records the daemon
             keeps none.
@@ -233,6 +234,7 @@ class RunRecord(_RecordPart):
     phases: tuple[PhaseRecord, ...] = ()
     plan_id: str | None = None
     plan_folder: str | None = None
+    engine: Literal["local", "spark"] | None = None
     objects_listed: int = 0
     bytes_listed: int = 0
     list_requests: int = 0

@@ -18,6 +18,7 @@ from orphangc.app.render.advice import (
     condition_advice,
     guard_advice,
 )
+from orphangc.app.render.plan.plan_html import render_html
 from orphangc.app.render.plan.plan_markdown import code, render_markdown
 from orphangc.app.render.plan.plan_tables import outcome_tables, plan_tables
 from orphangc.app.render.summary import Fate, area_rows, headline, stops, summarise
@@ -68,6 +69,17 @@ def plain(parts, width=100) -> str:
 
 
 # --- the terminal
+
+
+def test_a_plan_says_why_it_was_made_on_spark():
+    """What ``auto`` compared; a plan of this process needs no reason on a terminal."""
+    chosen = {"engine": "spark", "engine_reason": "90,000 objects (run 1): one process is late"}
+    plan, breakdown = a_plan(**chosen)
+    sentence = "spark engine: 90,000 objects (run 1): one process is late"
+    assert sentence in re.sub(r"<[^>]+>", "", render_html(plan, breakdown))
+    assert "made on Spark: 90,000 objects (run 1)" in plain(plan_tables(plan, breakdown))
+    plan, breakdown = a_plan(**{**chosen, "engine": "local"})
+    assert "90,000" not in plain(plan_tables(plan, breakdown))
 
 
 def test_a_plan_on_a_terminal_says_what_would_go_and_what_stops_it():

@@ -128,6 +128,8 @@ def _heading(plan: Plan, breakdown: Breakdown | None) -> Text:
     heading.append(headline(plan, summarise(plan, breakdown)))
     if (source := inventory_sentence(plan)) is not None:
         heading.append(f"\n{source}", style="yellow")
+    if plan.engine == "spark" and plan.engine_reason:
+        heading.append(f"\nmade on Spark: {plan.engine_reason}", style="dim")
     return heading
 
 
