@@ -271,6 +271,26 @@ def test_a_savepoint_that_a_resource_names_protects_what_it_refers_to(  # noqa: 
     assert (ran.code, orphan.exists(), other.exists()) == (0, True, False)
 
 
+@pytest.mark.parametrize("has_its_own", [False, True], ids=["alone", "beside another"])
+@pytest.mark.answered_by("reported_roots")
+def test_a_copied_metadata_file_of_another_name_protects_what_it_refers_to(
+    story, kubernetes, has_its_own
+) -> None:
+    """Flink restores from any file whose path it is given; its folder may hold another one."""
+    orphan, other = story.orphans
+    elsewhere = Bed(story.bed.folder).job(1, below=story.bed.folder / "elsewhere")
+    folder = elsewhere.checkpoint(5, orphan).parent
+    (folder / "_metadata").rename(folder / "copy")
+    if has_its_own:
+        elsewhere.checkpoint(5)
+    document = deployment(story, "flinkdeployment-finished")
+    document["spec"]["job"]["initialSavepointPath"] = f"file://{folder}/copy"
+    kubernetes.add(document)
+    plan, ran = swept(story, *ASKED)
+    assert plan.verdict(orphan) == ("keep", "referenced")
+    assert (ran.code, orphan.exists(), other.exists()) == (0, True, False)
+
+
 @pytest.mark.answered_by("guard:unreadable_root")
 def test_a_savepoint_that_is_gone_is_no_root_and_one_that_is_broken_voids_all(
     story, kubernetes

@@ -11,11 +11,12 @@ registry, E2 proves it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from typing import Protocol, TypeVar
 
+from flinkstate.layouts.format_versions import MAGIC
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
 from orphangc.collect.observe.checkpoints import (
@@ -57,6 +58,7 @@ from orphangc.ports import (
     HaMetadata,
     Progress,
     Storage,
+    StoredObject,
     StoreTime,
     Waiter,
 )
@@ -456,20 +458,36 @@ def read_checkpoint_at(
 ) -> Iterable[Checkpoint | UnreadableCheckpoint]:
     """Yield the checkpoint at a reported place; a place without one yields nothing.
 
-    A place that does not answer is unreadable: it may contain a checkpoint, so all is refused.
+    The place is a checkpoint's folder, or a metadata file of any name: Flink restores from both
+    (1.15-2.3, ``AbstractFsCheckpointStorageAccess.resolveCheckpointPointer``), and so a file that
+    begins as Flink's metadata is one. A place that does not answer is unreadable: it may contain
+    a checkpoint, so all is refused.
     """
     top = Location(place.scheme, place.authority, "/")
-    folder = place.path.lstrip("/")
-    key = ObjectKey(f"{folder}/{METADATA_NAME}".lstrip("/"))
+    path = place.path.lstrip("/")
     try:
         storage = open_storage(top)
-        listed = storage.stat([key])[0]
+        within = ObjectKey(f"{path}/{METADATA_NAME}".lstrip("/"))
+        inside, itself = storage.stat([within, ObjectKey(path)])
+        is_metadata = itself is not None and _begins_as_metadata(storage, itself)
     except OrphanGcError as err:
         yield UnreadableCheckpoint(uri=f"{place}/{METADATA_NAME}", reason=str(err), sha256="")
         return
-    checkpoint = None if listed is None else reader.read(storage, folder, listed)
-    if checkpoint is not None:
-        yield checkpoint
+    if inside is not None and (found := reader.read(storage, path, inside)) is not None:
+        yield found
+    if itself is not None and is_metadata:
+        found = reader.read(storage, path.rpartition("/")[0], itself)
+        if isinstance(found, Checkpoint):
+            # the folder may have a checkpoint of its own: no two have one place
+            yield replace(found, folder=place, directory=None, job_id=JobId(""))
+        elif found is not None:
+            yield replace(found, uri=str(place))
+
+
+def _begins_as_metadata(storage: Storage, listed: StoredObject) -> bool:
+    """Return whether an object begins as each ``_metadata`` of Flink does."""
+    beginning = storage.part(listed.key, start=0, size=4)
+    return int.from_bytes(beginning or b"", "big") == MAGIC
 
 
 def _read_hidden(
