@@ -49,7 +49,7 @@ from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import JobId, ObjectKey
+from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.core.world.outside_naming import Searched
 from orphangc.errors import OrphanGcError, RegistryUnavailableError
 from orphangc.ports import (
@@ -58,7 +58,6 @@ from orphangc.ports import (
     HaMetadata,
     Progress,
     Storage,
-    StoredObject,
     StoreTime,
     Waiter,
 )
