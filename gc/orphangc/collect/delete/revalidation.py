@@ -16,11 +16,11 @@ from orphangc.collect.delete.single_flight import SingleFlight
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import (
     Environment,
-    read_checkpoint_at,
     remembered_checkpoints,
+    reported_checkpoints,
     search_of,
 )
-from orphangc.collect.observe.reported import Naming, namings, reported_places
+from orphangc.collect.observe.reported import Naming, namings
 from orphangc.collect.observe.searching import NOTHING_READ
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
@@ -285,18 +285,17 @@ class Revalidation:
     ) -> list[Checkpoint | UnreadableCheckpoint]:
         """Return the checkpoints at other places that Flink reports (R4)."""
         seen = {each.folder for each in found if isinstance(each, Checkpoint)}
-        places, unusable = reported_places(
-            self._clusters, self._registries.snapshots, self.settings, ha=self._ha
+        read = reported_checkpoints(
+            self._clusters,
+            self._registries.snapshots,
+            self.settings,
+            self._ha,
+            reader=self.reader,
+            open_storage=self.environment.open_storage,
+            read=seen,
         )
-        read = [
-            each
-            for place in places
-            if place not in seen
-            for each in read_checkpoint_at(self.environment.open_storage, self.reader, place)
-        ]
         read += self._remembered()
-        unreadable = [each for each in read if isinstance(each, UnreadableCheckpoint)]
-        _acknowledged([*unusable, *unreadable])
+        _acknowledged([each for each in read if isinstance(each, UnreadableCheckpoint)])
         return read
 
     def _remembered(self) -> tuple[Checkpoint | UnreadableCheckpoint, ...]:

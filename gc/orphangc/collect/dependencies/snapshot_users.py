@@ -15,7 +15,6 @@ from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
     Namer,
-    Standing,
     UnownedReference,
     files_of,
     meant,
@@ -23,6 +22,7 @@ from orphangc.core.dependencies.foreign_files import (
     unowned_references,
 )
 from orphangc.core.dependencies.restore_fallback import is_restore_fallback
+from orphangc.core.documents.self_sustained_record import SnapshotUserPart
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import ForeignKind, Scope
 
@@ -75,22 +75,6 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class User:
-    """A job, or a checkpoint of no job, that needs the snapshot.
-
-    Attributes:
-        job_id: Identifier of the job, "" for a checkpoint in no job's directory.
-        place: The job's directory, or the checkpoint.
-    """
-
-    job_id: str
-    place: Location | None
-    standing: Standing
-    bytes: int | None
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Users:
     """Users of a snapshot, and jobs of which this is unknown.
 
@@ -100,7 +84,7 @@ class Users:
             was seen is over.
     """
 
-    users: tuple[User, ...]
+    users: tuple[SnapshotUserPart, ...]
     unknown: tuple[tuple[str, str], ...]
     is_confirmed: bool
 
@@ -138,9 +122,9 @@ def users_of(
         elif not lives.is_ended(job_id) and (reason := _unproven(own)) is not None:
             unknown.append((str(place), reason))
     maker = _maker(snapshot, groups, lives)
-    if isinstance(maker, User):
+    if isinstance(maker, SnapshotUserPart):
         users += _others([maker], users)
-    elif maker is not None and maker[0] not in {str(user.place) for user in users}:
+    elif maker is not None and maker[0] not in {user.place for user in users}:
         unknown.append(maker)
     users += _others(_restored(snapshot, lives, aliases), users)
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
@@ -167,7 +151,9 @@ def _grouped(checkpoints: Iterable[Checkpoint]) -> dict[tuple[str, Location], li
     return dict(sorted(groups.items(), key=lambda each: (each[0][0], str(each[0][1]))))
 
 
-def _others(found: Iterable[User], known: Iterable[User]) -> list[User]:
+def _others(
+    found: Iterable[SnapshotUserPart], known: Iterable[SnapshotUserPart]
+) -> list[SnapshotUserPart]:
     """Return the users whose jobs are not among those that are known."""
     ids = {user.job_id for user in known}
     return [each for each in found if each.job_id not in ids]
@@ -175,7 +161,7 @@ def _others(found: Iterable[User], known: Iterable[User]) -> list[User]:
 
 def _maker(
     snapshot: Snapshot, groups: Mapping[tuple[str, Location], Sequence[Checkpoint]], lives: Lives
-) -> User | tuple[str, str] | None:
+) -> SnapshotUserPart | tuple[str, str] | None:
     """Return the job that made a snapshot if it may restore it, or why that is unknown."""
     if snapshot.maker is None:
         return None
@@ -195,11 +181,9 @@ def _maker(
             " Flink with --flink-rest, or say so with --ended-job"
         )
         return str(place), reason
-    return User(
+    return SnapshotUserPart(
         job_id=job_id,
-        place=place,
-        standing=Standing(),
-        bytes=None,
+        place=str(place),
         why="it is its own newest checkpoint, and the job is not over",
     )
 
@@ -209,28 +193,23 @@ def _user(
     key: tuple[str, Location],
     checkpoints: Sequence[Checkpoint],
     weighing: Weighing,
-) -> User | None:
+) -> SnapshotUserPart | None:
     job_id, place = key
-    namers = [
-        Namer(
-            uri=str(checkpoint.folder),
-            checkpoint_id=checkpoint.checkpoint_id,
-            files=checkpoint.files,
-        )
-        for checkpoint in checkpoints
-    ]
-    found = meant(snapshot.foreign, unowned_references(namers, (place,), None))
+    named = unowned_references(map(Namer.of, checkpoints), (place,), None)
+    found = meant(snapshot.foreign, named)
     references = [left for each in found if len((left := _really(snapshot, each, weighing)).names)]
     if not references:
         return None
     standing = standing_of(references)
     count = len(standing.named_by)
-    return User(
+    return SnapshotUserPart(
         job_id=job_id,
-        place=place,
-        standing=standing,
-        bytes=weighing.weigh(references, snapshot.place),
+        place=str(place),
         why=f"{count} checkpoint{'s' if count > 1 else ''} name its files",
+        references=standing.references,
+        bytes=weighing.weigh(references, snapshot.place),
+        sample=standing.sample,
+        checkpoints=standing.named_by,
     )
 
 
@@ -265,18 +244,18 @@ def _unproven(checkpoints: Sequence[Checkpoint]) -> str | None:
     return None
 
 
-def _restored(snapshot: Snapshot, lives: Lives, aliases: Sequence[Alias]) -> Iterator[User]:
+def _restored(
+    snapshot: Snapshot, lives: Lives, aliases: Sequence[Alias]
+) -> Iterator[SnapshotUserPart]:
     """Yield the running jobs that have nothing else to go back to."""
     for job_id in lives.living:
         for each in lives.newest_of(job_id):
             if each.restored is None or not has_nothing_since(each):
                 continue
             if place_of(each.restored.external_path, aliases) == snapshot.place:
-                yield User(
+                yield SnapshotUserPart(
                     job_id=job_id,
                     place=None,
-                    standing=Standing(),
-                    bytes=None,
                     why="it was restored from it, and has completed no checkpoint since",
                 )
                 break

@@ -229,17 +229,15 @@ def observe(
     _let_the_cache_expire(environment, before)
     after, errors_after = _ask(environment.clusters)
     ha_after, ha_errors_after = _ask(environment.ha)
-    places, unusable = reported_places(
-        (*before, *after), snapshots, settings, ha=(*ha_before, *ha_after)
+    elsewhere = reported_checkpoints(
+        (*before, *after),
+        snapshots,
+        settings,
+        (*ha_before, *ha_after),
+        reader=reader,
+        open_storage=environment.open_storage,
+        read={checkpoint.folder for part in (*first, *second) for checkpoint in part.checkpoints},
     )
-    read = {checkpoint.folder for part in (*first, *second) for checkpoint in part.checkpoints}
-    elsewhere = [
-        found
-        for place in places
-        if place not in read
-        for found in read_checkpoint_at(environment.open_storage, reader, place)
-    ]
-    elsewhere += unusable
     elsewhere += remembered_checkpoints(environment, reader).found
     elsewhere += quarantined_checkpoints(environment.quarantined, reader)
     elsewhere += _read_hidden(environment, reader, (first[0].scan, second[0].scan))
@@ -450,6 +448,28 @@ def _let_the_cache_expire(environment: Environment, before: Sequence[ClusterFact
     """Wait until an answer of Flink's REST API must be newer than the last listing (R11)."""
     if before:
         environment.wait(max(cluster.cache_seconds for cluster in before) + _LATER)
+
+
+def reported_checkpoints(
+    clusters: Iterable[ClusterFacts],
+    snapshots: Iterable[RegistrySnapshot],
+    settings: StorageRootSettings,
+    ha: Iterable[HaFacts],
+    *,
+    reader: CheckpointReader,
+    open_storage: Callable[[Location], Storage],
+    read: Collection[Location],
+) -> list[Checkpoint | UnreadableCheckpoint]:
+    """Return the checkpoints of all reported folders but those in ``read`` (R4), wherever they are.
+
+    A report that names no place is an unreadable one.
+    """
+    places, unusable = reported_places(clusters, snapshots, settings, ha=ha)
+    left = (place for place in places if place not in read)
+    return [
+        *(found for place in left for found in read_checkpoint_at(open_storage, reader, place)),
+        *unusable,
+    ]
 
 
 def read_checkpoint_at(

@@ -13,6 +13,8 @@ from flinkstate.places.locations import Location
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
+from orphangc.core.decision.evidence import Checkpoint
+from orphangc.core.documents.self_sustained_record import NamedPart
 from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.types import ForeignKind
 
@@ -31,6 +33,12 @@ class Namer:
     uri: str
     checkpoint_id: int | None
     files: Mapping[Location, FileNames]
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint) -> Namer:
+        """Return a checkpoint as what names files."""
+        number, files = checkpoint.checkpoint_id, checkpoint.files
+        return cls(uri=str(checkpoint.folder), checkpoint_id=number, files=files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,15 +74,6 @@ class Foreign:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """How many files of a foreign place one namer names."""
-
-    uri: str
-    checkpoint_id: int | None
-    references: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """The remaining references to a foreign place.
 
@@ -86,7 +85,7 @@ class Standing:
 
     references: int = 0
     sample: tuple[str, ...] = ()
-    named_by: tuple[Named, ...] = ()
+    named_by: tuple[NamedPart, ...] = ()
 
 
 def unowned_references(
@@ -149,7 +148,7 @@ def standing_of(references: Sequence[UnownedReference]) -> Standing:
         references=_distinct(references),
         sample=_sample(references),
         named_by=tuple(
-            Named(
+            NamedPart(
                 uri=uri,
                 checkpoint_id=namers[uri].checkpoint_id,
                 references=_distinct(named[uri]),

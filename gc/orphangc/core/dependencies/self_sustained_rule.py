@@ -21,7 +21,7 @@ from orphangc.core.dependencies.foreign_files import (
     unowned_references,
 )
 from orphangc.core.dependencies.own_changelog import judgement_of_references, own_changelog_folders
-from orphangc.core.documents.self_sustained_record import NamedPart, UsageCheckPart
+from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
 
 Weigh = Callable[[Sequence[UnownedReference], Location], int | None]
@@ -100,15 +100,7 @@ def foreign_usage_of(
     if cycle is not None:
         judgement = judgement_of_references(job, judgement, changes, cycle)
     own = (*_own_places(job), *changes)
-    namers = [
-        Namer(
-            uri=str(checkpoint.folder),
-            checkpoint_id=checkpoint.checkpoint_id,
-            files=checkpoint.files,
-        )
-        for checkpoint in job.own_checkpoints
-    ]
-    unowned = unowned_references(namers, own, absent)
+    unowned = unowned_references(map(Namer.of, job.own_checkpoints), own, absent)
     newest = job.snapshots[-1:]
     reported = [place_of(each.checkpoint_dir, aliases) for each in newest]
     known = (*own, *(place for place in reported if place is not None))
@@ -169,10 +161,7 @@ def _check_part(
         restored_from=any(place == each for _, each in usage.restored),
         references=standing.references,
         sample=standing.sample,
-        named_by=tuple(
-            NamedPart(uri=each.uri, checkpoint_id=each.checkpoint_id, references=each.references)
-            for each in standing.named_by
-        ),
+        named_by=standing.named_by,
     )
 
 

@@ -30,6 +30,23 @@ class NamedPart(_StatusPart):
     references: int
 
 
+class SnapshotUserPart(_StatusPart):
+    """A job, or a checkpoint of no job, that needs a snapshot.
+
+    Attributes:
+        job_id: Identifier of the job, "" for a checkpoint in no job's directory.
+        place: The job's directory, or the checkpoint.
+    """
+
+    job_id: str
+    place: str | None
+    why: str
+    references: int = 0
+    bytes: int | None = None
+    sample: tuple[str, ...] = ()
+    checkpoints: tuple[NamedPart, ...] = ()
+
+
 class UsageCheckPart(_StatusPart):
     """Result of one check of a job and of one place that is not its own.
 

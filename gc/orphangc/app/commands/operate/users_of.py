@@ -21,11 +21,10 @@ from orphangc.app.render.shown_names import JobNames
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT, ha_metadata
 from orphangc.collect.dependencies.sizes import Weighing
-from orphangc.collect.dependencies.snapshot_users import Snapshot, User, Users, users_of
+from orphangc.collect.dependencies.snapshot_users import Snapshot, Users, users_of
 from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead
 from orphangc.collect.observe.ended_jobs import Lives
-from orphangc.collect.observe.observation import read_checkpoint_at
-from orphangc.collect.observe.reported import reported_places
+from orphangc.collect.observe.observation import reported_checkpoints
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.columns.file_names import FileNames
@@ -65,12 +64,15 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     after, held_after = _asked(clusters, holders)
     roots_read = {(root.folder, root.sha256): root for each in read for root in each.checkpoints}
     held, answers = (*held_before, *held_after), (*before, *after)
-    elsewhere, unreadable = _reported(answers, settings, reader, roots_read.values(), ha=held)
+    folders = {root.folder for root in roots_read.values()}
+    elsewhere = reported_checkpoints(
+        answers, (), settings, held, reader=reader, open_storage=open_storage, read=folders
+    )
     directories = _directories(read, [base.location for base in bases])
     found = users_of(
         own,
-        (*roots_read.values(), *elsewhere),
-        (*_unacknowledged(read), *unreadable),
+        (*roots_read.values(), *(each for each in elsewhere if isinstance(each, Checkpoint))),
+        _unacknowledged((*(each for part in read for each in part.unreadable), *elsewhere)),
         Lives(
             before=before,
             after=after,
@@ -106,32 +108,6 @@ def _changed_at(roots: Iterable[Checkpoint]) -> dict[str, datetime]:
     return found
 
 
-def _reported(
-    clusters: Iterable[ClusterFacts],
-    settings: StorageRootSettings,
-    reader: CheckpointReader,
-    read: Iterable[Checkpoint],
-    *,
-    ha: Iterable[HaFacts],
-) -> tuple[list[Checkpoint], list[UnreadableCheckpoint]]:
-    """Return the checkpoints that Flink reports outside all storage roots (R4), and the unreadable
-    ones.
-    """
-    known = {root.folder for root in read}
-    places, unusable = reported_places(clusters, (), settings, ha=ha)
-    found = [
-        each
-        for place in places
-        if place not in known
-        for each in read_checkpoint_at(open_storage, reader, place)
-    ]
-    broken = [*unusable, *(each for each in found if isinstance(each, UnreadableCheckpoint))]
-    return (
-        [each for each in found if isinstance(each, Checkpoint)],
-        [each for each in broken if not each.is_acknowledged],
-    )
-
-
 def _root_of(snapshot: str) -> str:
     """Return the folder that holds the job directory of a checkpoint.
 
@@ -163,8 +139,11 @@ def _read_snapshot(place: Location, reader: CheckpointReader) -> Snapshot:
     return Snapshot(place=place, checkpoint=root, stored=stored)
 
 
-def _unacknowledged(read: Sequence[CheckpointsRead]) -> list[UnreadableCheckpoint]:
-    return [each for part in read for each in part.unreadable if not each.is_acknowledged]
+def _unacknowledged(
+    found: Iterable[Checkpoint | UnreadableCheckpoint],
+) -> list[UnreadableCheckpoint]:
+    broken = (each for each in found if isinstance(each, UnreadableCheckpoint))
+    return [each for each in broken if not each.is_acknowledged]
 
 
 def _directories(
@@ -198,24 +177,10 @@ def _document(
         "confirmed": found.is_confirmed,
         "statement": _statement(found, settings),
         "users": [
-            {**_user(each), "resources": resources.get(each.job_id, ())} for each in found.users
+            {**each.model_dump(), "resources": resources.get(each.job_id, ())}
+            for each in found.users
         ],
         "unknown": [{"uri": uri, "reason": reason} for uri, reason in found.unknown],
-    }
-
-
-def _user(user: User) -> dict[str, Any]:
-    return {
-        "job_id": user.job_id,
-        "place": None if user.place is None else str(user.place),
-        "why": user.why,
-        "references": user.standing.references,
-        "bytes": user.bytes,
-        "sample": list(user.standing.sample),
-        "checkpoints": [
-            {"uri": each.uri, "checkpoint_id": each.checkpoint_id, "references": each.references}
-            for each in user.standing.named_by
-        ],
     }
 
 
