@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 
+from pydantic import BaseModel, Field
+
 from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.app.console.text import duration
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.status.status import RootStatus, Status
 from orphangc.core.documents.run_record import JobRecord, RunRecord
-from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
+from orphangc.core.documents.self_sustained_record import NamedPart
 from orphangc.core.model.types import ForeignKind
 
 _GRAVITY = {True: 0, None: 1, False: 2}
@@ -30,22 +32,21 @@ class KnownJob:
     record: JobRecord
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignPlace:
-    """A snapshot or directory that a job was restored from, or names files of.
+class RestoredAnswer(BaseModel):
+    """A snapshot or directory that a job was restored from, or still names files of."""
 
-    Attributes:
-        is_safe: Whether it may be deleted: neither this job nor any other job that was seen needs
-            it.
-        since: Time since which that is so; ``None`` if unknown.
-    """
-
-    place: str
-    kind: ForeignKind
-    is_safe: bool | None
-    why: str
-    since: datetime | None
-    check: RememberedUsageCheck
+    place: str = Field(description="URI of the snapshot or directory.")
+    kind: ForeignKind = Field(description="Whether it is a snapshot, or another job's directory.")
+    safe_to_delete: bool | None = Field(
+        description="Whether neither this job needs it, nor anybody else that was seen; null: it"
+        " cannot be known, or no second check has confirmed it yet."
+    )
+    reason: str = Field(description="Reason, as text.")
+    since: datetime | None = Field(description="Time since which that is so.")
+    references: int = Field(description="Files of it that the job's checkpoints still name.")
+    sample: tuple[str, ...] = Field(description="Some of them.")
+    named_by: tuple[NamedPart, ...] = Field(description="Checkpoints that name them.")
+    also_named_by: tuple[str, ...] = Field(description="Other jobs that name files of a snapshot.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,12 @@ class Sustained:
     value: bool | None
     why: str
     since: datetime | None = None
-    places: tuple[ForeignPlace, ...] = ()
+    places: tuple[RestoredAnswer, ...] = ()
 
     @property
     def is_safe(self) -> bool | None:
         """Return whether every snapshot that the job was restored from may be deleted."""
-        answers = [each.is_safe for each in self.places]
+        answers = [each.safe_to_delete for each in self.places]
         if False in answers:
             return False
         return None if None in answers else True
@@ -75,7 +76,7 @@ class Sustained:
         times = [
             each.since
             for each in self.places
-            if each.is_safe is self.is_safe and each.since is not None
+            if each.safe_to_delete is self.is_safe and each.since is not None
         ]
         return max(times, default=None)
 
@@ -169,25 +170,28 @@ def _doubt_about(known: KnownJob) -> str | None:
     return f"Below {known.root.settings.root}: {why if check is None else check.reason}"
 
 
-def _places(seen: Sequence[KnownJob], *, doubt: str | None) -> tuple[ForeignPlace, ...]:
+def _places(seen: Sequence[KnownJob], *, doubt: str | None) -> tuple[RestoredAnswer, ...]:
     """Return what the job was restored from; any doubt rules out a yes."""
-    found: dict[str, ForeignPlace] = {}
+    found: dict[str, RestoredAnswer] = {}
     for known in seen:
         for check in known.record.looks:
             if check.kind is None:
                 continue
             is_safe = check.is_safe_to_delete
             is_doubted = is_safe is True and doubt is not None
-            place = ForeignPlace(
+            place = RestoredAnswer(
                 place=check.place,
                 kind=check.kind,
-                is_safe=None if is_doubted else is_safe,
-                why=f"{doubt}" if is_doubted else check.reason,
+                safe_to_delete=None if is_doubted else is_safe,
+                reason=f"{doubt}" if is_doubted else check.reason,
                 since=None if is_doubted else check.since,
-                check=check,
+                references=check.references,
+                sample=check.sample,
+                named_by=check.named_by,
+                also_named_by=check.also_named_by,
             )
             before = found.get(check.place)
-            if before is None or _GRAVITY[place.is_safe] > _GRAVITY[before.is_safe]:
+            if before is None or _GRAVITY[place.safe_to_delete] > _GRAVITY[before.safe_to_delete]:
                 found[check.place] = place
     return tuple(found[place] for place in sorted(found))
 

@@ -13,6 +13,7 @@ from orphangc.app.status.status import Status, StatusSource
 from orphangc.app.web.jobs import (
     UNKNOWN_JOB,
     KnownJob,
+    RestoredAnswer,
     known_jobs,
     self_sustained,
     sightings,
@@ -22,8 +23,6 @@ from orphangc.app.web.problem_documents import problem, responses
 from orphangc.app.web.runs import UNKNOWN_RUN, all_runs, find_run
 from orphangc.core.documents.plan import Tally
 from orphangc.core.documents.run_record import JobRecord, RunMode, RunRecord, RunResult
-from orphangc.core.documents.self_sustained_record import NamedPart
-from orphangc.core.model.types import ForeignKind
 
 _JobId = Annotated[str, Path(description="Flink's job id: 32 lower-case hexadecimal digits.")]
 _RunId = Annotated[str, Path(description="Identifier of a run, as in its logs and its record.")]
@@ -36,23 +35,6 @@ class JobInRoot(BaseModel):
     run_id: str = Field(description="Identifier of the run that made the plan.")
     judged_at: datetime = Field(description="Start of that run.")
     job: JobRecord = Field(description="Findings about the job.")
-
-
-class RestoredAnswer(BaseModel):
-    """A snapshot or directory that a job was restored from, or still names files of."""
-
-    place: str = Field(description="URI of the snapshot or directory.")
-    kind: ForeignKind = Field(description="Whether it is a snapshot, or another job's directory.")
-    safe_to_delete: bool | None = Field(
-        description="Whether neither this job needs it, nor anybody else that was seen; null: it"
-        " cannot be known, or no second check has confirmed it yet."
-    )
-    reason: str = Field(description="Reason, as text.")
-    since: datetime | None = Field(description="Time since which that is so.")
-    references: int = Field(description="Files of it that the job's checkpoints still name.")
-    sample: tuple[str, ...] = Field(description="Some of them.")
-    named_by: tuple[NamedPart, ...] = Field(description="Checkpoints that name them.")
-    also_named_by: tuple[str, ...] = Field(description="Other jobs that name files of a snapshot.")
 
 
 class JobDocument(BaseModel):
@@ -183,20 +165,7 @@ def _job_answer(status: Status, job_id: str, seen: list[KnownJob]) -> JobDocumen
         state_self_sustained=sustained.value,
         state_self_sustained_reason=sustained.why,
         state_self_sustained_since=sustained.since,
-        restored_from=[
-            RestoredAnswer(
-                place=each.place,
-                kind=each.kind,
-                safe_to_delete=each.is_safe,
-                reason=each.why,
-                since=each.since,
-                references=each.check.references,
-                sample=each.check.sample,
-                named_by=each.check.named_by,
-                also_named_by=each.check.also_named_by,
-            )
-            for each in sustained.places
-        ],
+        restored_from=[*sustained.places],
         roots=[
             JobInRoot(
                 root=known.root.settings.root,
