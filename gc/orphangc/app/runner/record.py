@@ -244,22 +244,8 @@ def _has_ended(job: JobPart) -> bool:
 def _job(
     job: JobPart, amounts: tuple[Tally, ...], checks: tuple[RememberedUsageCheck, ...]
 ) -> JobRecord:
-    return JobRecord(
-        job_id=job.job_id,
-        directories=job.directories,
-        state=job.state,
-        mode=job.mode,
-        oldest_retained_checkpoint_id=job.oldest_retained_checkpoint_id,
-        retained_checkpoint_ids=job.retained_checkpoint_ids,
-        amounts=amounts,
-        missing_objects=job.missing_objects,
-        held_back=job.held_back,
-        refused=job.refused,
-        blocked=job.blocked,
-        state_self_sustained=answer_of(checks),
-        looks=checks,
-        resources=job.resources,
-    )
+    answer = answer_of(checks)
+    return JobRecord.like(job, amounts=amounts, state_self_sustained=answer, looks=checks)
 
 
 def _registry_age(plan: Plan) -> float | None:

@@ -25,7 +25,6 @@ from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
 from orphangc.core.documents.plan import (
     BoundsPart,
     HeldBackPart,
-    InventoryPart,
     JobPart,
     Plan,
     ReportedPart,
@@ -75,7 +74,7 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
         duration_seconds=_seconds(seen.time.local, storage.now().local),
         live_set_sha256=found.marked.live.digest(),
         reported=tuple(_reported_part(key, each) for key, each in sorted(counts.reported.items())),
-        inventory=_inventory_part(storage),
+        inventory=storage.inventory,
         listed_at=found.evidence.listed_at,
         extras=extras_part(
             *(environment.extras, surveyed.markers),
@@ -187,15 +186,6 @@ def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:
         unreferenced_objects=shown.unreferenced_objects,
         unreferenced_bytes=shown.unreferenced_size,
         oldest_modified_at=from_microseconds(shown.oldest_us),
-    )
-
-
-def _inventory_part(storage: Storage) -> InventoryPart | None:
-    inventory = storage.inventory
-    if inventory is None:
-        return None
-    return InventoryPart(
-        uri=inventory.uri, created_at=inventory.created_at, objects=inventory.objects
     )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.areas.table import AREAS
 from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, mode_of
-from orphangc.core.decision.judge import Blocked, Judgement
+from orphangc.core.decision.judge import Judgement
 from orphangc.core.documents.plan import (
     MOST_MISSING,
     AreaPart,
@@ -27,14 +27,7 @@ from orphangc.core.model.types import AreaName, EvidenceSource, JobId, Scope
 
 def root_part(checkpoint: Checkpoint) -> RootPart:
     """Return a checkpoint as the plan shows it."""
-    return RootPart(
-        uri=str(checkpoint.folder),
-        job_id=checkpoint.job_id,
-        checkpoint_id=checkpoint.checkpoint_id,
-        format_version=checkpoint.format_version,
-        references=checkpoint.references,
-        sha256=checkpoint.sha256,
-    )
+    return RootPart.like(checkpoint, uri=str(checkpoint.folder))
 
 
 def evidence_of(job: JobEvidence, cycle: CycleEvidence, uris: Iterable[str]) -> list[EvidencePart]:
@@ -91,7 +84,7 @@ def job_part(
     looks: tuple[UsageCheckPart, ...] = (),
 ) -> JobPart:
     """Return one job as the plan shows it."""
-    absent = sorted(missing)
+    absent, refused = sorted(missing), judgement.refused
     return JobPart(
         job_id=job.job_id,
         directories=tuple(str(place) for place in job.directories),
@@ -102,12 +95,12 @@ def job_part(
         live_objects=job.survey.live_objects,
         listed_objects=job.survey.objects,
         cutoff=cutoff,
-        bounds=tuple(BoundPart(name=bound.name, at=bound.at) for bound in bounds),
+        bounds=tuple(map(BoundPart.like, bounds)),
         missing=tuple(absent[:MOST_MISSING]),
         missing_count=len(absent),
         evidence=tuple(evidence),
-        refused=_refused_part(judgement),
-        blocked=tuple(_blocked_part(each) for each in judgement.blocked),
+        refused=None if refused is None else RefusedPart.like(refused),
+        blocked=tuple(map(BlockedPart.like, judgement.blocked)),
         state_self_sustained=looks[0].value if looks else None,
         looks=looks,
     )
@@ -127,7 +120,7 @@ def area_parts(
             kept_because=(area.objection(facts, _OLDEST) or _refusal_of(name, judgement))
             if name in collected
             else f"the setting scope does not name {name}",
-            bounds=tuple(BoundPart(name=each.name, at=each.at) for each in area.bounds_of(facts)),
+            bounds=tuple(map(BoundPart.like, area.bounds_of(facts))),
         )
         for name, area in AREAS.items()
         if name in shown
@@ -141,13 +134,3 @@ def _refusal_of(area: AreaName, judgement: Judgement) -> str | None:
 
 _OLDEST = FilePlace(None, JobId(""), Scope.EXCLUSIVE, checkpoint_id=-1)
 """A checkpoint older than all: what is kept of it is kept of the whole area."""
-
-
-def _refused_part(judgement: Judgement) -> RefusedPart | None:
-    if judgement.refused is None:
-        return None
-    return RefusedPart(guard=judgement.refused.guard, message=judgement.refused.message)
-
-
-def _blocked_part(blocked: Blocked) -> BlockedPart:
-    return BlockedPart(condition=blocked.condition, message=blocked.message)

@@ -28,7 +28,7 @@ from orphangc.core.lineage.checkpoint_fates import (
     RetentionAction,
     fates_of,
 )
-from orphangc.core.lineage.lineage_graph import Lineage, LineageJob
+from orphangc.core.lineage.lineage_graph import Lineage
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.ports import Progress
@@ -176,31 +176,17 @@ def _part(  # noqa: PLR0917 - a lineage, and what was found of it
         bytes_only=int(weighed.lineages.size[at]),
         unneeded_bytes=int(weighed.unneeded_of.size[at]),
         unneeded_objects=int(weighed.unneeded_of.objects[at]),
-        jobs=tuple(_job_part(e, int(weighed.jobs.size[numbers[e.key]])) for e in lineage.jobs),
+        jobs=tuple(
+            LineageJobPart.like(
+                job, directories=job.places, bytes_only=int(weighed.jobs.size[numbers[job.key]])
+            )
+            for job in lineage.jobs
+        ),
         checkpoints=tuple(
             _checkpoint_part(fates[e.uri], weighed.checkpoints[e.uri] + beside.get(e.uri, 0))
             for e in lineage.checkpoints
         ),
-        continuations=tuple(
-            ContinuationPart(
-                older=each.older, newer=each.newer, source=each.source, checkpoint=each.checkpoint
-            )
-            for each in lineage.continuations
-        ),
-    )
-
-
-def _job_part(job: LineageJob, size: int) -> LineageJobPart:
-    return LineageJobPart(
-        job_id=job.job_id,
-        directories=job.places,
-        state=job.state,
-        is_over=job.is_over,
-        first_life_at=job.first_life_at,
-        last_life_at=job.last_life_at,
-        resources=job.resources,
-        is_self_sustained=job.is_self_sustained,
-        bytes_only=size,
+        continuations=tuple(map(ContinuationPart.like, lineage.continuations)),
     )
 
 
@@ -213,18 +199,12 @@ def _checkpoint_part(fate: CheckpointFate, size: int) -> LineageCheckpointPart:
         if edge.checkpoint == checkpoint.uri
         and (job := lineage.job_of_place.get(edge.newer)) is not None
     }
-    return LineageCheckpointPart(
-        uri=checkpoint.uri,
+    return LineageCheckpointPart.like(
+        checkpoint,
         job_id="" if maker is None else maker.job_id,
-        checkpoint_id=checkpoint.checkpoint_id,
-        is_savepoint=checkpoint.is_savepoint,
-        stored_at=checkpoint.stored_at,
-        sha256=checkpoint.sha256,
-        is_restorable=checkpoint.is_restorable,
         action=fate.action,
         reason=fate.reason,
         why=fate.why,
         restored_by=tuple(sorted(restored)),
-        expired_at=checkpoint.expired_at,
         bytes_only=size,
     )

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from flinkstate.places.locations import Location
 from orphangc.core.documents.lineage_report import LineageReport, UnneededPart
+from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.lineage.checkpoint_fates import CheckpointKind, RetentionAction, RetentionReason
 from orphangc.core.model.frozen_part import FrozenPart
@@ -188,14 +189,6 @@ class ReportedPart(FrozenPart):
     oldest_modified_at: Instant | None
 
 
-class InventoryPart(FrozenPart):
-    """The S3 Inventory report in place of the listing; ``objects`` of the whole bucket."""
-
-    uri: str
-    created_at: Instant
-    objects: int
-
-
 class ExtraStatus(StrEnum):
     """Whether one kind of what a listing does not show was counted; if not, it is unknown."""
 
@@ -266,7 +259,7 @@ class Plan(FrozenPart):
     duration_seconds: float
     live_set_sha256: str
     reported: tuple[ReportedPart, ...] = ()
-    inventory: InventoryPart | None = None
+    inventory: Inventory | None = None
     """``null``: the storage root itself was listed."""
     listed_at: Instant | None = None
     """Start of the listing where that is older than the plan; ``null``: it is the plan's own."""

@@ -11,10 +11,11 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from orphangc.core.documents.plan import BlockedPart, HeldBackPart, RefusedPart, Tally
 from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
+from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.types import Action, JobState, Mode, Outcome
 from orphangc.core.times.instants import Instant, shifted
 from orphangc.core.world.known_world import World
@@ -66,11 +67,7 @@ class RunResult(StrEnum):
 _NEVER_BEGUN = {RunResult.LOCKED, RunResult.MISSED}
 
 
-class _RecordPart(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class PhaseRecord(_RecordPart):
+class PhaseRecord(FrozenPart):
     """One phase of a run."""
 
     phase: Phase
@@ -79,7 +76,7 @@ class PhaseRecord(_RecordPart):
     duration_seconds: float
 
 
-class JobRecord(_RecordPart):
+class JobRecord(FrozenPart):
     """What a run found of one job.
 
     Attributes:
@@ -107,7 +104,7 @@ class JobRecord(_RecordPart):
     resources: tuple[str, ...] = ()
 
 
-class DuePart(_RecordPart):
+class DuePart(FrozenPart):
     """Tombstones whose quarantine ends on one day (UTC)."""
 
     day: date
@@ -115,7 +112,7 @@ class DuePart(_RecordPart):
     bytes: int
 
 
-class StoppedPart(_RecordPart):
+class StoppedPart(FrozenPart):
     """The jobs of which nothing can be deleted, refused or blocked.
 
     Attributes:
@@ -134,7 +131,7 @@ class StoppedPart(_RecordPart):
         return self.jobs == self.of_jobs
 
 
-class TombstonesPart(_RecordPart):
+class TombstonesPart(FrozenPart):
     """The tombstones at the end of a run."""
 
     objects: int = 0
@@ -143,7 +140,7 @@ class TombstonesPart(_RecordPart):
     due: tuple[DuePart, ...] = ()
 
 
-class SweptPart(_RecordPart):
+class SweptPart(FrozenPart):
     """What became of one kind of verdict."""
 
     action: Action
@@ -152,7 +149,7 @@ class SweptPart(_RecordPart):
     bytes: int
 
 
-class ExpiryRecord(_RecordPart):
+class ExpiryRecord(FrozenPart):
     """What a run did by the retention policy, and what it found.
 
     Attributes:
@@ -169,7 +166,7 @@ class ExpiryRecord(_RecordPart):
     expiring_bytes: int
 
 
-class Totals(_RecordPart):
+class Totals(FrozenPart):
     """Everything that the runs of one storage root ever counted, this one included.
 
     Counters of a process begin at zero; these go on from run to run, so that a counter that is
@@ -194,7 +191,7 @@ class Totals(_RecordPart):
     last_success_at: Mapping[str, Instant] = Field(default_factory=dict)
 
 
-class RunRecord(_RecordPart):
+class RunRecord(FrozenPart):
     """One run of one storage root.
 
     Attributes:

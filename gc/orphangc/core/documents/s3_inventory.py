@@ -15,7 +15,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from orphangc.core.times.instants import from_milliseconds, from_pattern
+from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.times.instants import Instant, from_milliseconds, from_pattern
 from orphangc.errors import SettingsError, UnreadableInventoryError
 
 _VERSION = "2016-11-30"
@@ -33,8 +34,7 @@ _LONGEST_SCHEMA = 1 << 16
 """Characters; more is no schema, and would keep an expression busy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inventory:
+class Inventory(FrozenPart):
     """The report in place of a listing.
 
     Attributes:
@@ -43,7 +43,7 @@ class Inventory:
     """
 
     uri: str
-    created_at: datetime
+    created_at: Instant
     objects: int
 
 

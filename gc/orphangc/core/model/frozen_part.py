@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from pydantic import BaseModel, ConfigDict, field_validator
 
 
@@ -9,6 +11,12 @@ class FrozenPart(BaseModel):
     """A part of a document that no one changes once it is made, and that no file can refuse."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def like(cls, value: object, **others: object) -> Self:
+        """Return the part of a value whose fields have the same names, but for these others."""
+        shared = {name: getattr(value, name) for name in cls.model_fields if name not in others}
+        return cls.model_validate(shared | others)
 
     @field_validator("*")
     @classmethod

@@ -15,7 +15,6 @@ from orphangc.core.documents.plan import (
     ExtrasPart,
     ExtraStatus,
     HiddenPart,
-    InventoryPart,
     JobPart,
     Plan,
     RefusedPart,
@@ -23,6 +22,7 @@ from orphangc.core.documents.plan import (
     RootPart,
     tallies_of,
 )
+from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action, EvidenceSource, JobState, Mode, Reason, Scope
 from orphangc.ports import VERDICT_SCHEMA
@@ -342,7 +342,7 @@ def hostile_plan(text: str) -> tuple[Plan, Breakdown]:
                 oldest_modified_at=None,
             ),
         ),
-        inventory=InventoryPart(uri=text, created_at=NOW, objects=7),
+        inventory=Inventory(uri=text, created_at=NOW, objects=7),
         extras=some_extras(text),
         warnings=(text,),
         live_set_sha256=text,

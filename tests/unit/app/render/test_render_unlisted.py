@@ -9,7 +9,8 @@ from orphangc.app.render.plan.plan_html import render_html
 from orphangc.app.render.plan.plan_markdown import render_markdown
 from orphangc.app.render.plan.plan_tables import plan_tables
 from orphangc.app.render.plan.unlisted_rows import STATUS_TEXT
-from orphangc.core.documents.plan import ExtraStatus, InventoryPart
+from orphangc.core.documents.plan import ExtraStatus
+from orphangc.core.documents.s3_inventory import Inventory
 from unit.app.render.html_pages import parse
 from unit.app.render.plan_builder import NOW, ORDERS, a_plan, some_extras
 
@@ -118,7 +119,7 @@ def test_an_unknown_number_is_unknown_in_the_table_of_jobs_too():
 
 def test_a_plan_from_an_inventory_says_so_first(shown):
     """How old it is, and what it cannot show."""
-    part = InventoryPart(uri="s3://reports/daily/manifest.json", created_at=NOW, objects=12_345)
+    part = Inventory(uri="s3://reports/daily/manifest.json", created_at=NOW, objects=12_345)
     text = shown(inventory=part)
     assert "inventory begun 2026-11-21 14:44:12 UTC, of 12,345 objects" in text
     assert "a sweep looks at each object before it deletes it" in text

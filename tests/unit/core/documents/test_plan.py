@@ -17,12 +17,12 @@ from orphangc.core.documents.plan import (
     ExtrasPart,
     ExtraStatus,
     HiddenPart,
-    InventoryPart,
     Plan,
     ReportedPart,
     Tally,
     tallies_of,
 )
+from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.documents.self_sustained_record import NamedPart, UsageCheckPart
 from orphangc.core.model.bounds import Bound, BoundName
 from orphangc.core.model.codes import Condition, Guard
@@ -142,7 +142,7 @@ def a_plan(**changes: object) -> Plan:
                 oldest_modified_at=ago("3d"),
             ),
         ),
-        "inventory": InventoryPart(uri="s3://reports/manifest.json", created_at=T0, objects=7),
+        "inventory": Inventory(uri="s3://reports/manifest.json", created_at=T0, objects=7),
         "listed_at": T0,
         "extras": ExtrasPart(
             uploads=ExtraStatus.COUNTED,
