@@ -35,8 +35,9 @@ from orphangc.collect.world.memory_files import keep_records, read_memory, write
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.lineage.checkpoint_fates import KEPT_BY_POLICY, RetentionReason
-from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, merged_expired
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.joined_facts import table
 from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.types import JobState, ObjectKey, Outcome, StoredObject
 from orphangc.errors import OrphanGcError, RefusedError
@@ -405,9 +406,7 @@ def remember_expired(state: RootState, records: Iterable[ExpiredCheckpoint]) -> 
     records = [*records]
     keep_records(state, records)
     read = read_memory(state)
-    memory = read.memory.model_copy(
-        update={"expired": merged_expired((*read.memory.expired, *records))}
-    )
+    memory = read.memory.model_copy(update={"expired": table((*read.memory.expired, *records))})
     if memory.written_at is None:
         raise RefusedError("no cycle has written the memory yet; nothing expires")
     write_memory(state, memory, read, uuid.uuid4().hex[:16])

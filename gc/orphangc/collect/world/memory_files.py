@@ -19,10 +19,11 @@ from pydantic import BaseModel, ValidationError
 
 from orphangc.collect.observe.expired_checkpoints import copies_folder, copy_name, record_name
 from orphangc.collect.state.store import RootState
-from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, merged_expired
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.remembered import WorldMemory, merged_memory
 from orphangc.core.model.codes import Condition
+from orphangc.core.model.joined_facts import table
 from orphangc.core.world.known_states import MemoryMarker
 from orphangc.errors import OrphanGcError
 
@@ -80,7 +81,7 @@ def read_memory(state: RootState) -> MemoryRead:
     memory = merged_memory(memories)
     if marker is None or marker.state not in memory.states:  # it is new, or something is lost
         known = (*memory.expired, *_records(state))
-        memory = memory.model_copy(update={"expired": merged_expired(known)})
+        memory = memory.model_copy(update={"expired": table(known)})
     return MemoryRead(memory, names, marker)
 
 

@@ -16,10 +16,10 @@ from orphangc.core.lineage.continuation import (
     ContinuationSource,
     LineageMemory,
     ResourceJob,
-    merged_lineage,
 )
 from orphangc.core.memory.job_lives import savepoint_may_be_of
 from orphangc.core.memory.remembered import RememberedJob
+from orphangc.core.model.joined_facts import table
 from orphangc.core.model.owners import job_directory_of
 
 
@@ -54,12 +54,8 @@ def seen_lineage(
         for each in sorted(names)
     )
     fixed = {job.job_id for job in jobs.values() if any(each.is_id_fixed for each in job.facts)}
-    return merged_lineage(
-        [
-            LineageMemory(
-                continuations=tuple(found), resource_jobs=tuple(ran), fixed_ids=tuple(fixed)
-            )
-        ]
+    return LineageMemory(
+        continuations=table(found), resource_jobs=table(ran), fixed_ids=tuple(sorted(fixed))
     )
 
 

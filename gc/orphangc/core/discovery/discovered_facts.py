@@ -6,9 +6,10 @@ import hashlib
 import json
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.model.joined_facts import EITHER, NEWEST_FIRST, Fact
 
 
 class DirectoryUse(StrEnum):
@@ -71,7 +72,7 @@ class Origin(FrozenPart):
         return f"{self.resource} {self.field}".rstrip()
 
 
-class DirectoryFact(FrozenPart):
+class DirectoryFact(Fact, subject=("uri", "use"), seen="is_present"):
     """A directory that Flink's configuration names; ``digest`` is that of the text that does."""
 
     uri: str
@@ -89,7 +90,7 @@ class ClusterFact(FrozenPart):
     is_asked: bool = True
 
 
-class HaFact(FrozenPart):
+class HaFact(Fact, subject=("type", "where", "cluster_id"), seen="is_present"):
     """HA services of a cluster.
 
     Attributes:
@@ -105,7 +106,7 @@ class HaFact(FrozenPart):
     is_present: bool = True
 
 
-class PinFact(FrozenPart):
+class PinFact(Fact, subject=("uri",), seen="is_present"):
     """A checkpoint or savepoint that a resource names; ``digest`` is that of the text that does."""
 
     uri: str
@@ -114,7 +115,7 @@ class PinFact(FrozenPart):
     is_present: bool = True
 
 
-class JobFact(FrozenPart):
+class JobFact(Fact, subject=("job_id",), seen="is_present"):
     """A job id that a resource names.
 
     Attributes:
@@ -128,12 +129,12 @@ class JobFact(FrozenPart):
     name: str = ""
     state: str = ""
     is_present: bool = True
-    is_fixed: bool = False
+    is_fixed: Annotated[bool, EITHER] = False
     uid: str = ""
     origin: Origin
 
 
-class UnclearFact(FrozenPart):
+class UnclearFact(Fact, subject=("what",), seen="is_present"):
     """A part that cannot be read: it may name any place, so it blocks every storage root.
 
     Attributes:
@@ -166,10 +167,10 @@ def digest_of(value: object) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
 
 
-Fact = DirectoryFact | ClusterFact | HaFact | PinFact | JobFact | UnclearFact
+DiscoveredFact = DirectoryFact | ClusterFact | HaFact | PinFact | JobFact | UnclearFact
 
 
-class ResourceFacts(FrozenPart):
+class ResourceFacts(Fact, subject=("name", "uid"), seen="is_present"):
     """Everything that one resource or file says.
 
     Attributes:
@@ -183,18 +184,23 @@ class ResourceFacts(FrozenPart):
 
     origin: Origin
     uid: str = ""
-    directories: tuple[DirectoryFact, ...] = ()
+    directories: Annotated[tuple[DirectoryFact, ...], NEWEST_FIRST] = ()
     clusters: tuple[ClusterFact, ...] = ()
-    ha: tuple[HaFact, ...] = ()
-    pins: tuple[PinFact, ...] = ()
-    jobs: tuple[JobFact, ...] = ()
-    unclear: tuple[UnclearFact, ...] = ()
+    ha: Annotated[tuple[HaFact, ...], NEWEST_FIRST] = ()
+    pins: Annotated[tuple[PinFact, ...], NEWEST_FIRST] = ()
+    jobs: Annotated[tuple[JobFact, ...], NEWEST_FIRST] = ()
+    unclear: Annotated[tuple[UnclearFact, ...], NEWEST_FIRST] = ()
     made: tuple[str, ...] = ()
     is_made_read: bool = False
-    is_effective: bool = False
+    is_effective: Annotated[bool, EITHER] = False
     is_running: bool = False
     session: str = ""
     is_present: bool = True
+
+    @property
+    def name(self) -> str:
+        """Return its kind, namespace and name."""
+        return self.origin.resource
 
     def uses(self, use: DirectoryUse) -> tuple[DirectoryFact, ...]:
         """Return its directories of one use."""
@@ -211,7 +217,7 @@ _FIELDS = {
 }
 
 
-def gathered_facts(origin: Origin, facts: Iterable[Fact], **more: Any) -> ResourceFacts:
+def gathered_facts(origin: Origin, facts: Iterable[DiscoveredFact], **more: Any) -> ResourceFacts:
     """Return the facts of one resource, each once, in their order, and what else it says."""
     found = tuple(dict.fromkeys(facts))
     kinds: dict[str, Any] = {

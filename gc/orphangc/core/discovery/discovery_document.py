@@ -9,8 +9,8 @@ from flinkstate.text.redaction import redacted
 from orphangc.core.discovery.discovered_facts import (
     SEARCHED_USES,
     DirectoryUse,
+    DiscoveredFact,
     Discovery,
-    Fact,
     UnclearFact,
 )
 from orphangc.core.discovery.remembered_facts import Succession
@@ -67,7 +67,7 @@ def discovery_document(
 _INSIDE = {"origin", "digest", "is_present", "is_fixed", "uid"}
 
 
-def _entry(fact: Fact, **more: Any) -> dict[str, Any]:
+def _entry(fact: DiscoveredFact, **more: Any) -> dict[str, Any]:
     """Return a fact, whether this cycle read it, and its source."""
     shown = fact.model_dump(mode="json", exclude=_INSIDE)
     present = getattr(fact, "is_present", True)

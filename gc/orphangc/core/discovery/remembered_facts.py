@@ -7,8 +7,9 @@ acknowledges them, and its jobs are over only with evidence: the same resource r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import reduce
+from typing import Annotated, Literal
 
 from flinkstate.places.locations import canonical
 from orphangc.core.discovery.discovered_facts import (
@@ -21,6 +22,7 @@ from orphangc.core.discovery.discovered_facts import (
 )
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.model.joined_facts import TABLE, Fact, joined
 from orphangc.core.model.types import may_recur
 
 MOST_JOBS = 200
@@ -29,12 +31,12 @@ MOST_JOBS = 200
 _WITH_ONE_JOB = frozenset({"FlinkDeployment", "FlinkSessionJob"})
 
 
-class DiscoveryMemory(FrozenPart):
+class DiscoveryMemory(Fact):
     """Every resource and file that any cycle discovered, with all that it ever named."""
 
     version: Literal[2] = 2
-    resources: tuple[ResourceFacts, ...] = ()
-    acknowledged: tuple[Acknowledgement, ...] = ()
+    resources: Annotated[tuple[ResourceFacts, ...], TABLE] = ()
+    acknowledged: Annotated[tuple[Acknowledgement, ...], TABLE] = ()
 
 
 class Succession(FrozenPart):
@@ -47,34 +49,29 @@ class Succession(FrozenPart):
 
 def merged_memories(memories: Iterable[DiscoveryMemory]) -> DiscoveryMemory:
     """Return what several writers remember, none of whom knows all."""
-    found: dict[tuple[str, str], ResourceFacts] = {}
-    words: dict[str, Acknowledgement] = {}
-    for memory in memories:
-        words |= {each.what: each for each in memory.acknowledged}
-        for each in memory.resources:
-            known = found.get(_identity(each))
-            found[_identity(each)] = each if known is None else _merged(each, known)
-    return DiscoveryMemory(
-        resources=tuple(found[name] for name in sorted(found)),
-        acknowledged=tuple(words[what] for what in sorted(words)),
-    )
+    return reduce(joined, memories, DiscoveryMemory())
 
 
 def united(now: Discovery, before: DiscoveryMemory) -> Discovery:
     """Return what is discovered now and what earlier cycles discovered."""
-    known = {_identity(each): each for each in before.resources}
-    present = [_united(each, known.pop(_identity(each), None)) for each in now.resources]
-    nothing = dict.fromkeys(("directories", "ha", "pins", "jobs", "unclear"), ())
-    gone = [
-        _merged(each.model_copy(update={"is_present": False, **nothing}), each)
-        for each in known.values()
-    ]
-    return now.model_copy(update={"resources": (*present, *gone)})
+    known = {each.subject: _earlier(each) for each in before.resources}
+    present = [_united(each, known.pop(each.subject, None)) for each in now.resources]
+    resources = tuple(map(_with_newest_jobs, (*present, *known.values())))
+    return now.model_copy(update={"resources": resources})
 
 
-def _identity(resource: ResourceFacts) -> tuple[str, str]:
-    """Return what distinguishes a resource from one that was made later under its name."""
-    return resource.origin.resource, resource.uid
+def _with_newest_jobs(resource: ResourceFacts) -> ResourceFacts:
+    present = sum(each.is_present for each in resource.jobs)
+    return resource.model_copy(update={"jobs": resource.jobs[: present + MOST_JOBS]})
+
+
+def _earlier(resource: ResourceFacts) -> ResourceFacts:
+    """Return what a resource named, nothing of which this cycle has seen yet."""
+    kinds = ("directories", "ha", "pins", "jobs", "unclear")
+    facts: dict[str, Iterable[Fact]] = {name: getattr(resource, name) for name in kinds}
+    gone = {"is_present": False}
+    earlier = {name: tuple(e.model_copy(update=gone) for e in facts[name]) for name in kinds}
+    return resource.model_copy(update=earlier | gone)
 
 
 def _united(now: ResourceFacts, before: ResourceFacts | None) -> ResourceFacts:
@@ -88,32 +85,7 @@ def _united(now: ResourceFacts, before: ResourceFacts | None) -> ResourceFacts:
     read = {(each.origin, each.digest) for each in now.directories}
     read |= {(each.origin, each.digest) for each in now.pins}
     lasting = tuple(each for each in before.unclear if (each.origin, each.digest) not in read)
-    return _merged(now, before.model_copy(update={"unclear": lasting}))
-
-
-def _merged(now: ResourceFacts, before: ResourceFacts) -> ResourceFacts:
-    """Return everything that one resource says or said."""
-    fixed = {job.job_id for job in before.jobs if job.is_fixed}
-    jobs = [
-        job.model_copy(update={"is_fixed": job.is_fixed or job.job_id in fixed}) for job in now.jobs
-    ]
-    return now.model_copy(
-        update={
-            "unclear": _both(now.unclear, before.unclear, lambda e: e.what),
-            "directories": _both(now.directories, before.directories, lambda e: (e.uri, e.use)),
-            "ha": _both(now.ha, before.ha, lambda e: (e.type, e.where, e.cluster_id)),
-            "pins": _both(now.pins, before.pins, lambda e: e.uri),
-            "jobs": _both(jobs, before.jobs, lambda e: e.job_id)[: len(jobs) + MOST_JOBS],
-            "is_effective": now.is_effective or before.is_effective,
-        }
-    )
-
-
-def _both(now: Sequence[Any], before: Sequence[Any], key: Any) -> tuple[Any, ...]:
-    """Return facts of both, those that only earlier cycles read as such."""
-    known = {key(each) for each in now}
-    earlier = (each for each in before if key(each) not in known)
-    return (*now, *(each.model_copy(update={"is_present": False}) for each in earlier))
+    return joined(now, before.model_copy(update={"unclear": lasting}))
 
 
 def memory_of(discovery: Discovery) -> DiscoveryMemory:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
-from operator import attrgetter
+from typing import Annotated
 
 from pydantic import Field
 
-from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.model.joined_facts import BOTH, EARLIEST, LATEST, TABLE, UNION, Fact, joined
 from orphangc.core.times.instants import Instant, shifted
 
 REMEMBERED_FOR = timedelta(days=400)
@@ -41,8 +41,8 @@ class ContinuationSource(StrEnum):
     """The owner states it, in the retention policy."""
 
 
-class Continuation(FrozenPart):
-    """One edge of a lineage.
+class Continuation(Fact, subject=("older", "newer", "source", "checkpoint"), seen="seen_at"):
+    """One edge of a lineage; of two values that cycles saw, the one that covers less counts.
 
     Attributes:
         older: Job directory of the older job, or folder of a savepoint.
@@ -59,9 +59,9 @@ class Continuation(FrozenPart):
     newer: str = Field(min_length=1)
     source: ContinuationSource
     checkpoint: str = ""
-    checkpoint_id: int | None = None
-    stored_at: Instant | None = None
-    restored_at: Instant | None = None
+    checkpoint_id: Annotated[int | None, EARLIEST] = None
+    stored_at: Annotated[Instant | None, EARLIEST] = None
+    restored_at: Annotated[Instant | None, EARLIEST] = None
     seen_at: Instant
     first_seen_at: Instant | None = None
 
@@ -73,7 +73,7 @@ class Continuation(FrozenPart):
         return self.source in by_folder or is_reported
 
 
-class ResourceJob(FrozenPart):
+class ResourceJob(Fact, subject=("resource", "job_id"), seen="seen_at"):
     """A job that a Kubernetes resource ran.
 
     Attributes:
@@ -84,13 +84,13 @@ class ResourceJob(FrozenPart):
 
     resource: str = Field(min_length=1)
     job_id: str
-    identity: str = ""
-    is_stateless: bool = False
-    first_seen_at: Instant
+    identity: Annotated[str, LATEST] = ""
+    is_stateless: Annotated[bool, BOTH] = False
+    first_seen_at: Annotated[Instant, EARLIEST]
     seen_at: Instant
 
 
-class LineageMemory(FrozenPart):
+class LineageMemory(Fact):
     """What cycles saw of lineages.
 
     Attributes:
@@ -98,9 +98,9 @@ class LineageMemory(FrozenPart):
             id, that is never forgotten.
     """
 
-    continuations: tuple[Continuation, ...] = ()
-    resource_jobs: tuple[ResourceJob, ...] = ()
-    fixed_ids: tuple[str, ...] = ()
+    continuations: Annotated[tuple[Continuation, ...], TABLE] = ()
+    resource_jobs: Annotated[tuple[ResourceJob, ...], TABLE] = ()
+    fixed_ids: Annotated[tuple[str, ...], UNION] = ()
 
     @property
     def resources(self) -> dict[str, tuple[str, ...]]:
@@ -108,56 +108,10 @@ class LineageMemory(FrozenPart):
         return resources_by_job((each.job_id, each.resource) for each in self.resource_jobs)
 
 
-def merged_lineage(memories: Iterable[LineageMemory]) -> LineageMemory:
-    """Return the union of what several writers remember; their order does not matter."""
-    edges: dict[tuple[str, str, str, str], Continuation] = {}
-    jobs: dict[tuple[str, str], ResourceJob] = {}
-    fixed: set[str] = set()
-    for memory in memories:
-        fixed.update(memory.fixed_ids)
-        for edge in memory.continuations:
-            key = (edge.older, edge.newer, edge.source.value, edge.checkpoint)
-            edges[key] = _one_edge(edges.get(key, edge), edge)
-        for job in memory.resource_jobs:
-            place = (job.resource, job.job_id)
-            jobs[place] = _joined(jobs.get(place, job), job)
-    return LineageMemory(
-        continuations=tuple(edges[key] for key in sorted(edges)),
-        resource_jobs=tuple(jobs[key] for key in sorted(jobs)),
-        fixed_ids=tuple(sorted(fixed)),
-    )
-
-
-def _one_edge(one: Continuation, other: Continuation) -> Continuation:
-    """Return what two cycles saw of one edge: of two values the one that covers less counts."""
-    both = (one, other)
-    ids = [each.checkpoint_id for each in both if each.checkpoint_id is not None]
-    stored = [each.stored_at for each in both if each.stored_at is not None]
-    restored = [each.restored_at for each in both if each.restored_at is not None]
-    return max(both, key=attrgetter("seen_at")).model_copy(
-        update={
-            "checkpoint_id": min(ids, default=None),
-            "stored_at": min(stored, default=None),
-            "restored_at": min(restored, default=None),
-        }
-    )
-
-
-def _joined(one: ResourceJob, other: ResourceJob) -> ResourceJob:
-    return one.model_copy(
-        update={
-            "identity": max(one.identity, other.identity),
-            "is_stateless": one.is_stateless and other.is_stateless,
-            "first_seen_at": min(one.first_seen_at, other.first_seen_at),
-            "seen_at": max(one.seen_at, other.seen_at),
-        }
-    )
-
-
 def remembered_lineage(known: LineageMemory, seen: LineageMemory, at: datetime) -> LineageMemory:
     """Return the memory after a cycle: what it saw, and what earlier ones saw not too long ago."""
     after = shifted(at, -REMEMBERED_FOR)
-    united = merged_lineage((known, seen))
+    united = joined(known, seen)
     return LineageMemory(
         continuations=tuple(e for e in united.continuations if e.seen_at >= after),
         resource_jobs=tuple(e for e in united.resource_jobs if e.seen_at >= after),

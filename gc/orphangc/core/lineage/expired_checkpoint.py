@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Annotated
 
 from pydantic import Field
 
-from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.model.joined_facts import EARLIEST, Fact, table
 from orphangc.core.times.instants import Instant
 
 
-class ExpiredCheckpoint(FrozenPart):
+class ExpiredCheckpoint(Fact, subject=("uri", "sha256"), seen="step"):
     """One checkpoint whose ``_metadata`` was put into quarantine.
 
     Attributes:
@@ -34,7 +35,7 @@ class ExpiredCheckpoint(FrozenPart):
     checkpoint_id: int
     sha256: str = Field(min_length=64, max_length=64)
     size: int
-    stored_at: Instant | None = None
+    stored_at: Annotated[Instant | None, EARLIEST] = None
     expired_at: Instant
     run_id: str
     reason: str
@@ -47,6 +48,12 @@ class ExpiredCheckpoint(FrozenPart):
         return hashlib.sha256(f"{self.uri}\n{self.sha256}".encode()).hexdigest()
 
     @property
+    def step(self) -> tuple[datetime, int]:
+        """Return which record is later: that of the later expiry, of one that of the later step."""
+        steps = (self.released_at is not None) + 2 * (self.restored_at is not None)
+        return self.expired_at, steps
+
+    @property
     def is_released(self) -> bool:
         """Return whether its quarantine is over, and nothing put it back."""
         return self.released_at is not None and self.restored_at is None
@@ -57,33 +64,12 @@ class ExpiredCheckpoint(FrozenPart):
         return self.released_at is None and self.restored_at is None
 
 
-def merged_expired(records: Iterable[ExpiredCheckpoint]) -> tuple[ExpiredCheckpoint, ...]:
-    """Return each checkpoint once: the later expiry counts, and of one expiry the later step.
-
-    Of store times the earliest one counts: what was put back was not written then.
-    """
-    found: dict[str, ExpiredCheckpoint] = {}
-    for each in records:
-        known = found.setdefault(each.name, each)
-        times = [e.stored_at for e in (known, each) if e.stored_at is not None]
-        later = max(known, each, key=_step)
-        found[each.name] = later.model_copy(update={"stored_at": min(times, default=None)})
-    return tuple(found[name] for name in sorted(found))
-
-
 def written_times(
     records: Iterable[ExpiredCheckpoint],
 ) -> dict[tuple[str, str], datetime]:
     """Return when each checkpoint was written that may have been put back, by folder and digest."""
     return {
         (each.uri, each.sha256): each.stored_at
-        for each in merged_expired(records)
+        for each in table(records)
         if each.stored_at is not None
     }
-
-
-def _step(record: ExpiredCheckpoint) -> tuple[datetime, int]:
-    return (
-        record.expired_at,
-        (record.released_at is not None) + 2 * (record.restored_at is not None),
-    )

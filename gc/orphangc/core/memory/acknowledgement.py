@@ -8,11 +8,11 @@ from datetime import datetime
 
 from pydantic import Field
 
-from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.model.joined_facts import Fact
 from orphangc.core.times.instants import Instant
 
 
-class Acknowledgement(FrozenPart):
+class Acknowledgement(Fact, subject=("condition", "what"), seen="at"):
     """What a person acknowledged.
 
     Attributes:

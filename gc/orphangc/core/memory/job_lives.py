@@ -17,11 +17,10 @@ from orphangc.core.memory.remembered import (
     RememberedDirectory,
     RememberedJob,
     WorldMemory,
-    job_key,
-    merged_jobs,
     newest_restored,
 )
 from orphangc.core.memory.sighting import SeenJob, Sighting, StoppingSavepoint
+from orphangc.core.model.joined_facts import joined
 
 FINISHED = ("FINISHED",)
 """End of a job that was stopped with a savepoint.
@@ -48,13 +47,13 @@ Source: Flink 1.13-2.3, ``AbstractFsCheckpointStorageAccess.initializeLocationFo
 
 def jobs_after(memory: WorldMemory, sighting: Sighting) -> tuple[RememberedJob, ...]:
     """Return the records of all jobs, with what this cycle learned."""
-    records = {job_key(each): each for each in memory.jobs}
+    records = {each.subject: each for each in memory.jobs}
     stops = _Stops.of(memory, sighting)
     for seen in sighting.jobs:
-        known = records.get(f"{seen.job_id} {seen.by}")
+        known = records.get((seen.job_id, seen.by))
         if known is not None:
             known = _before_another_start(known, seen, stops, memory.written_at or sighting.at)
-        records[f"{seen.job_id} {seen.by}"] = _with_sighting(known, seen, sighting)
+        records[seen.job_id, seen.by] = _with_sighting(known, seen, sighting)
     alive = {each.job_id for each in sighting.jobs if each.is_alive}
     successors = _Successors.of(memory, sighting, stops)
     for key, record in records.items():
@@ -127,7 +126,7 @@ def _beginning(known: RememberedJob | None, seen: SeenJob, sighting: Sighting) -
 def _joined(known: RememberedJob, fresh: RememberedJob) -> RememberedJob:
     """Return a record with what one more sighting adds; the newest restored checkpoint is last."""
     older = tuple(each for each in known.restored if each not in fresh.restored)
-    merged = merged_jobs(known, fresh)
+    merged = joined(known, fresh)
     restored = newest_restored((*older, *fresh.restored), merged.directories)
     update: dict[str, object] = {"restored": restored}
     if fresh.needs and "" not in fresh.needs:

@@ -1,21 +1,34 @@
 """What earlier cycles saw around one storage root: the memory that no cycle may contradict.
 
-Each record is kept until what it names is explained away (``lost_facts``) or acknowledged by a
-person. Two memories are merged record by record, the later sighting wins, so that two writers
-never lose each other's facts.
+Each fact is kept until what it names is explained away (``lost_facts``) or acknowledged by a
+person. Two memories are joined fact by fact, so that two writers never lose each other's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+from functools import reduce
+from typing import Annotated
 
 from pydantic import Field
 
-from orphangc.core.lineage.continuation import LineageMemory, merged_lineage
-from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, merged_expired
+from orphangc.core.lineage.continuation import LineageMemory
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.model.joined_facts import (
+    EARLIEST,
+    EITHER,
+    EXPLAINED,
+    IN_ORDER,
+    LATEST,
+    PART,
+    TABLE,
+    UNION,
+    Fact,
+    With,
+    joined,
+)
 from orphangc.core.times.instants import Instant
 
 KEPT_AFTER_END = timedelta(days=7)
@@ -25,7 +38,7 @@ MOST_RESTORED = 20
 """Restored checkpoints that are kept of one job: its own newest ones, and the newest others."""
 
 
-class RememberedCheckpoint(FrozenPart):
+class RememberedCheckpoint(Fact, subject=("uri", "sha256"), seen="seen_at"):
     """A checkpoint that an earlier cycle found.
 
     Attributes:
@@ -49,7 +62,7 @@ class RememberedCheckpoint(FrozenPart):
         return self.seen_at if self.stored_at is None else self.stored_at
 
 
-class RememberedDirectory(FrozenPart):
+class RememberedDirectory(Fact, subject=("uri",), seen="seen_at"):
     """A folder that held checkpoints: a job directory, or a folder of copied checkpoints.
 
     Attributes:
@@ -66,11 +79,11 @@ class RememberedDirectory(FrozenPart):
     uri: str = Field(min_length=1)
     job_id: str = ""
     place: str
-    checkpoints: tuple[RememberedCheckpoint, ...] = ()
-    depends_on: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
+    checkpoints: Annotated[tuple[RememberedCheckpoint, ...], TABLE] = ()
+    depends_on: Annotated[tuple[str, ...], UNION] = ()
+    names: Annotated[tuple[str, ...], UNION] = ()
     was_over: bool = False
-    resolved_at: Instant | None = None
+    resolved_at: Annotated[Instant | None, EXPLAINED] = None
 
     @property
     def seen_at(self) -> datetime | None:
@@ -95,7 +108,7 @@ class RememberedDirectory(FrozenPart):
         )
 
 
-class RememberedPlace(FrozenPart):
+class RememberedPlace(Fact, subject=("uri",), seen="seen_at"):
     """A place that an earlier cycle searched.
 
     Attributes:
@@ -110,18 +123,18 @@ class RememberedPlace(FrozenPart):
     uri: str = Field(min_length=1)
     kind: str
     device: str | None = None
-    first_seen_at: Instant
+    first_seen_at: Annotated[Instant, EARLIEST]
     seen_at: Instant
     job_directories: int = Field(default=0, ge=0)
     checkpoints: int = Field(default=0, ge=0)
     others: tuple[str, ...] = ()
     has_more_others: bool = False
-    resolved_at: Instant | None = None
+    resolved_at: Annotated[Instant | None, EXPLAINED] = None
     keys: int | None = Field(default=None, ge=0)
-    is_stated: bool = False
+    is_stated: Annotated[bool, EITHER] = False
 
 
-class RememberedReport(FrozenPart):
+class RememberedReport(Fact, subject=("uri",), seen="reported_at"):
     """A completed checkpoint that Flink reported, not discarded, and that was not found.
 
     Attributes:
@@ -137,13 +150,13 @@ class RememberedReport(FrozenPart):
     checkpoint_id: int
     path: str
     named_by: str
-    first_reported_at: Instant
+    first_reported_at: Annotated[Instant, EARLIEST]
     reported_at: Instant
     triggered_at: Instant | None = None
-    resolved_at: Instant | None = None
+    resolved_at: Annotated[Instant | None, EXPLAINED] = None
 
 
-class RememberedCluster(FrozenPart):
+class RememberedCluster(Fact, subject=("uri",), seen="answered_at"):
     """A cluster that answered.
 
     Attributes:
@@ -158,7 +171,7 @@ class RememberedCluster(FrozenPart):
     contradicted: tuple[str, ...] = ()
 
 
-class RememberedJob(FrozenPart):
+class RememberedJob(Fact, subject=("job_id", "by"), seen="known_at"):
     """What one cluster, HA store or resource said of one job.
 
     Attributes:
@@ -180,18 +193,18 @@ class RememberedJob(FrozenPart):
 
     job_id: str
     by: str
-    directories: tuple[str, ...] = ()
-    alive_at: Instant | None = None
-    started_at: Instant | None = None
-    began_at: Instant | None = None
-    began_anew: bool = False
-    ended_at: Instant | None = None
-    ended_as: tuple[str, ...] = ()
-    ended_from: Instant | None = None
-    ended_as_before: tuple[str, ...] = ()
-    restored: tuple[str, ...] = ()
-    stores_in: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    directories: Annotated[tuple[str, ...], UNION] = ()
+    alive_at: Annotated[Instant | None, LATEST] = None
+    started_at: Annotated[Instant | None, LATEST] = None
+    began_at: Annotated[Instant | None, With("began_at")] = None
+    began_anew: Annotated[bool, With("began_at")] = False
+    ended_at: Annotated[Instant | None, With("ended_at")] = None
+    ended_as: Annotated[tuple[str, ...], With("ended_at")] = ()
+    ended_from: Annotated[Instant | None, With("ended_at")] = None
+    ended_as_before: Annotated[tuple[str, ...], With("ended_at")] = ()
+    restored: Annotated[tuple[str, ...], IN_ORDER] = ()
+    stores_in: Annotated[tuple[str, ...], UNION] = ()
+    needs: Annotated[tuple[str, ...], UNION] = ()
 
     @property
     def known_at(self) -> datetime | None:
@@ -199,7 +212,7 @@ class RememberedJob(FrozenPart):
         return max((at for at in (self.alive_at, self.ended_at) if at is not None), default=None)
 
 
-class RememberedRegistry(FrozenPart):
+class RememberedRegistry(Fact, subject=("uri",), seen="seen_at"):
     """The registry snapshots of one job in one registry folder.
 
     Attributes:
@@ -219,7 +232,7 @@ class RememberedRegistry(FrozenPart):
     is_all_known: bool = True
     taken_at: Instant | None = None
     seen_at: Instant
-    resolved_at: Instant | None = None
+    resolved_at: Annotated[Instant | None, EXPLAINED] = None
 
 
 class StandingFact(FrozenPart):
@@ -234,7 +247,7 @@ class StandingFact(FrozenPart):
     since: Instant
 
 
-class WorldMemory(FrozenPart):
+class WorldMemory(Fact, seen="written_at"):
     """All facts that earlier cycles saw around one storage root.
 
     Attributes:
@@ -245,19 +258,19 @@ class WorldMemory(FrozenPart):
     """
 
     schema_version: int = Field(default=1, ge=1, le=1)
-    root: str = ""
-    states: tuple[str, ...] = ()
+    root: Annotated[str, LATEST] = ""
+    states: Annotated[tuple[str, ...], UNION] = ()
     written_at: Instant | None = None
-    places: tuple[RememberedPlace, ...] = ()
-    directories: tuple[RememberedDirectory, ...] = ()
-    reports: tuple[RememberedReport, ...] = ()
-    clusters: tuple[RememberedCluster, ...] = ()
-    jobs: tuple[RememberedJob, ...] = ()
-    registries: tuple[RememberedRegistry, ...] = ()
+    places: Annotated[tuple[RememberedPlace, ...], TABLE] = ()
+    directories: Annotated[tuple[RememberedDirectory, ...], TABLE] = ()
+    reports: Annotated[tuple[RememberedReport, ...], TABLE] = ()
+    clusters: Annotated[tuple[RememberedCluster, ...], TABLE] = ()
+    jobs: Annotated[tuple[RememberedJob, ...], TABLE] = ()
+    registries: Annotated[tuple[RememberedRegistry, ...], TABLE] = ()
     standing: tuple[StandingFact, ...] = ()
-    lineage: LineageMemory = LineageMemory()
-    expired: tuple[ExpiredCheckpoint, ...] = ()
-    savepoints: tuple[str, ...] = ()
+    lineage: Annotated[LineageMemory, PART] = LineageMemory()
+    expired: Annotated[tuple[ExpiredCheckpoint, ...], TABLE] = ()
+    savepoints: Annotated[tuple[str, ...], UNION] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -265,147 +278,9 @@ class WorldMemory(FrozenPart):
         return self.written_at is None
 
 
-_Record = TypeVar(
-    "_Record",
-    RememberedPlace,
-    RememberedDirectory,
-    RememberedReport,
-    RememberedCluster,
-    RememberedJob,
-    RememberedRegistry,
-)
-
-
-def merged_memory(memories: Sequence[WorldMemory]) -> WorldMemory:
+def merged_memory(memories: Iterable[WorldMemory]) -> WorldMemory:
     """Return the union of what several writers remember; their order does not matter."""
-    times = [each.written_at for each in memories if each.written_at is not None]
-    return WorldMemory(
-        root=max((each.root for each in memories), default=""),
-        states=tuple(sorted({state for each in memories for state in each.states})),
-        written_at=max(times, default=None),
-        places=_united((r for m in memories for r in m.places), _uri_of, _merged_places),
-        directories=_united(
-            (r for m in memories for r in m.directories), _uri_of, merged_directories
-        ),
-        reports=_united((r for m in memories for r in m.reports), _uri_of, _merged_reports),
-        clusters=_united((r for m in memories for r in m.clusters), _uri_of, _merged_clusters),
-        jobs=_united((r for m in memories for r in m.jobs), job_key, merged_jobs),
-        registries=_united(
-            (r for m in memories for r in m.registries), _uri_of, _merged_registries
-        ),
-        standing=_newest_standing(memories),
-        lineage=merged_lineage(each.lineage for each in memories),
-        expired=merged_expired(each for memory in memories for each in memory.expired),
-        savepoints=tuple(sorted({uri for each in memories for uri in each.savepoints})),
-    )
-
-
-def _newest_standing(memories: Sequence[WorldMemory]) -> tuple[StandingFact, ...]:
-    """Return what the newest cycle missed: what an older one missed may be back since."""
-    newest = max(memories, key=lambda each: _when(each.written_at), default=None)
-    return () if newest is None else newest.standing
-
-
-def job_key(record: RememberedJob) -> str:
-    """Return the key of a job as one witness knows it."""
-    return f"{record.job_id} {record.by}"
-
-
-def _uri_of(
-    record: RememberedPlace
-    | RememberedDirectory
-    | RememberedReport
-    | RememberedCluster
-    | RememberedRegistry,
-) -> str:
-    return record.uri
-
-
-def _united(
-    records: Iterable[_Record],
-    key: Callable[[_Record], str],
-    merge: Callable[[_Record, _Record], _Record],
-) -> tuple[_Record, ...]:
-    found: dict[str, _Record] = {}
-    for record in records:
-        name = key(record)
-        found[name] = merge(found[name], record) if name in found else record
-    return tuple(found[name] for name in sorted(found))
-
-
-def _merged_places(left: RememberedPlace, right: RememberedPlace) -> RememberedPlace:
-    later = max(left, right, key=lambda each: (each.seen_at, each.model_dump_json()))
-    update = {
-        "first_seen_at": min(left.first_seen_at, right.first_seen_at),
-        "resolved_at": _resolved(left, right, later.seen_at),
-        "is_stated": left.is_stated or right.is_stated,
-    }
-    return later.model_copy(update=update)
-
-
-def merged_directories(
-    left: RememberedDirectory, right: RememberedDirectory
-) -> RememberedDirectory:
-    """Return the union of two records of one directory.
-
-    A fact that only one of them names is searched again by the next cycle, and explained there.
-    """
-    newest: dict[tuple[str, str], RememberedCheckpoint] = {}
-    for each in (*left.checkpoints, *right.checkpoints):
-        key = (each.uri, each.sha256)
-        known = newest.setdefault(key, each)
-        newest[key] = max(known, each, key=lambda one: (one.seen_at, one.model_dump_json()))
-    checkpoints = tuple(newest[key] for key in sorted(newest))
-    seen_at = max((each.seen_at for each in checkpoints), default=None)
-    later = max(left, right, key=lambda each: (_when(each.seen_at), each.model_dump_json()))
-    update = {
-        "checkpoints": checkpoints,
-        "depends_on": tuple(sorted({*left.depends_on, *right.depends_on})),
-        "names": tuple(sorted({*left.names, *right.names})),
-        "resolved_at": _resolved(left, right, seen_at),
-    }
-    return later.model_copy(update=update)
-
-
-def _merged_reports(left: RememberedReport, right: RememberedReport) -> RememberedReport:
-    later = max(left, right, key=lambda each: (each.reported_at, each.model_dump_json()))
-    update = {
-        "first_reported_at": min(left.first_reported_at, right.first_reported_at),
-        "resolved_at": _resolved(left, right, later.reported_at),
-    }
-    return later.model_copy(update=update)
-
-
-def _merged_clusters(left: RememberedCluster, right: RememberedCluster) -> RememberedCluster:
-    return max(left, right, key=lambda each: (each.answered_at, each.model_dump_json()))
-
-
-def _merged_registries(left: RememberedRegistry, right: RememberedRegistry) -> RememberedRegistry:
-    later = max(left, right, key=lambda each: (each.seen_at, each.model_dump_json()))
-    return later.model_copy(update={"resolved_at": _resolved(left, right, later.seen_at)})
-
-
-def merged_jobs(left: RememberedJob, right: RememberedJob) -> RememberedJob:
-    """Return the union of both sightings of one job; the later end counts."""
-    ended = max(left, right, key=lambda each: (_when(each.ended_at), each.model_dump_json()))
-    begun = max(left, right, key=lambda each: (_when(each.began_at), each.began_anew))
-    directories = tuple(sorted({*left.directories, *right.directories}))
-    return RememberedJob(
-        job_id=left.job_id,
-        by=left.by,
-        directories=directories,
-        alive_at=_later(left.alive_at, right.alive_at),
-        started_at=_later(left.started_at, right.started_at),
-        began_at=begun.began_at,
-        began_anew=begun.began_anew,
-        ended_at=ended.ended_at,
-        ended_as=ended.ended_as,
-        ended_from=ended.ended_from,
-        ended_as_before=ended.ended_as_before,
-        restored=newest_restored((*left.restored, *right.restored), directories),
-        stores_in=tuple(sorted({*left.stores_in, *right.stores_in})),
-        needs=tuple(sorted({*left.needs, *right.needs})),
-    )
+    return reduce(joined, memories, WorldMemory())
 
 
 def newest_restored(places: Iterable[str], own: Collection[str]) -> tuple[str, ...]:
@@ -421,21 +296,3 @@ def newest_restored(places: Iterable[str], own: Collection[str]) -> tuple[str, .
     others = [each for each in known if each not in set(mine)]
     kept = {*mine[-MOST_RESTORED:], *others[-MOST_RESTORED:]}
     return tuple(each for each in known if each in kept)
-
-
-def _resolved(
-    left: RememberedPlace | RememberedDirectory | RememberedReport | RememberedRegistry,
-    right: RememberedPlace | RememberedDirectory | RememberedReport | RememberedRegistry,
-    seen_at: datetime | None,
-) -> datetime | None:
-    """Return when either was explained away, unless it was seen again since."""
-    times = [each.resolved_at for each in (left, right) if each.resolved_at is not None]
-    return max((at for at in times if seen_at is None or at >= seen_at), default=None)
-
-
-def _later(left: datetime | None, right: datetime | None) -> datetime | None:
-    return max((at for at in (left, right) if at is not None), default=None)
-
-
-def _when(at: datetime | None) -> datetime:
-    return at or datetime.min.replace(tzinfo=UTC)

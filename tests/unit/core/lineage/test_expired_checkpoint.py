@@ -5,9 +5,9 @@ from itertools import permutations
 
 from orphangc.core.lineage.expired_checkpoint import (
     ExpiredCheckpoint,
-    merged_expired,
     written_times,
 )
+from orphangc.core.model.joined_facts import table
 
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -32,7 +32,7 @@ AGAIN = FIRST.model_copy(
 def test_what_expires_again_is_in_quarantine_and_as_old_as_it_was_written() -> None:
     """Whatever order they come in: the later expiry counts, and the earliest store time."""
     for records in permutations((FIRST, BACK, AGAIN)):
-        (found,) = merged_expired(records)
+        (found,) = table(records)
         assert (found.run_id, found.is_in_quarantine) == ("second", True)
         assert written_times(records) == {(FIRST.uri, FIRST.sha256): WRITTEN}
 

@@ -1,6 +1,7 @@
 """Edges and jobs of several memories as one, and how long a cycle remembers them."""
 
 from datetime import timedelta
+from functools import reduce
 
 import pytest
 
@@ -10,11 +11,11 @@ from orphangc.core.lineage.continuation import (
     ContinuationSource,
     LineageMemory,
     ResourceJob,
-    merged_lineage,
     remembered_lineage,
     resource_continuations,
     resources_by_job,
 )
+from orphangc.core.model.joined_facts import joined
 from unit.core.lineage.lineage_builders import DAY, NOW, an_edge
 
 OLD = NOW - 5 * DAY
@@ -28,8 +29,8 @@ def ran(job: str, *, first=OLD, seen=NOW, resource: str = "flink/orders") -> Res
 
 def both_ways(*memories: LineageMemory) -> LineageMemory:
     """Return the union, the same in either order of its writers."""
-    found = merged_lineage(memories)
-    assert merged_lineage(memories[::-1]) == found
+    found = reduce(joined, memories)
+    assert reduce(joined, memories[::-1]) == found
     return found
 
 

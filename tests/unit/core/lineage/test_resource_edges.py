@@ -6,10 +6,10 @@ from orphangc.core.cluster.kubernetes_json import kubernetes_facts
 from orphangc.core.lineage.continuation import (
     LineageMemory,
     ResourceJob,
-    merged_lineage,
     resource_continuations,
 )
 from orphangc.core.lineage.retention_policy import RetentionPolicy
+from orphangc.core.model.joined_facts import joined
 from support.builders import ago
 from support.flink_resources import JOB, OTHER, a_deployment, a_session_job, a_status
 from unit.core.lineage.lineage_builders import a_checkpoint, a_job, expired
@@ -66,7 +66,7 @@ def test_a_stateless_resource_says_so_of_the_job_that_it_runs() -> None:
     assert name.is_stateless
     sightings = [ran(JOB, "2h").model_copy(update={"is_stateless": each}) for each in (True, False)]
     memories = [LineageMemory(resource_jobs=(each,)) for each in sightings]
-    assert not merged_lineage(memories).resource_jobs[0].is_stateless
+    assert not joined(*memories).resource_jobs[0].is_stateless
 
 
 def test_jobs_of_which_an_earlier_release_remembers_no_identity_get_no_edge() -> None:
@@ -76,7 +76,7 @@ def test_jobs_of_which_an_earlier_release_remembers_no_identity_get_no_edge() ->
         LineageMemory(resource_jobs=(ran(JOB, at, i),)) for at, i in (("2h", ""), ("1h", "x"))
     ]
     for each in (memories, memories[::-1]):
-        (job,) = merged_lineage(each).resource_jobs
+        (job,) = joined(*each).resource_jobs
         assert (job.identity, job.first_seen_at) == ("x", ago("2h"))
 
 

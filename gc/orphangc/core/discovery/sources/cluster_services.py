@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 from orphangc.core.discovery.discovered_facts import (
-    Fact,
+    DiscoveredFact,
     HaFact,
     Origin,
     ResourceFacts,
@@ -59,7 +59,7 @@ def cluster_resource(uri: str, options: Mapping[str, str], reading: Reading) -> 
 
 def configured_facts(
     content: Mapping[str, object], origin: Origin, reading: Reading
-) -> Iterator[Fact]:
+) -> Iterator[DiscoveredFact]:
     """Yield the facts of the whole configuration of a cluster that no operator made."""
     reading = replace(reading, options=text_options(content))
     yield from option_facts(FoundOptions(content, origin), reading)
@@ -68,7 +68,7 @@ def configured_facts(
 
 def ha_facts(
     options: Options, origin: Origin, name: str, *, namespace: str = FLINKS_NAMESPACE
-) -> Iterator[Fact]:
+) -> Iterator[DiscoveredFact]:
     """Yield all HA services that any source of a configuration names.
 
     A kind that is not known is not understood.

@@ -19,7 +19,7 @@ from orphangc.core.discovery.discovered_facts import (
     MADE,
     ClusterFact,
     DirectoryUse,
-    Fact,
+    DiscoveredFact,
     JobFact,
     Origin,
     ResourceFacts,
@@ -209,7 +209,7 @@ def resource_facts(resource: Resource, reading: Reading) -> ResourceFacts:
 
 def _facts(
     resource: Resource, configurations: Sequence[FoundOptions | UnclearFact], reading: Reading
-) -> Iterator[Fact]:
+) -> Iterator[DiscoveredFact]:
     origin, document = resource.origin, resource.document
     for found in configurations:
         yield from option_facts(found, reading) if isinstance(found, FoundOptions) else (found,)
@@ -245,7 +245,7 @@ def _read(file: str, text: str | None, where: Origin) -> Iterator[FoundOptions]:
     yield FoundOptions(options_of_file(file, text), where)
 
 
-def _of_field(field: FoundField, resource: Resource, reading: Reading) -> Iterator[Fact]:
+def _of_field(field: FoundField, resource: Resource, reading: Reading) -> Iterator[DiscoveredFact]:
     where = resource.origin.of(field.path)
     match field.holds:
         case Holds.JOB:
@@ -284,7 +284,9 @@ def _is_id_chosen(resource: Resource) -> bool:
     )
 
 
-def _target(path: str, resource: Resource, where: Origin, reading: Reading) -> Iterator[Fact]:
+def _target(
+    path: str, resource: Resource, where: Origin, reading: Reading
+) -> Iterator[DiscoveredFact]:
     """Yield the folder that a savepoint is to be made in, or the one that exists already.
 
     Source: Flink Kubernetes operator 1.10-1.16, ``StateSnapshotReconciler``.

@@ -8,8 +8,8 @@ from typing import Any
 
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
+    DiscoveredFact,
     Discovery,
-    Fact,
     Origin,
     ResourceFacts,
     UnclearFact,
@@ -144,7 +144,7 @@ def _of_namespace(shown: NamespaceDocuments, reading: Reading) -> Iterator[Resou
         yield resource_facts(replace(each, surrounding=around) if is_inside else each, reading)
 
 
-def _file_facts(path: str, text: str, origin: Origin, reading: Reading) -> Iterator[Fact]:
+def _file_facts(path: str, text: str, origin: Origin, reading: Reading) -> Iterator[DiscoveredFact]:
     content = options_of_file(path.rpartition("/")[2], text)
     yield from configured_facts(content, origin, replace(reading, is_local_here=True))
     options = text_options(content)

@@ -19,7 +19,7 @@ from flinkstate.text.redaction import redacted
 from orphangc.core.discovery.discovered_facts import (
     DirectoryFact,
     DirectoryUse,
-    Fact,
+    DiscoveredFact,
     Origin,
     PinFact,
     UnclearFact,
@@ -251,7 +251,7 @@ def port_of_rest(options: Options) -> str:
     return first_of(options, "rest.port") or "8081"
 
 
-def option_facts(found: FoundOptions, reading: Reading) -> Iterator[Fact]:
+def option_facts(found: FoundOptions, reading: Reading) -> Iterator[DiscoveredFact]:
     """Yield the directories and pins of a configuration, and its options that cannot be read."""
     content, origin = found.content, found.origin
     for name, value in mistyped_options(content):
@@ -413,7 +413,7 @@ def host_of(endpoint: str) -> str:
         return ""
 
 
-def _sub_directory(content: Mapping[str, Any], origin: Origin) -> Iterator[Fact]:
+def _sub_directory(content: Mapping[str, Any], origin: Origin) -> Iterator[DiscoveredFact]:
     for name in SUBDIRECTORY_OPTIONS:
         if any(each.lower() != "true" for each in text_options(content).get(name, ())):
             why = (
