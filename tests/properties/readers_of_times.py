@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.orc as po
 import pyarrow.parquet as pq
 
 from contracts.object_stores.test_azure_answers import STAMP
@@ -70,7 +71,7 @@ from orphangc.core.world.known_world import PlaceKind
 from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, OUTCOME_SCHEMA, HiddenKind
 from robustness.fuzz.own_files import IDENTITY, SOME
 from support.builders import BASE, a_snapshot
-from support.inventory_reports import CSV, PARQUET, a_report, a_row
+from support.inventory_reports import CSV, ORC, PARQUET, a_report, a_row
 from unit.adapters.s3.pages.test_page_parser import LAST, SHAPE, whole
 from unit.app.render.plan_builder import a_plan, verdicts
 from unit.app.status.records import a_record
@@ -352,11 +353,16 @@ def _inventory(us: int, folder: Path, *, form: str, unit: str = "ms") -> datetim
         line = f'"source","x","7","{spelled(us)[:-6]}Z","e","STANDARD"\n'
         data = gzip.compress(line.encode())
     else:
-        table = pq.read_table(pa.BufferReader(data))
+        table = (pq if form == PARQUET else po).read_table(pa.BufferReader(data))
         steps = {"ms": 1000, "us": 1}[unit]
-        times = pa.array([us // steps], pa.int64()).cast(pa.timestamp(unit, tz="UTC"))
+        zone = "UTC" if form == PARQUET else None
+        times = pa.array([us // steps], pa.int64()).cast(pa.timestamp(unit, tz=zone))
         at = table.schema.get_field_index("last_modified_date")
-        data = _parquet(table.set_column(at, "last_modified_date", times))
+        sink = io.BytesIO()
+        (pq if form == PARQUET else po).write_table(
+            table.set_column(at, "last_modified_date", times), sink
+        )
+        data = sink.getvalue()
     (folder / "data").write_bytes(data)
     (batch,) = current_objects(folder / "data", manifest)
     found: datetime = batch["modified_at"][0].as_py()
@@ -561,6 +567,12 @@ READERS = {
     "inventory, CSV": Reader(
         "adapters.s3_inventory.data_files",
         partial(_inventory, form=CSV),
+        step_us=SECOND,
+        names="data file",
+    ),
+    "inventory, ORC": Reader(
+        "adapters.s3_inventory.data_files",
+        partial(_inventory, form=ORC, unit="us"),
         step_us=SECOND,
         names="data file",
     ),

@@ -8,17 +8,18 @@ import gzip
 import hashlib
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote_plus
 
 import pyarrow as pa
+import pyarrow.orc as po
 import pyarrow.parquet as pq
 
-CSV, PARQUET = "CSV", "Parquet"
-FORMATS = (CSV, PARQUET)
+CSV, ORC, PARQUET = "CSV", "ORC", "Parquet"
+FORMATS = (CSV, ORC, PARQUET)
 
 PLAIN = ("Bucket", "Key", "Size", "LastModifiedDate", "ETag", "StorageClass")
 VERSIONED = (*PLAIN[:2], "VersionId", "IsLatest", "IsDeleteMarker", *PLAIN[2:])
@@ -43,6 +44,12 @@ _SPELLED = {
     "LastModifiedDate": "optional int64 last_modified_date (TIMESTAMP(MILLIS,true))",
     "ETag": "optional binary e_tag (STRING)",
     "StorageClass": "optional binary storage_class (STRING)",
+}
+_IN_A_STRUCT = {
+    "IsLatest": "boolean",
+    "IsDeleteMarker": "boolean",
+    "Size": "bigint",
+    "LastModifiedDate": "timestamp",
 }
 
 AT = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
@@ -94,26 +101,52 @@ def a_report(
     folder: str = "inventory/source/daily",
 ) -> Report:
     """Return a report with one data file for each part."""
-    end = "csv.gz" if form == CSV else "parquet"
-    written = csv_file if form == CSV else parquet_file
+    end = {CSV: "csv.gz", ORC: "orc", PARQUET: "parquet"}[form]
+    written = data_file(form)
     files = {
         f"{folder}/data/{number:08}-{at:%m%d%H%M}.{end}": written(rows, columns)
         for number, rows in enumerate(parts)
     }
-    fields = "".join(f"  {_SPELLED[column]};" for column in columns)
     manifest = {
         "sourceBucket": bucket,
         "destinationBucket": "arn:aws:s3:::reports",
         "version": "2016-11-30",
         "creationTimestamp": str(int(at.timestamp() * 1000)),
         "fileFormat": form,
-        "fileSchema": ", ".join(columns) if form == CSV else f"message s3.inventory {{{fields}}}",
+        "fileSchema": _schema(form, columns),
         "files": [
             {"key": key, "size": len(data), "MD5checksum": hashlib.md5(data).hexdigest()}
             for key, data in files.items()
         ],
     }
     return Report(folder, manifest, files, name=f"{at:%Y-%m-%dT%H-%MZ}")
+
+
+def _schema(form: str, columns: tuple[str, ...]) -> str:
+    if form == CSV:
+        return ", ".join(columns)
+    if form == ORC:
+        typed = (f"{_PARQUET[each].name}:{_IN_A_STRUCT.get(each, 'string')}" for each in columns)
+        return f"struct<{','.join(typed)}>"
+    fields = "".join(f"  {_SPELLED[column]};" for column in columns)
+    return f"message s3.inventory {{{fields}}}"
+
+
+def data_file(form: str) -> Callable[[Iterable[dict[str, Any]], tuple[str, ...]], bytes]:
+    """Return what writes the data files of a format."""
+    return {CSV: csv_file, ORC: orc_file, PARQUET: parquet_file}[form]
+
+
+def orc_file(rows: Iterable[dict[str, Any]], columns: tuple[str, ...] = PLAIN) -> bytes:
+    """Return a data file as ORC with zlib; its times name no zone, and are UTC."""
+    table = pq.read_table(io.BytesIO(parquet_file(rows, columns)))
+    at = table.schema.get_field_index("last_modified_date")
+    if at >= 0:
+        times = table["last_modified_date"].cast(pa.timestamp("ms"))
+        table = table.set_column(at, "last_modified_date", times)
+    sink = io.BytesIO()
+    po.write_table(table, sink, compression="zlib")
+    return sink.getvalue()
 
 
 def parquet_file(rows: Iterable[dict[str, Any]], columns: tuple[str, ...] = PLAIN) -> bytes:

@@ -38,7 +38,7 @@ from orphangc.errors import (
 from robustness.fuzz.mutating import mutated, mutated_json, mutated_values
 from robustness.fuzz.target import Target
 from support.builders import JOB, a_snapshot
-from support.inventory_reports import CSV, PARQUET, a_report, a_row
+from support.inventory_reports import CSV, FORMATS, PARQUET, a_report, a_row
 from unit.app.render.plan_builder import a_plan
 from unit.flinkstate.metadata.golden_files import golden_files
 
@@ -239,7 +239,7 @@ def check_data_file(form: str) -> Callable[[bytes, Path], None]:
 
 
 ROWS = [a_row(f"ck/{JOB}/shared/{n}", Size=n) for n in range(5)]
-DATA_FILES = {form: next(iter(a_report(ROWS, form=form).files.values())) for form in (CSV, PARQUET)}
+DATA_FILES = {form: next(iter(a_report(ROWS, form=form).files.values())) for form in FORMATS}
 
 
 def check_csv_text(data: bytes, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote_plus
 
@@ -19,6 +19,8 @@ from orphangc.ports import LISTING_SCHEMA
 _ROWS = 65_536
 _CSV_BLOCK = 1 << 20
 _BUFFER = 1 << 20
+_ORC_ROWS = 1024
+"""A text of an ORC file may be stored once for many rows, and is seen only in each of them."""
 _LONGEST_TEXT = 1 << 14
 """Maximum length of a text in bytes; a key of S3 has at most 1024."""
 _FLAGS = (Column.IS_LATEST, Column.IS_DELETE_MARKER)
@@ -45,8 +47,7 @@ def current_objects(path: Path, manifest: Manifest) -> Iterator[pa.RecordBatch]:
     Raises:
         UnreadableInventoryError: A row contradicts the manifest, or is of another bucket.
     """
-    read = _csv_batches if manifest.file_format is FileFormat.CSV else _parquet_batches
-    batches = read(path, manifest)
+    batches = _READERS[manifest.file_format](path, manifest)
     while True:
         try:
             columns = next(batches, None)
@@ -61,14 +62,38 @@ def current_objects(path: Path, manifest: Manifest) -> Iterator[pa.RecordBatch]:
 def _parquet_batches(path: Path, manifest: Manifest) -> Iterator[_Columns]:
     # pre_buffer would keep every byte read so far in memory
     with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
-        names = {column: manifest.name_of(column) for column in manifest.wanted}
-        for column, name in names.items():
-            if len(file.schema_arrow.get_all_field_indices(name)) != 1:
-                raise UnreadableInventoryError(f"a data file has no column {name}, or two")
-            _check_type(column, file.schema_arrow.field(name).type)
+        names = _checked_names(file.schema_arrow, manifest)
         _check_dictionaries(path, list(names.values()), file.num_row_groups)
         for batch in file.iter_batches(batch_size=_ROWS, columns=list(names.values())):
             yield {column: _typed(batch.column(name), column) for column, name in names.items()}
+
+
+def _orc_batches(path: Path, manifest: Manifest) -> Iterator[_Columns]:
+    from pyarrow import dataset  # noqa: PLC0415 - the reader of ORC that yields batches
+
+    file = dataset.dataset(path, format="orc")
+    names = _checked_names(file.schema, manifest)
+    for batch in file.to_batches(
+        columns=list(names.values()),
+        batch_size=_ORC_ROWS,
+        batch_readahead=0,
+        fragment_readahead=0,
+        use_threads=False,
+    ):
+        texts = [values for values in batch.columns if pa.types.is_string(values.type)]
+        for values in texts:
+            _check_lengths(values)
+        yield {column: _typed(batch.column(name), column) for column, name in names.items()}
+
+
+def _checked_names(schema: pa.Schema, manifest: Manifest) -> dict[Column, str]:
+    """Return what the wanted columns are called, each there once and of its type."""
+    names = {column: manifest.name_of(column) for column in manifest.wanted}
+    for column, name in names.items():
+        if len(schema.get_all_field_indices(name)) != 1:
+            raise UnreadableInventoryError(f"a data file has no column {name}, or two")
+        _check_type(column, schema.field(name).type, manifest.file_format)
+    return names
 
 
 def _check_dictionaries(path: Path, names: list[str], row_groups: int) -> None:
@@ -90,10 +115,15 @@ def _check_lengths(texts: pa.Array) -> None:
         raise UnreadableInventoryError(f"a text of a data file has over {_LONGEST_TEXT} bytes")
 
 
-def _check_type(column: Column, found: pa.DataType) -> None:
-    """Refuse an ambiguous type: a time without a zone, a size as text."""
+def _check_type(column: Column, found: pa.DataType, form: FileFormat) -> None:
+    """Refuse an ambiguous type: a time without a zone, a size as text.
+
+    A ``timestamp`` of ORC never has a zone. It is taken for UTC, as S3 has it in the other formats:
+    were it another, no object would have the time that was judged, and none would be deleted (R18).
+    """
     if column is Column.MODIFIED_AT:
-        is_fit = pa.types.is_timestamp(found) and found.tz is not None
+        has_zone = pa.types.is_timestamp(found) and found.tz is not None
+        is_fit = has_zone or (form is FileFormat.ORC and pa.types.is_timestamp(found))
     elif column in _TYPES:
         is_fit = found == _TYPES[column]
     else:
@@ -181,3 +211,10 @@ def _objects(columns: _Columns, manifest: Manifest) -> pa.RecordBatch:
 def _all(conditions: pa.Array) -> bool:
     """Return whether all conditions are true; null counts as false."""
     return bool(pc.all(pc.fill_null(conditions, fill_value=False), min_count=0).as_py())
+
+
+_READERS: Mapping[FileFormat, Callable[[Path, Manifest], Iterator[_Columns]]] = {
+    FileFormat.CSV: _csv_batches,
+    FileFormat.ORC: _orc_batches,
+    FileFormat.PARQUET: _parquet_batches,
+}

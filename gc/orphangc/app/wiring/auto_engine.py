@@ -30,7 +30,7 @@ from orphangc.core.model.settings import StorageRootSettings
 _CLUSTERS = ("SPARK_REMOTE", "SPARK_MASTER", "PYSPARK_GATEWAY_PORT")
 """Environment variables that name a cluster; the last one is set by ``spark-submit``."""
 _COUNTED = 10_000_000
-"""Maximum number of objects that are counted only to choose: as many take a minute."""
+"""Maximum number of objects that are counted only to choose: to count is to list."""
 
 log = structlog.get_logger()
 

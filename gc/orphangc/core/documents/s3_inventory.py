@@ -1,7 +1,8 @@
 """S3 Inventory: a report's manifest, read strictly; a doubt is an error.
 
 Source: Amazon S3 User Guide, "Locating your inventory list" and "Amazon S3 Inventory list":
-manifests of version 2016-11-30; keys are URL-encoded in CSV files, and only there.
+manifests of version 2016-11-30; keys are URL-encoded in CSV files, and only there. The same pages
+have the schema of ORC files, a Hive ``struct`` with the names of the Parquet files.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _FIELD = re.compile(
     r"(?:\((?:[^()]|\([^()]*\))*\))?\s*",
     re.ASCII,
 )
+_STRUCT = re.compile(r"\s*struct<(.*)>\s*", re.ASCII | re.DOTALL)
+_TYPED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*:\s*[a-z]+\s*", re.ASCII)
 _LONGEST_SCHEMA = 1 << 16
 """Characters; more is no schema, and would keep an expression busy."""
 
@@ -51,6 +54,7 @@ class FileFormat(StrEnum):
     """How the data files are written; the manifest's word."""
 
     CSV = "CSV"
+    ORC = "ORC"
     PARQUET = "Parquet"
 
 
@@ -67,7 +71,7 @@ class Column(StrEnum):
     ETAG = "ETag"
 
 
-_IN_PARQUET = {
+_NAMES = {
     Column.BUCKET: "bucket",
     Column.KEY: "key",
     Column.VERSION_ID: "version_id",
@@ -113,7 +117,7 @@ class Manifest:
 
     def name_of(self, column: Column) -> str:
         """Return what a column is called in the data files."""
-        return column.value if self.file_format is FileFormat.CSV else _IN_PARQUET[column]
+        return column.value if self.file_format is FileFormat.CSV else _NAMES[column]
 
     @property
     def has_versions(self) -> bool:
@@ -148,7 +152,7 @@ def read_manifest(data: bytes) -> Manifest:
     Raises:
         UnreadableInventoryError: It is no manifest of the known version, or says something twice.
         SettingsError: The inventory is configured so that it cannot stand in for a listing:
-            ORC, or without a column that is needed.
+            without a column that is needed.
     """
     content = _json_object(data)
     version = _text(content, "version")
@@ -192,8 +196,6 @@ def _text(content: dict[str, Any], name: str) -> str:
 
 
 def _format(name: str) -> FileFormat:
-    if name == "ORC":
-        raise SettingsError("the inventory is in ORC, which is not read: configure Parquet or CSV")
     try:
         return FileFormat(name)
     except ValueError as err:
@@ -211,15 +213,17 @@ def _created_at(value: object) -> datetime:
 
 
 def _columns(schema: str, file_format: FileFormat) -> tuple[str, ...]:
-    """Return the names of the columns in order: of a CSV list, or of a Parquet message."""
+    """Return the names of the columns in order: of a list, a Parquet message, or a Hive struct."""
     if len(schema) > _LONGEST_SCHEMA:
         raise UnreadableInventoryError("fileSchema is too long")
     if file_format is FileFormat.CSV:
         names = [name.strip() for name in schema.split(",")]
     else:
-        message = _MESSAGE.fullmatch(schema)
-        fields = message[1].split(";") if message else []
-        names = [match[1] if match else "" for match in map(_FIELD.fullmatch, fields)]
+        is_orc = file_format is FileFormat.ORC
+        whole, separator, field = (_STRUCT, ",", _TYPED) if is_orc else (_MESSAGE, ";", _FIELD)
+        found = whole.fullmatch(schema)
+        fields = found[1].split(separator) if found else []
+        names = [match[1] if match else "" for match in map(field.fullmatch, fields)]
     if not names or not all(_NAME.fullmatch(name) for name in names):
         raise UnreadableInventoryError("fileSchema cannot be read")
     if len(set(names)) < len(names):

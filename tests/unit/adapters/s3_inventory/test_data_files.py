@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import orc
 
 from orphangc.adapters.s3_inventory import data_files as inventory_files
 from orphangc.adapters.s3_inventory.data_files import current_objects
@@ -21,12 +22,13 @@ from orphangc.ports import LISTING_SCHEMA
 from support.inventory_reports import (
     CSV,
     FORMATS,
+    ORC,
     PARQUET,
     PLAIN,
     VERSIONED,
     a_report,
     a_row,
-    csv_file,
+    data_file,
     parquet_file,
 )
 
@@ -46,7 +48,7 @@ def read(folder: Path, data: bytes, form: str, columns: tuple[str, ...] = PLAIN)
 
 
 def written(rows: list[dict], form: str, columns: tuple[str, ...] = PLAIN) -> bytes:
-    return (csv_file if form == CSV else parquet_file)(rows, columns)
+    return data_file(form)(rows, columns)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -244,6 +246,26 @@ def test_a_parquet_file_of_another_schema_is_refused(tmp_path, columns) -> None:
     """A time without a zone may be hours older than it looks."""
     with pytest.raises(UnreadableInventoryError):
         read(tmp_path, parquet_with(**columns), PARQUET)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"size": pa.array(["7"])},
+        {"last_modified_date": pa.array(["2026-10-01T02:03:04.567Z"])},
+        {"key": pa.array([7])},
+        {"key": pa.array(["k" * (1 << 15)])},
+    ],
+)
+def test_an_orc_file_of_another_schema_or_with_an_endless_text_is_refused(
+    tmp_path, columns
+) -> None:
+    """A key of S3 has 1024 bytes; times alone have less than in Parquet, as no zone is named."""
+    table = orc.read_table(io.BytesIO(data_file(ORC)([a_row("a")], PLAIN)))
+    sink = io.BytesIO()
+    orc.write_table(pa.table({name: table[name] for name in table.column_names} | columns), sink)
+    with pytest.raises(UnreadableInventoryError):
+        read(tmp_path, sink.getvalue(), ORC)
 
 
 def test_parquet_text_without_its_annotation_is_read_all_the_same(tmp_path) -> None:

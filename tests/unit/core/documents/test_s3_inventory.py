@@ -17,7 +17,17 @@ from orphangc.core.documents.s3_inventory import (
     report_time,
 )
 from orphangc.errors import SettingsError, UnreadableInventoryError
-from support.inventory_reports import AT, CSV, FORMATS, PARQUET, PLAIN, VERSIONED, a_report, a_row
+from support.inventory_reports import (
+    AT,
+    CSV,
+    FORMATS,
+    ORC,
+    PARQUET,
+    PLAIN,
+    VERSIONED,
+    a_report,
+    a_row,
+)
 
 REFUSALS = (UnreadableInventoryError, SettingsError)
 
@@ -239,13 +249,35 @@ def test_a_message_says_what_the_manifest_is_not(data: bytes, message: str) -> N
     assert str(caught.value).partition(": line")[0] == message
 
 
-def test_orc_is_refused_with_what_to_do() -> None:
-    """It is configured, so it is the operator who can change it."""
-    with pytest.raises(SettingsError) as caught:
-        read(a_manifest(fileFormat="ORC"))
-    assert str(caught.value) == (
-        "the inventory is in ORC, which is not read: configure Parquet or CSV"
+def test_the_documented_schema_of_an_orc_file_is_read() -> None:
+    """A struct of Hive's, with columns that are of no interest."""
+    schema = (
+        "struct<bucket:string,key:string,version_id:string,is_latest:boolean,"
+        "is_delete_marker:boolean,size:bigint,last_modified_date:timestamp,e_tag:string,"
+        "storage_class:string,is_multipart_uploaded:boolean,"
+        "object_lock_retain_until_date:timestamp>"
     )
+    manifest = read(a_manifest(ORC, fileSchema=schema))
+    assert manifest.columns[5:8] == ("size", "last_modified_date", "e_tag")
+    assert manifest.has_versions
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "struct<>",
+        "struct<bucket:string,key:string",
+        "struct<bucket,key>",
+        "struct<bucket:string,bucket:string>",
+        "struct<bucket:struct<key:string>,size:bigint>",
+        "array<bucket:string>",
+        "message s3.inventory { required binary bucket (UTF8); }",
+    ],
+)
+def test_another_schema_of_an_orc_file_is_refused(schema: str) -> None:
+    """A nested column is none that S3 writes."""
+    with pytest.raises(UnreadableInventoryError, match="fileSchema"):
+        read(a_manifest(ORC, fileSchema=schema))
 
 
 @pytest.mark.parametrize("form", FORMATS)
