@@ -257,9 +257,7 @@ def test_a_parquet_file_of_another_schema_is_refused(tmp_path, columns) -> None:
         {"key": pa.array(["k" * (1 << 15)])},
     ],
 )
-def test_an_orc_file_of_another_schema_or_an_endless_text_is_refused(
-    tmp_path, columns
-) -> None:
+def test_an_orc_file_of_another_schema_or_an_endless_text_is_refused(tmp_path, columns) -> None:
     """A key of S3 has 1024 bytes; times alone have less than in Parquet, as no zone is named."""
     table = orc.read_table(io.BytesIO(data_file(ORC)([a_row("a")], PLAIN)))
     sink = io.BytesIO()
