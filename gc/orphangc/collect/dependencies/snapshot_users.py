@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.collect.dependencies.sizes import Weighing
-from orphangc.collect.observe.ended_jobs import Lives, has_nothing_since, unread_of
+from orphangc.collect.observe.ended_jobs import Lives, unread_of
 from orphangc.core.cluster.job_facts import latest_known_id
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
@@ -250,7 +250,7 @@ def _restored(
     """Yield the running jobs that have nothing else to go back to."""
     for job_id in lives.living:
         for each in lives.newest_of(job_id):
-            if each.restored is None or not has_nothing_since(each):
+            if each.restored is None or not each.has_nothing_since:
                 continue
             if place_of(each.restored.external_path, aliases) == snapshot.place:
                 yield SnapshotUserPart(

@@ -77,12 +77,6 @@ def _of(job_id: str, clusters: Iterable[ClusterFacts]) -> list[JobFacts]:
     return [each for cluster in clusters for each in cluster.jobs.values() if each.job_id == job_id]
 
 
-def has_nothing_since(facts: JobFacts) -> bool:
-    """Return whether a job was restored, and has completed no checkpoint since."""
-    restored = facts.restored
-    return restored is not None and (facts.latest_completed_id or -1) <= restored.id
-
-
 def unread_of(
     lives: Lives, checkpoints: Sequence[Checkpoint], aliases: Sequence[Alias]
 ) -> Iterator[tuple[str, str]]:
@@ -142,7 +136,7 @@ def _unread_origin(
     facts: JobFacts, folders: Iterable[Location], aliases: Sequence[Alias]
 ) -> str | None:
     """Return why a job may need an origin whose references are unknown."""
-    if facts.restored is None or not has_nothing_since(facts):
+    if facts.restored is None or not facts.has_nothing_since:
         return None
     said = f"it was restored from checkpoint {facts.restored.id}"
     place = place_of(facts.restored.external_path, aliases)

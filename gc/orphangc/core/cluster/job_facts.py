@@ -156,6 +156,12 @@ class JobFacts:
         """Return whether the job is over and cannot restart; an unknown status word is not."""
         return self.status in GLOBALLY_TERMINAL
 
+    @property
+    def has_nothing_since(self) -> bool:
+        """Return whether the job was restored, and has completed no checkpoint since."""
+        restored = self.restored
+        return restored is not None and (self.latest_completed_id or -1) <= restored.id
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFacts:

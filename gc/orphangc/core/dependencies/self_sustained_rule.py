@@ -220,8 +220,7 @@ def _has_nothing_since(usage: ForeignUsage, restored_id: int) -> bool:
     reported = [
         each for each in usage.job.facts if each.restored and each.restored.id == restored_id
     ]
-    completed = [each.latest_completed_id for each in reported]
-    return bool(reported) and all(each is None or each <= restored_id for each in completed)
+    return bool(reported) and all(each.has_nothing_since for each in reported)
 
 
 def _doubt(usage: ForeignUsage, foreigners: Sequence[Foreign]) -> str | None:
