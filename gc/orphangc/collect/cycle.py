@@ -135,12 +135,10 @@ def run_cycle(
         surveyed=survey.surveyed,
         marked=marked,
         views=decided.views,
-        evidence=known.evidence,
+        known=known,
         counts=decided.counts,
         missing=missing,
         foreign_usages=foreign_usages,
-        world=known.world,
-        resources=known.comparison.memory.lineage.resources,
         savepoints_kept=None if savepoints is None else savepoints.warning(problem),
     )
     plan = plan_of(found, settings, environment)

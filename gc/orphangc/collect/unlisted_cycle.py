@@ -61,12 +61,12 @@ class UnlistedEngine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnlistedCycle:
-    """What is known without a listing.
+class ShortCycle:
+    """What is known before any object is decided on.
 
     Attributes:
-        jobs: Evidence by job key, without surveys.
-        judged: Refusal and blocks of each job, as far as they need no listing.
+        jobs: Evidence by job key, without surveys if nothing was listed.
+        judged: Refusal and blocks of each job, as far as they need no listing if there was none.
         resources: Kubernetes resources that run each job, or ran it, by job id.
     """
 
@@ -74,6 +74,7 @@ class UnlistedCycle:
     jobs: Mapping[str, JobEvidence]
     judged: Mapping[str, Judgement]
     resources: Mapping[str, tuple[str, ...]]
+    is_listed: bool = False
 
 
 def unlisted_cycle(
@@ -83,7 +84,7 @@ def unlisted_cycle(
     reader: CheckpointReader,
     halted: str | None,
     before: Recalled,
-) -> UnlistedCycle:
+) -> ShortCycle:
     """Return the result of a cycle that lists no objects; it changes and remembers nothing.
 
     Raises:
@@ -104,7 +105,7 @@ def unlisted_cycle(
         halted=halted,
         before=before,
     )
-    return UnlistedCycle(
+    return ShortCycle(
         world=world_with_memory(known.world, known.comparison, before.memory),
         jobs=known.jobs,
         judged=known.judged,

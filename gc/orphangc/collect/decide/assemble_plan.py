@@ -10,6 +10,7 @@ from flinkstate.places.locations import Location, canonical
 from orphangc import __version__
 from orphangc.collect.decide.abandoned_savepoints import empty_savepoints_warning
 from orphangc.collect.decide.judge_uploads import UploadRule
+from orphangc.collect.decide.judged_cycle import JudgedCycle
 from orphangc.collect.decide.lost_checkpoints import lost_checkpoints
 from orphangc.collect.decide.plan_sections import area_parts, evidence_of, job_part, root_part
 from orphangc.collect.decide.verdicts import Counts, JobView, Reported, decided_job
@@ -33,24 +34,21 @@ from orphangc.core.documents.plan import (
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import from_microseconds, shifted
-from orphangc.core.world import World
 from orphangc.ports import Storage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Everything that one cycle found, phase by phase; ``resources`` are names by job id."""
+    """Everything that one cycle found, phase by phase."""
 
     seen: Observation
     surveyed: Surveyed
     marked: Mark
     views: Mapping[str, JobView]
-    evidence: CycleEvidence
+    known: JudgedCycle
     counts: Counts
     missing: Mapping[str, Sequence[str]]
     foreign_usages: ForeignUsages
-    world: World
-    resources: Mapping[str, tuple[str, ...]]
     savepoints_kept: str | None = None
 
 
@@ -62,9 +60,9 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
         tool_version=__version__,
         root=str(canonical(settings.root)),
         scopes=settings.scope,
-        created_at=found.evidence.now,
+        created_at=found.known.evidence.now,
         engine=environment.engine.name,
-        bounds=_bounds_part(found.evidence),
+        bounds=_bounds_part(found.known.evidence),
         jobs=tuple(_job_part(view, found, settings) for view in found.views.values()),
         roots=tuple(root_part(checkpoint) for checkpoint in found.marked.checkpoints),
         tallies=tallies_of(counts.objects, counts.bytes),
@@ -75,13 +73,13 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
         live_set_sha256=found.marked.live.digest(),
         reported=tuple(_reported_part(key, each) for key, each in sorted(counts.reported.items())),
         inventory=storage.inventory,
-        listed_at=found.evidence.listed_at,
+        listed_at=found.known.evidence.listed_at,
         extras=extras_part(
             *(environment.extras, surveyed.markers),
             with_versions=settings.noncurrent_versions,
             is_dead=_upload_rule(found).is_dead,
         ),
-        world=found.world,
+        world=found.known.world,
         warnings=(
             *_warnings(found),
             *((f"this kind of storage is not tested; {storage.proof}",) if storage.proof else ()),
@@ -128,7 +126,7 @@ def _job_part(view: JobView, found: Found, settings: StorageRootSettings) -> Job
         cutoff=view.bounds.cutoff,
         oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
         missing=found.missing[view.evidence.key],
-        evidence=evidence_of(view.evidence, found.evidence, view.evidence.clusters),
+        evidence=evidence_of(view.evidence, found.known.evidence, view.evidence.clusters),
         looks=found.foreign_usages.check(view.evidence.key),
     )
     areas = area_parts(view.facts, view.evidence.survey.areas, settings.scope, view.judgement)
@@ -136,7 +134,7 @@ def _job_part(view: JobView, found: Found, settings: StorageRootSettings) -> Job
         update={
             "held_back": _held_back_part(view, found),
             "areas": areas,
-            "resources": found.resources.get(part.job_id, ()),
+            "resources": found.known.comparison.memory.lineage.resources.get(part.job_id, ()),
         }
     )
 

@@ -23,7 +23,7 @@ from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
-from orphangc.collect.unlisted_cycle import UnlistedCycle, unlisted_cycle
+from orphangc.collect.unlisted_cycle import ShortCycle, unlisted_cycle
 from orphangc.collect.world.recalling import recalled
 from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.memory.acknowledgement import acknowledging_command
@@ -50,7 +50,7 @@ def unlisted_cycle_of(
     settings: StorageRootSettings,
     shared: SharedCheckpoints | None = None,
     known: Sequence[KnownState] = (),
-) -> UnlistedCycle:
+) -> ShortCycle:
     """Return what is known about a storage root without listing its objects; change nothing.
 
     Raises:
