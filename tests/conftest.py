@@ -23,6 +23,7 @@ from support import failures_last, night, speed
 from support.budget import Budgets
 from support.ending import ending
 from support.filing import Filing
+from support.kubernetes_server import KubernetesServer
 from support.leaks import Leaks
 from support.leftovers import Leftovers
 from support.memory_folder import MemoryFolder
@@ -119,6 +120,15 @@ def pytest_collection() -> Iterator[None]:
 def pytest_report_header() -> str:
     """Say by how much leases, timeouts and patience are longer here than on an idle machine."""
     return f"limits of time: {speed.factor():.2f} times the reference machine's"
+
+
+@pytest.fixture
+def kubernetes(tmp_path, monkeypatch) -> Iterator[KubernetesServer]:
+    """An API server that enforces the operator's schemas, reached by a kubeconfig."""
+    with KubernetesServer() as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
+        yield server
 
 
 @pytest.fixture(autouse=True)

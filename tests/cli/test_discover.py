@@ -21,7 +21,7 @@ from support.flink_resources import (
     a_snapshot_resource,
     a_status,
 )
-from support.kubernetes_server import KubernetesServer, a_config_map
+from support.kubernetes_server import a_config_map
 from support.processes import until
 from support.rest_server import RestServer, as_json
 
@@ -31,15 +31,6 @@ KEYS = ("storage_roots", "extra_roots", "clusters", "ha", "pins", "jobs", "not_u
 def larger(case: object) -> Any:
     """Return a case of the class ``ci``."""
     return pytest.param(case, marks=pytest.mark.ci)
-
-
-@pytest.fixture
-def kubernetes(tmp_path, monkeypatch):
-    """An API server that enforces the operator's schemas, reached by a kubeconfig."""
-    with KubernetesServer() as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
-        yield server
 
 
 @pytest.fixture

@@ -26,14 +26,6 @@ DIR = "file:///data/red/checkpoints"
 SET = f"state.checkpoints.dir: {DIR}"
 
 
-@pytest.fixture
-def kubernetes(tmp_path, monkeypatch):
-    """An API server, reached by a kubeconfig."""
-    with KubernetesServer() as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        yield server
-
-
 def pods(name: str = "red", *, labels: dict[str, str] | None = None, **container: Any) -> Any:
     """Return a Deployment of one container."""
     spec = {"image": "ours/red:7", "args": [], **container}

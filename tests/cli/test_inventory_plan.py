@@ -21,7 +21,7 @@ from orphangc.adapters.spark.work_folder import WorkFolder
 from orphangc.app.commands.examine.search_estimate import search_estimate
 from orphangc.collect.mark import missing_check as confirming
 from orphangc.core.model.settings import StorageRootSettings
-from support.inventory_reports import CSV, ORC, PARQUET, VERSIONED, Report, a_report
+from support.inventory_reports import CSV, ORC, PARQUET, VERSIONED, Report, a_report, row_of
 from unit.adapters.spark.spark_here import HereCluster
 
 FOLDER = "inventory/daily"
@@ -54,8 +54,8 @@ class Inventoried:
             west: How much the times are behind UTC.
         """
         answer = self.story.client.list_object_versions(Bucket=self.story.bucket, Prefix=prefix)
-        rows = [self._row(each) for each in answer.get("Versions", ())]
-        rows += [self._row(each) for each in answer.get("DeleteMarkers", ())]
+        rows = [row_of(self.story.bucket, each) for each in answer.get("Versions", ())]
+        rows += [row_of(self.story.bucket, each) for each in answer.get("DeleteMarkers", ())]
         for row in rows:
             row["LastModifiedDate"] -= west
         now = datetime.now(UTC)  # noqa: TID251 - the server runs here
@@ -67,19 +67,6 @@ class Inventoried:
     def write(self, report: Report) -> None:
         for key, data in report.objects().items():
             self.story.client.put_object(Bucket=self.bucket, Key=key, Body=data)
-
-    def _row(self, found: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "Bucket": self.story.bucket,
-            "Key": found["Key"],
-            "VersionId": found["VersionId"],
-            "IsLatest": found["IsLatest"],
-            "IsDeleteMarker": "Size" not in found,
-            "Size": found.get("Size"),
-            "LastModifiedDate": found["LastModified"],
-            "ETag": found["ETag"].strip('"') if "ETag" in found else None,
-            "StorageClass": found.get("StorageClass"),
-        }
 
     def plan(self, *options: object) -> Planned:
         return self.story.plan("--inventory", self.uri, *options)
@@ -249,7 +236,7 @@ def test_an_inventory_of_a_part_of_the_storage_root_is_refused(
     monkeypatch.setattr(confirming, "_LASTING", timedelta(0))
     inventoried.deliver(prefix="checkpoints/elsewhere")
     other = a_report(
-        [{**inventoried._row(_fake()), "Key": "checkpoints/elsewhere/x"}],
+        [{**row_of(inventoried.story.bucket, _fake()), "Key": "checkpoints/elsewhere/x"}],
         columns=VERSIONED,
         bucket=inventoried.story.bucket,
         folder=FOLDER,

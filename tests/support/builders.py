@@ -9,10 +9,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pyarrow as pa
+
 from flinkstate.places.locations import Location, canonical
 from orphangc.core.cluster.ha_facts import Hold
 from orphangc.core.cluster.job_facts import CheckpointFacts, JobFacts
 from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.listing_columns import Columns, Recogniser
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import (
@@ -34,6 +37,7 @@ from orphangc.core.model.types import (
     StoredObject,
     Tombstone,
 )
+from orphangc.ports import LISTING_SCHEMA
 
 T0 = datetime(2026, 11, 21, 14, tzinfo=UTC)
 """Now: the store's time at the start of every cycle of the tests."""
@@ -68,6 +72,15 @@ def ahead(text: str) -> datetime:
 
 
 # --- one object and its bounds
+
+
+def columns_of(*objects: StoredObject) -> Columns:
+    """Return a listing of some objects as columns."""
+    rows = [
+        {"key": each.key, "size": each.size, "modified_at": each.modified_at, "etag": each.etag}
+        for each in objects
+    ]
+    return Recogniser("").columns(pa.RecordBatch.from_pylist(rows, schema=LISTING_SCHEMA))
 
 
 def an_object(

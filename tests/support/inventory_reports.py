@@ -55,6 +55,21 @@ _IN_A_STRUCT = {
 AT = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
 
 
+def row_of(bucket: str, found: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of a version or a delete marker, as S3 itself reports it."""
+    return {
+        "Bucket": bucket,
+        "Key": found["Key"],
+        "VersionId": found["VersionId"],
+        "IsLatest": found["IsLatest"],
+        "IsDeleteMarker": "Size" not in found,
+        "Size": found.get("Size"),
+        "LastModifiedDate": found["LastModified"],
+        "ETag": found["ETag"].strip('"') if "ETag" in found else None,
+        "StorageClass": found.get("StorageClass"),
+    }
+
+
 def a_row(key: str, **changes: Any) -> dict[str, Any]:
     row = {
         "Bucket": "source",

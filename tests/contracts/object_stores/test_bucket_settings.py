@@ -8,9 +8,8 @@ from contracts.object_stores.test_azure_answers import URI, blob, is_listing, pa
 from contracts.places import AzurePlace, GcsPlace
 from contracts.servers import gcs as google
 from contracts.servers.azurite import ACCOUNT, connection_string
-from contracts.servers.gcs import GcsServer, gcs_server
+from contracts.servers.gcs import GcsServer
 from contracts.servers.stub import Answer, Request, Stub, stub_server
-from orphangc.adapters.gcs import requests as gcs_requests
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.examine.bucket_checks import bucket_checks
 from orphangc.app.commands.health import CheckStatus
@@ -32,19 +31,6 @@ def examined(uri: str) -> tuple[CheckStatus, str]:
 
 
 # --- Google
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GcsServer]:
-    monkeypatch.setattr(gcs_requests, "FIRST_WAIT", 0.001)
-    with gcs_server() as found:
-        monkeypatch.setenv("STORAGE_EMULATOR_HOST", found.url)
-        yield found
-
-
-@pytest.fixture
-def place(server: GcsServer) -> GcsPlace:
-    return GcsPlace(server.url)
 
 
 def test_noncurrent_generations_are_counted_to_the_last_page(place: GcsPlace) -> None:

@@ -6,10 +6,8 @@ import sys
 import pytest
 from google.oauth2.credentials import Credentials
 
-from contracts.places import GcsPlace
-from contracts.servers.gcs import GcsServer, as_json, gcs_server, refusal
+from contracts.servers.gcs import as_json, refusal
 from contracts.servers.stub import Answer, Request
-from orphangc.adapters.gcs import requests as gcs_requests
 from orphangc.adapters.gcs.batches import batch_results
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.ranges.key_ranges import KeyRange
@@ -17,20 +15,6 @@ from orphangc.errors import SettingsError, StorageUnreachableError
 from orphangc.ports import DeletionStatus
 
 BATCH = "/batch/storage/v1"
-
-
-@pytest.fixture
-def server(monkeypatch):
-    """A server of the test's own; requests are repeated at once."""
-    monkeypatch.setattr(gcs_requests, "FIRST_WAIT", 0.001)
-    with gcs_server() as found:
-        monkeypatch.setenv("STORAGE_EMULATOR_HOST", found.url)
-        yield found
-
-
-@pytest.fixture
-def place(server: GcsServer) -> GcsPlace:
-    return GcsPlace(server.url)
 
 
 def is_listing(request: Request) -> bool:

@@ -13,7 +13,7 @@ from orphangc.adapters.s3_inventory.inventory import InventoryStorage, open_inve
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import RefusedError, SettingsError, StorageUnreachableError
 from orphangc.ports import Storage
-from support.inventory_reports import CSV, FORMATS, PLAIN, VERSIONED, Report, a_report
+from support.inventory_reports import CSV, FORMATS, PLAIN, VERSIONED, Report, a_report, row_of
 
 MARGINS = {"max_age": timedelta(hours=72), "clock_skew": timedelta(minutes=15)}
 FOLDER = "inventory/daily"
@@ -45,20 +45,9 @@ class Inventories:
         ):
             versions += page.get("Versions", ())
             markers += page.get("DeleteMarkers", ())
-        return [self._row(each) for each in versions] + [self._row(each) for each in markers]
-
-    def _row(self, found: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "Bucket": self.place.bucket,
-            "Key": found["Key"],
-            "VersionId": found["VersionId"],
-            "IsLatest": found["IsLatest"],
-            "IsDeleteMarker": "Size" not in found,
-            "Size": found.get("Size"),
-            "LastModifiedDate": found["LastModified"],
-            "ETag": found["ETag"].strip('"') if "ETag" in found else None,
-            "StorageClass": found.get("StorageClass"),
-        }
+        return [row_of(self.place.bucket, each) for each in versions] + [
+            row_of(self.place.bucket, each) for each in markers
+        ]
 
     def report(self, *, hours: float = 1, parts: int = 2, columns=VERSIONED, **more: Any) -> Report:
         """Return a report of what the bucket holds now, not delivered yet."""

@@ -9,7 +9,7 @@ import pytest
 
 from cli.helpers import DAY, Bed, Job, flink, now
 from safety.fleets.test_leftovers import Fleet, fleet, own_surroundings
-from support.kubernetes_server import KubernetesServer, a_config_map, retained
+from support.kubernetes_server import a_config_map, retained
 from support.rest_server import Reply, RestServer, as_json
 
 __all__ = ["fleet", "own_surroundings"]
@@ -73,14 +73,6 @@ def collect(fleet: Fleet, jobs: Sequence[tuple[Job, int]], *options: object) -> 
         (job.folder / f"chk-{newest}" / "_metadata").touch()
     _, swept = fleet.bed.cycle(*options, *ALL)
     assert swept.code == 0, swept.err
-
-
-@pytest.fixture
-def kubernetes(tmp_path, monkeypatch) -> Iterator[KubernetesServer]:
-    """An API server that holds nothing yet."""
-    with KubernetesServer(page=100) as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        yield server
 
 
 def six(fleet: Fleet) -> list[tuple[Job, int]]:

@@ -11,18 +11,10 @@ from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import EvidenceSource
 from safety.incidents.hooks import after_the_cycle, after_the_listing
-from support.kubernetes_server import KubernetesServer, a_config_map, retained, saved, send
+from support.kubernetes_server import a_config_map, retained, saved, send
 from support.rest_server import RestServer
 
 ASKED = ("--kubernetes-ha", "flink")
-
-
-@pytest.fixture
-def kubernetes(tmp_path, monkeypatch):
-    """An API server that is reached by a kubeconfig, and holds nothing yet."""
-    with KubernetesServer(page=100) as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        yield server
 
 
 def ha(story: Story, *ids: int, cluster: str = "orders") -> dict:

@@ -11,7 +11,6 @@ from cli.stories import Story
 from safety.incidents.essential import must_be_there
 from safety.incidents.test_world import claimer, ended, run_three_times
 from support.flink_resources import a_deployment, a_status
-from support.kubernetes_server import KubernetesServer
 
 
 def conf(story: Story, name: str, directory: Path | str) -> str:
@@ -34,14 +33,6 @@ def with_discovery(
         "closed_world": True,
     }
     return Configured.of(story, settings_of(story, **settings), discovery=discovery)
-
-
-@pytest.fixture
-def kubernetes(tmp_path, monkeypatch):
-    """An API server, reached by a kubeconfig."""
-    with KubernetesServer() as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        yield server
 
 
 def finished(story: Story, **spec: Any) -> dict[str, Any]:

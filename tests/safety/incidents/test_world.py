@@ -43,27 +43,13 @@ def test_l1_storage_roots_of_one_file_see_each_other(story) -> None:
 
 
 @pytest.mark.answered_by("siblings")
-def test_l1_storage_roots_of_one_state_location_see_each_other(story) -> None:
-    """The second one was swept by hand: no file names both."""
+@pytest.mark.parametrize("was_seen_by", [Bed.cycle, Bed.plan])
+def test_l1_storage_roots_of_one_state_location_see_each_other(story, was_seen_by) -> None:
+    """The second one was swept by hand, or only planned: no file names both."""
     second = Bed(story.bed.folder, (*ENDED, *AT_ONCE))
     second.root, second.plans = story.bed.folder / "second", 10
     other = claimer(story, second.root)
-    second.cycle()
-    by_id = ("--closed-world", "--ended-job", story.job.id, "--ended-job", other.id, *AT_ONCE)
-    first = Bed(story.bed.folder, by_id)
-    first.cycle()
-    first.cycle()
-    must_be_there(story.orphans[0])
-    assert not story.orphans[1].exists()
-
-
-@pytest.mark.answered_by("siblings")
-def test_l1_a_storage_root_that_was_only_planned_is_seen_by_another_one(story) -> None:
-    """A report was made of the second one, and no sweep has bound it yet."""
-    second = Bed(story.bed.folder, (*ENDED, *AT_ONCE))
-    second.root, second.plans = story.bed.folder / "second", 10
-    other = claimer(story, second.root)
-    second.plan()
+    was_seen_by(second)
     by_id = ("--closed-world", "--ended-job", story.job.id, "--ended-job", other.id, *AT_ONCE)
     first = Bed(story.bed.folder, by_id)
     first.cycle()

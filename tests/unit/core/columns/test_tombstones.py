@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from orphangc.core.columns.listing_columns import NO_TIME, Columns, Recogniser
+from orphangc.core.columns.listing_columns import NO_TIME, Recogniser
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_words import uuid_texts
@@ -19,19 +19,21 @@ from orphangc.core.model.naming import artifact_name
 from orphangc.core.model.types import ObjectKey, StoredObject, Tombstone
 from orphangc.core.times.instants import EARLIEST, LATEST
 from orphangc.ports import LISTING_SCHEMA
-from support.builders import JOB, NAME, OTHER_JOB, OTHER_UUID, T0, a_tombstone, ago, an_object
+from support.builders import (
+    JOB,
+    NAME,
+    OTHER_JOB,
+    OTHER_UUID,
+    T0,
+    a_tombstone,
+    ago,
+    an_object,
+    columns_of,
+)
 
 MICROSECOND = timedelta(microseconds=1)
 MD5 = "0123456789abcdef" * 2
 ETAGS = [None, "", "e1", MD5, f"{MD5}-17", f"{MD5}é", MD5.upper(), MD5[:31], f"g{MD5}", f"x{MD5}"]
-
-
-def columns_of(*objects: StoredObject) -> Columns:
-    rows = [
-        {"key": each.key, "size": each.size, "modified_at": each.modified_at, "etag": each.etag}
-        for each in objects
-    ]
-    return Recogniser("").columns(pa.RecordBatch.from_pylist(rows, schema=LISTING_SCHEMA))
 
 
 def found(tombstone: Tombstone, *objects: StoredObject) -> list[tuple[bool, bool]]:

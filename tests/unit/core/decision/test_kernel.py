@@ -3,10 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from orphangc.core.columns.listing_columns import NO_TIME, Columns, Recogniser
+from orphangc.core.columns.listing_columns import NO_TIME, Columns
 from orphangc.core.decision.kernel import (
     VERDICT_SCHEMA,
     BoundsTable,
@@ -21,9 +20,8 @@ from orphangc.core.decision.kernel import (
 )
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds
 from orphangc.core.model.types import Action, Reason, StoredObject
-from orphangc.ports import LISTING_SCHEMA
 from orphangc.ports import VERDICT_SCHEMA as PORTS_SCHEMA
-from support.builders import JOB, NAME, T0, ago, an_object, some_bounds
+from support.builders import JOB, NAME, T0, ago, an_object, columns_of, some_bounds
 
 MICROSECOND = timedelta(microseconds=1)
 DELETE = (Action.DELETE, Reason.QUARANTINE_OVER)
@@ -38,14 +36,6 @@ REPORT_ONLY = (Action.KEEP, Reason.REPORT_ONLY)
 UNRECOGNISED = (Action.KEEP, Reason.UNRECOGNISED)
 
 LONG_AGO = microseconds(ago("2d"))
-
-
-def columns_of(*objects: StoredObject) -> Columns:
-    rows = [
-        {"key": each.key, "size": each.size, "modified_at": each.modified_at, "etag": each.etag}
-        for each in objects
-    ]
-    return Recogniser("").columns(pa.RecordBatch.from_pylist(rows, schema=LISTING_SCHEMA))
 
 
 def asked(columns: Columns, **facts: object) -> Verdicts:

@@ -59,14 +59,6 @@ RICH = [
 WORLDS = {"one": [a_deployment()], "session": SESSION, "rich": RICH}
 
 
-@pytest.fixture
-def kubernetes(tmp_path, monkeypatch):
-    with KubernetesServer() as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
-        yield server
-
-
 def found_in(server: KubernetesServer, documents: list[dict[str, Any]], **given: Any) -> Discovered:
     """Return what is discovered of documents on an API server."""
     for each in documents:
