@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flinkstate.places.locations import Location
@@ -63,7 +63,6 @@ def job_directories(
         by_id.setdefault(owners[place], []).append(place)
     named = _named_from(checkpoints)
     keys: dict[Location, str] = {}
-    unclaimed: set[str] = set()
     for job_id, places in by_id.items():
         own = [place for place in places if place in holding or place in configured]
         found = {
@@ -75,25 +74,25 @@ def job_directories(
             ]
             for place in places
         }
-        is_one = bool(job_id) and (
-            not own or (len(own) == 1 and all(found[each] for each in places if each not in own))
-        )
-        for place in places:
-            claimers = found[place]
-            if is_one:
-                keys[place] = job_id
-            elif place in own or not job_id or len(claimers) != 1:
-                keys[place] = str(place)
-            else:
-                keys[place] = str(claimers[0])
-            if not is_one and job_id and keys[place] == str(place) and place not in own:
-                unclaimed.add(keys[place])
+        keys |= _keys_of_id(job_id, own, found)
+    left = {place for place in keys if not (place in holding or place in configured)}
     return JobDirectories(
         keys=keys,
         job_ids={key: JobId(owners[place]) for place, key in keys.items()},
-        unclaimed=frozenset(unclaimed),
+        unclaimed=frozenset(str(e) for e in left if owners[e] and keys[e] == str(e)),
         with_checkpoints=frozenset(key for place, key in keys.items() if place in holding),
     )
+
+
+def _keys_of_id(
+    job_id: str, own: Sequence[Location], claimers: Mapping[Location, Sequence[Location]]
+) -> dict[Location, str]:
+    """Return the job key of each directory of an id: one for all, if they surely are one job's."""
+    others = [place for place in claimers if place not in own]
+    if job_id and (not own or (len(own) == 1 and all(claimers[each] for each in others))):
+        return dict.fromkeys(claimers, job_id)
+    attached = {each for each in others if job_id and len(claimers[each]) == 1}
+    return {each: str(claimers[each][0] if each in attached else each) for each in claimers}
 
 
 def _named_from(checkpoints: Iterable[Checkpoint]) -> dict[Location, set[Location]]:
