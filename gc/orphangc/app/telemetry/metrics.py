@@ -139,34 +139,32 @@ class Metrics(Collector):
             yield root, known.totals
 
     def _counters(self) -> Iterator[Metric]:
-        runs = CounterMetricFamily(
-            "orphangc_runs",
+        runs = _counter(
+            "runs",
             "Runs by phase and how the phase ended; only done is a success.",
-            labels=("root", "phase", "result"),
+            "phase",
+            "result",
         )
-        objects = CounterMetricFamily(
-            "orphangc_swept_objects",
+        objects = _counter(
+            "swept_objects",
             "Objects that runs acted upon, and what became of them.",
-            labels=("root", "action", "outcome"),
+            "action",
+            "outcome",
         )
-        swept_bytes = CounterMetricFamily(
-            "orphangc_swept_bytes",
-            "Bytes of the objects that runs acted upon.",
-            labels=("root", "action", "outcome"),
+        swept_bytes = _counter(
+            "swept_bytes", "Bytes of the objects that runs acted upon.", "action", "outcome"
         )
-        uploads = CounterMetricFamily(
-            "orphangc_aborted_uploads",
+        uploads = _counter(
+            "aborted_uploads",
             "Unfinished uploads that were due to be aborted, and what became of them.",
-            labels=("root", "outcome"),
+            "outcome",
         )
-        refusals = CounterMetricFamily(
-            "orphangc_refusals",
+        refusals = _counter(
+            "refusals",
             "Jobs that a guard refused, or an unmet condition kept from deletion, in each run.",
-            labels=("root", "guard"),
+            "guard",
         )
-        requests = CounterMetricFamily(
-            "orphangc_list_requests", "List requests of all plans.", labels=("root",)
-        )
+        requests = _counter("list_requests", "List requests of all plans.")
         for root, totals in self._totals():
             _fill(runs, root, product(Phase, RunResult), totals.runs)
             _fill(objects, root, product(_SWEPT, Outcome), totals.swept_objects)
@@ -191,10 +189,8 @@ class Metrics(Collector):
         return family
 
     def _successes(self) -> Metric:
-        family = GaugeMetricFamily(
-            "orphangc_last_success_timestamp_seconds",
-            "When a phase was last done; 0: never.",
-            labels=("root", "phase"),
+        family = _gauge(
+            "last_success_timestamp_seconds", "When a phase was last done; 0: never.", "phase"
         )
         for (root, totals), phase in product(self._totals(), Phase):
             at = totals.last_success_at.get(phase)
@@ -215,19 +211,19 @@ class Metrics(Collector):
             "oldest_tombstone_timestamp_seconds", "Since when the oldest tombstone stands; 0: none."
         )
         halted = _gauge("halted", "Whether all collection is stopped until a person has looked.")
-        refused = GaugeMetricFamily(
-            "orphangc_refused_jobs",
+        refused = _gauge(
+            "refused_jobs",
             "Jobs that the newest run saw refused by a guard, or kept by an unmet condition.",
-            labels=("root", "guard"),
+            "guard",
         )
         blocked = _gauge(
             "run_blocked_jobs",
             "Jobs, refused or blocked, of which the newest run could delete nothing.",
         )
-        sustained = GaugeMetricFamily(
-            "orphangc_self_sustained_jobs",
+        sustained = _gauge(
+            "self_sustained_jobs",
             "Jobs of the newest plan by whether they need nothing of what they were restored from.",
-            labels=("root", "answer"),
+            "answer",
         )
         for root, known in self._known_roots():
             plan = known.newest_plan
@@ -269,13 +265,10 @@ class Metrics(Collector):
                 yield root, known
 
     def _stored(self) -> Iterator[Metric]:
-        labels = ("root", "scope", "reason")
-        objects = GaugeMetricFamily(
-            "orphangc_stored_objects", "Objects of the newest plan by its reason.", labels=labels
+        objects = _gauge(
+            "stored_objects", "Objects of the newest plan by its reason.", "scope", "reason"
         )
-        sizes = GaugeMetricFamily(
-            "orphangc_stored_bytes", "Bytes of the newest plan by its reason.", labels=labels
-        )
+        sizes = _gauge("stored_bytes", "Bytes of the newest plan by its reason.", "scope", "reason")
         for root, known in self._known_roots():
             sums: dict[str, tuple[int, int]] = {}
             for each in () if known.newest_plan is None else known.newest_plan.amounts:
@@ -307,8 +300,12 @@ def _answers(plan: RunRecord | None) -> Mapping[str, int]:
     return Counter(_ANSWERS[job.state_self_sustained] for job in jobs if job.job_id)
 
 
-def _gauge(name: str, text: str) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"orphangc_{name}", text, labels=("root",))
+def _gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"orphangc_{name}", text, labels=("root", *labels))
+
+
+def _counter(name: str, text: str, *labels: str) -> CounterMetricFamily:
+    return CounterMetricFamily(f"orphangc_{name}", text, labels=("root", *labels))
 
 
 def _fill(
