@@ -1,11 +1,11 @@
-"""Records of runs in the state location: history for the runs of later processes."""
+"""What later processes read of runs: their records, and the checks of the command."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import structlog
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from orphangc.collect.state.store import RootState
 from orphangc.core.documents.run_record import (
@@ -16,10 +16,12 @@ from orphangc.core.documents.run_record import (
     totals_after,
     totals_merged,
 )
-from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
+from orphangc.core.documents.self_sustained_record import RememberedUsageCheck, merged
+from orphangc.core.model.types import JobId
 
 log = structlog.get_logger()
 
+_CHECKS = TypeAdapter(tuple[RememberedUsageCheck, ...])
 _KEPT = 200
 _NEWEST_READ = 5
 """Number of records that give the totals: one may have been written at the same time as
@@ -86,3 +88,35 @@ def kept_record(state: RootState, record: RunRecord) -> RunRecord:
     for name in _names(state)[:-_KEPT]:
         state.files.remove(f"{state.folder}/records/{name}")
     return kept
+
+
+def checks_of_job(state: RootState, job_id: JobId) -> tuple[RememberedUsageCheck, ...]:
+    """Return the newest check of each place, by a run or by the command.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be read.
+    """
+    data = state.files.read(_checks_name(state, job_id))
+    kept: tuple[RememberedUsageCheck, ...] = ()
+    if data is not None:
+        try:
+            kept = _CHECKS.validate_json(data)
+        except ValidationError:  # by a newer version, maybe: the count starts again
+            log.warning("looks.unreadable", job_id=job_id, location=str(state.files.location))
+    return merged(checks_before(state).get(job_id, ()), kept)
+
+
+def keep_checks(state: RootState, job_id: JobId, looks: Sequence[RememberedUsageCheck]) -> None:
+    """Write checks; of two that are written at once one is lost, which costs one more.
+
+    Raises:
+        StorageUnreachableError: They could not be written.
+    """
+    state.bind()
+    state.files.write(
+        _checks_name(state, job_id), _CHECKS.dump_json(tuple(looks), indent=1) + b"\n"
+    )
+
+
+def _checks_name(state: RootState, job_id: JobId) -> str:
+    return f"{state.folder}/looks/{job_id}.json"

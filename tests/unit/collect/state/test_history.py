@@ -1,14 +1,25 @@
 """Records in the state location: the newest, the totals, and what is no record."""
 
+from datetime import timedelta
 from itertools import islice
 
 import pytest
 
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.state_files import LocalStateFiles
-from orphangc.collect.state.history import has_planned, kept_record, newest_records, totals_so_far
+from orphangc.collect.state.history import (
+    checks_before,
+    checks_of_job,
+    has_planned,
+    keep_checks,
+    kept_record,
+    newest_records,
+    totals_so_far,
+)
 from orphangc.collect.state.store import RootState
-from orphangc.core.documents.run_record import RunResult, Totals
+from orphangc.core.documents.run_record import JobRecord, RunResult, Totals
+from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
+from support.builders import JOB, T0
 from unit.app.status.records import ROOT, a_phase, a_record
 
 
@@ -74,3 +85,41 @@ def test_only_as_many_records_are_read_as_are_asked_for(state, monkeypatch) -> N
     monkeypatch.setattr(LocalStateFiles, "read", lambda *a: read.append(a[1]) or plain(*a))
     assert len(list(islice(newest_records(state), 2))) == 2
     assert len(read) == 2
+
+
+def a_look(hour: int) -> RememberedUsageCheck:
+    """Return a yes of some hour."""
+    at = T0 + timedelta(hours=hour)
+    return RememberedUsageCheck(
+        value=True, why="because", at=at, since=at, since_checkpoint_id=hour
+    )
+
+
+def record(state: RootState, number: int, *looks: RememberedUsageCheck) -> None:
+    """Keep the record of a run that knows the job."""
+    kept_record(state, a_record(number, jobs=(JobRecord(job_id=JOB, looks=looks),)))
+
+
+def test_the_newest_look_counts_whoever_took_it(state) -> None:
+    """A scheduled run, or the command."""
+    assert checks_of_job(state, JOB) == ()
+    keep_checks(state, JOB, [a_look(3)])
+    assert checks_of_job(state, JOB) == (a_look(3),)
+    record(state, 1, a_look(2))
+    assert checks_of_job(state, JOB) == (a_look(3),)
+    record(state, 2, a_look(4))
+    assert checks_of_job(state, JOB) == (a_look(4),)
+
+
+def test_a_run_that_did_not_get_so_far_has_not_forgotten_the_job(state) -> None:
+    """Its record knows no job; the one before does."""
+    record(state, 1, a_look(1))
+    kept_record(state, a_record(2, jobs=()))
+    assert checks_before(state) == {JOB: (a_look(1),)}
+
+
+def test_looks_that_cannot_be_read_begin_anew(state) -> None:
+    """Losing them costs one look more."""
+    keep_checks(state, JOB, [a_look(3)])
+    state.files.write(f"{state.folder}/looks/{JOB}.json", b"torn")
+    assert checks_of_job(state, JOB) == ()

@@ -28,8 +28,7 @@ from orphangc.app.commands.examine.source_probes import (
     probe_zookeeper,
 )
 from orphangc.app.commands.health import Check, CheckStatus, Finding, bad, checked
-from orphangc.app.commands.operate.exporter_checks import exporter_checks
-from orphangc.app.commands.operate.run_checks import checks_of_all, checks_of_root
+from orphangc.app.commands.operate.run_checks import checks_of_all, checks_of_root, exporter_checks
 from orphangc.app.commands.world.obstacles import Obstacle, obstacles_of
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.render.shown_names import JobNames

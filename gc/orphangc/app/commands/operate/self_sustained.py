@@ -22,7 +22,7 @@ from orphangc.app.render.shown_names import JobNames
 from orphangc.app.runner.make_plan import DiscardingSink, cycle_of
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.dependencies.sizes import Weighing
-from orphangc.collect.state.self_sustained_history import checks_of_job, keep_checks
+from orphangc.collect.state.history import checks_of_job, keep_checks
 from orphangc.core.decision.evidence import JobEvidence, has_ended
 from orphangc.core.documents.self_sustained_record import (
     RememberedUsageCheck,
