@@ -1,7 +1,8 @@
-"""Finds unclaimed state: state in a checkpoint without a declaration."""
+"""Finds unclaimed state, without a declaration, and declared state that is not stored."""
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from enum import StrEnum
 from itertools import chain
 
 from flinkstate.compatibility.comparison import (
+    AbsentOperator,
     ChangedState,
     DeclarationComparison,
     FindingKind,
@@ -21,11 +23,12 @@ from flinkstate.compatibility.comparison import (
 )
 from flinkstate.compatibility.declarations import (
     Declarations,
+    DeclaredOperatorState,
+    KeyedState,
     OperatorDeclaration,
     RedistributionMode,
 )
 from flinkstate.compatibility.infer import is_flinks_own, value_serializer
-from flinkstate.compatibility.unstored import absent_operator, missing_states
 from flinkstate.state.contents import (
     CheckpointContents,
     KeyedStateContents,
@@ -87,7 +90,7 @@ def compared(
         replaced=tuple(each.replaced for each in found if each.replaced is not None),
         uncompared=tuple(chain.from_iterable(each.uncompared for each in found)),
         absent=tuple(
-            absent_operator(each, known)
+            _absent_operator(each, known)
             for each in declarations.operators
             if each.stored_in(stored) is None
         ),
@@ -123,7 +126,7 @@ def _of_operator(
         name=operator.name or declared.name,
     )
     unclaimed = tuple(_unclaimed_of(operator, declared, ref))
-    missing = tuple(missing_states(operator, declared, unclaimed, ref))
+    missing = tuple(_missing_states(operator, declared, unclaimed, ref))
     return _Found(
         unclaimed=unclaimed,
         changed=tuple(_changed_of(operator, declared, ref)),
@@ -304,3 +307,51 @@ def _declared_names(declared: OperatorDeclaration) -> set[str]:
     return {each.id for each in declared.operator_states}.union(
         each.id for each in declared.keyed_states
     )
+
+
+def _absent_operator(declared: OperatorDeclaration, known: Sequence[str]) -> AbsentOperator:
+    """Return a declared operator that is not stored, with the most similar stored one.
+
+    Args:
+        known: Uids, names and ids of all stored operators, in order.
+    """
+    wanted = [name for name in (declared.uid, declared.name, declared.id) if name]
+    return AbsentOperator(
+        label=declared.label,
+        id=declared.operator_id,
+        nearest=_nearest(wanted, known),
+        is_stated_new=declared.new,
+    )
+
+
+def _missing_states(
+    operator: OperatorContents,
+    declared: OperatorDeclaration,
+    unclaimed: Sequence[Unclaimed],
+    ref: OperatorRef,
+) -> Iterator[MissingState]:
+    """Yield the declared states that are not stored; no keyed ones if stored names are unknown."""
+    stored = {each.name for each in operator.operator_states}
+    areas: list[tuple[FindingKind, set[str], Sequence[DeclaredOperatorState | KeyedState]]] = [
+        (FindingKind.OPERATOR_STATE, stored, declared.operator_states)
+    ]
+    if operator.keyed_unknown is None:
+        stored = {each.name for each in operator.keyed_states or ()}
+        areas.append((FindingKind.KEYED_STATE, stored, declared.keyed_states))
+    for kind, names, states in areas:
+        left = sorted(each.state for each in unclaimed if each.kind is kind and each.state)
+        for each in states:
+            if each.id not in names:
+                yield MissingState(
+                    kind=kind,
+                    operator=ref,
+                    state=each.id,
+                    nearest=_nearest([each.id], left),
+                    is_stated_new=each.new,
+                )
+
+
+def _nearest(wanted: Sequence[str], known: Sequence[str]) -> str | None:
+    """Return the known name most similar to the first wanted name that resembles any."""
+    close = (difflib.get_close_matches(name, known, n=1) for name in wanted)
+    return next((found[0] for found in close if found), None)
