@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from orphangc.collect.decide.plan_sections import area_parts, evidence_of, job_part, root_part
+from orphangc.collect.decide.assemble_plan import area_parts, evidence_of, job_part, root_part
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.decision.judge import Blocked, Judgement, Refusal
 from orphangc.core.documents.plan import (
