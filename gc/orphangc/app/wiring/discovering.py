@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import reduce
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,10 +30,10 @@ from orphangc.app.wiring.compose import REST_TIMEOUT
 from orphangc.collect.state.discovery_memory import (
     FOLDER,
     DiscoveryRead,
-    LostDiscoveryError,
     read_discovery_memory,
     write_discovery_memory,
 )
+from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
@@ -51,7 +52,6 @@ from orphangc.core.discovery.remembered_facts import (
     DiscoveryMemory,
     Succession,
     memory_of,
-    merged_memories,
     successions,
     united,
 )
@@ -66,6 +66,7 @@ from orphangc.core.discovery.sources.read_resources import (
 from orphangc.core.discovery.texts.flink_options import Reading, host_of
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.model.codes import Condition
+from orphangc.core.model.joined_facts import joined
 from orphangc.core.model.settings import without_credentials
 from orphangc.errors import OrphanGcError, RegistryUnavailableError, SettingsError
 from orphangc.ports import StateFiles
@@ -88,7 +89,7 @@ class Memories:
     @property
     def before(self) -> DiscoveryMemory:
         """Return what all of them remember together."""
-        return merged_memories(each.memory for each in self.reads)
+        return reduce(joined, (each.memory for each in self.reads), DiscoveryMemory())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,9 +345,10 @@ def _memories(configuration: Configuration) -> Memories:
         try:
             reads.append(read_discovery_memory(files))
         except OrphanGcError as err:
-            field = FOLDER if isinstance(err, LostDiscoveryError) else ""
+            field = FOLDER if isinstance(err, DamagedMemoryError) else ""
             origin = Origin(kind="State", namespace="", name=str(files.location), field=field)
-            problems.append(UnclearFact(why=str(err), origin=origin))
+            why = f"{err}: restore it" if field else str(err)
+            problems.append(UnclearFact(why=why, origin=origin))
     return Memories(tuple(reads), tuple(problems))
 
 

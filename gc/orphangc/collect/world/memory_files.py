@@ -1,7 +1,5 @@
-"""The memory of the world in the state location: one file each writer, merged by each reader.
+"""The memory of the world in the state location.
 
-A writer adds a file that holds all that it read and saw, and then removes those that it read. Two
-writers at once leave two files, and the next reader unites them: nothing is lost, no lock needed.
 A marker beside the folder shows that there was a memory, should a person remove the folder alone.
 Of what is in quarantine there is a record beside each copy too: whatever becomes of the memory, and
 whatever a person acknowledges about it, a checkpoint that can be put back protects what it names.
@@ -10,40 +8,28 @@ whatever a person acknowledges about it, a checkpoint that can be put back prote
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
-
-from pydantic import BaseModel, ValidationError
 
 from orphangc.collect.observe.expired_checkpoints import copies_folder, copy_name, record_name
+from orphangc.collect.state.memory_documents import (
+    DamagedMemoryError,
+    read_documents,
+    understood,
+    write_document,
+)
 from orphangc.collect.state.store import RootState
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.memory.acknowledgement import Acknowledgement
-from orphangc.core.memory.remembered import WorldMemory, merged_memory
+from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.joined_facts import table
 from orphangc.core.world.known_states import MemoryMarker
-from orphangc.errors import OrphanGcError
 
 MARKER = "remembers.json"
 """Name of the marker in the folder of a storage root."""
 MEMORY = "world"
 """Name of the folder of the memory in the folder of a storage root."""
-
-_ATTEMPTS = 5
-_NAME = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{16}-([0-9a-f]{64})\.json", re.ASCII)
-_Document = TypeVar("_Document", bound=BaseModel)
-
-
-class DamagedMemoryError(OrphanGcError):
-    """A file of the memory is not what was written; what it held is unknown."""
-
-    def __init__(self, message: str, *, name: str) -> None:
-        """Keep the file beside the sentence."""
-        super().__init__(message)
-        self.name = name
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +55,12 @@ def read_memory(state: RootState) -> MemoryRead:
             of orphangc: it never means that nothing is remembered.
         StorageUnreachableError: The state location cannot be listed or read.
     """
-    marker, folder = _read_marker(state), memory_folder(state)
-    for _ in range(_ATTEMPTS):
-        names = tuple(state.files.names(folder))
-        found = [(name, state.files.read(f"{folder}/{name}")) for name in names]
-        if all(data is not None for _, data in found):
-            break  # else another writer has replaced one between both requests
-    else:
-        raise DamagedMemoryError(f"{folder} changes all the time", name=folder)
-    memories = [_memory(state, name, data or b"") for name, data in found]
-    memory = merged_memory(memories)
+    marker, root = _read_marker(state), str(state.root)
+    memory, names = read_documents(state.files, memory_folder(state), WorldMemory(), root)
     if marker is None or marker.state not in memory.states:  # it is new, or something is lost
         known = (*memory.expired, *_records(state))
         memory = memory.model_copy(update={"expired": table(known)})
     return MemoryRead(memory, names, marker)
-
-
-def memory_bytes(memory: WorldMemory) -> bytes:
-    """Return the contents of a file of the memory; what a reader assumes anyway is left out."""
-    return (memory.model_dump_json(exclude_defaults=True) + "\n").encode()
 
 
 def write_memory(state: RootState, memory: WorldMemory, read: MemoryRead, token: str) -> None:
@@ -101,13 +74,8 @@ def write_memory(state: RootState, memory: WorldMemory, read: MemoryRead, token:
     """
     if memory.written_at is None:
         return
-    data = memory_bytes(memory)
-    digest = hashlib.sha256(data).hexdigest()
-    name = f"{memory.written_at:%Y%m%dT%H%M%S%fZ}-{token}-{digest}.json"
-    state.files.write(f"{memory_folder(state)}/{name}", data)
-    for old in read.names:
-        if old != name:
-            state.files.remove(f"{memory_folder(state)}/{old}")
+    stem = f"{memory.written_at:%Y%m%dT%H%M%S%fZ}-{token}-"
+    write_document(state.files, memory_folder(state), memory, replaced=read.names, stem=stem)
     _write_marker(state, memory, read.marker)
 
 
@@ -128,12 +96,7 @@ def _read_marker(state: RootState) -> MemoryMarker | None:
     data = state.files.read(name)
     if data is None:
         return None
-    marker = _document(MemoryMarker, data, state, name)
-    if marker.root != str(state.root):
-        raise DamagedMemoryError(
-            f"{state.files.location}/{name} belongs to another storage root", name=name
-        )
-    return marker
+    return understood(state.files, name, data, MemoryMarker, root=str(state.root))
 
 
 def _marker_name(state: RootState) -> str:
@@ -185,36 +148,13 @@ def _records(state: RootState) -> list[ExpiredCheckpoint]:
         if not name.endswith(".json"):
             copies.append(path)
         elif (data := state.files.read(path)) is not None:
-            record = _document(ExpiredCheckpoint, data, state, path)
+            record = understood(state.files, path, data, ExpiredCheckpoint)
             found[copy_name(state, record)] = record
     for path in copies:
         if path not in found:
             what = f"no record says which checkpoint {state.files.location}/{path} is a copy of"
             raise DamagedMemoryError(what, name=path)
     return [*found.values()]
-
-
-def _memory(state: RootState, name: str, data: bytes) -> WorldMemory:
-    path = f"{memory_folder(state)}/{name}"
-    match = _NAME.fullmatch(name)
-    if match is None or hashlib.sha256(data).hexdigest() != match[1]:
-        raise DamagedMemoryError(
-            f"{state.files.location}/{path} is not what was written there", name=path
-        )
-    memory = _document(WorldMemory, data, state, path)
-    if memory.root != str(state.root):
-        raise DamagedMemoryError(
-            f"{state.files.location}/{path} belongs to another storage root", name=path
-        )
-    return memory
-
-
-def _document(kind: type[_Document], data: bytes, state: RootState, path: str) -> _Document:
-    try:
-        return kind.model_validate_json(data, strict=True)
-    except (ValidationError, RecursionError) as err:
-        what = f"{state.files.location}/{path} cannot be understood"
-        raise DamagedMemoryError(f"{what}: damaged, or by another version", name=path) from err
 
 
 # --- a person's word
@@ -231,7 +171,7 @@ def read_acknowledgements(state: RootState) -> tuple[Acknowledgement, ...]:
     found = []
     for name in state.files.names(folder):
         path = f"{folder}/{name}"
-        found.append(_document(Acknowledgement, state.files.read(path) or b"", state, path))
+        found.append(understood(state.files, path, state.files.read(path) or b"", Acknowledgement))
     return tuple(found)
 
 

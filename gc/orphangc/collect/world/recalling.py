@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from flinkstate.places.locations import Location, place_of
+from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import (
-    DamagedMemoryError,
     MemoryRead,
     memory_folder,
     read_acknowledgements,

@@ -8,7 +8,6 @@ acknowledges them, and its jobs are over only with evidence: the same resource r
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import reduce
 from typing import Annotated, Literal
 
 from flinkstate.places.locations import canonical
@@ -45,11 +44,6 @@ class Succession(FrozenPart):
     job_id: str
     successor: str
     origin: Origin
-
-
-def merged_memories(memories: Iterable[DiscoveryMemory]) -> DiscoveryMemory:
-    """Return what several writers remember, none of whom knows all."""
-    return reduce(joined, memories, DiscoveryMemory())
 
 
 def united(now: Discovery, before: DiscoveryMemory) -> Discovery:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
-from functools import reduce
 from typing import Annotated
 
 from pydantic import Field
@@ -27,7 +26,6 @@ from orphangc.core.model.joined_facts import (
     UNION,
     Fact,
     With,
-    joined,
 )
 from orphangc.core.times.instants import Instant
 
@@ -276,11 +274,6 @@ class WorldMemory(Fact, seen="written_at"):
     def is_empty(self) -> bool:
         """Return whether no cycle has written anything."""
         return self.written_at is None
-
-
-def merged_memory(memories: Iterable[WorldMemory]) -> WorldMemory:
-    """Return the union of what several writers remember; their order does not matter."""
-    return reduce(joined, memories, WorldMemory())
 
 
 def newest_restored(places: Iterable[str], own: Collection[str]) -> tuple[str, ...]:

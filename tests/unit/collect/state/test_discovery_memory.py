@@ -1,5 +1,6 @@
 """The memory of discoveries: what is gone is not empty, and what is in use is never old."""
 
+import hashlib
 import os
 
 import pytest
@@ -9,11 +10,11 @@ from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.collect.state.discovery_memory import (
     FOLDER,
     MARKER,
-    LostDiscoveryError,
     forget_discovery,
     read_discovery_memory,
     write_discovery_memory,
 )
+from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, memory_of
 from support.discovered import found
 from support.flink_resources import a_deployment
@@ -43,7 +44,7 @@ def test_a_memory_that_is_gone_is_not_an_empty_one(files) -> None:
     """Until a person acknowledges that it is lost."""
     for name in written(files):
         files.remove(f"{FOLDER}/{name}")
-    with pytest.raises(LostDiscoveryError, match="is gone"):
+    with pytest.raises(DamagedMemoryError, match="is gone"):
         read_discovery_memory(files)
     forget_discovery(files)
     assert read_discovery_memory(files).memory == DiscoveryMemory()
@@ -65,3 +66,16 @@ def test_an_unchanged_memory_is_written_again(files, tmp_path) -> None:
         os.utime(path, (0, 0))
     assert written(files) == [name]
     assert all(path.stat().st_mtime > 0 for path in paths)
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"version": 1}', b'{"resource": []}', b"[" * 9999])
+def test_a_damaged_memory_blocks_whatever_its_name_confirms(files, content) -> None:
+    """A newer version's, or forged; and so does one that its name does not confirm."""
+    (name,) = written(files)
+    files.write(f"{FOLDER}/{name}", content)
+    with pytest.raises(DamagedMemoryError, match="is not what was written"):
+        read_discovery_memory(files)
+    files.remove(f"{FOLDER}/{name}")
+    files.write(f"{FOLDER}/{hashlib.sha256(content).hexdigest()}.json", content)
+    with pytest.raises(DamagedMemoryError, match="cannot be understood"):
+        read_discovery_memory(files)

@@ -5,9 +5,9 @@ import hashlib
 import pytest
 
 from flinkstate.places.locations import canonical
+from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import (
-    DamagedMemoryError,
     MemoryRead,
     keep_acknowledgement,
     read_acknowledgements,
@@ -20,6 +20,7 @@ from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.compare_cycles import compared
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.world.known_states import known_state
+from orphangc.errors import StorageUnreachableError
 from support.builders import BASE
 from unit.collect.state.places import SteppedFiles
 from unit.core.memory.memory_builders import NEXT, T0, a_directory, a_job, day, seen
@@ -232,3 +233,24 @@ def test_a_damaged_memory_that_was_set_aside_is_not_lost_a_second_time() -> None
     set_aside(state, name)
     found = recalled(state)
     assert (found.memory_problem, found.state_problem) == (None, None)
+
+
+@pytest.mark.parametrize("times", [1, 99])
+def test_a_file_that_another_writer_replaces_meanwhile_is_not_damaged(times) -> None:
+    """It is read again; where that happens at each try, nothing is known for now."""
+    state = a_state()
+    write_memory(state, a_memory(a_directory(1)), MemoryRead(WorldMemory(), ()), ONE)
+    left = [TWO] * times
+
+    def replace(verb: str, name: str) -> None:
+        if verb == "read" and name.startswith(f"{state.folder}/world/") and left:
+            state.files.before = lambda _verb, _name: None
+            write_memory(state, a_memory(a_directory(len(left))), read_memory(state), left.pop())
+            state.files.before = replace
+
+    state.files.before = replace
+    if times == 1:
+        assert [each.newest_id for each in read_memory(state).memory.directories] == [1]
+        return
+    with pytest.raises(StorageUnreachableError, match="changes all the time"):
+        read_memory(state)

@@ -1,6 +1,7 @@
 """Resources of every kind, upgrade mode and state, and the worlds that they describe, by hand."""
 
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import cycle
 from typing import Any
 
@@ -14,7 +15,6 @@ from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_d
 from orphangc.core.discovery.remembered_facts import (
     DiscoveryMemory,
     memory_of,
-    merged_memories,
     successions,
     united,
 )
@@ -24,6 +24,7 @@ from orphangc.core.discovery.sources.read_resources import (
     discovery_of,
 )
 from orphangc.core.discovery.texts.flink_options import Reading
+from orphangc.core.model.joined_facts import joined
 from support.discovered import ALL, ROOT, SAVEPOINTS, acknowledged, blocks_of, found
 from support.flink_resources import (
     JOB,
@@ -564,7 +565,7 @@ def test_the_order_of_cycles_and_writers_changes_no_memory(seen, data) -> None:
     """Two writers that never saw each other's facts remember all of them."""
     chosen = data.draw(st.permutations(sorted(seen)))
     each = [memory_of(shown([i])) for i in chosen]
-    one, other = merged_memories(each), merged_memories(reversed(each))
+    one, other = (reduce(joined, order, DiscoveryMemory()) for order in (each, each[::-1]))
     spoken = [says(world_of_discovery(united(Discovery(), m))) for m in (one, other)]
     assert spoken[0] == spoken[1]
     assert DiscoveryMemory.model_validate_json(one.model_dump_json()) == one

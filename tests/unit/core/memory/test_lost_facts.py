@@ -11,7 +11,7 @@ from orphangc.core.lineage.continuation import (
 )
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.compare_cycles import compared
-from orphangc.core.memory.remembered import merged_memory
+from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.memory.sighting import (
     SeenJob,
     SeenPlace,
@@ -19,6 +19,7 @@ from orphangc.core.memory.sighting import (
     Sighting,
     StoppingSavepoint,
 )
+from orphangc.core.model.joined_facts import joined
 from unit.core.memory.memory_builders import (
     DELETED,
     EXTRA,
@@ -512,11 +513,11 @@ def test_an_acknowledged_report_covers_no_later_checkpoint() -> None:
 
 def test_two_writers_lose_nothing_of_each_other() -> None:
     """Their order does not matter."""
-    start = compared(merged_memory([]), seen(0, OTHER)).memory
+    start = compared(WorldMemory(), seen(0, OTHER)).memory
     left = compared(start, seen(1, OTHER, a_directory(1))).memory
     right = compared(start, seen(1.1, OTHER, a_directory(1, job=NEXT))).memory
-    both = merged_memory([left, right])
-    assert both == merged_memory([right, left, start])
+    both = joined(left, right)
+    assert both == joined(joined(right, left), start)
     facts = compared(both, seen(2, OTHER)).facts
     assert [each.what for each in facts] == [DIRECTORY, f"{ROOT}/{NEXT}"]
 
@@ -526,13 +527,13 @@ def test_what_one_writer_explained_away_does_not_come_back_from_another() -> Non
     start = cycles(seen(0, OTHER, a_directory(1, flags=DELETED), jobs=(a_job(),)))[1]
     over = seen(1, OTHER, jobs=(a_job(alive=False),))
     explained = compared(start, over).memory
-    both = merged_memory([start, explained])
+    both = joined(start, explained)
     assert compared(both, seen(2, OTHER, clusters={REST: True})).facts == ()
 
 
 def test_a_savepoint_is_remembered_until_a_listing_of_now_lacks_its_folder() -> None:
     """An older listing may lack it because it was made later (R33)."""
-    memory, folders = merged_memory([]), frozenset({"s3://bucket/checkpoints/sp"})
+    memory, folders = WorldMemory(), frozenset({"s3://bucket/checkpoints/sp"})
     steps = [(folders, folders), (frozenset(), None), (frozenset(), folders)]
     for number, (whole, listed) in enumerate(steps):
         shown = replace(seen(number, OTHER), savepoints=whole, savepoint_folders=listed)

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from orphangc.core.memory.acknowledgement import Acknowledgement
-from orphangc.core.memory.remembered import RememberedRegistry, WorldMemory, merged_memory
+from orphangc.core.memory.remembered import RememberedRegistry, WorldMemory
 from orphangc.core.memory.sighting import Sighting
+from orphangc.core.model.joined_facts import joined
 from unit.core.memory.memory_builders import (
     JOB,
     NEXT,
@@ -145,6 +146,6 @@ def test_two_memories_remember_the_registries_of_both() -> None:
     """Their order does not matter, and the later sighting wins."""
     one = WorldMemory(registries=(a_registry(), a_registry(THIRD)))
     two = WorldMemory(registries=(a_registry(seen_at=day(1)),))
-    both = merged_memory([one, two]).registries
-    assert both == merged_memory([two, one]).registries
+    both = joined(one, two).registries
+    assert both == joined(two, one).registries
     assert [(each.job_id, each.seen_at) for each in both] == [(NEXT, day(1)), (THIRD, day(0))]

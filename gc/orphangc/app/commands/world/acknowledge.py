@@ -19,9 +19,9 @@ from orphangc.app.wiring.discovering import (
     remember,
 )
 from orphangc.collect.state.discovery_memory import forget_discovery
+from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import (
-    DamagedMemoryError,
     keep_acknowledgement,
     read_acknowledgements,
     read_memory,
