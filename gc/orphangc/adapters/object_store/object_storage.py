@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from http import HTTPStatus
 from itertools import islice
@@ -25,7 +26,6 @@ from orphangc.adapters.object_store.bucket import (
 from orphangc.adapters.object_store.bulk_head import BulkHead, HeadResult
 from orphangc.adapters.object_store.facts import BucketReader
 from orphangc.adapters.object_store.listing import all_pages, range_rows
-from orphangc.adapters.object_store.page_levels import levels_of
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import ObjectKey, StoredObject
@@ -101,7 +101,7 @@ class ObjectStorage(Storage):
         self._is_large = bool(page.token or page.rows["size"].null_count)
         if self._is_large:
             return None
-        levels = levels_of(objects)
+        levels = _levels_of(objects)
         return lambda prefix: levels.get(prefix, Folder((), ()))
 
     def later_folders(self, prefix: str, after: str) -> list[str]:
@@ -288,3 +288,34 @@ def _is_throttled(fact: Exception) -> bool:
 
 def _failed(key: ObjectKey, error: object) -> DeletionResult:
     return DeletionResult(key=key, status=DeletionStatus.FAILED, error=one_line(error))
+
+
+@dataclass(slots=True)
+class _Level:
+    """Contents of one folder, in the order of their keys."""
+
+    folders: dict[str, None] = field(default_factory=dict)
+    objects: list[StoredObject] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Folder:
+        """Return the level as a listing with a delimiter shows it."""
+        named = tuple(name for name in self.folders if name)
+        closed = ("",) if len(named) < len(self.folders) else ()
+        return Folder(named, tuple(self.objects), closed)
+
+
+def _levels_of(objects: Sequence[StoredObject]) -> Mapping[str, Folder]:
+    """Return every folder of one page of a listing by its key, as ``Storage.folder`` returns them.
+
+    What is in a nameless folder is left out, as no such folder is ever entered.
+    """
+    levels: dict[tuple[str, ...], _Level] = {(): _Level()}
+    for stored in objects:
+        *parts, name = stored.key.split("/")
+        for depth, part in enumerate(parts):
+            levels.setdefault((*parts[:depth],), _Level()).folders[part] = None
+        level = levels.setdefault((*parts,), _Level())
+        if name:
+            level.objects.append(stored)
+    return {"/".join(parts): level.folder for parts, level in levels.items() if "" not in parts}
