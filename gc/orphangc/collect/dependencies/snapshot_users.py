@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
-from flinkstate.places.locations import Alias, Location, place_of
+from flinkstate.places.locations import Location, place_of
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.observe.ended_jobs import Lives, unread_of
 from orphangc.core.cluster.job_facts import latest_known_id
@@ -98,15 +98,12 @@ def users_of(
     unreadable: Iterable[UnreadableCheckpoint],
     lives: Lives,
     *,
-    aliases: Sequence[Alias],
-    job_ids: Collection[str],
     weighing: Weighing,
 ) -> Users:
     """Return the users of a snapshot, as far as the checkpoints that were read show them.
 
     Args:
         checkpoints: Every checkpoint that was read; the snapshot's own only shows its maker.
-        job_ids: Id of every job directory that was seen, "" for one whose owner is unknown.
         weighing: Asks whether files are where they are named, and how large they are.
     """
     groups = _grouped(
@@ -126,11 +123,11 @@ def users_of(
         users += _others([maker], users)
     elif maker is not None and maker[0] not in {user.place for user in users}:
         unknown.append(maker)
-    users += _others(_restored(snapshot, lives, aliases), users)
+    users += _others(_restored(snapshot, lives), users)
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
-    unknown += unread_of(lives, read, aliases)
+    unknown += unread_of(lives, read)
     seen = {
-        *job_ids,
+        *lives.directories,
         *(checkpoint.job_id for checkpoint in read if checkpoint.directory is not None),
     }
     is_over = not lives.living and all(lives.is_ended(each) for each in seen)
@@ -244,15 +241,13 @@ def _unproven(checkpoints: Sequence[Checkpoint]) -> str | None:
     return None
 
 
-def _restored(
-    snapshot: Snapshot, lives: Lives, aliases: Sequence[Alias]
-) -> Iterator[SnapshotUserPart]:
+def _restored(snapshot: Snapshot, lives: Lives) -> Iterator[SnapshotUserPart]:
     """Yield the running jobs that have nothing else to go back to."""
     for job_id in lives.living:
         for each in lives.newest_of(job_id):
             if each.restored is None or not each.has_nothing_since:
                 continue
-            if place_of(each.restored.external_path, aliases) == snapshot.place:
+            if place_of(each.restored.external_path, lives.aliases) == snapshot.place:
                 yield SnapshotUserPart(
                     job_id=job_id,
                     place=None,

@@ -22,7 +22,7 @@ class Lives:
         before: Answer of each cluster before checkpoints were read.
         held: Ids of jobs that HA metadata or a resource holds, or held.
         changed_at: Newest store time of a checkpoint, by job id.
-        directories: The job directories that were seen, by job id.
+        directories: The job directories that were seen, by job id, "" if the owner is unknown.
     """
 
     before: Sequence[ClusterFacts]
@@ -77,11 +77,9 @@ def _of(job_id: str, clusters: Iterable[ClusterFacts]) -> list[JobFacts]:
     return [each for cluster in clusters for each in cluster.jobs.values() if each.job_id == job_id]
 
 
-def unread_of(
-    lives: Lives, checkpoints: Sequence[Checkpoint], aliases: Sequence[Alias]
-) -> Iterator[tuple[str, str]]:
+def unread_of(lives: Lives, checkpoints: Sequence[Checkpoint]) -> Iterator[tuple[str, str]]:
     """Yield each living job whose state may depend on a checkpoint that was not read, and why."""
-    folders = {checkpoint.folder for checkpoint in checkpoints}
+    folders, aliases = {checkpoint.folder for checkpoint in checkpoints}, lives.aliases
     for job_id in lives.living:
         facts = lives.facts_of(job_id)
         latest = _first_latest(facts)

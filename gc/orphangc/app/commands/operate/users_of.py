@@ -14,12 +14,11 @@ from flinkstate.files.paths import absolute
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import human_bytes, visible
-from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.open import open_storage
 from orphangc.app.config.validate import settings_from
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.wiring.clock import now
-from orphangc.app.wiring.compose import REST_TIMEOUT, ha_metadata
+from orphangc.app.wiring.compose import flink_clusters, ha_metadata
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.dependencies.snapshot_users import Snapshot, Users, users_of
 from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead
@@ -35,7 +34,7 @@ from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import ExitCode, RefusedError, SettingsError
-from orphangc.ports import HaMetadata
+from orphangc.ports import ClusterClient, HaMetadata
 
 
 def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,8 +56,7 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     reader = CheckpointReader(settings.aliases, settings.acknowledged)  # nothing is listed here
     own = _read_snapshot(canonical(asked, settings.aliases), reader)
     bases = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
-    clusters = [FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest]
-    holders = ha_metadata(settings)
+    clusters, holders = flink_clusters(settings), ha_metadata(settings)
     before, held_before = _asked(clusters, holders)
     read = [reader.collect(base) for base in bases]
     after, held_after = _asked(clusters, holders)
@@ -68,7 +66,7 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     elsewhere = reported_checkpoints(
         answers, (), settings, held, reader=reader, open_storage=open_storage, read=folders
     )
-    directories = _directories(read, [base.location for base in bases])
+    places = [base.location for base in bases]
     found = users_of(
         own,
         (*roots_read.values(), *(each for each in elsewhere if isinstance(each, Checkpoint))),
@@ -81,20 +79,18 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
             changed_at=_changed_at(roots_read.values()),
             now=now(),
             quiet_period=settings.quiet_period,
-            directories=directories,
+            directories=_directories(read, places),
             aliases=settings.aliases,
         ),
-        aliases=settings.aliases,
-        job_ids=directories.keys(),
         weighing=Weighing(open_storage),
     )
     said = (named for facts in held for named in facts.names)
     resources = resources_by_job((each.job_id, each.name) for each in said)
-    return _document(own, found, settings, [base.location for base in bases], resources=resources)
+    return _document(own, found, settings, places, resources=resources)
 
 
 def _asked(
-    clusters: Sequence[FlinkRest], holders: Sequence[HaMetadata]
+    clusters: Sequence[ClusterClient], holders: Sequence[HaMetadata]
 ) -> tuple[list[ClusterFacts], list[HaFacts]]:
     return [each.observe() for each in clusters], [each.observe() for each in holders]
 
