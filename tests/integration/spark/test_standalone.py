@@ -118,6 +118,7 @@ class Bed:
                   "spark.eventLog.compress": "false"}  # fmt: skip
         bucket = self.synth.environment
         chosen |= {f"spark.executorEnv.{each}": value for each, value in bucket.items()}
+        chosen["spark.executorEnv.TMPDIR"] = str(place)  # a killed one leaves files
         chosen |= {"spark.orphangc.listed": "3000", **(settings or {})}
         own = modes.environment(place, chosen)
         own |= bucket | {"SPARK_MASTER": self.cluster.master}
@@ -154,6 +155,21 @@ class Bed:
             assert child.poll() is None, child.stderr.read()
             assert time.monotonic() < deadline
             time.sleep(0.02)
+
+    def await_file(self, folder: Path, pattern: str, child: subprocess.Popen) -> None:
+        """Wait until a file is there; the plan must not end before."""
+        deadline = time.monotonic() + 2 * speed.command()
+        while not any(folder.glob(pattern)):
+            assert child.poll() is None, child.stderr.read()
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+
+    def await_end_of_executors(self) -> None:
+        """Wait until those of a driver that died have seen it, and write nothing any more."""
+        deadline = time.monotonic() + 2 * speed.command()
+        while self.cluster.executors():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
 
 
 def ended(child: subprocess.Popen) -> tuple[int, str]:
@@ -218,5 +234,27 @@ def test_a_killed_driver_leaves_nothing_that_the_next_plan_takes(bed):
         bed.await_keys(10_000, child)
     bed.synth.control(latency_ms=0)
     assert not (bed.folder / "lost" / "plan.json").exists()
+    bed.await_end_of_executors()
+    left = set((bed.folder / "work").iterdir())
     bed.planned("next")
     assert bed.rows("next") == bed.rows("local")
+    assert set((bed.folder / "work").iterdir()) == left, "another run may still use it"
+
+
+def test_what_a_driver_left_that_was_killed_while_it_decided_is_removed_after_a_day(bed):
+    """By the next plan, which names each folder, and has the same verdicts."""
+    work = bed.folder / "work"
+    with bed.started("undecided") as child:
+        bed.await_file(work, "orphangc-verdicts-*/verdicts/*", child)
+    assert not (bed.folder / "undecided" / "plan.json").exists()
+    bed.await_end_of_executors()
+    for each in work.rglob("*"):
+        os.utime(each, (each.stat().st_mtime - 100_000,) * 2)
+    left = {each.parents[1] for each in work.rglob("*") if each.is_file()}
+    assert left
+    with bed.started("later") as child:
+        code, said = ended(child)
+    assert code == 0
+    assert all(f"{folder}" in said for folder in left)
+    assert bed.rows("later") == bed.rows("local")
+    assert not [path for path in work.rglob("*") if path.is_file()]

@@ -8,29 +8,43 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import re
 import shutil
 import struct
 import uuid
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import structlog
 from pyarrow import ipc
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.open import open_state_files
+from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.core.model.naming import TEMPORARY
 from orphangc.errors import StorageUnreachableError
-from orphangc.ports import StateFiles
+from orphangc.ports import LISTING_SCHEMA, StateFiles
 
 _DONE = "done"
 _KINDS = (_DONE, "listed", "values", "verdicts")
 _OPTIONS = ipc.IpcWriteOptions(compression="lz4")
 _THREADS = 16
+_OURS = re.compile(r"orphangc-(?:verdicts-)?[0-9a-f]{32}")
+_OUR_FILE = (
+    rf"^(?:{'|'.join(_KINDS)})/"
+    rf"(?:[0-9a-f]{{32}}(?:-[0-9]+-[0-9]+)?|{re.escape(TEMPORARY)}[0-9a-f-]{{36}})?$"
+)
+_LEFT_AFTER = timedelta(days=1)
 _ALIGNED = 64
 """Look-ups in an array that is not aligned would copy it."""
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +184,27 @@ class WorkFolder:
         names = [f"{kind}/{name}" for kind in _KINDS for name in files.names(kind)]
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(files.remove, names))
+
+
+def remove_left_behind(folder: WorkFolder) -> None:
+    """Remove the folders beside one that runs left whose driver died; each one is logged.
+
+    A folder was left if it holds files of a run alone, none of them changed for a day by the clock
+    that dated them. A run that lives writes several a minute; one that waits for executors for a
+    day misses its file, and ends without a plan.
+    """
+    above = folder.location.parent
+    with suppress(StorageUnreachableError):
+        new = folder.write("values", b"")
+        now = _files(folder.location).modified_at(new.name)
+        folder.discard(new)
+        for name in open_storage(above).folder("").folders:
+            left = WorkFolder(above.child(name))
+            if _OURS.fullmatch(name) and left != folder and now is not None:
+                pages = list(open_storage(left.location).pages())
+                rows = pa.Table.from_batches(pages, LISTING_SCHEMA)
+                is_ours = pc.all(pc.match_substring_regex(rows["key"], _OUR_FILE)).as_py()
+                changed = pc.max(rows["modified_at"]).as_py()
+                if is_ours and changed is not None and now - changed > _LEFT_AFTER:
+                    left.remove()
+                    log.warning("work_folder.removed", folder=str(left.location))

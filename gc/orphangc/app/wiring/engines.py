@@ -13,7 +13,7 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.adapters.spark.session import is_on_this_machine, opened_session
 from orphangc.adapters.spark.spark_engine import SparkEngine
-from orphangc.adapters.spark.work_folder import WorkFolder
+from orphangc.adapters.spark.work_folder import WorkFolder, remove_left_behind
 from orphangc.errors import SettingsError
 
 _NEEDS_WORK = (
@@ -42,9 +42,12 @@ def opened_spark_engine(root: Location, work: Location | None) -> Iterator[Spark
         if work is None and not is_on_this_machine(session):
             raise SettingsError(_NEEDS_WORK)
         place = canonical(here) if work is None else work.child(f"orphangc-{uuid.uuid4().hex}")
-        engine = SparkEngine(session, WorkFolder(place), root)
+        folder = WorkFolder(place)
+        engine = SparkEngine(session, folder, root)
         try:
             engine.prepare()
+            if work is not None:
+                remove_left_behind(folder)
             yield engine
         finally:
             engine.close()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 import uuid
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
+from structlog.testing import capture_logs
 
 from flinkstate.places.locations import canonical
 from orphangc.adapters.spark import passes
-from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
+from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder, remove_left_behind
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import WholeMarking
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.model.naming import TEMPORARY
 from support.builders import a_tombstone
 
 NAMES = 400_000
@@ -63,3 +67,45 @@ def test_the_slice_before_is_gone_when_the_next_is_read(monkeypatch) -> None:
     folder, files = Reading(), [ExchangeFile(name, "") for name in "ab"]
     assert [passes._slice(folder, files[at]) for at in (0, 0, 1, 0)] == ["a", "a", "b", "a"]
     assert folder.held == [0, 0, 0]
+
+
+def a_run(work: Path, name: str, *, days_ago: float) -> Path:
+    """Return the folder that a run left, or uses, below a work folder."""
+    folder = work / name
+    run = WorkFolder(canonical(str(folder)))
+    run.write("listed", b"rows")
+    run.report_done(uuid.uuid4().hex, 1, 7)
+    (folder / "listed" / f"{TEMPORARY}{uuid.uuid4()}").write_bytes(b"killed while it wrote")
+    for each in folder.rglob("*"):
+        at = each.stat().st_mtime - days_ago * 86_400
+        os.utime(each, (at, at))
+    return folder
+
+
+def test_what_a_driver_that_died_left_is_removed_by_a_later_run_and_named(tmp_path) -> None:
+    """After a day without a change; what is not wholly ours, or may be in use, stays."""
+    a, b, c, d = (f"orphangc-{uuid.uuid4().hex}" for _ in range(4))
+    old = a_run(tmp_path, a, days_ago=1.01)
+    verdicts = a_run(tmp_path, f"orphangc-verdicts-{uuid.uuid4().hex}", days_ago=30)
+    kept = [a_run(tmp_path, b, days_ago=0.99), a_run(tmp_path, "orphangc-state", days_ago=30)]
+    foreign = a_run(tmp_path, c, days_ago=30)
+    (foreign / "listed" / "mine.txt").write_text("a person's")
+    os.utime(foreign / "listed" / "mine.txt", (1e9, 1e9))
+    mixed = a_run(tmp_path, d, days_ago=30)
+    WorkFolder(canonical(str(mixed))).write("values", b"of a task that still runs")
+    mine = WorkFolder(canonical(str(tmp_path / f"orphangc-{uuid.uuid4().hex}")))
+    with capture_logs() as logs:
+        remove_left_behind(mine)
+    assert not old.exists()
+    assert not verdicts.exists()
+    for each in (*kept, foreign, mixed):
+        assert len([path for path in each.rglob("*") if path.is_file()]) >= 2
+    named = {(each["event"], each["folder"]) for each in logs}
+    assert named == {("work_folder.removed", str(each)) for each in (old, verdicts)}
+
+
+def test_leftovers_that_cannot_be_seen_stop_no_run(tmp_path) -> None:
+    """They cost a few cents."""
+    mine = WorkFolder(canonical(str(tmp_path / "work" / f"orphangc-{uuid.uuid4().hex}")))
+    (tmp_path / "work").write_text("a file, where a folder is meant")
+    remove_left_behind(mine)
