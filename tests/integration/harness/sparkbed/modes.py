@@ -161,8 +161,8 @@ def _parent_of(pid: int) -> int:
 
 
 @contextmanager
-def standalone(folder: Path) -> Iterator[Standalone]:
-    """Yield a master with two workers, started by PySpark's own script."""
+def standalone(folder: Path, count: int = 2) -> Iterator[Standalone]:
+    """Yield a master with some workers of one core, started by PySpark's own script."""
     port, page = free_port(), free_port()
     folder.mkdir()
     own = environment(folder, {})
@@ -183,7 +183,8 @@ def standalone(folder: Path) -> Iterator[Standalone]:
                 env=own | {"SPARK_LOCAL_IP": host},
                 cwd=folder,
             )
-            for host in ("127.0.0.1", "127.0.0.2")  # Spark speculates on another host only
+            # Spark speculates on another host only
+            for host in (f"127.0.0.{number}" for number in range(1, count + 1))
         ]
         _await_workers(f"http://127.0.0.1:{page}/json/", len(workers))
         yield Standalone(master, tuple(workers))

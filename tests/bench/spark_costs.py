@@ -1,0 +1,155 @@
+"""What a plan on a cluster takes, from what the benchmarks measured and from list prices.
+
+    PYTHONPATH=tests python -m bench.spark_costs
+
+Prints the tables of ``deploy/spark/README.md``. Nothing is measured here: each figure is an input
+of the first table, with where it is from, so that newer ones can be put in.
+"""
+
+from dataclasses import dataclass, field, fields
+from math import ceil
+
+HOUR = 3600
+MIB = 1 << 20
+
+
+def _input(value: float, meaning: str, source: str) -> float:
+    """Return a field of the table of inputs."""
+    found: float = field(default=value, metadata={"meaning": meaning, "source": source})
+    return found
+
+
+SLOPES = "`bench_spark.py`, 1 to 10 M keys, load 4 to 14, November 2026"
+S3_PAGE = "AWS: 3,500 PUT or 5,500 GET a second; LIST is not named, so the smaller one"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """What was measured, is a setting, was assumed, or stands in a price list."""
+
+    start_s: float = _input(10, "start, s", "as in the table above")
+    driver_us: float = _input(1.9, "driver and its Java, us of CPU a key", SLOPES)
+    worker_us: float = _input(3.5, "executors, us of CPU a key", SLOPES)
+    efficiency: float = _input(1, "rate of an executor among others", "not measured when idle")
+    latency_s: float = _input(0.03, "latency of a LIST, s", "assumed")
+    streams: float = _input(16, "requests that a task has under way", "`spark.orphangc.streams`")
+    keys_a_list: float = _input(956, "keys a LIST", "1,046 requests for 1 M keys (README)")
+    lists_a_second: float = _input(3500, "LIST a second of one partitioned prefix", S3_PAGE)
+    live_share: float = _input(0.5, "live files a key", "as in the benchmarks")
+    live_bytes: float = _input(16, "bytes a live file on executors", "packed UUIDs")
+    driver_bytes: float = _input(45, "bytes a live file in the driver", "`bench_mark.py`, 5 M")
+    slice_files: float = _input(16_000_000, "live files of a slice", "`spark.orphangc.broadcast`")
+    rows_a_file: float = _input(250_000, "keys that are looked up at once", "`spark.orphangc.rows`")
+    network: float = _input(125, "MiB that an executor reads in a second", "1 Gbit/s, assumed")
+    usd_1000_lists: float = _input(0.005, "USD for 1,000 LIST", "S3, us-east-1")
+    usd_core_hour: float = _input(0.0408, "USD a core-hour", "m7g.large, us-east-1, June 2026")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """One plan.
+
+    Attributes:
+        cores_s: Time that the work of the executors takes.
+        latency_s: Time that requests take, one after the other in each stream.
+        prefix_s: Time that one partitioned prefix of S3 takes to answer.
+        slices_s: Time in which executors read slices of a live set that does not fit into one.
+        driver_s: Time of the driver alone.
+        core_hours: Of executors for the whole plan, busy or not.
+    """
+
+    lists: int
+    cores_s: float
+    latency_s: float
+    prefix_s: float
+    slices_s: float
+    driver_s: float
+    driver_mib: float
+    wall_s: float
+    core_hours: float
+    usd_lists: float
+    usd_cores: float
+
+
+def cost_of(keys: int, executors: int, inputs: Inputs, *, prefixes: int = 1) -> Cost:
+    """Return what a plan of so many keys takes on executors of one core.
+
+    Listing takes as long as the slowest of cores, latency and prefix; slices and driver follow.
+    """
+    lists = ceil(keys / inputs.keys_a_list)
+    cores = keys * inputs.worker_us / 1e6 / executors / inputs.efficiency
+    latency = lists * inputs.latency_s / executors / inputs.streams
+    prefix = lists / inputs.lists_a_second / prefixes
+    live = keys * inputs.live_share
+    is_sliced = live > inputs.slice_files
+    read = ceil(keys / inputs.rows_a_file) * live * inputs.live_bytes if is_sliced else 0
+    slices = read / MIB / inputs.network / executors
+    driver = keys * inputs.driver_us / 1e6
+    wall = inputs.start_s + max(cores, latency, prefix) + slices + driver
+    core_hours = executors * wall / HOUR
+    return Cost(
+        lists=lists,
+        cores_s=cores,
+        latency_s=latency,
+        prefix_s=prefix,
+        slices_s=slices,
+        driver_s=driver,
+        driver_mib=200 + live * inputs.driver_bytes / MIB,
+        wall_s=wall,
+        core_hours=core_hours,
+        usd_lists=lists / 1000 * inputs.usd_1000_lists,
+        usd_cores=core_hours * inputs.usd_core_hour,
+    )
+
+
+COLUMNS = (
+    *("keys", "executors", "LIST", "cores s", "latency s", "one prefix s", "slices s"),
+    *("driver s", "driver GiB", "wall", "core-hours", "USD LIST", "USD cores"),
+)
+CASES = (
+    *((100_000_000, count) for count in (1, 10, 100)),
+    *((1_000_000_000, count) for count in (10, 100)),
+    (10_000_000_000, 100),
+)
+
+
+def spelled(seconds: float) -> str:
+    """Return a duration in the unit that suits it."""
+    for unit, size in (("h", HOUR), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def row(keys: int, executors: int, inputs: Inputs) -> str:
+    """Return a line of the table."""
+    found = cost_of(keys, executors, inputs)
+    seconds = (found.cores_s, found.latency_s, found.prefix_s, found.slices_s, found.driver_s)
+    cells = (
+        *(f"{keys:,}", f"{executors}", f"{found.lists:,}"),
+        *(f"{each:,.0f}" for each in seconds),
+        *(f"{found.driver_mib / 1024:,.1f}", spelled(found.wall_s), f"{found.core_hours:,.1f}"),
+        *(f"{found.usd_lists:,.2f}", f"{found.usd_cores:,.2f}"),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def table(inputs: Inputs) -> str:
+    """Return the table."""
+    head = (f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS))
+    return "\n".join((*head, *(row(*case, inputs) for case in CASES)))
+
+
+_ROW = "| {meaning} | {value:,} | {source} |"
+
+
+def inputs_table(inputs: Inputs) -> str:
+    """Return the table of the inputs."""
+    rows = (
+        _ROW.format(value=getattr(inputs, each.name), **each.metadata) for each in fields(inputs)
+    )
+    return "\n".join(("| input | value | source |", "|---|---|---|", *rows))
+
+
+if __name__ == "__main__":
+    print(inputs_table(Inputs()), table(Inputs()), sep="\n\n")
