@@ -277,8 +277,9 @@ def storage_search(
         storage_of=storage_here,
         open_storage=open_storage,
         own=resolved(canonical(settings.root)),
-        known=_storages_in(memory),
+        known=[each for each in _storages_in(memory) if not settings.is_empty(each)],
         left_out=tuple(resolved(canonical(uri)) for uri in settings.search_except),
+        is_empty=settings.is_empty,
         remembered=ReadCheckpoints(state_of(settings).files, __version__, settings.aliases, now),
         target_of=_linked_folder,
         mounts_below=mounts_below,
@@ -291,11 +292,24 @@ def _storages_in(memory: WorldMemory) -> list[Location]:
 
 
 def storage_here(place: Location) -> Location | None:
-    """Return the storage of a place; ``None`` for a local folder that is not there."""
+    """Return the storage of a place; ``None`` for a local folder that is absent or empty."""
     here = resolved(place)
-    if here.scheme == "file" and not Path(here.path).is_dir():
+    if here.scheme == "file" and Path(here.path).is_file():
+        here = here.parent
+    if here.scheme == "file" and _is_bare(Path(here.path)):
         return None
     return storage_of(here, mount_of(here))
+
+
+def _is_bare(folder: Path) -> bool:
+    """Return whether nothing is in a folder; what cannot be listed is left to its search."""
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is None
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
 
 
 def _linked_folder(link: Location) -> Location | None:

@@ -8,6 +8,11 @@ from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.observe.reported import namings
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
+from orphangc.core.cluster.place_options import (
+    CHECKPOINT_OPTIONS,
+    RESTORE_OPTIONS,
+    SAVEPOINT_OPTIONS,
+)
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.settings import StorageRootSettings
@@ -34,15 +39,22 @@ def places_in_answers(
     settings: StorageRootSettings,
     ha: Iterable[HaFacts],
 ) -> Iterator[Named]:
-    """Yield the places that answers name, unless they are stated to be empty."""
+    """Yield the places that answers and pins name, unless they are stated to be empty."""
     clusters, ha = tuple(clusters), tuple(ha)
     for by, uri in sorted(namings(clusters, snapshots, settings, ha=ha)):
         folder = canonical(uri)
         if not settings.is_empty(home_of(folder)):
             yield place_around(folder), by
-    configured = [(path, each.uri) for each in clusters for path in each.checkpoint_directories]
-    configured += [(each.path, each.by) for facts in ha for each in facts.folders]
-    for path, by in configured:
+    folders = (*CHECKPOINT_OPTIONS, *SAVEPOINT_OPTIONS)
+    configured = [
+        (each.options[option], each.uri, option in folders)
+        for each in clusters
+        for option in (*folders, *RESTORE_OPTIONS)
+        if option in each.options
+    ]
+    configured += [(each.path, each.by, True) for facts in ha for each in facts.folders]
+    named = [(path, f"the configuration of {by}", is_folder) for path, by, is_folder in configured]
+    for path, by, is_folder in (*named, *((path, "a pin", True) for path in settings.pin)):
         place = place_of(path, settings.aliases)
         if place is not None and not settings.is_empty(place):
-            yield place, f"the configuration of {by}"
+            yield (place if is_folder else place_around(place)), by

@@ -38,6 +38,16 @@ _HIDDEN = (
     " elsewhere, or name it with --extra-root if it belongs there"
 )
 
+_UNLISTED = (
+    "; let this account list all of it, leave out with --search-except what holds no checkpoint,"
+    " or search the named places alone with --search places"
+)
+_ABSENT = (
+    "on this machine there is no such folder, or an empty one, as a mount point is without its"
+    " mount: mount it, say with --alias what its path means, or state with --empty-root {} that no"
+    " checkpoint is there"
+)
+
 Named = tuple[Location, str]
 """A place, and what names it."""
 
@@ -108,12 +118,13 @@ class StorageSearch:
     Attributes:
         named: Places of the settings, and what names each.
         known: Storages that an earlier cycle searched, or had to.
-        storage_of: Returns the storage of a place; ``None`` if there is no such place here.
+        storage_of: Returns the storage of a place; ``None`` if here is nothing in such a place.
         remembered: What earlier cycles read; ``None`` if each ``_metadata`` is read.
         target_of: Returns the folder that a link of a storage leads to, ``None`` if it leads to
             none; raises ``StorageUnreachableError`` if that cannot be seen.
         mounts_below: Returns the folders of a storage that other file systems hide.
         left_out: Prefixes that are stated to hold no checkpoint.
+        is_empty: Returns whether exactly this place is stated to hold no checkpoint.
         own: The storage root that the cycle lists itself; ``None`` if it lists none.
     """
 
@@ -123,6 +134,7 @@ class StorageSearch:
     own: Location | None
     known: Sequence[Location] = ()
     left_out: Sequence[Location] = ()
+    is_empty: Callable[[Location], bool] = lambda _: False
     remembered: ReadCheckpoints | None = None
     target_of: Callable[[Location], Location | None] = lambda _: None
     mounts_below: Callable[[Location], Iterable[Location]] = lambda _: ()
@@ -196,13 +208,22 @@ class StorageSearch:
     def _storages(
         self, strong: Iterable[Named], weak: Iterable[Named], found: Iterable[FoundInStorage]
     ) -> Iterator[tuple[Location, str, bool]]:
-        """Yield the storages that are still to be searched, with what names each."""
+        """Yield the storages that are still to be searched, with what names each.
+
+        A place with nothing in it is one too, which cannot be searched: where what names it runs,
+        it may be mounted. Those of the settings have rules of their own, and what checkpoints
+        alone name may spell another place.
+        """
         known = [each.location for each in found]
+        given = {place for place, _ in self.named}
         for is_weak, names in ((False, strong), (True, weak)):
             for place, by in names:
                 if any(each.contains(place) for each in known):
                     continue
                 storage = self.storage_of(place)
+                is_named_here = is_weak or place in given
+                if storage is None and not is_named_here and not self.is_empty(place):
+                    storage = place
                 if storage is not None and not any(each.contains(storage) for each in known):
                     yield storage, by, is_weak
 
@@ -220,12 +241,16 @@ class StorageSearch:
     def _list(
         self, found: FoundInStorage, reader: CheckpointReader, progress: Progress
     ) -> ListedStorage:
+        if self.storage_of(found.location) is None:
+            problem = _ABSENT.format(found.location)
+            return ListedStorage(replace(found, problem=problem), None, ListedMetadata())
         try:
             storage = self.open_storage(found.location)
             shared = SharedListings() if reader.shared is None else reader.shared.listings
             metadata = self._listed(storage, found.left_out, shared, progress)
         except OrphanGcError as err:
-            return ListedStorage(replace(found, problem=str(err)), None, ListedMetadata())
+            problem = f"{err}{_UNLISTED}"
+            return ListedStorage(replace(found, problem=problem), None, ListedMetadata())
         return ListedStorage(found, storage, metadata)
 
     def _read_all(

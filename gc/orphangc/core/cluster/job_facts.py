@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from orphangc.core.cluster.place_options import RESTORE_OPTIONS
 from orphangc.core.model.types import JobId
 
 GLOBALLY_TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED"})
@@ -211,10 +212,13 @@ def is_same_incarnation(before: JobFacts, after: JobFacts) -> bool:
 def external_paths(cluster: ClusterFacts) -> frozenset[str]:
     """Return the folder of every checkpoint and savepoint that the cluster reports (R4).
 
-    Discarded ones are among them: their deletion was started, which does not mean done. A
-    checkpoint that lives in the JobManager's memory has no folder.
+    Discarded ones are among them: their deletion was started, which does not mean done. So is what
+    its configuration restores a job from. A checkpoint that lives in the JobManager's memory has no
+    folder.
     """
-    paths: set[str | None] = set()
+    paths: set[str | None] = {
+        cluster.options[each] for each in RESTORE_OPTIONS if cluster.options.get(each, "").strip()
+    }
     for job in cluster.jobs.values():
         paths.update(checkpoint.external_path for checkpoint in job.checkpoints)
         if job.restored is not None:

@@ -26,6 +26,11 @@ from orphangc.core.cluster.ha_facts import (
     PlaceNamed,
     checkpoint_id_of,
 )
+from orphangc.core.cluster.place_options import (
+    CHECKPOINT_OPTIONS,
+    RESTORE_OPTIONS,
+    SAVEPOINT_OPTIONS,
+)
 from orphangc.core.model.types import EvidenceSource, JobId
 from orphangc.errors import RegistryUnavailableError
 
@@ -67,13 +72,6 @@ _SPEC_GENERATION = (
 )
 """Where operators before ``status.observedGeneration`` note which spec they reconciled last."""
 _PLACE_KEYS = ("initialSavepointPath", "upgradeSavepointPath")
-_PLACE_OPTIONS = ("execution.savepoint.path", "execution.state-recovery.path")
-_FOLDER_OPTIONS = (
-    "state.checkpoints.dir",
-    "execution.checkpointing.dir",
-    "state.savepoints.dir",
-    "execution.checkpointing.savepoint-dir",
-)
 _INSIDE = re.compile(r"(?:savepointInfo|checkpointInfo)\..*location")
 _SNAPSHOT_PATHS = frozenset({"status.path", "spec.savepoint.path"})
 
@@ -204,14 +202,14 @@ def _parsed(text: str, where: str) -> Any:
 
 def _places(kind: str, leaves: Iterable[tuple[str, Any]], by: str) -> Iterator[PlaceNamed]:
     for path, value in leaves:
-        is_place = path.endswith((*_PLACE_KEYS, *_PLACE_OPTIONS)) or _INSIDE.search(path)
+        is_place = path.endswith((*_PLACE_KEYS, *RESTORE_OPTIONS)) or _INSIDE.search(path)
         if is_place or (kind == "FlinkStateSnapshot" and path in _SNAPSHOT_PATHS):
             yield from (PlaceNamed(text, by) for text in _text(value, f"{by} {path}"))
 
 
 def _folders(leaves: Iterable[tuple[str, Any]], by: str) -> Iterator[FolderNamed]:
     for path, value in leaves:
-        for option in _FOLDER_OPTIONS:
+        for option in (*CHECKPOINT_OPTIONS, *SAVEPOINT_OPTIONS):
             if path.endswith(f"flinkConfiguration.{option}"):
                 for text in _text(value, f"{by} {path}"):
                     yield FolderNamed(text, option, by)

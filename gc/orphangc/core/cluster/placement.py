@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.core.cluster.ha_facts import FolderNamed, Hold
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
+from orphangc.core.cluster.place_options import CHECKPOINT_OPTIONS
 from orphangc.core.model.types import JobId
-
-_CHECKPOINT_OPTIONS = frozenset({"state.checkpoints.dir", "execution.checkpointing.dir"})
 
 Directories = Mapping[str, Sequence[Location]]
 """Job directories by job key, all of one job id."""
@@ -171,7 +170,7 @@ def holders_for(
         (
             f"{each.path.rstrip('/')}/{hold.job_id}"
             for each in folders
-            if each.option in _CHECKPOINT_OPTIONS and _is_of(each, hold)
+            if each.option in CHECKPOINT_OPTIONS and _is_of(each, hold)
         ),
         aliases,
     )

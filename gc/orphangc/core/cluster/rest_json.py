@@ -25,6 +25,7 @@ from orphangc.core.cluster.job_facts import (
     JobFacts,
     RestoredFacts,
 )
+from orphangc.core.cluster.place_options import CHECKPOINT_OPTIONS
 from orphangc.core.model.types import JobId
 from orphangc.core.times.instants import EPOCH, LATEST_US, shifted
 from orphangc.errors import RegistryUnavailableError
@@ -37,17 +38,6 @@ _STATISTICS_CACHE = "rest.cache.checkpoint-statistics.timeout"
 _LONGEST_CACHE_SECONDS = 86_400.0
 _FIXED_JOB_IDS = frozenset({"pipeline.fixed-job-id", "$internal.pipeline.job-id"})
 """Source: Flink 1.14-2.3, ``PipelineOptionsInternal.PIPELINE_FIXED_JOB_ID``."""
-_CHECKPOINT_DIRECTORIES = frozenset(
-    {
-        "execution.checkpointing.dir",
-        "state.checkpoints.dir",
-        "state.backend.fs.checkpointdir",
-    }
-)
-"""Names of one option, the present one first.
-
-Source: Flink 1.14-2.3, ``CheckpointingOptions.CHECKPOINTS_DIRECTORY``.
-"""
 _KUBERNETES = ("kubernetes.namespace", "kubernetes.cluster-id")
 _ZOOKEEPER = "high-availability.zookeeper.quorum"
 _ZOOKEEPER_ROOTS = ("high-availability.zookeeper.path.root", "recovery.zookeeper.path.root")
@@ -239,7 +229,7 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
         flink_version=settings.flink_version,
         cache_seconds=cache_seconds,
         checkpoint_directories=frozenset(
-            option.value for option in listed if option.key in _CHECKPOINT_DIRECTORIES
+            option.value for option in listed if option.key in CHECKPOINT_OPTIONS
         ),
         cluster_ids=frozenset(_cluster_ids({option.key: option.value for option in listed})),
         fixed_job_ids=frozenset(

@@ -44,11 +44,7 @@ def _discovery_unclear(_: JobEvidence, cycle: CycleEvidence) -> str | None:
 def _place_unreachable(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R4: a job in another place may need files here, and its checkpoints are unknown."""
     for storage, reason in cycle.unsearched_storages.items():
-        return (
-            f"{storage} could not be searched to its end: {reason}; let this account list all of"
-            " it, leave out with --search-except what holds no checkpoint, or search the named"
-            " places alone with --search places"
-        )
+        return f"{storage} could not be searched to its end: {reason}"
     for place, reason in cycle.unreached_places.items():
         return (
             f"{place} is another storage root, whose jobs may need files here, and it cannot be"

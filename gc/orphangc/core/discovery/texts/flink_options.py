@@ -16,6 +16,11 @@ from urllib.parse import urlsplit
 
 from flinkstate.places.locations import Alias, Location, canonical
 from flinkstate.text.redaction import redacted
+from orphangc.core.cluster.place_options import (
+    CHECKPOINT_OPTIONS,
+    RESTORE_OPTIONS,
+    SAVEPOINT_OPTIONS,
+)
 from orphangc.core.discovery.discovered_facts import (
     DirectoryFact,
     DirectoryUse,
@@ -30,12 +35,8 @@ Options = Mapping[str, tuple[str, ...]]
 """Every value that any source of one resource gives an option, by dotted name."""
 
 DIRECTORY_OPTIONS: Mapping[str, DirectoryUse] = {
-    "execution.checkpointing.dir": DirectoryUse.CHECKPOINTS,
-    "state.checkpoints.dir": DirectoryUse.CHECKPOINTS,
-    "state.backend.fs.checkpointdir": DirectoryUse.CHECKPOINTS,
-    "execution.checkpointing.savepoint-dir": DirectoryUse.SAVEPOINTS,
-    "state.savepoints.dir": DirectoryUse.SAVEPOINTS,
-    "savepoints.state.backend.fs.dir": DirectoryUse.SAVEPOINTS,
+    **dict.fromkeys(CHECKPOINT_OPTIONS, DirectoryUse.CHECKPOINTS),
+    **dict.fromkeys(SAVEPOINT_OPTIONS, DirectoryUse.SAVEPOINTS),
     "high-availability.storageDir": DirectoryUse.HA,
     "high-availability.zookeeper.storageDir": DirectoryUse.HA,
     "recovery.zookeeper.storageDir": DirectoryUse.HA,
@@ -45,10 +46,8 @@ DIRECTORY_OPTIONS: Mapping[str, DirectoryUse] = {
     "state.backend.forst.primary-dir": DirectoryUse.FORST,
     "state.backend.forst.remote-dir": DirectoryUse.FORST,
 }
-"""Use by option; all spellings of one option that are set count, for a reader cannot know which
-of them the running version prefers."""
+"""Use by option."""
 
-PIN_OPTIONS = ("execution.state-recovery.path", "execution.savepoint.path")
 SUBDIRECTORY_OPTIONS = ("execution.checkpointing.create-subdir", "state.checkpoints.create-subdir")
 HA_TYPE_OPTIONS = ("high-availability.type", "high-availability", "recovery.mode")
 CLUSTER_ID_OPTIONS = (
@@ -71,7 +70,7 @@ _STATE_PREFIXES = (
     *("state.", "execution.", "savepoints.", "high-availability", "recovery.", "dstl."),
     "job-result-store.",
 )
-_PLACES = frozenset({*DIRECTORY_OPTIONS, *PIN_OPTIONS})
+_PLACES = frozenset({*DIRECTORY_OPTIONS, *RESTORE_OPTIONS})
 _READ = frozenset(
     {
         *_PLACES,
@@ -262,7 +261,7 @@ def option_facts(found: FoundOptions, reading: Reading) -> Iterator[DiscoveredFa
             yield _unread(f"{problem}: where its files are is not known", value, where)
         use = _use_of(name, value)
         if isinstance(value, str) and (text := value.strip()):
-            if name in PIN_OPTIONS:
+            if name in RESTORE_OPTIONS:
                 yield from pinned(text, where, reading)
             elif use and not (use is DirectoryUse.FORST and text.lower() in _SHORTCUTS):
                 yield directory_fact(text, use, where, reading)
