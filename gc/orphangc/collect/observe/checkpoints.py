@@ -419,7 +419,9 @@ def _why_closed(key: str, base: Location) -> str:
             "a symbolic link is in the place of the folder, and is not followed: put the folder"
             " itself there (a bind mount will do)"
         )
-    return "a link, or a folder without a name, is not looked into: put in its place what it leads to"
+    return (
+        "a link, or a folder without a name, is not looked into: put in its place what it leads to"
+    )
 
 
 def _read_once(data: Buffer) -> tuple[str, bool]:
