@@ -118,34 +118,31 @@ class _After:
         seen = {each.uri: each for each in self.sighting.directories}
         for known in self.memory.directories:
             now = seen.pop(known.uri, None)
-            if known.resolved_at is not None and now is None:
-                if self.is_young(known.resolved_at):
-                    yield known
-            elif known.resolved_at is not None and now is not None:
-                yield now
+            if known.resolved_at is not None:
+                yield from known.unseen(self.sighting.at, is_missed=False) if now is None else [now]
             elif is_place_unreachable(known.place, self.sighting):
                 yield known
             else:
-                yield self._directory(known, now)
+                yield from self._directory(known, now)
         yield from seen.values()
 
     def _directory(
         self, known: RememberedDirectory, now: RememberedDirectory | None
-    ) -> RememberedDirectory:
+    ) -> Iterator[RememberedDirectory]:
         missed = self._missed(known)
         if missed or known.uri not in self.lost.checkpoints:  # else all of it is acknowledged
             missed = (*missed, *self.lost.kept.get(known.uri, ()))
-        if now is None and not missed:
-            return known.model_copy(update={"checkpoints": (), "resolved_at": self.sighting.at})
         if now is None:
-            return known.model_copy(update={"checkpoints": missed})
+            left = known.model_copy(update={"checkpoints": missed})
+            yield from left.unseen(self.sighting.at, is_missed=bool(missed))
+            return
         depends_on = {*now.depends_on, *(known.depends_on if missed else ())}
         update = {
             "checkpoints": (*now.checkpoints, *missed),
             "depends_on": tuple(sorted(depends_on)),
             "was_over": now.was_over or (bool(missed) and known.was_over),
         }
-        return now.model_copy(update=update)
+        yield now.model_copy(update=update)
 
     def _missed(self, known: RememberedDirectory) -> tuple[object, ...]:
         """Return the lost checkpoints of a directory that a person has not acknowledged."""
@@ -168,14 +165,12 @@ class _After:
                 (condition, known.uri) in self.standing
                 for condition in (Condition.PLACE_LOST, Condition.PLACE_REPLACED)
             )
-            if is_kept or (now is not None and now.checkpoints is None):
-                yield known
-            elif now is not None and (now.checkpoints or now.kind == STORAGE):
+            is_kept |= now is not None and now.checkpoints is None
+            if not is_kept and now is not None and (now.checkpoints or now.kind == STORAGE):
                 yield self._place(now, known)
-            elif known.resolved_at is None:
-                yield known.model_copy(update={"resolved_at": self.sighting.at})
-            elif now is not None or self.is_young(known.resolved_at):
-                yield known
+            else:
+                is_named = now is not None and known.resolved_at is not None
+                yield from known.unseen(self.sighting.at, is_missed=is_kept or is_named)
         for each in seen.values():
             if each.checkpoints is not None or each.kind == STORAGE:
                 yield self._place(each, None)

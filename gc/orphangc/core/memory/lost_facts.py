@@ -126,7 +126,7 @@ def lost_of(
     return Lost(
         checkpoints=checkpoints,
         kept={uri: _kept(each, is_whole=uri in checkpoints) for uri, each in gone.items()},
-        facts=tuple(_with_word(each, known, memory) for each in facts),
+        facts=tuple(with_word(each, known, memory) for each in facts),
     )
 
 
@@ -203,14 +203,11 @@ def _is_place_missed(
 def _place_lost(place: RememberedPlace, sighting: Sighting, *, is_named: bool) -> LostFact:
     now = "holds none now" if is_named else "is not named any more"
     lift = "bring it back" if is_named else "give it again with --extra-root"
-    return LostFact(
-        condition=Condition.PLACE_LOST,
-        what=place.uri,
-        since=place.seen_at,
-        message=(
-            f"{place.uri} held {place.checkpoints} checkpoints at {instant_text(place.seen_at)} and"
-            f" {now}: {lift}, or {acknowledging_text(sighting, Condition.PLACE_LOST, place.uri)}"
-        ),
+    return lost_fact(
+        (Condition.PLACE_LOST, place.uri, place.seen_at),
+        f"{place.uri} held {place.checkpoints} checkpoints at {instant_text(place.seen_at)} and"
+        f" {now}: {lift}",
+        sighting,
     )
 
 
@@ -221,15 +218,11 @@ def _places_replaced(memory: WorldMemory, sighting: Sighting) -> Iterator[LostFa
             continue
         if place.resolved_at is not None or not place.checkpoints or seen.checkpoints is None:
             continue
-        yield LostFact(
-            condition=Condition.PLACE_REPLACED,
-            what=place.uri,
-            since=place.seen_at,
-            message=(
-                f"{place.uri} lies on {seen.device} now, and lay on {place.device} at"
-                f" {instant_text(place.seen_at)}: mount what was there, or"
-                f" {acknowledging_text(sighting, Condition.PLACE_REPLACED, place.uri)}"
-            ),
+        yield lost_fact(
+            (Condition.PLACE_REPLACED, place.uri, place.seen_at),
+            f"{place.uri} lies on {seen.device} now, and lay on {place.device} at"
+            f" {instant_text(place.seen_at)}: mount what was there",
+            sighting,
         )
 
 
@@ -264,40 +257,29 @@ def _directory_emptied(
     directory: RememberedDirectory, missed: Sequence[RememberedCheckpoint], sighting: Sighting
 ) -> LostFact:
     since = max(each.seen_at for each in missed)
-    condition = Condition.JOB_DIRECTORY_EMPTIED
-    return LostFact(
-        condition=condition,
-        what=directory.uri,
-        since=since,
-        reach=_reach(directory, sighting),
-        message=(
-            f"{directory.uri} held {len(missed)} checkpoints at {instant_text(since)} and"
-            " holds none now, and nothing shows that Flink removed them: bring them back, or"
-            f" {acknowledging_text(sighting, condition, directory.uri)}"
-        ),
+    return lost_fact(
+        (Condition.JOB_DIRECTORY_EMPTIED, directory.uri, since),
+        f"{directory.uri} held {len(missed)} checkpoints at {instant_text(since)} and holds none"
+        " now, and nothing shows that Flink removed them: bring them back",
+        sighting,
+        _reach(directory, sighting),
     )
 
 
 def _checkpoints_lost(
     directory: RememberedDirectory, missed: Sequence[RememberedCheckpoint], sighting: Sighting
 ) -> Iterator[LostFact]:
-    condition = Condition.CHECKPOINT_NOT_FOUND
-
     def now(checkpoint: RememberedCheckpoint) -> str:
         is_replaced = checkpoint.uri in sighting.present
         return "another one is at its path now" if is_replaced else "is not found now"
 
     for each in missed:
-        yield LostFact(
-            condition=condition,
-            what=each.uri,
-            since=each.seen_at,
-            reach=_reach(directory, sighting),
-            message=(
-                f"{each.uri} was there at {instant_text(each.seen_at)} and {now(each)}, and"
-                " nothing shows that Flink removed it: bring it back, or"
-                f" {acknowledging_text(sighting, condition, each.uri)}"
-            ),
+        yield lost_fact(
+            (Condition.CHECKPOINT_NOT_FOUND, each.uri, each.seen_at),
+            f"{each.uri} was there at {instant_text(each.seen_at)} and {now(each)}, and nothing"
+            " shows that Flink removed it: bring it back",
+            sighting,
+            _reach(directory, sighting),
         )
 
 
@@ -322,17 +304,12 @@ def _reports_missed(
         is_claimed = why.is_report_explained(report.path, report.uri)
         if report.resolved_at is not None or is_fresh or is_claimed:
             continue
-        condition = Condition.CHECKPOINT_NOT_FOUND
-        yield LostFact(
-            condition=condition,
-            what=report.path,
-            since=report.first_reported_at,
-            message=(
-                f"{report.named_by} reported that job {report.job_id} completed {report.path} and"
-                " did not discard it, and it is not found from this machine: add its place with"
-                " --extra-root, say with --alias what its path means, or"
-                f" {acknowledging_text(sighting, condition, report.path)}"
-            ),
+        yield lost_fact(
+            (Condition.CHECKPOINT_NOT_FOUND, report.path, report.first_reported_at),
+            f"{report.named_by} reported that job {report.job_id} completed {report.path} and did"
+            " not discard it, and it is not found from this machine: add its place with"
+            " --extra-root, say with --alias what its path means",
+            sighting,
         )
 
 
@@ -497,18 +474,13 @@ def _cluster_silent(
     more = len(missed) - _FEW
     shown = ", ".join(missed[:_FEW]) + (f" and {more} more" if more > 0 else "")
     is_new = not set(missed) <= set(cluster.contradicted)
-    stated = " declare the job ended by its id," if is_new else ""
-    condition = Condition.CLUSTER_SILENT
-    return LostFact(
-        condition=condition,
-        what=cluster.uri,
-        since=cluster.answered_at,
-        reach=_reach_of_cluster(cluster, missed, sighting, jobs),
-        message=(
-            f"{cluster.uri} showed job {shown} alive at {instant_text(cluster.answered_at)}"
-            f" and {now}: ask it again,{stated} or"
-            f" {acknowledging_text(sighting, condition, cluster.uri)}"
-        ),
+    stated = ", declare the job ended by its id" if is_new else ""
+    return lost_fact(
+        (Condition.CLUSTER_SILENT, cluster.uri, cluster.answered_at),
+        f"{cluster.uri} showed job {shown} alive at {instant_text(cluster.answered_at)} and {now}:"
+        f" ask it again{stated}",
+        sighting,
+        _reach_of_cluster(cluster, missed, sighting, jobs),
     )
 
 
@@ -518,29 +490,37 @@ def _cluster_silent(
 def _job_unlocated(
     record: RememberedJob, reach: frozenset[str] | None, sighting: Sighting
 ) -> LostFact:
-    condition, since = Condition.CHECKPOINT_NOT_FOUND, record.alive_at or sighting.at
+    since = record.alive_at or sighting.at
     origin = f", restored from {record.restored[-1]}" if record.restored else ""
-    return LostFact(
-        condition=condition,
-        what=job_uri(record),
-        since=since,
-        reach=reach,
-        message=(
-            f"{record.by} showed job {record.job_id} alive at {instant_text(since)}{origin}, and"
-            " does not show it now, and no checkpoint of it is found: add the place of its"
-            " checkpoints with --extra-root, or"
-            f" {acknowledging_text(sighting, condition, job_uri(record))}"
-        ),
+    return lost_fact(
+        (Condition.CHECKPOINT_NOT_FOUND, job_uri(record), since),
+        f"{record.by} showed job {record.job_id} alive at {instant_text(since)}{origin}, and does"
+        " not show it now, and no checkpoint of it is found: add the place of its checkpoints with"
+        " --extra-root",
+        sighting,
+        reach,
     )
 
 
 # --- words
 
 
-def acknowledging_text(sighting: Sighting, condition: Condition, what: str) -> str:
-    """Return the part of a message that says how to acknowledge one fact."""
+def lost_fact(
+    fact: tuple[Condition, str, datetime],
+    sentence: str,
+    sighting: Sighting,
+    reach: frozenset[str] | None = None,
+) -> LostFact:
+    """Return a loss; its message is the sentence, and how to acknowledge this one fact.
+
+    Args:
+        fact: The condition that blocks, what is lost, and when a cycle last saw it whole.
+        sentence: What was there, what is there now, and after the colon how to bring it back.
+    """
+    condition, what, since = fact
     command = acknowledging_command(sighting.root, condition, what, state=sighting.state)
-    return f"run: {command}"
+    message = f"{sentence}, or run: {command}"
+    return LostFact(condition=condition, what=what, since=since, message=message, reach=reach)
 
 
 def instant_text(at: datetime) -> str:
@@ -548,7 +528,7 @@ def instant_text(at: datetime) -> str:
     return f"{at:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _with_word(fact: LostFact, given: Sequence[Acknowledgement], memory: WorldMemory) -> LostFact:
+def with_word(fact: LostFact, given: Sequence[Acknowledgement], memory: WorldMemory) -> LostFact:
     """Return the fact, acknowledged if a person did so; a place covers everything below it."""
     is_known = is_acknowledged(given, fact.condition, fact.what, fact.since)
     if (

@@ -7,13 +7,11 @@ still need. A job that is over needs nothing of it; a job that exports to anothe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
-from orphangc.core.memory.acknowledgement import Acknowledgement, is_acknowledged
+from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.job_lives import is_over, proves_end
-from orphangc.core.memory.lost_facts import LostFact, acknowledging_text, instant_text
+from orphangc.core.memory.lost_facts import LostFact, instant_text, lost_fact, with_word
 from orphangc.core.memory.remembered import (
-    KEPT_AFTER_END,
     RememberedJob,
     RememberedRegistry,
     WorldMemory,
@@ -40,7 +38,7 @@ def registries_lost(
         else:
             facts.append(_fact(location, records, sighting))
     known = tuple(given)
-    return tuple(_with_acknowledgement(each, known) for each in facts)
+    return tuple(with_word(each, known, memory) for each in facts)
 
 
 def registries_after(
@@ -58,12 +56,8 @@ def registries_after(
             continue  # it is recorded again, or no longer concerns the storage root
         is_standing = known.uri in missed and not standing.isdisjoint({known.uri, known.location})
         is_declared = known.job_id in sighting.declared_ended  # a statement counts for its cycle
-        if is_standing or (is_declared and known.resolved_at is None):
-            yield known
-        elif known.resolved_at is None:
-            yield known.model_copy(update={"resolved_at": sighting.at})
-        elif sighting.at - known.resolved_at <= KEPT_AFTER_END:
-            yield known
+        is_missed = is_standing or (is_declared and known.resolved_at is None)
+        yield from known.unseen(sighting.at, is_missed=is_missed)
 
 
 def _missed(
@@ -108,20 +102,11 @@ def _fact(what: str, records: Sequence[RememberedRegistry], sighting: Sighting) 
     is_all_known = all(each.is_all_known for each in records)
     ids = sorted({each.job_id for each in records})
     more = f" and {len(ids) - _FEW} more" if len(ids) > _FEW else ""
-    return LostFact(
-        condition=Condition.PLACE_LOST,
-        what=what,
-        since=since,
-        reach=frozenset(d for each in records for d in each.directories) if is_all_known else None,
-        message=(
-            f"{what} held registry snapshots of job {', '.join(ids[:_FEW])}{more} at"
-            f" {instant_text(since)} and holds none now, so what that job needs is unknown:"
-            " bring them back or give the folder again with --registry, declare the job ended by"
-            f" its id, or {acknowledging_text(sighting, Condition.PLACE_LOST, what)}"
-        ),
+    return lost_fact(
+        (Condition.PLACE_LOST, what, since),
+        f"{what} held registry snapshots of job {', '.join(ids[:_FEW])}{more} at"
+        f" {instant_text(since)} and holds none now, so what that job needs is unknown: bring them"
+        " back or give the folder again with --registry, declare the job ended by its id",
+        sighting,
+        frozenset(d for each in records for d in each.directories) if is_all_known else None,
     )
-
-
-def _with_acknowledgement(fact: LostFact, given: Sequence[Acknowledgement]) -> LostFact:
-    is_known = is_acknowledged(given, fact.condition, fact.what, fact.since)
-    return replace(fact, is_acknowledged=is_known)

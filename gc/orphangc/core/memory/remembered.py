@@ -6,9 +6,9 @@ person. Two memories are joined fact by fact, so that two writers never lose eac
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
 
@@ -36,6 +36,25 @@ MOST_RESTORED = 20
 """Restored checkpoints that are kept of one job: its own newest ones, and the newest others."""
 
 
+class LastingFact(Fact):
+    """A fact that cycles go on missing until its loss is explained or acknowledged.
+
+    Attributes:
+        resolved_at: Time of that; ``None`` while it is there, or missed.
+    """
+
+    resolved_at: Annotated[Instant | None, EXPLAINED] = None
+
+    def unseen(self, at: datetime, *, is_missed: bool) -> Iterator[Self]:
+        """Yield what a cycle remembers that did not see it: nothing once it is long over."""
+        if is_missed:
+            yield self
+        elif self.resolved_at is None:
+            yield self.model_copy(update={"resolved_at": at})
+        elif at - self.resolved_at <= KEPT_AFTER_END:
+            yield self
+
+
 class RememberedCheckpoint(Fact, subject=("uri", "sha256"), seen="seen_at"):
     """A checkpoint that an earlier cycle found.
 
@@ -60,7 +79,7 @@ class RememberedCheckpoint(Fact, subject=("uri", "sha256"), seen="seen_at"):
         return self.seen_at if self.stored_at is None else self.stored_at
 
 
-class RememberedDirectory(Fact, subject=("uri",), seen="seen_at"):
+class RememberedDirectory(LastingFact, subject=("uri",), seen="seen_at"):
     """A folder that held checkpoints: a job directory, or a folder of copied checkpoints.
 
     Attributes:
@@ -71,7 +90,6 @@ class RememberedDirectory(Fact, subject=("uri",), seen="seen_at"):
             job may have been restored from.
         names: Directories in which these checkpoints name files.
         was_over: Whether the job was known to be over then.
-        resolved_at: Time at which all of them were explained away; ``None`` while they are there.
     """
 
     uri: str = Field(min_length=1)
@@ -81,7 +99,6 @@ class RememberedDirectory(Fact, subject=("uri",), seen="seen_at"):
     depends_on: Annotated[tuple[str, ...], UNION] = ()
     names: Annotated[tuple[str, ...], UNION] = ()
     was_over: bool = False
-    resolved_at: Annotated[Instant | None, EXPLAINED] = None
 
     @property
     def seen_at(self) -> datetime | None:
@@ -106,7 +123,7 @@ class RememberedDirectory(Fact, subject=("uri",), seen="seen_at"):
         )
 
 
-class RememberedPlace(Fact, subject=("uri",), seen="seen_at"):
+class RememberedPlace(LastingFact, subject=("uri",), seen="seen_at"):
     """A place that an earlier cycle searched.
 
     Attributes:
@@ -114,7 +131,6 @@ class RememberedPlace(Fact, subject=("uri",), seen="seen_at"):
         seen_at: Time of the last cycle that found a checkpoint in it, else of the first cycle.
         others: Some checkpoints in no remembered directory, savepoints mostly.
         has_more_others: Whether there were more of those.
-        resolved_at: Time at which all of them were explained away; ``None`` while they are there.
         is_stated: Whether a person's statement of a closed world covers a storage.
     """
 
@@ -127,12 +143,11 @@ class RememberedPlace(Fact, subject=("uri",), seen="seen_at"):
     checkpoints: int = Field(default=0, ge=0)
     others: tuple[str, ...] = ()
     has_more_others: bool = False
-    resolved_at: Annotated[Instant | None, EXPLAINED] = None
     keys: int | None = Field(default=None, ge=0)
     is_stated: Annotated[bool, EITHER] = False
 
 
-class RememberedReport(Fact, subject=("uri",), seen="reported_at"):
+class RememberedReport(LastingFact, subject=("uri",), seen="reported_at"):
     """A completed checkpoint that Flink reported, not discarded, and that was not found.
 
     Attributes:
@@ -140,7 +155,6 @@ class RememberedReport(Fact, subject=("uri",), seen="reported_at"):
         named_by: Cluster that reported it.
         first_reported_at: Time of the first cycle that missed it.
         reported_at: Time of the last cycle in which it was reported.
-        resolved_at: Time at which it was found or explained away.
     """
 
     uri: str = Field(min_length=1)
@@ -151,7 +165,6 @@ class RememberedReport(Fact, subject=("uri",), seen="reported_at"):
     first_reported_at: Annotated[Instant, EARLIEST]
     reported_at: Instant
     triggered_at: Instant | None = None
-    resolved_at: Annotated[Instant | None, EXPLAINED] = None
 
 
 class RememberedCluster(Fact, subject=("uri",), seen="answered_at"):
@@ -210,7 +223,7 @@ class RememberedJob(Fact, subject=("job_id", "by"), seen="known_at"):
         return max((at for at in (self.alive_at, self.ended_at) if at is not None), default=None)
 
 
-class RememberedRegistry(Fact, subject=("uri",), seen="seen_at"):
+class RememberedRegistry(LastingFact, subject=("uri",), seen="seen_at"):
     """The registry snapshots of one job in one registry folder.
 
     Attributes:
@@ -219,7 +232,6 @@ class RememberedRegistry(Fact, subject=("uri",), seen="seen_at"):
         is_all_known: Whether each path of it names a place; else it may need files anywhere.
         taken_at: Time of its newest snapshot, by the JobManager's clock.
         seen_at: Time of the last cycle that found any.
-        resolved_at: Time at which its loss was explained or acknowledged; ``None`` without a loss.
     """
 
     uri: str = Field(min_length=1)
@@ -230,7 +242,6 @@ class RememberedRegistry(Fact, subject=("uri",), seen="seen_at"):
     is_all_known: bool = True
     taken_at: Instant | None = None
     seen_at: Instant
-    resolved_at: Annotated[Instant | None, EXPLAINED] = None
 
 
 class StandingFact(FrozenPart):
