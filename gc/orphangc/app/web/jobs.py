@@ -179,17 +179,12 @@ def _places(seen: Sequence[KnownJob], *, doubt: str | None) -> tuple[RestoredAns
                 continue
             is_safe = check.is_safe_to_delete
             is_doubted = is_safe is True and doubt is not None
-            place = RestoredAnswer(
-                place=check.place,
-                kind=check.kind,
-                safe_to_delete=None if is_doubted else is_safe,
-                reason=f"{doubt}" if is_doubted else check.reason,
-                since=None if is_doubted else check.since,
-                references=check.references,
-                sample=check.sample,
-                named_by=check.named_by,
-                also_named_by=check.also_named_by,
-            )
+            judged = {
+                "safe_to_delete": None if is_doubted else is_safe,
+                "reason": doubt if is_doubted else check.reason,
+                "since": None if is_doubted else check.since,
+            }
+            place = RestoredAnswer.model_validate({**dict(check), **judged})
             before = found.get(check.place)
             if before is None or _GRAVITY[place.safe_to_delete] > _GRAVITY[before.safe_to_delete]:
                 found[check.place] = place
