@@ -53,6 +53,8 @@ def storage_of(place: Location, mount: Location | None) -> Location:
 def place_around(folder: Location) -> Location:
     """Return the place that holds a named folder: the one around its job directory, or around it.
 
-    Beside a job's directory lie those of the jobs that may have claimed its checkpoints.
+    Beside a job's directory lie those of the jobs that may have claimed its checkpoints. The top
+    folder is no place: what lies in it has nothing to do with each other.
     """
-    return (job_directory_of(folder) or folder).parent
+    home = job_directory_of(folder) or folder
+    return home if home.parent == home.top else home.parent
