@@ -73,11 +73,6 @@ BOTH = Rule(lambda earlier, later, _: earlier and later)
 UNION = Rule(lambda earlier, later, _: tuple(sorted({*earlier, *later})))
 IN_ORDER = Rule(lambda earlier, later, _: tuple(dict.fromkeys((*earlier, *later))))
 """The union, what the later sighting names last."""
-TABLE = Rule(lambda earlier, later, _: table((*earlier, *later)))
-"""A table of facts, in the order of their subjects."""
-NEWEST_FIRST = Rule(lambda earlier, later, _: united((*later, *earlier)))
-"""A table of facts, those of the later sighting first."""
-PART = Rule(lambda earlier, later, _: joined(earlier, later))
 
 
 def _explained(earlier: Any, later: Any, seen: Any) -> object:
@@ -143,3 +138,10 @@ def _later(one: _Fact, other: _Fact, time: str, rules: _Rules) -> _Fact:
     own = With(time) if With(time) in rules.values() else None
     names = [name for name, rule in rules.items() if rule == own]
     return max(one, other, key=lambda each: (repr([getattr(each, n) for n in names]), repr(each)))
+
+
+TABLE = Rule(lambda earlier, later, _: table((*earlier, *later)))
+"""A table of facts, in the order of their subjects."""
+NEWEST_FIRST = Rule(lambda earlier, later, _: united((*later, *earlier)))
+"""A table of facts, those of the later sighting first."""
+PART = Rule(lambda earlier, later, _: joined(earlier, later))
