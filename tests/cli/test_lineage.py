@@ -3,13 +3,16 @@
 import itertools
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.helpers import Ran, contents, run
-from cli.redeploys import Redeploys
+from cli.helpers import DAY, Job, Ran, contents, flink, run
+from cli.redeploys import Redeploys, numbered
 from orphangc.collect.expire import unneeded_bytes
+from support.rest_server import RestServer
 
 AT_ONCE_ENDED = ("--ended-for", "0")
 """A cycle saw each of the jobs alive a moment ago."""
@@ -154,8 +157,116 @@ def test_the_owner_can_say_what_no_source_shows(chain) -> None:
     assert "one job has two origins" in chain.expire(*twice).err
     assert "cannot have continued itself" in chain.expire("--continued", f"{first}={first}@6").err
     ran = chain.expire("--continued", f"{first}=orders")
-    what = "'orders' is no job id of 32 lower-case hex digits, no JOB@ID, and no URI"
+    what = "'orders' is no job id of 32 lower-case hex digits, no JOB@ID, no URI, and not 'nothing'"
     assert (ran.code, ran.complaints) == (2, [f"orphangc: continued: {what}"])
+
+
+HOUR = timedelta(hours=1)
+
+
+def a_clone(chain: Redeploys, *, job_id: str = numbered(9), oldest: timedelta = HOUR) -> Job:
+    """Return a job with a checkpoint of its own, which no source shows yet."""
+    clone = Job(job_id, chain.bed.root / job_id)
+    clone.shared(age=oldest)
+    for number in (31, 32):
+        clone.checkpoint(number, clone.shared(age=HOUR), age=HOUR)
+    return clone
+
+
+def shows(server: RestServer, clone: Job, restored: tuple[int, Path] | None, **more: Any) -> None:
+    """Let a cluster of its own show the clone."""
+    server.routes.clear()
+    server.routes.update(flink(clone, completed=32, restored=restored, **more))
+
+
+SEEN: dict[str, tuple[list[str | None], dict[str, Any]]] = {
+    "never": ([], {}),
+    "its own": (["own"], {}),
+    "elsewhere": (["elsewhere"], {}),
+    "starts": (["starting"], {}),
+    "started": (["starting", "own"], {}),
+    "an id that comes back": (["nothing", "own"], {"job_id": "0" * 31 + "9", "oldest": 300 * DAY}),
+    "two places": (["0/6", "1/6", "own"], {}),
+    "an older job": (["own"], {"oldest": 300 * DAY}),
+    "nothing": (["nothing"], {}),
+    "nothing, earlier": (["nothing", "own"], {}),
+    "nothing, after its start": (["starting", "nothing", "own"], {}),
+    "a checkpoint": (["2/6"], {}),
+    "a checkpoint, earlier": (["2/6", "own"], {}),
+}
+"""What cycles saw of the origin of a clone, one after the other."""
+HIDES = (
+    "never",
+    "its own",
+    "elsewhere",
+    "starts",
+    "started",
+    "an id that comes back",
+    "two places",
+)
+
+
+@pytest.mark.parametrize("case", SEEN)
+def test_a_job_holds_what_is_older_until_its_origin_was_seen(chain, case) -> None:
+    """Since a failover Flink shows a checkpoint of the job's own; without HA it begins again."""
+    sights, kind = SEEN[case]
+    clone = a_clone(chain, **kind)
+    with RestServer({}) as server:
+        cluster = ("--flink-rest", server.url) if sights else ()
+        for sight in sights:
+            match sight:
+                case "own":
+                    shows(server, clone, (31, clone.folder / "chk-31"))
+                case "elsewhere":
+                    shows(server, clone, (6, Path("/mnt/old") / chain.jobs[0].id / "chk-6"))
+                case "starting":
+                    unknown = {"state_backend": "Unknown", "checkpoint_storage": "Unknown"}
+                    shows(server, clone, None, status="INITIALIZING", **unknown)
+                case "nothing":
+                    shows(server, clone, None)
+                case _:
+                    origin = chain.folder_of(sight)
+                    shows(server, clone, (int(origin.name.removeprefix("chk-")), origin))
+            run("plan", *chain.options, *cluster)
+        ran = chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, *cluster)
+    kept = {each for each, (action, _) in verdicts(ran).items() if action == "keep"}
+    is_held = {"0/5", "0/6"} <= kept
+    assert is_held == (case in HIDES)
+    assert (f"job {clone.id} may begin with it again" in ran.out) == is_held
+
+
+def test_an_origin_that_a_cycle_saw_by_another_mount_is_held_once_an_alias_names_it(chain) -> None:
+    clone = a_clone(chain)
+    with RestServer({}) as server:
+        cluster = ("--flink-rest", server.url)
+        shows(server, clone, (6, Path("/mnt/old") / chain.jobs[0].id / "chk-6"))
+        run("plan", *chain.options, *cluster)
+        shows(server, clone, (31, clone.folder / "chk-31"))
+        alias = ("--alias", f"/mnt/old={chain.bed.root}")
+        found = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, *cluster, *alias))
+    assert found["0/6"] == ("keep", "held")
+    assert "origin_unknown" not in {reason for _, reason in found.values()}
+
+
+@pytest.mark.parametrize("stated", ["nothing", "OLDER@ID", "URI", "OLDER"])
+def test_the_owner_states_what_a_job_began_with(chain, stated) -> None:
+    """A checkpoint that is stated is held itself; a job without one states nothing."""
+    clone = a_clone(chain)
+    oldest = chain.jobs[0].id
+    origin = {"OLDER": oldest, "OLDER@ID": f"{oldest}@6", "URI": str(chain.folder_of("0/6"))}
+    word = ("--continued", f"{clone.id}={origin.get(stated, stated)}")
+    assert verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3))["0/6"][1] == "origin_unknown"
+    found = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, *word))
+    gone = {each for each, (action, _) in found.items() if action == "expire"}
+    of_others = {"1/5", "1/6", "2/5"}
+    free = {"nothing": {"0/5", "0/6"} | of_others, "OLDER": set()}
+    assert gone == free.get(stated, of_others)
+
+
+def test_that_a_job_began_from_nothing_is_no_word_against_a_restore_that_was_seen(chain) -> None:
+    last = chain.running.id
+    ran = chain.expire(*AT_ONCE_ENDED, "--continued", f"{last}=nothing")
+    assert (ran.code, "a cycle saw it continue" in ran.err) == (2, True), ran.err
 
 
 def test_an_edge_that_is_known_from_the_memory_alone_counts(chain) -> None:

@@ -16,6 +16,7 @@ from unit.core.lineage.lineage_builders import (
     NOW,
     RETAINED,
     a_checkpoint,
+    a_hidden_origin,
     a_job,
     an_edge,
     expired,
@@ -134,13 +135,23 @@ def test_doubt_about_a_job_never_lets_more_go(
                 {"started_at": None},
                 {"started_at": NOW - DAY},
                 {"is_running_throughout": False},
-                {"is_origin_hidden": True},
                 {"may_recur": True},
             ]
         )
     )
     doubted = [*jobs[:number], replace(jobs[number], **doubt), *jobs[number + 1 :]]
     assert expired(doubted, checkpoints, edges, policy) <= expired(*world, policy)
+
+
+@SMALL
+@given(worlds(), policies(), st.integers(0, 100))
+def test_a_hidden_origin_holds_all_that_is_older_and_lets_nothing_more_go(
+    world: World, policy: RetentionPolicy, age: int
+) -> None:
+    hidden = a_hidden_origin(age=age)
+    stored = {each.uri: each.stored_at for each in world[1]}
+    now, before = expired(*world, policy, hidden=(hidden,)), expired(*world, policy)
+    assert now == {uri for uri in before if (at := stored[uri]) is not None and at > hidden.until}
 
 
 @SMALL

@@ -54,11 +54,7 @@ def _plan(folder: Path) -> tuple[Plan, Breakdown]:
     settings = settings.model_copy(update={"ended_job": _ENDED, "quarantine_period": _DAY})
     made = make_plan(settings, PlanFiles(out=folder / "plan"))
     plan = Plan.model_validate_json(made.plan.model_dump_json().replace(str(folder), "/demo"))
-    assert plan.unneeded is not None
-    assert plan.unneeded.last_life_at is not None
-    life = plan.unneeded.last_life_at + (_CREATED_AT - plan.created_at)  # as long ago as it was
-    unneeded = plan.unneeded.model_copy(update={"last_life_at": life})
-    plan = plan.model_copy(update={"created_at": _CREATED_AT, "unneeded": unneeded})
+    plan = plan.model_copy(update={"created_at": _CREATED_AT})
     return plan, made.breakdown
 
 

@@ -33,7 +33,7 @@ from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.times.instants import shifted
-from orphangc.core.world.outside_naming import Naming
+from orphangc.core.world.outside_naming import Naming, Searched
 from orphangc.errors import RefusedError
 from orphangc.ports import VerdictSink
 
@@ -46,6 +46,7 @@ class Cycle:
         plan: Unsigned: the verdict files are not in it yet.
         views: Evidence, judgement and bounds of collected jobs, by job key.
         jobs: Evidence of every job, also of jobs in extra roots.
+        searched: Every place and storage that was searched.
         sinks: Closed sinks of the verdicts, one for each worker.
         savepoints: Folders of savepoints whose files may go.
         expiries: Folder and state location of each marker of an expiry, "" for a leftover.
@@ -63,6 +64,7 @@ class Cycle:
     foreign_usages: ForeignUsages
     remembered: WorldMemory
     tombstones: Tombstones
+    searched: Sequence[Searched]
     savepoints: frozenset[str] = frozenset()
     expiries: tuple[tuple[Location, str], ...] = ()
 
@@ -89,7 +91,8 @@ def run_cycle(
     siblings = [base.location for base in environment.siblings]
     pinned = pinned_uuids(environment, pinned_places(seen, settings))
     marked = mark(seen, settings, bases, siblings, pinned=pinned)
-    namings = namings_of(marked, seen, settings, seen.searched(environment))
+    searched = seen.searched(environment)
+    namings = namings_of(marked, seen, settings, searched)
     questions = _questions(seen, marked, namings, environment, settings=settings, reader=reader)
     survey = survey_listing(environment, marked, tombstones, questions)
     shown = survey.surveyed if questions.since is None else Surveyed()
@@ -156,6 +159,7 @@ def run_cycle(
         remembered=_with_standing(known.comparison.memory, before, recalled),
         expiries=tuple(markers),
         tombstones=tombstones,
+        searched=searched,
         savepoints=gone,
     )
 

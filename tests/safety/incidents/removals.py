@@ -594,6 +594,11 @@ def _origins_that_are_stated(patch: _Patch) -> None:
     patch.setattr(checkpoint_fates, "RULES", rules)
 
 
+def _origins_that_no_cycle_saw(patch: _Patch) -> None:
+    """Take a job whose origin is not known for one that began from nothing (R43)."""
+    patch.setattr(lineage_facts, "hidden_origins", lambda *_, **__: ())
+
+
 def _what_fails_with_its_job(patch: _Patch) -> None:
     """Count what Flink deletes when a job fails among what a policy keeps (R41)."""
     patch.setattr(checkpoint_fates, "_lasts", lambda each, _: each.is_restorable)
@@ -690,6 +695,7 @@ REMOVALS: Mapping[str, _Removal] = {
         _sizes_of_files,
         _policies_of_owners,
         _origins_that_are_stated,
+        _origins_that_no_cycle_saw,
         _what_fails_with_its_job,
         _makers_of_savepoints,
         _places_of_other_roots,

@@ -172,6 +172,31 @@ def test_r43_the_origin_of_a_job_that_failed_over_before_the_first_cycle_stays(j
     must_be_there(origin)
 
 
+@pytest.mark.answered_by("origins_that_no_cycle_saw")
+@pytest.mark.parametrize("case", ["failed over", "another mount", "not shown"])
+def test_r43_what_a_clone_began_with_stays_where_nothing_shows_it(jobs, case) -> None:
+    """A test that began with chk-90, without a claim and without HA metadata, begins with it again.
+
+    REST shows a checkpoint of its own since a failover, or its origin by a path of its own mount;
+    or no cluster shows it.
+    """
+    origin = jobs.checkpoint(jobs.old, 90, 61 * DAY)
+    jobs.checkpoint(jobs.old, 100, 60 * DAY)
+    jobs.checkpoint(jobs.new, 101, HOUR)
+    jobs.runs(101, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    clone = Job(distinct(2), jobs.bed.root / distinct(2))
+    for number in (130, 131, 132):
+        jobs.checkpoint(clone, number, HOUR * (133 - number))
+    shown = {
+        "failed over": (131, clone.folder / "chk-131"),
+        "another mount": (90, Path("/mnt/old") / jobs.old.id / "chk-90"),
+    }
+    with RestServer(flink(clone, completed=132, restored=shown.get(case))) as cluster:
+        jobs.extra += ["--flink-rest", cluster.url] if case in shown else []
+        jobs.expire("--keep-last", "1")
+        must_be_there(origin)
+
+
 @pytest.mark.answered_by("proofs_of_successors")
 @pytest.mark.parametrize(("status", "began"), [("RESTARTING", 39 * DAY), ("RUNNING", 3 * HOUR)])
 def test_r41_a_successor_that_does_not_last_takes_no_place(jobs, status, began) -> None:
@@ -222,7 +247,7 @@ def test_r41_a_job_that_is_stated_without_a_checkpoint_leaves_the_newest_state(j
     must_be_there(newest)
 
 
-@pytest.mark.answered_by("runs_of_successors")
+@pytest.mark.answered_by("runs_of_successors + origins_that_no_cycle_saw")
 @pytest.mark.parametrize("fixed", ["by zeros", "by configuration", "unknown"])
 def test_r41_a_job_that_was_rolled_back_in_place_leaves_the_newest_state(jobs, fixed) -> None:
     """An earlier run of its id began from the newest state, the one that lives from another."""

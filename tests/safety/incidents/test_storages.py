@@ -6,11 +6,13 @@ arguments hid where a job stores. All of them are the same to a search of whole 
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pyarrow as pa
 import pytest
 
 from cli.helpers import DAY, Job
+from cli.redeploys import Redeploys, numbered
 from cli.scheduled import Configured, settings_of
 from cli.stories import Story
 from orphangc.adapters.files.local_storage import LocalStorage
@@ -52,6 +54,19 @@ def test_a_copied_checkpoint_of_any_folder_keeps_its_files(story) -> None:
         story.bed.cycle("--ended-job", "all")
     must_be_there(story.orphans[0])
     assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("whole_storages", "origins_that_no_cycle_saw")
+def test_r43_what_a_clone_beside_the_storage_root_began_with_stays(tmp_path) -> None:
+    """Nothing names its folder, and its JobManager may begin again with any older checkpoint."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, count=2)
+        clone = Job(numbered(9), tmp_path / "tests" / numbered(9))
+        clone.checkpoint(30, clone.shared(), age=DAY)
+        chain.expired("--ended-for", "0")
+        must_be_there(chain.folder_of("0/5") / "_metadata")
+        chain.expired("--ended-for", "0", "--ended-job", clone.id)
+        assert chain.names() == {"0/5", "0/6", "1/5", "1/6"}, "not still for the quiet period"
 
 
 def unlisted(patch: pytest.MonkeyPatch, is_hidden: Callable[[str, str], bool]) -> None:

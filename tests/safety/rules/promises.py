@@ -5,6 +5,11 @@ from collections.abc import Mapping
 PROMISES: Mapping[str, tuple[str, ...]] = {
     "names": ("properties/test_deciding.py::test_only_files_of_an_area_are_ever_removed",),
     "expiry": ("unit/core/lineage/test_checkpoint_fates.py::test_every_doubt_keeps",),
+    "expiry-origin": (
+        "safety/incidents/test_expiry_of_branches.py::test_r43_what_a_clone_began_with_stays_where_nothing_shows_it",
+        "safety/incidents/test_storages.py::test_r43_what_a_clone_beside_the_storage_root_began_with_stays",
+        "cli/test_lineage.py::test_a_job_holds_what_is_older_until_its_origin_was_seen",
+    ),
     "expiry-marker": (
         "safety/incidents/test_expiry.py::test_r44_a_state_location_that_is_lost_in_a_quarantine_blocks",
         "cli/test_expire.py::test_where_no_marker_can_be_written_nothing_expires",

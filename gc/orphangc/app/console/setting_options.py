@@ -148,8 +148,9 @@ _OPTIONS: Mapping[str, Any] = dict(
                 ),
                 "continued": _option(
                     Texts,
-                    "The newer job was restored from this checkpoint of the older one, or"
-                    " NEWER=URI; NEWER=OLDER joins both, and lets nothing go; repeatable.",
+                    "The newer job was restored from this checkpoint of the older one, NEWER=URI,"
+                    " or began from NEWER=nothing; NEWER=OLDER joins both, and lets nothing go;"
+                    " repeatable.",
                     metavar="NEWER=OLDER@ID",
                 ),
                 "savepoints": _option(

@@ -72,7 +72,7 @@ def lineage_report(
             of_others=[e for e in others if not e.contains(searched[0])],
         )
     known = cycle_lineages(cycle, settings, policy=policy, savepoints=savepoints)
-    facts = retention_facts(cycle, settings, policy)
+    facts = retention_facts(cycle, settings, policy, known.hidden)
     fates = fates_of(known.lineages, facts)
     known = known.without(incomplete(fates, known.by_folder, environment, settings.aliases))
     fates = fates_of(known.lineages, facts)

@@ -59,7 +59,7 @@ def holds_of(
         *_named_by_resources(cycle, settings),
         *_registered(cycle, settings),
         *_shown_by_flink(cycle, settings, over, free),
-        *_remembered(cycle, free),
+        *_remembered(cycle, settings, free),
     ):
         exact.setdefault(place, []).append((kind, by))
     return CheckpointHolds(
@@ -128,7 +128,9 @@ def recovers_from_its_own(job: JobEvidence) -> bool:
     )
 
 
-def _remembered(cycle: Cycle, free: Collection[str]) -> Iterator[_Held]:
+def _remembered(
+    cycle: Cycle, settings: StorageRootSettings, free: Collection[str]
+) -> Iterator[_Held]:
     """Yield the origins that earlier cycles saw of jobs that may live.
 
     A job that is over does not recover. After a failover Flink shows the checkpoint that the job
@@ -141,6 +143,6 @@ def _remembered(cycle: Cycle, free: Collection[str]) -> Iterator[_Held]:
     for record in cycle.remembered.jobs:
         keys = known.get(record.job_id, [])
         for uri in () if keys and all(key in free for key in keys) else record.restored:
-            place = place_of(uri)
+            place = place_of(uri, settings.aliases)
             if place is not None:
                 yield place, "restored_by", record.job_id

@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from flinkstate.places.locations import Location, canonical, place_of
+from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_checkpoints import (
     CheckpointHolds,
     holds_of,
     recovers_from_its_own,
 )
+from orphangc.collect.expire.hidden_origins import hidden_origins, jobs_beside
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
 from orphangc.core.decision.evidence import (
     Checkpoint,
@@ -21,9 +22,12 @@ from orphangc.core.decision.evidence import (
     has_ended,
     is_end_proven,
 )
-from orphangc.core.exporter.registry_snapshot import resolve
-from orphangc.core.lineage.checkpoint_fates import RetentionFacts
-from orphangc.core.lineage.continuation import Continuation, resource_continuations
+from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
+from orphangc.core.lineage.continuation import (
+    Continuation,
+    ContinuationSource,
+    resource_continuations,
+)
 from orphangc.core.lineage.lineage_graph import (
     Lineage,
     LineageCheckpoint,
@@ -52,11 +56,13 @@ class CycleLineages:
     Attributes:
         lineages: All of them, the one without a sign of life for longest first.
         by_folder: Every checkpoint that was read, by its folder.
+        hidden: Jobs that may live and whose origin is not known.
         impossible: Statements of the policy that cannot be true, as sentences.
     """
 
     lineages: tuple[Lineage, ...]
     by_folder: dict[str, Checkpoint]
+    hidden: tuple[HiddenOrigin, ...]
     impossible: tuple[str, ...] = ()
 
     def without(self, folders: Collection[str]) -> CycleLineages:
@@ -88,7 +94,8 @@ def cycle_lineages(
     """
     remembered = cycle.remembered
     resources = remembered.lineage.resources
-    over = {key for key, job in cycle.jobs.items() if is_over(job, cycle)}
+    found = {**jobs_beside(cycle, settings), **cycle.jobs}
+    over = {key for key, job in found.items() if is_over(job, cycle)}
     records = _by_id(remembered.jobs)
     jobs = [
         _job(
@@ -100,7 +107,7 @@ def cycle_lineages(
             asks_usage=asks_usage and key not in over,
             clock_skew=settings.margins.clock_skew,
         )
-        for key, job in cycle.jobs.items()
+        for key, job in found.items()
     ]
     free = {job.key for job in jobs if job.is_self_sustained or not asks_usage}
     holds = holds_of(cycle, settings, over, self_sustained=free)
@@ -120,6 +127,9 @@ def cycle_lineages(
     return CycleLineages(
         lineages=lineages_of(jobs, checkpoints, edges, fixed_ids(cycle)),
         by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
+        hidden=hidden_origins(
+            found.values(), cycle, settings, left_out=over | _stated_origins(jobs, edges)
+        ),
         impossible=tuple(problems),
     )
 
@@ -184,8 +194,22 @@ def _edges(
     return [*known.continuations, *ran, *more], problems
 
 
+def _stated_origins(jobs: Iterable[LineageJob], edges: Iterable[Continuation]) -> set[str]:
+    """Return the keys of the jobs whose origin their owner states: a checkpoint, or nothing."""
+    stated = {
+        edge.newer
+        for edge in edges
+        if edge.source is ContinuationSource.STATEMENT
+        and (edge.checkpoint or edge.older == edge.newer)
+    }
+    return {job.key for job in jobs if not stated.isdisjoint(job.places)}
+
+
 def retention_facts(
-    cycle: Cycle, settings: StorageRootSettings, policy: RetentionPolicy | None
+    cycle: Cycle,
+    settings: StorageRootSettings,
+    policy: RetentionPolicy | None,
+    hidden: tuple[HiddenOrigin, ...],
 ) -> RetentionFacts:
     """Return what all fates of a cycle depend on."""
     return RetentionFacts(
@@ -193,6 +217,7 @@ def retention_facts(
         min_age=settings.margins.grace_period,
         quarantine=settings.margins.quarantine_period,
         policy=policy,
+        hidden=hidden,
     )
 
 
@@ -227,14 +252,14 @@ def _job(
         job_id=job.job_id,
         places=tuple(map(str, job.directories)),
         state=job.state,
-        is_of_root=any(map(cycle.mark.owners.base.contains, job.directories)),
+        is_of_root=job.key in cycle.jobs
+        and any(map(cycle.mark.owners.base.contains, job.directories)),
         is_over=is_job_over,
         problem=_problem(job, cycle),
         last_life_at=max((*alive, *changed), default=None),
         first_life_at=min(oldest, default=None),
         started_at=_started_at(job, known),
         is_running_throughout=_is_running_throughout(job),
-        is_origin_hidden=not is_job_over and _is_origin_hidden(job, known),
         may_recur=job.is_id_fixed,
         resources=resources,
         is_self_sustained=_is_self_sustained(job, cycle) if asks_usage else None,
@@ -257,24 +282,6 @@ def _is_running_throughout(job: JobEvidence) -> bool:
     return is_seen and all(each.status == _RUNNING for each in job.facts)
 
 
-def _is_origin_hidden(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
-    """Return whether no cycle saw what a job was first started from.
-
-    After a failover Flink shows a checkpoint of the job's own.
-    """
-    restored = [each.restored for each in job.facts if each.restored is not None]
-    shown = [place_of(each.external_path) for each in restored]
-    shown += [place_of(uri) for each in known for uri in each.restored]
-    shown += [
-        place_of(resolve(each.path, snapshot.checkpoint_dir))
-        for snapshot in job.snapshots
-        for each in snapshot.restored
-    ]
-    own = [p is None or any(each.contains(p) for each in job.directories) for p in shown]
-    is_new = any(each.began_anew for each in known) or bool(job.facts and not restored)
-    return not is_new and all(own)
-
-
 def _began_anew(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
     """Return whether a cycle saw a job begin from nothing, and none saw it restored."""
     is_restored = any(e.restored for e in job.facts) or any(e.restored for e in known)
@@ -285,7 +292,9 @@ def _began_anew(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
 
 def _problem(job: JobEvidence, cycle: Cycle) -> str | None:
     """Return the guard or condition that stops the work on a job."""
-    judgement = cycle.judged[job.key]
+    judgement = cycle.judged.get(job.key)
+    if judgement is None:
+        return None
     if judgement.refused is not None:
         return judgement.refused.guard
     return judgement.blocked[0].condition if judgement.blocked else None

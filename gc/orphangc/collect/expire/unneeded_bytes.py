@@ -25,7 +25,7 @@ def unneeded_part(
         engine: Engine that still holds the cycle's listing.
     """
     known = cycle_lineages(cycle, settings, asks_usage=False)
-    fates = fates_of(known.lineages, retention_facts(cycle, settings, None))
+    fates = fates_of(known.lineages, retention_facts(cycle, settings, None, known.hidden))
     part = counted_unneeded(fates)
     if not part.checkpoints:
         return part

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 
-from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob
 from orphangc.core.lineage.retention_policy import RetentionPolicy, kept_by
@@ -41,6 +40,8 @@ class RetentionReason(StrEnum):
     """A pin, HA metadata, a resource, a registry, or a job that may restore it names it (R43)."""
     JOB_NOT_OVER = "job_not_over"
     """Its job may run, or its end is not proven."""
+    ORIGIN_UNKNOWN = "origin_unknown"
+    """A job may be started from it again: no cycle saw what that one began with (R43)."""
     NOT_COLLECTABLE = "not_collectable"
     """It names files in other places, or is a savepoint that no policy names or others need."""
     MAKER_UNPROVEN = "maker_unproven"
@@ -79,7 +80,9 @@ class RetentionReason(StrEnum):
 _UNWANTED_ENDS = frozenset({"CANCELED", "FAILED"})
 """Ends after which a job is to go on; the state of one that is stopped is in a savepoint."""
 
-_NEEDED = frozenset({RetentionReason.HELD, RetentionReason.JOB_NOT_OVER})
+_NEEDED = frozenset(
+    {RetentionReason.HELD, RetentionReason.JOB_NOT_OVER, RetentionReason.ORIGIN_UNKNOWN}
+)
 """Reasons that say that something living needs a checkpoint, or may."""
 
 
@@ -130,11 +133,25 @@ class CheckpointFate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenOrigin:
+    """A job that may be started again from a checkpoint that no cycle saw.
+
+    Attributes:
+        until: Time before which that checkpoint was stored, or at which.
+    """
+
+    key: str
+    job_id: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionFacts:
     """What all fates of a cycle depend on.
 
     Attributes:
         now: Start of the cycle, by the storage's clock.
+        hidden: Jobs that may live and whose origin is not known, the youngest one first.
         living: Names of all jobs that are not over, in whatever lineage.
     """
 
@@ -142,6 +159,7 @@ class RetentionFacts:
     min_age: timedelta
     quarantine: timedelta
     policy: RetentionPolicy | None = None
+    hidden: tuple[HiddenOrigin, ...] = ()
     names: frozenset[str] = frozenset()
     living: frozenset[str] = frozenset()
 
@@ -241,9 +259,7 @@ def _origin(case: _Case) -> _Said | None:
     """A job may be started from it again: one that was, and stands on nothing of its own yet.
 
     Without HA metadata a lost JobManager starts from the first origin again, whatever the job has
-    completed since: of one that sources show, ``held_checkpoints`` asks that. A job whose owner
-    states that it continued another one, and that failed over before any cycle
-    saw how, may have been started from any of that lineage.
+    completed since: of one that sources show, ``held_checkpoints`` asks that.
     """
     for edge in case.lineage.continuations:
         job = case.lineage.job_of_place.get(edge.newer)
@@ -252,12 +268,19 @@ def _origin(case: _Case) -> _Said | None:
         is_stated = edge.source is ContinuationSource.STATEMENT and not job.is_over
         if _needs_origin(job, case.lineage) or (is_stated and not job.recovers_from_its_own):
             return RetentionReason.HELD, f"restored_by {job.job_id}"
-    for job in case.lineage.jobs:
-        stated = case.policy.continued.get(job.job_id)
-        is_unknown = stated is not None and is_job_id(stated) and job.is_origin_hidden
-        if is_unknown and job is not case.job:
-            why = f"job {job.job_id} may be started from it again: state its origin as {stated}@ID"
-            return RetentionReason.HELD, why
+    return None
+
+
+def _hidden_origin(case: _Case) -> _Said | None:
+    """A job may be started from it again: no cycle saw what that one began with (R43)."""
+    stored_at, hidden = case.checkpoint.stored_at, case.facts.hidden
+    for job in hidden:
+        if job.key != case.job.key and (stored_at is None or stored_at <= job.until):
+            count = f" (one of {len(hidden)} such jobs)" if len(hidden) > 1 else ""
+            return (
+                RetentionReason.ORIGIN_UNKNOWN,
+                f"job {job.job_id}{count} may begin with it again",
+            )
     return None
 
 
@@ -510,6 +533,7 @@ RULES: tuple[Callable[[_Case], _Said | None], ...] = (
     _origin,
     _of_unknown_job,
     _job_not_over,
+    _hidden_origin,
     _stopped,
     _not_collectable,
     _too_young,

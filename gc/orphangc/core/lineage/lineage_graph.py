@@ -27,7 +27,6 @@ class LineageJob:
         first_life_at: Store time of the oldest object or checkpoint of it; ``None`` if unknown.
         started_at: Earliest known start of its present run, by Flink's clock.
         is_running_throughout: Whether Flink showed it RUNNING before the listing and after it.
-        is_origin_hidden: Whether it may live, and no cycle saw what it was first started from.
         may_recur: Whether another run of it may have the same id, and so the same directory.
         is_self_sustained: Whether it needs no file that is not its own; ``None`` if unknown (R30).
         recovers_from_its_own: Whether a lost JobManager of it surely goes on from a checkpoint
@@ -47,7 +46,6 @@ class LineageJob:
     first_life_at: datetime | None = None
     started_at: datetime | None = None
     is_running_throughout: bool = False
-    is_origin_hidden: bool = False
     may_recur: bool = False
     resources: tuple[str, ...] = ()
     is_self_sustained: bool | None = None

@@ -34,6 +34,10 @@ class KeepRules(BaseModel):
     """Months, in UTC, of which the newest savepoint stays."""
 
 
+NOTHING = "nothing"
+"""What a job is stated to have continued that began without a checkpoint."""
+
+
 class StatedOrigin(NamedTuple):
     """What a job continued by its owner's word.
 
@@ -49,14 +53,18 @@ class StatedOrigin(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> StatedOrigin:
-        """Return what ``OLDER``, ``OLDER@ID`` or ``URI`` states."""
+        """Return what ``OLDER``, ``OLDER@ID``, ``URI`` or ``nothing`` states."""
+        if text == NOTHING:
+            return cls("", None, "")
         job_id, _, number = text.partition("@")
         if not is_job_id(job_id):
             return cls("", None, text)
         return cls(job_id, int(number) if number else None, "")
 
 
-_ORIGIN = re.compile(r"[0-9a-f]{32}(?:@[0-9]{1,18})?|(?:[a-z][a-z0-9+.-]*:/|/).+", re.ASCII)
+_ORIGIN = re.compile(
+    rf"[0-9a-f]{{32}}(?:@[0-9]{{1,18}})?|(?:[a-z][a-z0-9+.-]*:/|/).+|{NOTHING}", re.ASCII
+)
 
 
 def _continued(value: object) -> object:
@@ -78,7 +86,8 @@ def _continued(value: object) -> object:
                 raise ValueError(f"job {newer} cannot have continued itself")
             if _ORIGIN.fullmatch(str(origin)) is None:
                 raise ValueError(
-                    f"{origin!r} is no job id of 32 lower-case hex digits, no JOB@ID, and no URI"
+                    f"{origin!r} is no job id of 32 lower-case hex digits, no JOB@ID, no URI, and"
+                    f" not {NOTHING!r}"
                 )
     return value
 
@@ -107,7 +116,7 @@ class RetentionPolicy(KeepRules):
     named. Of one that goes on, what its living jobs did not continue goes if its job is named."""
     continued: Annotated[dict[str, str], BeforeValidator(_continued)] = Field(default_factory=dict)
     """Job id of a job, and what it continued, where no source shows it: ``OLDER@ID`` (job id and
-    checkpoint id) or a URI. ``OLDER`` alone joins both jobs, and lets nothing go."""
+    checkpoint id), a URI, or ``nothing``. ``OLDER`` alone joins both jobs, and lets nothing go."""
     savepoints: tuple[Place, ...] = ()
     """Extra roots, or folders in one, whose savepoints may go with all of their files; each must be
     self-contained. Without any, savepoints only stand for older checkpoints."""

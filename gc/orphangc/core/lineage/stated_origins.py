@@ -1,7 +1,8 @@
 """Edges that the owner states in the retention policy (R41).
 
 A job without a checkpoint joins a lineage, and covers nothing: what Flink retains of it may be its
-newest state alone.
+newest state alone. A job that is stated to have begun from nothing has an edge to itself, which
+joins nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from flinkstate.places.checkpoint_names import checkpoint_id_of, is_job_id
 from flinkstate.places.locations import canonical
 from orphangc.core.lineage.continuation import Continuation, ContinuationSource
 from orphangc.core.lineage.lineage_graph import LineageCheckpoint, LineageJob
-from orphangc.core.lineage.retention_policy import StatedOrigin
+from orphangc.core.lineage.retention_policy import NOTHING, StatedOrigin
 from orphangc.core.times.instants import shifted
 
 
@@ -46,6 +47,10 @@ class ShownOrigins:
         """
         if newer.may_recur:
             return None
+        if stated.older == stated.newer:
+            seen = (e.checkpoint or e.older for e in self.edges if e.newer in newer.places)
+            origin = next(seen, None)
+            return None if origin is None else f"a cycle saw it continue {origin}"
         if newer.job_id in self.from_nothing:
             return "a cycle saw it begin from nothing"
         begun, stored = newer.started_at, None if found is None else found.stored_at
@@ -78,7 +83,7 @@ def stated_continuations(
     edges, problems = [], []
     for newer_id, text in stated.items():
         newer = jobs.get(newer_id)
-        origin = None if newer is None else _origin(text, jobs, checkpoints)
+        origin = None if newer is None else _origin(text, newer, jobs, checkpoints)
         if newer is None or origin is None:
             continue
         place, uri, number, found = origin
@@ -109,12 +114,17 @@ def stated_continuations(
 
 
 def _origin(
-    text: str, jobs: Mapping[str, LineageJob], checkpoints: Sequence[LineageCheckpoint]
+    text: str,
+    newer: LineageJob,
+    jobs: Mapping[str, LineageJob],
+    checkpoints: Sequence[LineageCheckpoint],
 ) -> tuple[str, str, int | None, LineageCheckpoint | None] | None:
     """Return place, folder and id of a stated checkpoint, and itself if it is stored.
 
-    ``None`` if its job is not known.
+    Of a job that began from nothing that is its own place. ``None`` if its job is not known.
     """
+    if text == NOTHING:
+        return newer.places[0], "", None, None
     stated = StatedOrigin.of(text)
     uri, number = "", stated.checkpoint_id
     if stated.uri:

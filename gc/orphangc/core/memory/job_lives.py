@@ -35,6 +35,8 @@ Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
 """
 
 _RUNNING = "RUNNING"
+_WITHOUT_ORIGIN = frozenset({"INITIALIZING", "CREATED", "RESTARTING", "RECONCILING"})
+"""Words of a job that may have no execution graph yet, and then shows no origin."""
 _FIXED = "000000"
 """Start of ids that an operator or a person chose: they differ in their last digits alone."""
 _DIGITS = 6
@@ -112,7 +114,8 @@ def _beginning(known: RememberedJob | None, seen: SeenJob, sighting: Sighting) -
 
     A run is another one if it goes on from no checkpoint of its own, or was over meanwhile.
     """
-    is_anew = not _goes_on_from_its_own(seen) and seen.started_at is not None
+    is_shown = seen.restored is not None or seen.status not in _WITHOUT_ORIGIN
+    is_anew = is_shown and not _goes_on_from_its_own(seen) and seen.started_at is not None
     if known is None:
         began = _oldest_of_its_own(seen, sighting) or seen.started_at
         return {"began_at": began, "began_anew": is_anew}
@@ -120,7 +123,7 @@ def _beginning(known: RememberedJob | None, seen: SeenJob, sighting: Sighting) -
     if is_back or (is_anew and _is_another_start(known, seen)):
         return {"began_at": seen.started_at, "began_anew": is_anew}
     began = known.began_at or known.started_at or seen.started_at
-    return {"began_at": began, "began_anew": known.began_anew}
+    return {"began_at": began, "began_anew": known.began_anew or is_anew}
 
 
 def _joined(known: RememberedJob, fresh: RememberedJob) -> RememberedJob:

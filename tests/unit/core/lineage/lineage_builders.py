@@ -4,7 +4,12 @@ import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from orphangc.core.lineage.checkpoint_fates import CheckpointFate, RetentionFacts, fates_of
+from orphangc.core.lineage.checkpoint_fates import (
+    CheckpointFate,
+    HiddenOrigin,
+    RetentionFacts,
+    fates_of,
+)
 from orphangc.core.lineage.continuation import Continuation, ContinuationSource
 from orphangc.core.lineage.lineage_graph import LineageCheckpoint, LineageJob, lineages_of
 from orphangc.core.lineage.retention_policy import RetentionPolicy
@@ -49,6 +54,11 @@ def a_checkpoint(place: str, number: int, *, age: float = 90, **changes: Any) ->
     return LineageCheckpoint(**(values | changes))
 
 
+def a_hidden_origin(name: str = "clone", *, age: float = 0) -> HiddenOrigin:
+    """Return a job whose own files are all younger than some days."""
+    return HiddenOrigin(key=name, job_id=name, until=NOW - age * DAY)
+
+
 def an_edge(older: str, newer: str, **changes: Any) -> Continuation:
     """Return one edge: to a savepoint, or a restore from what the older job completed last."""
     values: dict[str, Any] = {"source": ContinuationSource.REST, "seen_at": NOW}
@@ -63,21 +73,23 @@ def fates(
     checkpoints: list[LineageCheckpoint],
     edges: list[Continuation],
     policy: RetentionPolicy | None = None,
+    *,
+    hidden: tuple[HiddenOrigin, ...] = (),
 ) -> dict[str, CheckpointFate]:
     """Return the fate of each checkpoint by its URI."""
-    facts = RetentionFacts(now=NOW, min_age=3 * DAY, quarantine=DAY, policy=policy)
+    facts = RetentionFacts(now=NOW, min_age=3 * DAY, quarantine=DAY, policy=policy, hidden=hidden)
     found = fates_of(lineages_of(jobs, checkpoints, edges), facts)
     return {each.checkpoint.uri: each for each in found}
 
 
-def expired(*args: Any) -> set[str]:
+def expired(*args: Any, **more: Any) -> set[str]:
     """Return the checkpoints that expire."""
-    return {uri for uri, each in fates(*args).items() if each.action == "expire"}
+    return {uri for uri, each in fates(*args, **more).items() if each.action == "expire"}
 
 
-def reasons(*args: Any) -> dict[str, str]:
+def reasons(*args: Any, **more: Any) -> dict[str, str]:
     """Return the reason of each fate."""
-    return {uri: each.reason.value for uri, each in fates(*args).items()}
+    return {uri: each.reason.value for uri, each in fates(*args, **more).items()}
 
 
 def a_chain(length: int = 4) -> tuple[list[LineageJob], list[LineageCheckpoint], list[Any]]:

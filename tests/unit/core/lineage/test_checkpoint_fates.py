@@ -15,6 +15,7 @@ from unit.core.lineage.lineage_builders import (
     RETAINED,
     a_chain,
     a_checkpoint,
+    a_hidden_origin,
     a_job,
     an_edge,
     expired,
@@ -324,14 +325,37 @@ def test_a_job_stands_on_its_origin_until_it_has_a_checkpoint_that_needs_nothing
         assert reasons(jobs, checkpoints, [edge], ONE)["j0/chk-4"] == "held"
 
 
-def test_a_job_whose_origin_is_hidden_keeps_the_lineage_that_it_is_stated_to_continue() -> None:
+def test_a_job_whose_origin_is_hidden_holds_what_was_stored_before_it_in_every_lineage() -> None:
+    """Whatever Flink was to delete, and whatever the owner gave up; its own are its own."""
+    jobs, checkpoints, edges = a_chain()
+    jobs += [a_job("gone", ended_as=frozenset({"FINISHED"})), a_job("clone", is_running=True)]
+    jobs += [a_job("given-up")]
+    checkpoints += [a_checkpoint("gone", 4), a_checkpoint("clone", 7, age=80)]
+    checkpoints += [a_checkpoint("given-up", 4)]
+    policy = RetentionPolicy(dead=("given-up",))
+    world = (jobs, checkpoints, edges, policy)
+    young = {"j1/chk-5", "j2/chk-5"}
+    assert expired(*world) == {"j0/chk-5", "gone/chk-4", "given-up/chk-4"} | young
+    assert expired(*world, hidden=(a_hidden_origin(age=81),)) == young
+    same = expired(*world, hidden=(a_hidden_origin(age=80),))
+    assert same == {"j2/chk-5"}, "at the same time is not after it"
+    both = fates(*world, hidden=(a_hidden_origin(age=80), a_hidden_origin("other", age=85)))
+    said = "job clone (one of 2 such jobs) may begin with it again"
+    assert (both["j0/chk-5"].reason, both["j0/chk-5"].why) == ("origin_unknown", said)
+    assert both["j0/chk-5"].is_needed
+    assert both["clone/chk-7"].reason == "job_not_over"
+    untimed = [replace(checkpoints[0], stored_at=None)]
+    assert reasons(jobs, untimed, edges, policy, hidden=(a_hidden_origin(age=95),)) == {
+        "j0/chk-5": "origin_unknown"
+    }
+
+
+def test_a_stated_origin_is_held_without_ha_metadata() -> None:
     old, new = "a" * 32, "b" * 32
-    jobs = [a_job(old), a_job(new, is_running=True, is_origin_hidden=True)]
+    jobs = [a_job(old), a_job(new, is_running=True)]
     checkpoints = [a_checkpoint(old, 4, age=91), a_checkpoint(old, 9)]
     checkpoints += [a_checkpoint(new, 8, age=1)]
     edge = an_edge(old, new, source=ContinuationSource.STATEMENT, checkpoint=f"{old}/chk-4")
-    kept = reasons(jobs, checkpoints, [edge], RetentionPolicy(continued={new: old}))
-    assert set(kept.values()) == {"held", "job_not_over"}
     stated = RetentionPolicy(continued={new: f"{old}@4"})
     kept = reasons(jobs, checkpoints, [edge], stated)
     assert (kept[f"{old}/chk-4"], kept[f"{old}/chk-9"]) == ("superseded", "no_successor")

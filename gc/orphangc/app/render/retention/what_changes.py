@@ -11,6 +11,9 @@ CHANGES: Mapping[RetentionReason, str] = {
     RetentionReason.STOPPED: "orphangc plan says what stops the work on its job",
     RetentionReason.HELD: "what holds it gives it up: a pin, a resource, a job of its own state",
     RetentionReason.JOB_NOT_OVER: "the job ends, or --ended-job states that it has",
+    RetentionReason.ORIGIN_UNKNOWN: (
+        "--continued JOB=OLDER@ID, or JOB=nothing, states what the job began with"
+    ),
     RetentionReason.NOT_COLLECTABLE: "--savepoints names the place of a self-contained savepoint",
     RetentionReason.MAKER_UNPROVEN: "a cycle that sees the job take it, while that runs",
     RetentionReason.STORE_TIME_UNKNOWN: "a storage that says when it was stored",

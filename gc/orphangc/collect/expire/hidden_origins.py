@@ -1,0 +1,122 @@
+"""Jobs that may be started again from a checkpoint that no cycle saw (R43)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from flinkstate.places.locations import Location, place_of
+from orphangc.collect.cycle import Cycle
+from orphangc.collect.expire.held_checkpoints import recovers_from_its_own
+from orphangc.core.cluster.job_facts import restarting_problem
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence
+from orphangc.core.exporter.registry_snapshot import resolve
+from orphangc.core.lineage.checkpoint_fates import HiddenOrigin
+from orphangc.core.memory.remembered import RememberedJob
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import JobId
+from orphangc.core.times.instants import shifted
+
+
+def jobs_beside(cycle: Cycle, settings: StorageRootSettings) -> dict[str, JobEvidence]:
+    """Return the jobs of searched checkpoints in no directory that the cycle judges, by directory.
+
+    A copy of a judged job's directory is no other job, unless another run may have its id.
+    """
+    judged = {each for job in cycle.jobs.values() for each in job.directories}
+    ids = {job.job_id for job in cycle.jobs.values() if not _comes_back(job, cycle)}
+    own: dict[Location, list[Checkpoint]] = {}
+    for each in cycle.mark.checkpoints:
+        place = each.directory
+        if place is not None and place not in judged and place.name not in ids:
+            own.setdefault(place, []).append(each)
+    return {str(place): _beside(place, each, settings) for place, each in own.items()}
+
+
+def _beside(
+    place: Location, checkpoints: Sequence[Checkpoint], settings: StorageRootSettings
+) -> JobEvidence:
+    job_id, places = JobId(place.name), (place,)
+    return JobEvidence(
+        key=str(place),
+        job_id=job_id,
+        is_collected=False,
+        is_declared_ended=settings.is_declared_ended(job_id, by_id=True)
+        or settings.is_declared_ended_elsewhere(job_id, places, has_trace=True),
+        directories=places,
+        own_checkpoints=tuple(checkpoints),
+    )
+
+
+def hidden_origins(
+    jobs: Iterable[JobEvidence],
+    cycle: Cycle,
+    settings: StorageRootSettings,
+    *,
+    left_out: Collection[str],
+) -> tuple[HiddenOrigin, ...]:
+    """Return the jobs that may live and whose origin is not known, the youngest one first.
+
+    Args:
+        left_out: Keys of the jobs that are over, or whose origin their owner states.
+    """
+    found = [
+        _hidden(job, cycle, settings)
+        for job in jobs
+        if job.key not in left_out
+        and not recovers_from_its_own(job)
+        and not _is_known(job, cycle, settings)
+    ]
+    return tuple(sorted(found, key=lambda each: (each.until, each.job_id), reverse=True))
+
+
+def _hidden(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> HiddenOrigin:
+    """Return a job with the latest time at which what it began with was stored.
+
+    That is before anything of its own, unless another run wrote that.
+    """
+    times = (job.survey.oldest_modified_at, *(each.modified_at for each in job.own_checkpoints))
+    oldest = min((at for at in times if at is not None), default=None)
+    until = cycle.evidence.now
+    if oldest is not None and not _comes_back(job, cycle):
+        until = min(until, shifted(oldest, settings.margins.clock_skew))
+    return HiddenOrigin(key=job.key, job_id=job.job_id or job.key, until=until)
+
+
+def _is_known(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> bool:
+    """Return whether some cycle saw a job begin from nothing, or from one checkpoint that is here.
+
+    After a failover Flink shows a checkpoint of the job's own. Of an id that comes back only the
+    present says anything of the present run.
+    """
+    is_new = any(e.restored is None and restarting_problem(e) is None for e in job.facts)
+    shown = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
+    for snapshot in job.snapshots:
+        shown += [resolve(each.path, snapshot.checkpoint_dir) for each in snapshot.restored]
+    for record in () if _comes_back(job, cycle) else _records(job, cycle):
+        is_new = is_new or record.began_anew
+        shown += record.restored
+    places = {place_of(path, settings.aliases) for path in shown}
+    origins = {each for each in places if not _is_in(each, job.directories)}
+    if not origins:
+        return is_new
+    return len(origins) == 1 and all(_is_here(each, cycle) for each in origins)
+
+
+def _comes_back(job: JobEvidence, cycle: Cycle) -> bool:
+    return job.is_id_fixed or job.job_id in cycle.remembered.lineage.fixed_ids
+
+
+def _records(job: JobEvidence, cycle: Cycle) -> Iterator[RememberedJob]:
+    return (each for each in cycle.remembered.jobs if each.job_id == job.job_id)
+
+
+def _is_here(place: Location | None, cycle: Cycle) -> bool:
+    """Return whether a place is searched, or was read."""
+    if place is None:
+        return False
+    is_read = any(each.folder == place for each in cycle.mark.checkpoints)
+    return is_read or any(each.contains(place) for each in cycle.searched)
+
+
+def _is_in(place: Location | None, directories: Sequence[Location]) -> bool:
+    return place is not None and any(each.contains(place) for each in directories)
