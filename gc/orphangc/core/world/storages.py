@@ -54,7 +54,7 @@ def place_around(folder: Location) -> Location:
     """Return the place that holds a named folder: the one around its job directory, or around it.
 
     Beside a job's directory lie those of the jobs that may have claimed its checkpoints. The top
-    folder is no place: what lies in it has nothing to do with each other.
+    folder is no place: what is in it is all of the machine.
     """
     home = job_directory_of(folder) or folder
     return home if home.parent == home.top else home.parent
