@@ -37,8 +37,8 @@ def of_the_jobmanager(story: Story, *entries: RegistryEntry, relative: bool = Fa
                 for each in (7, 8)
             ),
             restored=(RestoredCheckpoint(id=6, path=f"{prefix}chk-6", mode="CLAIM"),),
-            entries=entries,
-        )
+        ),
+        entries,
     )
 
 

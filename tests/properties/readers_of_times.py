@@ -319,7 +319,7 @@ def _spooled(us: int, folder: Path) -> datetime | None:
 
 
 def _snapshot(us: int, _: Path) -> datetime | None:
-    lines = write_snapshot(a_snapshot()).splitlines()
+    lines = write_snapshot(a_snapshot(), ()).splitlines()
     header = json.dumps({**json.loads(lines[0]), "taken_at": spelled(us)}).encode()
     return read_snapshot(b"\n".join([header, *lines[1:], b""])).taken_at
 

@@ -25,7 +25,11 @@ from orphangc.core.decision.evidence import (
     Survey,
     UnreadableCheckpoint,
 )
-from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, RetainedCheckpoint
+from orphangc.core.exporter.registry_snapshot import (
+    RegistryEntries,
+    RegistrySnapshot,
+    RetainedCheckpoint,
+)
 from orphangc.core.model.bounds import Bound, BoundName, JobBounds, SafetyMargins
 from orphangc.core.model.naming import Artifact, artifact_name
 from orphangc.core.model.types import (
@@ -299,6 +303,6 @@ def a_snapshot(**changes: object) -> RegistrySnapshot:
         retained=(RetainedCheckpoint(id=42, is_savepoint=False, path="chk-42"),),
         issued=(),
         restored=(),
-        entries=(),
+        entries=RegistryEntries(),
     )
     return replace(snapshot, **changes)

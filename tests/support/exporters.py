@@ -1,5 +1,7 @@
 """A stand-in for the exporter inside a JobManager: the real folder layout, no Flink."""
 
+import gzip
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -7,7 +9,18 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from orphangc.core.exporter.registry_format import write_snapshot
-from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry, RegistrySnapshot
+
+
+def entries_in(data: bytes) -> tuple[RegistryEntry, ...]:
+    """Return the entries of a snapshot with all that their lines say, in their order."""
+    text = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    found = map(json.loads, text.splitlines()[1:-1])
+    return tuple(
+        RegistryEntry(each.pop("path"), EntryKind(each.pop("kind")), **each)
+        for each in found
+        if each.pop("type")
+    )
 
 
 @dataclass
@@ -15,7 +28,7 @@ class Exporter:
     """Writes a job's snapshots as deploy/flink-plugin does."""
 
     folder: Path  # the registry folder; one folder a job lies in it
-    template: RegistrySnapshot  # what each snapshot says, but for sequence, nonce and time
+    template: RegistrySnapshot  # what each says, but sequence, nonce, time; entries as a tuple
     at: datetime  # time of the next snapshot
     kept: int = 5  # how many snapshots are kept
     nonce: str | None = None  # the last one seen
@@ -37,7 +50,7 @@ class Exporter:
         self.look()
         self.template = replace(self.template, sequence=self.template.sequence + 1)
         snapshot = replace(self.template, nonce=self.nonce, taken_at=self.at, **changes)
-        self.write(write_snapshot(snapshot, compress=True), snapshot)
+        self.write(write_snapshot(snapshot, snapshot.entries or (), compress=True), snapshot)
         return snapshot
 
     def write(self, data: bytes, snapshot: RegistrySnapshot) -> Path:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
+from flinkstate.buffers import Buffer
 from flinkstate.places.locations import Location
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import HaFacts
@@ -52,8 +53,8 @@ class ExporterReader(Protocol):
         """Return the names of a job's finished snapshots, oldest first."""
         ...
 
-    def read(self, job_id: JobId, name: str) -> bytes | None:
-        """Return one snapshot's bytes, ``None`` if the exporter has removed it."""
+    def read(self, job_id: JobId, name: str) -> Buffer | None:
+        """Return the bytes of a snapshot in ``names``, ``None`` if the exporter has removed it."""
         ...
 
     def owners(self, job_id: JobId) -> Mapping[str, datetime | None]:

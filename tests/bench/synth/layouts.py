@@ -39,14 +39,18 @@ def layout(name: str, wanted: Wanted) -> KeySpace:
     runs: list[Run] = []
     objects: list[Stored] = []
     for number in range(wanted.jobs):
-        job = md5(f"{wanted.seed} {number}".encode()).hexdigest()
-        share = wanted.keys // wanted.jobs + (number < wanted.keys % wanted.jobs)
-        own, others = LAYOUTS[name](
-            f"{ROOT}/{job}/", share - wanted.retained * (SUBTASKS + 1), wanted
-        )
+        job, (own, others) = job_made(name, number, wanted)
         runs += own
         objects += [*others, *_roots(job, own, wanted)]
     return KeySpace(runs, objects)
+
+
+def job_made(name: str, number: int, wanted: Wanted) -> tuple[str, tuple[list[Run], list[Stored]]]:
+    """Return the id of a job, and what is stored for it but its retained checkpoints."""
+    job = md5(f"{wanted.seed} {number}".encode()).hexdigest()
+    share = wanted.keys // wanted.jobs + (number < wanted.keys % wanted.jobs)
+    keys = share - wanted.retained * (SUBTASKS + 1)
+    return job, LAYOUTS[name](f"{ROOT}/{job}/", keys, wanted)
 
 
 _Made = tuple[list[Run], list[Stored]]
@@ -159,7 +163,7 @@ LAYOUTS: dict[str, Callable[[str, int, Wanted], _Made]] = {
 
 def _roots(job: str, runs: list[Run], wanted: Wanted) -> list[Stored]:
     """Return the retained checkpoints that name ``wanted.live`` files of ``shared/``, evenly."""
-    directory, names = f"{ROOT}/{job}", _live_names(runs, wanted.live)
+    directory, names = f"{ROOT}/{job}", live_names(runs, wanted.live)
     numbers = range(_FIRST_RETAINED, _FIRST_RETAINED + wanted.retained)
     data = {number: metadata(f"s3://{BUCKET}/{directory}", number, names) for number in numbers}
     return [
@@ -172,7 +176,8 @@ def _roots(job: str, runs: list[Run], wanted: Wanted) -> list[Stored]:
     ]
 
 
-def _live_names(runs: list[Run], live: int) -> list[str]:
+def live_names(runs: list[Run], live: int) -> list[str]:
+    """Return the names of so many files of ``shared/``, evenly."""
     shared = [run for run in runs if b"/shared/" in run.head]
     total = sum(run.count for run in shared)
     names: list[str] = []

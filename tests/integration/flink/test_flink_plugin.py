@@ -27,7 +27,7 @@ from integration.harness.flinkbed.plugin import (
     witness_jar,
 )
 from integration.harness.flinkbed.settings import ON_REQUEST, as_numbers
-from integration.harness.flinkbed.snapshots import echo, snapshots
+from integration.harness.flinkbed.snapshots import echo, entries, snapshots
 from integration.harness.flinkbed.truth import retained, shared_files
 from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
@@ -42,6 +42,7 @@ from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     JobSettings,
     MergingSettings,
+    RegistryEntries,
     RegistrySnapshot,
     oldest_retained,
     resolve,
@@ -201,10 +202,11 @@ def test_a_snapshot_is_the_registry_and_repeats_the_nonce(bed: Bed, tmp_path: Pa
     directory = snapshot.checkpoint_dir
     exported = Counter(
         (path if kind is EntryKind.OTHER else resolve(path, directory), created, last_used)
-        for path, kind, _, created, last_used in snapshot.entries
+        for path, kind, _, created, last_used in entries(bed.registry, snapshot)
     )
     assert exported == truth
-    files = [entry for entry in snapshot.entries if entry.kind is EntryKind.FILE]
+    listed = entries(bed.registry, snapshot)
+    files = [entry for entry in listed if entry.kind is EntryKind.FILE]
     assert files
     for entry in files:
         assert entry.path.startswith("shared/")
@@ -258,7 +260,7 @@ def test_what_a_snapshot_retains_is_registered_in_it(bed: Bed, tmp_path: Path) -
         exported = Exported(job_id=JobId(job), baseline=first, response=second)
         seen = (before | after).values()
         assert contradiction(exported, seen, ids_before=before, ids_after=after) is None
-        empty = replace(exported, response=replace(second, entries=()))
+        empty = replace(exported, response=replace(second, entries=RegistryEntries()))
         found = contradiction(empty, seen, ids_before=before, ids_after=after)
         checked += found is not None
     assert checked, "some checkpoint stood until after a snapshot, with shared state"
@@ -344,8 +346,8 @@ def test_names_with_ids_are_restored_and_rescaled(bed: Bed, tmp_path: Path) -> N
     (origin,) = snapshot.restored
     assert (origin.path, origin.mode) == (f"file:{checkpoint}", "CLAIM")
     assert origin.id == id_of(checkpoint)
-    entries = {entry.path for each in bed.snapshots(second) for entry in each.entries}
-    assert any(f"/{first}/shared/" in path for path in entries), "incrementally, from old files"
+    paths = {path for each in bed.snapshots(second) for _, path in each.entries.paths()}
+    assert any(f"/{first}/shared/" in path for path in paths), "incrementally, from old files"
     flink.cancel(second, between_checkpoints=True)
 
     newest = retained(second_dir)[-1]

@@ -10,7 +10,7 @@ import pytest
 from integration.harness.command import Collector, Planned, installed_orphangc
 from integration.harness.flinkbed.exporting import ExportingCluster, id_of
 from integration.harness.flinkbed.fixtures import NEWEST, require_flink
-from integration.harness.flinkbed.snapshots import snapshots
+from integration.harness.flinkbed.snapshots import entries, snapshots
 from integration.harness.flinkbed.truth import older_than_retained, retained
 from integration.harness.flinkbed.waiting import wait_until
 from integration.harness.orphan_workload import seen
@@ -154,9 +154,10 @@ def assert_inputs(scene: Scene) -> None:
     """S1 to S3: the names say ids below the oldest retained one, and the registry has them not."""
     for job in scene.jobs:
         snapshot = snapshots(scene.bed.registry, job)[-1]
-        entries = {resolve(each.path, snapshot.checkpoint_dir) for each in snapshot.entries}
-        assert not entries & {f"file:{path}" for path in scene.lost[job]}
-        assert entries
+        found = entries(scene.bed.registry, snapshot)
+        paths = {resolve(each.path, snapshot.checkpoint_dir) for each in found}
+        assert not paths & {f"file:{path}" for path in scene.lost[job]}
+        assert paths
     oldest = oldest_retained(snapshots(scene.bed.registry, scene.named)[-1])
     assert oldest is not None
     assert max(map(id_of, scene.lost[scene.named])) < oldest

@@ -184,7 +184,7 @@ def test_r47_the_jobs_own_configuration_outweighs_a_wrong_statement(undeclared) 
     idle = stored(merged_folder(undeclared))
     across = JobSettings(merging=MergingSettings(enabled=True, across=True))
     snapshot = a_snapshot_of(undeclared.job, source=Mode.DERIVED, settings=across)
-    told = write(undeclared.bed.folder / "told.jsonl", write_snapshot(snapshot), 0 * DAY)
+    told = write(undeclared.bed.folder / "told.jsonl", write_snapshot(snapshot, ()), 0 * DAY)
     bed = undeclared.bed
     said = (*bed.options, "--merged-within", "all", "--registry", told)
     story = replace(undeclared, bed=replace(bed, options=said))

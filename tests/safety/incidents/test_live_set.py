@@ -191,7 +191,7 @@ def test_neon_garbage_an_empty_snapshot_adds_no_permission(story) -> None:
     """A legitimate zero is whole, and protects nothing; the roots protect all the same."""
     snapshot = a_snapshot_of(story.job)
     file = story.bed.folder / "snapshot"
-    file.write_bytes(write_snapshot(snapshot))
+    file.write_bytes(write_snapshot(snapshot, ()))
     plan = story.bed.plan("--registry", file)
     assert {plan.verdict(path) for path in story.live} == {("keep", "referenced")}
     assert "registry_order_unproven" in plan.blocks(story.job)

@@ -29,6 +29,7 @@ from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     IssuedCheckpoint,
+    RegistryEntries,
     RegistryEntry,
     RegistrySnapshot,
     RetainedCheckpoint,
@@ -246,7 +247,7 @@ def real_snapshot(index: int, seen: Snapshot, number: int, *, has_id: bool) -> R
         ),
         issued=tuple(IssuedCheckpoint(id=n, at=at(t)) for n, t in seen.issued),
         restored=(),
-        entries=tuple(
+        entries=RegistryEntries(
             RegistryEntry(
                 str(directory(f[0]).child(f"shared/{name_of(f, has_id=has_id)}")),
                 EntryKind.FILE,

@@ -117,7 +117,7 @@ class Exports:
             entries=entries,
         )
         name = f"snapshot-{known.count:013}-e{job.epoch}-{known.count}.jsonl"
-        known.snapshots[name] = write_snapshot(snapshot)
+        known.snapshots[name] = write_snapshot(snapshot, snapshot.entries or ())
         for old in sorted(known.snapshots)[:-_KEPT]:
             del known.snapshots[old]
 

@@ -420,7 +420,7 @@ def entries_protect_nothing(patch: pytest.MonkeyPatch) -> None:
     """R14: what a registry snapshot names is no root."""
     live_set = mark._live_set
     patch.setattr(mark, "_live_set", lambda observation, *_: live_set(observation, (), UuidSet()))
-    patch.setattr(RegistryWatch, "new_paths", lambda _: [])
+    patch.setattr(RegistryWatch, "new_names", lambda _: [])
 
 
 def registry_times_do_not_count(patch: pytest.MonkeyPatch) -> None:

@@ -10,22 +10,27 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Callable
 from datetime import datetime
 from functools import cached_property
 
+from flinkstate.buffers import Buffer
 from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.cluster.end_records import EndFile, EndRecord, exported_end
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES
 from orphangc.core.exporter.registry_snapshot import epoch_in
-from orphangc.core.model.types import JobId, ObjectKey
+from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.ports import StateFiles, Storage
 
 _SNAPSHOT = re.compile(r"snapshot-[0-9]{13}-.+\.jsonl(?:\.gz)?", re.ASCII)
 _NONCE = "nonce"
 _MOST_NONCE_BYTES = 1 << 10
 _MOST_END_BYTES = 1 << 20
+
+
+_Read = Callable[[Storage, ObjectKey, StoredObject | None], Buffer | None]
 
 
 def is_job_folder(name: str) -> bool:
@@ -36,9 +41,16 @@ def is_job_folder(name: str) -> bool:
 class ExporterFolder:
     """Reads registry snapshots of exporters; writes nonces and nothing else."""
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, read: _Read | None = None) -> None:
+        """Open a folder.
+
+        Args:
+            read: Reads a large snapshot otherwise than into memory; gets it as it was listed.
+        """
         self.location = location
         self._storage: Storage = open_storage(location)
+        self._read = read
+        self._listed: dict[ObjectKey, StoredObject] = {}
 
     def jobs(self) -> list[JobId]:
         """Return the jobs that have a folder; see ``ExporterReader``."""
@@ -49,12 +61,16 @@ class ExporterFolder:
     def names(self, job_id: JobId) -> list[str]:
         """Return the names of finished snapshots by time; see ``ExporterReader``."""
         listed = self._storage.folder(f"{job_id}/snapshots").objects
+        self._listed.update((each.key, each) for each in listed)
         names = (each.key.rpartition("/")[2] for each in listed)
         return sorted(name for name in names if _SNAPSHOT.fullmatch(name))
 
-    def read(self, job_id: JobId, name: str) -> bytes | None:
+    def read(self, job_id: JobId, name: str) -> Buffer | None:
         """Return one snapshot's bytes; see ``ExporterReader``."""
         key = ObjectKey(f"{job_id}/snapshots/{name}")
+        listed = self._listed.get(key)
+        if self._read is not None:
+            return self._read(self._storage, key, listed)
         return self._storage.read(key, max_bytes=MAX_SNAPSHOT_BYTES)
 
     def owners(self, job_id: JobId) -> dict[str, datetime | None]:

@@ -33,6 +33,7 @@ from orphangc.adapters.storage_options import storage_options
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.app.wiring.proofs import with_proof
+from orphangc.collect.checkpoints.spooled_objects import contents_of
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import (
@@ -115,8 +116,7 @@ def load_snapshots(sources: Sequence[str]) -> list[RegistrySnapshot]:
 
 def _load(place: Location) -> Iterator[RegistrySnapshot]:
     storage = open_storage(place.parent)
-    keys = [ObjectKey(place.name)]
-    folder = storage.folder("")
+    keys, folder = [ObjectKey(place.name)], storage.folder("")
     if place.name in folder.folders:
         storage = open_storage(place)
         folder = storage.folder("")
@@ -125,8 +125,9 @@ def _load(place: Location) -> Iterator[RegistrySnapshot]:
             raise RefusedError(
                 f"no registry snapshot in {place}; nothing was planned", guard=Guard.REGISTRY
             )
+    listed = {each.key: each for each in folder.objects}
     for key in keys:
-        data = storage.read(key, max_bytes=MAX_SNAPSHOT_BYTES)
+        data = contents_of(storage, key, listed.get(key), max_bytes=MAX_SNAPSHOT_BYTES)
         if data is None:
             raise RefusedError(
                 f"no registry snapshot {place}; nothing was planned", guard=Guard.REGISTRY
@@ -164,7 +165,8 @@ def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
     """
     places = [canonical(source) for source in sources]
     folders = [place for place in places if place.name in _folders_beside(place)]
-    opened_ones = [ExporterFolder(place) for place in folders]
+    read = partial(contents_of, max_bytes=MAX_SNAPSHOT_BYTES)
+    opened_ones = [ExporterFolder(place, read) for place in folders]
     return [each for each in opened_ones if each.jobs()]
 
 

@@ -16,6 +16,7 @@ from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     IssuedCheckpoint,
+    RegistryEntries,
     RegistryEntry,
     RegistrySnapshot,
     RestoredCheckpoint,
@@ -39,8 +40,8 @@ def derive_snapshot(
     facts: JobFacts | None,
     sizes: Mapping[str, int],
     taken_at: datetime,
-) -> RegistrySnapshot:
-    """Return the files that the job's checkpoints refer to, as a snapshot of source ``derived``.
+) -> tuple[RegistrySnapshot, list[RegistryEntry]]:
+    """Return a snapshot of source ``derived``, and its entries: the files that checkpoints name.
 
     ``created`` is the oldest retained checkpoint that refers to a file, for its true creator is
     not in the name. The sequence is the time in microseconds: it rises from export to export.
@@ -60,7 +61,8 @@ def derive_snapshot(
             layout = checkpoint.unproven_layout
             raise RefusedError(f"{checkpoint.folder} holds {layout}: not exported (R2)")
     started = "" if facts is None or facts.incarnation is None else facts.incarnation
-    return RegistrySnapshot(
+    entries = _entries(checkpoints, directory, sizes)
+    snapshot = RegistrySnapshot(
         source=Mode.DERIVED,
         flink_version=None if facts is None else facts.flink_version,
         job_id=job_id,
@@ -73,8 +75,9 @@ def derive_snapshot(
         retained=tuple(map(_retained, checkpoints)),
         issued=_issued(facts),
         restored=_restored(facts),
-        entries=_entries(checkpoints, directory, sizes),
+        entries=RegistryEntries(entries),
     )
+    return snapshot, entries
 
 
 def _retained(checkpoint: Checkpoint) -> RetainedCheckpoint:
@@ -101,7 +104,7 @@ def _restored(facts: JobFacts | None) -> tuple[RestoredCheckpoint, ...]:
 
 def _entries(
     checkpoints: Sequence[Checkpoint], directory: Location, sizes: Mapping[str, int]
-) -> tuple[RegistryEntry, ...]:
+) -> list[RegistryEntry]:
     used: dict[str, _Used] = {}
     for checkpoint in checkpoints:
         for folder, names in checkpoint.files.items():
@@ -114,7 +117,7 @@ def _entries(
                 )
                 entry.created = min(entry.created, checkpoint.checkpoint_id)
                 entry.last_used = max(entry.last_used, checkpoint.checkpoint_id)
-    return tuple(
+    return [
         RegistryEntry(path, EntryKind.FILE, sizes.get(path), each.created, each.last_used)
         for path, each in sorted(used.items())
-    )
+    ]

@@ -10,8 +10,22 @@ from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Storage
 
+LARGE = 1 << 24
+"""Bytes of an object that is not read into memory any more."""
 _PART = 1 << 23
 _ATTEMPTS = 3
+
+
+def contents_of(
+    storage: Storage, key: ObjectKey, listed: StoredObject | None, *, max_bytes: int
+) -> Buffer | None:
+    """Return the bytes of an object, ``None`` if it is absent; raises as ``spooled``.
+
+    One that was listed as a large one is spooled, if an ETag shows whether it changes meanwhile.
+    """
+    if listed is not None and listed.size > LARGE and listed.etag:
+        return spooled(storage, key, max_bytes=max_bytes)
+    return storage.read(key, max_bytes=max_bytes)
 
 
 def spooled(storage: Storage, key: ObjectKey, *, max_bytes: int) -> Buffer | None:

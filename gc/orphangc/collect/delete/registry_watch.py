@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from orphangc.collect.observe.exporter_files import parsed_at
+from orphangc.core.columns.file_names import FileNames
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.types import JobId
@@ -45,10 +46,10 @@ class RegistryWatch:
             self._check_job_folder(exports, job_id)
         self.snapshots = [snapshot for _, snapshot in self._newest.values()]
 
-    def new_paths(self) -> list[str]:
-        """Return the paths of all entries that were read since the last call."""
+    def new_names(self) -> list[FileNames]:
+        """Return the base names of all entries that were read since the last call."""
         unreported, self._unreported = self._unreported, []
-        return [entry.path for snapshot in unreported for entry in snapshot.entries]
+        return [names for snapshot in unreported for _, names in snapshot.entries.folders()]
 
     def _places(self) -> list[tuple[ExporterReader, JobId]]:
         if self._folders is None:

@@ -38,7 +38,6 @@ from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableCheckpoint
 from orphangc.core.model.codes import Condition, Guard
-from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, JobState
 from orphangc.errors import OrphanGcError, RefusedError, RegistryUnavailableError
@@ -252,8 +251,8 @@ class Revalidation:
 
         Names of a checkpoint that is gone stay: they can only keep more, and a sweep is short.
         """
-        names = (path.rpartition("/")[2] for path in self._registries.new_paths())
-        self._named.update(uuid for name in names if (uuid := uuid_of(name)) is not None)
+        for names in self._registries.new_names():
+            self._named.extend(*names.uuids)
         for checkpoint in found:
             if _identity(checkpoint) not in self._present:
                 for hi, lo in _uuids(checkpoint):

@@ -12,7 +12,10 @@ from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.sorted_uuids import SortedUuids, in_order
 from orphangc.core.decision.evidence import Checkpoint
 
-_NONE = np.empty(0, np.int32)
+_Words = npt.NDArray[np.uint64]
+_Groups = npt.NDArray[np.signedinteger]
+
+_NONE = np.empty(0, np.int8)
 _SHARED = -1
 """Group of a file that several groups name."""
 
@@ -22,11 +25,11 @@ class NamedFiles:
     """Every file that a checkpoint names, with the one group that names it; picklable.
 
     Attributes:
-        group: int32[n], the only group whose checkpoints name each; -1 if several do.
+        group: Of n integers, the only group whose checkpoints name each; -1 if several do.
     """
 
     uuids: SortedUuids
-    group: npt.NDArray[np.int32]
+    group: _Groups
 
     @classmethod
     def of(cls, checkpoints: Iterable[tuple[Checkpoint, int]]) -> NamedFiles:
@@ -46,23 +49,10 @@ class NamedFiles:
         Args:
             divisions: Group of each checkpoint, for each division.
         """
-        his, los, makers = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)], [_NONE]
-        for number, checkpoint in enumerate(checkpoints):
-            for names in checkpoint.files.values():
-                uuids = names.uuids
-                his.append(uuids[0])
-                los.append(uuids[1])
-                makers.append(np.full(len(uuids[0]), number, np.int32))
-        hi, lo, maker = np.concatenate(his), np.concatenate(los), np.concatenate(makers)
-        rows = in_order(hi, lo)
-        hi, lo, maker = hi[rows], lo[rows], maker[rows]
-        is_new = np.ones(len(hi), np.bool_)
-        is_new[1:] = (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])
-        starts = np.flatnonzero(is_new)
+        uuids, maker, starts = _sorted(checkpoints)
         if not len(starts):
-            return [cls(uuids=SortedUuids.empty(), group=_NONE) for _ in divisions]
-        distinct = SortedUuids(hi[starts], lo[starts])
-        return [cls(uuids=distinct, group=_only(groups, maker, starts)) for groups in divisions]
+            return [cls(uuids=uuids, group=_NONE) for _ in divisions]
+        return [cls(uuids=uuids, group=_only(groups, maker, starts)) for groups in divisions]
 
     def without(self, checkpoints: Iterable[Checkpoint]) -> NamedFiles:
         """Return these files, where those that other checkpoints name belong to no group."""
@@ -86,13 +76,45 @@ class NamedFiles:
         return bool(is_there.all() and (self.group[at] != _SHARED).all())
 
 
-def _only(
-    groups: Sequence[int], maker: npt.NDArray[np.int32], starts: npt.NDArray[np.intp]
-) -> npt.NDArray[np.int32]:
+def _sorted(
+    checkpoints: Sequence[Checkpoint],
+) -> tuple[SortedUuids, _Groups, npt.NDArray[np.intp]]:
+    """Return the UUIDs that checkpoints name, each once, and the numbers of those that name each.
+
+    The third value is where the numbers of each UUID start. A column is sorted after the other,
+    for they may be large.
+    """
+    named = [
+        (number, *names.uuids)
+        for number, checkpoint in enumerate(checkpoints)
+        for names in checkpoint.files.values()
+    ]
+    hi = np.concatenate([np.empty(0, np.uint64), *(hi for _, hi, _ in named)])
+    lo = np.concatenate([np.empty(0, np.uint64), *(lo for _, _, lo in named)])
+    rows = in_order(hi, lo)
+    hi = hi[rows]
+    lo = lo[rows]
+    numbers = np.array([number for number, _, _ in named], _least_type(len(checkpoints)))
+    maker = np.repeat(numbers, np.array([len(each) for _, each, _ in named], np.intp))[rows]
+    del rows
+    is_new = np.ones(len(hi), np.bool_)
+    is_new[1:] = (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])
+    hi = hi[is_new]
+    lo = lo[is_new]
+    return SortedUuids(hi, lo), maker, np.flatnonzero(is_new)
+
+
+def _only(groups: Sequence[int], maker: _Groups, starts: npt.NDArray[np.intp]) -> _Groups:
     """Return the one group of the checkpoints that name each file, -1 where they are of several."""
-    group = np.asarray(groups, np.int32)[maker]
+    group = np.array(groups, _least_type(max(groups) + 1))[maker]
     least, most = np.minimum.reduceat(group, starts), np.maximum.reduceat(group, starts)
-    return np.where(least == most, least, _SHARED).astype(np.int32)
+    least[least != most] = _SHARED
+    return least
+
+
+def _least_type(count: int) -> np.dtype[np.signedinteger]:
+    """Return the smallest type of the numbers from -1 to below a count: a file has six of them."""
+    return np.min_scalar_type(-max(count, 1))
 
 
 @dataclass(slots=True)

@@ -13,7 +13,6 @@ from orphangc.collect.mark.mark import Mark, owner_of
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
-from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.settings import StorageRootSettings
 
 _Words = npt.NDArray[np.uint64]
@@ -87,7 +86,7 @@ class _State:
         registered, uuids = _registered(job, settings)
         return cls(
             folders=places | registered | {folder for each in files for folder in each},
-            uuids=[names.uuids for each in files for names in each.values()] + [uuids.columns()],
+            uuids=[names.uuids for each in files for names in each.values()] + uuids,
             is_origin_unread=not by_folder.keys() >= _origins(job, settings),
         )
 
@@ -119,16 +118,16 @@ def _origins(job: JobEvidence, settings: StorageRootSettings) -> set[Location | 
     return {place_of(path, settings.aliases) for path in paths}
 
 
-def _registered(job: JobEvidence, settings: StorageRootSettings) -> tuple[set[Location], UuidSet]:
-    """Return the folders of an exporter's entries, and the UUIDs that they name."""
+def _registered(
+    job: JobEvidence, settings: StorageRootSettings
+) -> tuple[set[Location], list[tuple[_Words, _Words]]]:
+    """Return the folders of an exporter's entries, and the UUIDs that they name, in parts."""
     snapshots = () if job.exported is None else job.exported.snapshots
-    paths = {(each.path, one.checkpoint_dir) for one in snapshots for each in one.entries}
-    folders: dict[str, Location] = {}
-    names: set[str] = set()
-    for path, directory in paths:
-        folder, _, name = resolve(path, directory).rpartition("/")
-        names.add(name)
-        if folder not in folders and (place := place_of(folder, settings.aliases)) is not None:
-            folders[folder] = place
-    uuids = UuidSet(uuid for name in names if (uuid := uuid_of(name)) is not None)
-    return set(folders.values()), uuids
+    folders = {
+        resolve(path, one.checkpoint_dir).rpartition("/")[0]
+        for one in snapshots
+        for _, path in one.entries.paths()
+    }
+    places = {place_of(folder, settings.aliases) for folder in folders}
+    uuids = [names.uuids for one in snapshots for _, names in one.entries.folders()]
+    return {place for place in places if place is not None}, uuids

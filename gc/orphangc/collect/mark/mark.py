@@ -94,14 +94,14 @@ def _pins(settings: StorageRootSettings) -> list[Location]:
 def _entries(
     observation: Observation, settings: StorageRootSettings
 ) -> Iterator[tuple[EntryKind, Location]]:
-    """Yield kind and place of each registry entry.
+    """Yield kind and place of each registry entry, of flat artifacts only one of each folder.
 
     Raises:
         RefusedError: An entry's path is no place: what it protects cannot be known.
 
     """
     for snapshot in observation.snapshots:
-        for path, kind, *_ in snapshot.entries:
+        for kind, path in snapshot.entries.paths():
             try:
                 yield kind, canonical(resolve(path, snapshot.checkpoint_dir), settings.aliases)
             except ValueError as err:
@@ -117,6 +117,9 @@ def _live_set(observation: Observation, named: Iterable[Location], pinned: UuidS
     for checkpoint in observation.checkpoints:
         for names in checkpoint.files.values():
             live.parsed.adopt(*names.uuids)
+    for snapshot in observation.snapshots:
+        for _, names in snapshot.entries.folders():
+            live.parsed.adopt(names.hi, names.lo)
     live.parsed.extend(*pinned.columns())
     live.parsed.update(uuid for place in named if (uuid := uuid_of(place.name)) is not None)
     for broken in observation.unreadable:

@@ -20,6 +20,7 @@ from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME
 from flinkstate.places.locations import Alias, Location, canonical
 from flinkstate.uuid_scan import uuid_lots
 from flinkstate.values.metadata_values import HandleKind
+from orphangc.collect.checkpoints.spooled_objects import LARGE, contents_of
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.read_checkpoints import Contents
 from orphangc.core.columns.file_names import FileNames, NameColumns, PathColumns
@@ -28,11 +29,10 @@ from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
 from orphangc.core.model.naming import FilePlace, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import DirectoryLayout, ObjectKey, Scope, StoredObject
+from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
 from orphangc.ports import Storage
 
-_LARGE = 2**24
 """A larger ``_metadata`` is decoded alone, from a temporary file if it has an ETag."""
 _WINDOW = 2**20
 _ATTEMPTS = 5
@@ -304,14 +304,12 @@ class CheckpointReader:
     def _read_anew(self, storage: Storage, folder: str, listed: StoredObject) -> Contents | None:
         """Return one checkpoint, ``None`` if it is gone; unreadable ones may lack a checksum."""
         base = storage.location
-        with self._one_at_a_time if listed.size > _LARGE else nullcontext():
+        with self._one_at_a_time if listed.size > LARGE else nullcontext():
             try:
-                if listed.size > _LARGE and _is_parquet_at(storage, listed):
+                if listed.size > LARGE and _is_parquet_at(storage, listed):
                     # not read whole, which takes long
                     return ParquetSummary(f"{base.child(folder)}/{METADATA_NAME}")
-                is_spooled = listed.size > _LARGE and listed.etag
-                read = partial(_spooled, storage) if is_spooled else storage.read
-                data = read(listed.key, max_bytes=MAX_METADATA_BYTES)
+                data = contents_of(storage, listed.key, listed, max_bytes=MAX_METADATA_BYTES)
             except StorageUnreachableError as err:
                 uri = f"{base.child(folder)}/{METADATA_NAME}"
                 return UnreadableCheckpoint(uri=uri, reason=str(err), sha256="")
@@ -363,15 +361,6 @@ class CheckpointReader:
             has_write_ahead_sink=has_write_ahead_sink,
             operators=references.operators,
         )
-
-
-def _spooled(storage: Storage, key: ObjectKey, *, max_bytes: int) -> Buffer | None:
-    """Return the bytes of a large object, ``None`` if it is absent."""
-    from orphangc.collect.checkpoints.spooled_objects import (  # noqa: PLC0415 - few are large
-        spooled,
-    )
-
-    return spooled(storage, key, max_bytes=max_bytes)
 
 
 def _is_parquet(size: int, beginning: bytes, end: bytes) -> bool:
@@ -490,7 +479,7 @@ class PackedReferences:
         """
         columns: dict[Location, NameColumns] = {}
         for parent, names in self.paths.folders.items():
-            columns.setdefault(canonical(parent + "/", aliases), NameColumns()).extend(names)
+            columns.setdefault(canonical(parent, aliases), NameColumns()).extend(names)
         for names in self.relative.folders.values():
             columns.setdefault(folder, NameColumns()).extend(names)
         self.paths.folders.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flinkstate.buffers import Buffer
 from orphangc.core.exporter.registry_format import read_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, epoch_in
 from orphangc.core.model.types import JobId, Mode
@@ -12,7 +13,7 @@ _TRIES = 3
 """An exporter removes its oldest snapshots; the newest is gone only if it is very fast."""
 
 
-def _parsed(data: bytes, job_id: JobId) -> RegistrySnapshot:
+def _parsed(data: Buffer, job_id: JobId) -> RegistrySnapshot:
     """Return the snapshot in an exporter's folder of a job.
 
     Raises:
@@ -57,7 +58,7 @@ def newest(exports: ExporterReader, job_id: JobId) -> tuple[str, RegistrySnapsho
     raise UnreadableSnapshotError(f"{_place(exports, job_id)}: each newest one vanishes")
 
 
-def parsed_at(exports: ExporterReader, job_id: JobId, name: str, data: bytes) -> RegistrySnapshot:
+def parsed_at(exports: ExporterReader, job_id: JobId, name: str, data: Buffer) -> RegistrySnapshot:
     """Return the snapshot of a name.
 
     Raises:

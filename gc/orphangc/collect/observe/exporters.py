@@ -281,7 +281,7 @@ class ExporterHandshake:
         paths: Iterable[str] = (
             *(each.path for each in snapshot.retained),
             *(each.path for each in snapshot.restored),
-            *(entry.path for entry in snapshot.entries),
+            *(path for _, path in snapshot.entries.paths()),
         )
         places = (place_of(resolve(path, snapshot.checkpoint_dir), self.aliases) for path in paths)
         return any(place is None or bases[0].contains(place) for place in places)

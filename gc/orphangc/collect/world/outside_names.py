@@ -11,7 +11,7 @@ from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
-from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import OutsidePath
 from orphangc.core.world.outside_naming import (
@@ -58,18 +58,13 @@ def _of_snapshot(
     searched: Sequence[Searched],
 ) -> Naming:
     """Return the outside files in a registry; relative paths are in the job's own directory."""
-    names: dict[str, set[str]] = {}
-    for path, *_ in snapshot.entries:
-        if resolve(path, "") == path:
-            folder, _, name = path.rpartition("/")
-            names.setdefault(folder, set()).add(name)
     own = place_of(snapshot.checkpoint_dir, settings.aliases)
-    places = ((place_of(folder, settings.aliases), each) for folder, each in names.items())
-    files = {place: FileNames.from_names(each) for place, each in places if place is not None}
     return Naming(
         by=f"registry snapshot {snapshot.sequence} of job {snapshot.job_id}",
         jobs=frozenset(_keys_of(snapshot.job_id, marked.jobs)),
-        files=outside_only(files, [*searched, *([own] if own else [])]),
+        files=outside_only(
+            snapshot.entries.absolute(settings.aliases), [*searched, *([own] if own else [])]
+        ),
     )
 
 

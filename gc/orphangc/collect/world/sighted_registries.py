@@ -61,7 +61,7 @@ def _directory_around(folder: Location, owners: Collection[Location]) -> Locatio
 def _places(snapshot: RegistrySnapshot, aliases: Sequence[Alias]) -> set[Location | None]:
     """Return the folders that a snapshot names, and its job directory; ``None`` for no place."""
     base = snapshot.checkpoint_dir
-    named = [entry.path for entry in snapshot.entries]
+    named = [path for _, path in snapshot.entries.paths()]
     named += [each.path for each in snapshot.retained]
     named += [each.path for each in snapshot.restored]
     folders = {resolve(path, base).rpartition("/")[0] for path in named}

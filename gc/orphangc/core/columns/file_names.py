@@ -214,7 +214,7 @@ class PathColumns:
     """Paths that are being gathered: their base names, by folder as it is spelled.
 
     Attributes:
-        folders: Names by the text before the last slash.
+        folders: Names by the text up to the last slash, "" where there is none.
 
     """
 
@@ -232,6 +232,12 @@ class PathColumns:
     def _of(self, folder: str) -> NameColumns:
         return self.folders.setdefault(folder, NameColumns())
 
+    def by_folder(self) -> dict[str, FileNames]:
+        """Return the base names by folder, and leave nothing here."""
+        found = {folder: FileNames.from_columns(each) for folder, each in self.folders.items()}
+        self.folders.clear()
+        return found
+
     def names(self) -> FileNames:
         """Return all base names, each once, and leave nothing here."""
         columns = NameColumns()
@@ -242,8 +248,8 @@ class PathColumns:
 
 
 def _split(path: str) -> tuple[str, str]:
-    folder, _, name = path.rpartition("/")
-    return folder, name
+    start = path.rfind("/") + 1
+    return path[:start], path[start:]
 
 
 def _add_lot(

@@ -67,11 +67,9 @@ def _without_entry(
     if not checked:
         return
     uuids, others = UuidSet(), set[str]()
-    entries = FileNames(
-        path.rpartition("/")[2] for path, kind, *_ in snapshot.entries if kind is EntryKind.FILE
-    )
-    uuids.extend(*entries.uuids)
-    others.update(entries.others)
+    for entries in snapshot.entries.names.get(EntryKind.FILE, {}).values():
+        uuids.adopt(*entries.uuids)
+        others.update(entries.others)
     for each in checked:
         lacking = [
             name

@@ -130,7 +130,7 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
             return f"{checkpoint.folder} holds {checkpoint.unproven_layout}"
     unproven = {EntryKind.SEGMENT, EntryKind.DIRECTORY}
     for snapshot in job.snapshots:
-        kind = next((each.kind for each in snapshot.entries if each.kind in unproven), None)
+        kind = next((each for each in snapshot.entries.counts if each in unproven), None)
         if kind is not None:
             return f"registry snapshot {snapshot.sequence} holds entries of kind {kind}"
     return configured_layout(job)

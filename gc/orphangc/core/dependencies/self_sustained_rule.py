@@ -243,18 +243,11 @@ def _registered(snapshot: RegistrySnapshot, aliases: Sequence[Alias]) -> Namer:
 
     A pending checkpoint may name what no retained one does.
     """
-    names: dict[str, set[str]] = {}
-    paths = [(entry.path, "") for entry in snapshot.entries]
-    paths += [(each.path, f"/{METADATA_NAME}") for each in snapshot.retained]
-    for path, end in paths:
-        if path.startswith("/") or ":/" in path:
-            folder, _, name = f"{path}{end}".rpartition("/")
-            names.setdefault(folder, set()).add(name)
-    files = {
-        place: FileNames(each)
-        for folder, each in names.items()
-        if (place := place_of(folder, aliases)) is not None
-    }
+    files = snapshot.entries.absolute(aliases)
+    for each in snapshot.retained:
+        place = place_of(each.path, aliases)
+        if place is not None:
+            files[place] = FileNames([*files.get(place, ()), METADATA_NAME])
     return Namer(uri=f"registry snapshot {snapshot.sequence}", checkpoint_id=None, files=files)
 
 

@@ -23,9 +23,10 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Annotated, Literal, NoReturn, TypeVar
 
 from pydantic import (
@@ -37,6 +38,7 @@ from pydantic import (
     model_validator,
 )
 
+from flinkstate.buffers import Buffer, let_go
 from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import canonical
 from orphangc.core.exporter.registry_snapshot import (
@@ -45,6 +47,7 @@ from orphangc.core.exporter.registry_snapshot import (
     IssuedCheckpoint,
     JobSettings,
     MergingSettings,
+    RegistryEntries,
     RegistryEntry,
     RegistrySnapshot,
     RestoredCheckpoint,
@@ -68,12 +71,15 @@ _GZIP = 16 + zlib.MAX_WBITS
 _ENTRY_FIELDS = frozenset({"type", "path", "kind", "size", "created", "last_used"})
 _KINDS = {kind.value: kind for kind in EntryKind}
 _TOO_LARGE = 1 << 63
+_PART = 1 << 20
+_LOT = 1 << 12
 
 
-def read_snapshot(data: bytes, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> RegistrySnapshot:
-    """Return the one whole snapshot that ``data`` is.
+def read_snapshot(data: Buffer, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> RegistrySnapshot:
+    """Return the one whole snapshot that ``data`` is; it is read a part at a time.
 
-    The footer is checked before the entries: a truncated file ends without one.
+    Of several faults the message names header, footer and digest before an entry: a truncated
+    file ends without a footer.
 
     Args:
         data: The file, plain or gzipped.
@@ -82,33 +88,24 @@ def read_snapshot(data: bytes, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> Regist
     Raises:
         UnreadableSnapshotError: Anything else; the message names line and reason.
     """
-    text = _unpacked(data, max_bytes)
-    header_end = text.find(b"\n") + 1
-    footer_start = text.rfind(b"\n", 0, len(text) - text.endswith(b"\n")) + 1
-    if not header_end or not footer_start:
-        raise _unreadable(1, "one line is no header and footer")
-    number = text.count(b"\n", header_end, footer_start)
-    header = _checked_header(text[:header_end])
-    footer = _checked_line(_Footer, text[footer_start:], number + 2)
-    if footer.entries != number:
-        raise _unreadable(number + 2, f"the footer counts {footer.entries} entries, not {number}")
-    body = memoryview(text)[header_end:footer_start]
-    if footer.sha256 != hashlib.sha256(body).hexdigest():
-        raise _unreadable(number + 2, "the entries do not have the footer's sha256")
-    return header.snapshot(_entries(text, header_end, footer_start))
+    body = _Body(_lines(_unpacked(data, max_bytes)))
+    entries = RegistryEntries(body.entries())
+    return body.header.snapshot(entries, body.digest.hexdigest())
 
 
-def write_snapshot(snapshot: RegistrySnapshot, *, compress: bool = False) -> bytes:
-    """Return the bytes that ``read_snapshot`` reads back to an equal value; same in, same out.
+def write_snapshot(
+    snapshot: RegistrySnapshot, entries: Collection[RegistryEntry], *, compress: bool = False
+) -> bytes:
+    """Return the bytes of a snapshot with these entries; same in, same out.
 
     Raises:
         ValueError: A snapshot cannot have this value (naive time, negative id, ...).
     """
     header = _header_of(snapshot)
     _header_model(header).model_validate(header)
-    body = b"".join(map(_entry_line, snapshot.entries))
+    body = b"".join(map(_entry_line, entries))
     digest = hashlib.sha256(body).hexdigest()
-    footer = {"type": "footer", "entries": len(snapshot.entries), "sha256": digest}
+    footer = {"type": "footer", "entries": len(entries), "sha256": digest}
     text = b"".join((_line(header), body, _line(footer)))
     if not compress:
         return text
@@ -184,7 +181,7 @@ class _SnapshotHeader(_SnapshotPart):
                 raise ValueError(f"retained checkpoint {each.id} lies in {name}")
         return self
 
-    def snapshot(self, entries: tuple[RegistryEntry, ...]) -> RegistrySnapshot:
+    def snapshot(self, entries: RegistryEntries, sha256: str) -> RegistrySnapshot:
         """Return the snapshot of the header and its entries."""
         return RegistrySnapshot(
             source=Mode(self.source),
@@ -204,6 +201,7 @@ class _SnapshotHeader(_SnapshotPart):
             restored=tuple(RestoredCheckpoint(**each.model_dump()) for each in self.restored),
             entries=entries,
             settings=self.settings(),
+            sha256=sha256,
         )
 
     def settings(self) -> JobSettings:
@@ -251,22 +249,103 @@ def _unreadable(number: int, reason: str) -> UnreadableSnapshotError:
     return UnreadableSnapshotError(f"cannot read registry snapshot at line {number}: {reason}")
 
 
-def _unpacked(data: bytes, max_bytes: int) -> bytes:
-    """Return the text, unpacked if it is gzip: one member, whole, and nothing behind it."""
-    if not data.startswith(_GZIP_MAGIC):
+def _unpacked(data: Buffer, max_bytes: int) -> Iterator[bytes]:
+    """Yield the text, unpacked if it is gzip: one member, whole, and nothing behind it."""
+    if data[: len(_GZIP_MAGIC)] != _GZIP_MAGIC:
         if len(data) > max_bytes:
             raise _unreadable(1, f"more than {max_bytes} bytes")
-        return data
-    unpacker = zlib.decompressobj(wbits=_GZIP)
+        yield from _parts(data)
+        return
+    unpacker, left = zlib.decompressobj(wbits=_GZIP), max_bytes
     try:
-        text = unpacker.decompress(data, max_bytes + 1)
+        for part in _parts(data):
+            text = unpacker.decompress(part, _PART)
+            while text:
+                left -= len(text)
+                if left < 0:
+                    raise _unreadable(1, f"more than {max_bytes} bytes once unpacked")
+                yield text
+                text = unpacker.decompress(unpacker.unconsumed_tail, _PART)
     except zlib.error as err:
         raise _unreadable(1, f"damaged gzip: {err}") from err
-    if len(text) > max_bytes:
-        raise _unreadable(1, f"more than {max_bytes} bytes once unpacked")
     if not unpacker.eof or unpacker.unused_data:
         raise _unreadable(1, "the gzip member is cut short or followed by more")
-    return text
+
+
+def _parts(data: Buffer) -> Iterator[bytes]:
+    for start in range(0, len(data), _PART):
+        yield data[start : start + _PART]
+        let_go(data, start, start + _PART)
+
+
+def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield what stands between line feeds, before the first and behind the last."""
+    begun: list[bytes] = []
+    for part in parts:
+        *whole, rest = part.split(b"\n")
+        for line in whole:
+            yield b"".join((*begun, line)) if begun else line
+            begun = []
+        begun.append(rest)
+    yield b"".join(begun)
+
+
+@dataclass(slots=True)
+class _Body:
+    """What stands between header and footer, read once.
+
+    Attributes:
+        header: What the entries are part of, once all of them are read.
+        number: Number of entry lines so far.
+        digest: Digest of them.
+        problem: Why the first line that is no entry is none.
+
+    """
+
+    lines: Iterator[bytes]
+    header: _SnapshotHeader = field(init=False)
+    number: int = 0
+    digest: hashlib._Hash = field(default_factory=hashlib.sha256)
+    problem: UnreadableSnapshotError | None = None
+
+    def entries(self) -> Iterator[RegistryEntry]:
+        """Yield the entries, and raise in place of the end unless all is one whole snapshot."""
+        header = next(self.lines) + b"\n"
+        held: list[bytes] = []
+        while lot := list(islice(self.lines, _LOT)):
+            held += lot
+            yield from self._of(held[:-2])
+            del held[:-2]
+        if held and not held[-1]:
+            held = [line + b"\n" for line in held[:-1]]
+        if not held:
+            raise _unreadable(1, "one line is no header and footer")
+        yield from self._of(held[:-1])
+        self.header = _checked_header(header)
+        self._check(held[-1])
+
+    def _of(self, lines: Sequence[bytes]) -> Iterator[RegistryEntry]:
+        """Yield the entries of some lines, to the first that is none; no model, for speed."""
+        self.digest.update(b"\n".join((*lines, b"")))
+        number = self.number + 2
+        self.number += len(lines)
+        try:
+            for line in () if self.problem else lines:
+                yield _entry(_object(line))
+                number += 1
+        except ValueError as err:
+            self.problem = _unreadable(number, str(err))
+
+    def _check(self, line: bytes) -> None:
+        number = self.number
+        footer = _checked_line(_Footer, line, number + 2)
+        if footer.entries != number:
+            why = f"the footer counts {footer.entries} entries, not {number}"
+            raise _unreadable(number + 2, why)
+        if footer.sha256 != self.digest.hexdigest():
+            raise _unreadable(number + 2, "the entries do not have the footer's sha256")
+        if self.problem is not None:
+            raise self.problem
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -326,19 +405,6 @@ def _checked_header(line: bytes) -> _SnapshotHeader:
     except ValueError as err:
         raise _unreadable(1, str(err)) from err
     return _checked_line(model, line, 1)
-
-
-def _entries(text: bytes, position: int, end: int) -> tuple[RegistryEntry, ...]:
-    """Return the entries between two places; no model a line, since a million are common."""
-    found: list[RegistryEntry] = []
-    while position < end:
-        line_end = text.find(b"\n", position)
-        try:
-            found.append(_entry(_object(text[position:line_end])))
-        except ValueError as err:
-            raise _unreadable(len(found) + 2, str(err)) from err
-        position = line_end + 1
-    return tuple(found)
 
 
 def _entry(fields: dict[str, object]) -> RegistryEntry:

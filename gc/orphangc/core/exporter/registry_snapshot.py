@@ -7,16 +7,20 @@ A snapshot is the set of files that Flink still uses, exported for one job.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import chain, islice
 from typing import NamedTuple
 
+from flinkstate.places.locations import Alias, Location, place_of
+from orphangc.core.columns.file_names import FileNames, PathColumns
 from orphangc.core.model.types import JobId, Mode
 
 _NAME = re.compile(r"snapshot-[0-9]{13}-(.+)-[0-9]+\.jsonl(?:\.gz)?", re.ASCII)
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
+_LOT = 1 << 16
 
 
 class EntryKind(StrEnum):
@@ -29,7 +33,7 @@ class EntryKind(StrEnum):
 
 
 class RegistryEntry(NamedTuple):
-    """One registered piece of state; a million of them are common, hence a tuple.
+    """One registered piece of state: a line of a snapshot.
 
     Attributes:
         path: Relative to the job directory, or absolute; see ``resolve``.
@@ -43,6 +47,83 @@ class RegistryEntry(NamedTuple):
     size: int | None
     created: int | None
     last_used: int | None
+
+
+class RegistryEntries:
+    """Kinds and paths of the entries of a snapshot: 16 bytes a file, for millions are common.
+
+    Attributes:
+        counts: Number of entries by kind; the kinds stand in the order of their first entries.
+        names: Base names by kind, and by the text before them as it is spelled, its slash included.
+    """
+
+    __slots__ = ("counts", "names")
+
+    def __init__(self, entries: Iterable[RegistryEntry] = ()) -> None:
+        """Take these entries."""
+        self.counts: dict[EntryKind, int] = {}
+        columns: dict[EntryKind, PathColumns] = {}
+        paths: dict[EntryKind, list[str]] = {}
+        for path, kind, *_ in entries:
+            waiting = paths.setdefault(kind, [])
+            waiting.append(path)
+            if len(waiting) == _LOT:
+                self._take(kind, waiting, columns)
+        for kind, waiting in paths.items():
+            self._take(kind, waiting, columns)
+        self.names = {kind: each.by_folder() for kind, each in columns.items()}
+
+    def _take(
+        self, kind: EntryKind, paths: list[str], columns: dict[EntryKind, PathColumns]
+    ) -> None:
+        """Move some paths to the columns of their kind."""
+        self.counts[kind] = self.counts.get(kind, 0) + len(paths)
+        columns.setdefault(kind, PathColumns()).add(paths)
+        paths.clear()
+
+    def folders(self) -> Iterator[tuple[str, FileNames]]:
+        """Yield the base names of each folder, by kind."""
+        for files in self.names.values():
+            yield from files.items()
+
+    def paths(self) -> Iterator[tuple[EntryKind, str]]:
+        """Yield kind and path of each entry, but of the flat artifacts in a folder only of one.
+
+        The place of each other one is the same folder; a directory is always yielded.
+        """
+        for kind, files in self.names.items():
+            for folder, names in files.items():
+                flat = len(names.hi) if kind is EntryKind.DIRECTORY else min(len(names.hi), 1)
+                for name in chain(islice(names, flat), sorted(names.others)):
+                    yield kind, folder + name
+
+    def absolute(self, aliases: Sequence[Alias]) -> dict[Location, FileNames]:
+        """Return the base names of absolute paths by place, those without a place left out."""
+        found: dict[Location, FileNames] = {}
+        for folder, names in self.folders():
+            place = place_of(folder[:-1], aliases) if _ABSOLUTE.match(folder) else None
+            if place is not None:
+                known = found.get(place)
+                found[place] = names if known is None else FileNames([*known, *names])
+        return found
+
+    def __len__(self) -> int:
+        """Return how many entries there are."""
+        return sum(self.counts.values())
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both name the same files as the same kinds."""
+        if not isinstance(other, RegistryEntries):
+            return NotImplemented
+        return self.counts == other.counts and self.names == other.names
+
+    def __hash__(self) -> int:
+        """Return the same for equal entries."""
+        return hash(frozenset(self.counts.items()))
+
+    def __repr__(self) -> str:
+        """Return how many there are; there may be millions."""
+        return f"<{len(self)} registry entries>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +196,10 @@ class RegistrySnapshot:
         checkpoint_dir: The job directory, absolute; relative paths start here.
         retained: The completed store.
         issued: Unfinished checkpoints.
-        entries: The registry, in the order of the file.
+        entries: The registry.
         settings: Settings of the job, as far as its JobManager shows them.
+        sha256: Digest of the lines of the entries, which also say what ``entries`` does not; "" if
+            they were not read.
     """
 
     source: Mode
@@ -131,8 +214,9 @@ class RegistrySnapshot:
     retained: tuple[RetainedCheckpoint, ...]
     issued: tuple[IssuedCheckpoint, ...]
     restored: tuple[RestoredCheckpoint, ...]
-    entries: tuple[RegistryEntry, ...]
+    entries: RegistryEntries
     settings: JobSettings = UNKNOWN_SETTINGS
+    sha256: str = ""
 
 
 def oldest_retained(snapshot: RegistrySnapshot) -> int | None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from integration.harness.flinkbed.waiting import wait_until
 from orphangc.core.exporter.registry_format import read_snapshot
-from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.exporter.registry_snapshot import RegistryEntry, RegistrySnapshot
+from support.exporters import entries_in
 
 
 def snapshots(registry: Path, job: str) -> list[RegistrySnapshot]:
@@ -18,6 +19,14 @@ def snapshots(registry: Path, job: str) -> list[RegistrySnapshot]:
             continue
         found.append(read_snapshot(content))
     return found
+
+
+def entries(registry: Path, snapshot: RegistrySnapshot) -> tuple[RegistryEntry, ...]:
+    """Return the entries of one of the newest snapshots."""
+    name = f"snapshot-*-{snapshot.jm_epoch}-*{snapshot.sequence}.jsonl*"
+    files = (registry / snapshot.job_id / "snapshots").glob(name)
+    (data,) = (each for each in map(Path.read_bytes, files) if read_snapshot(each) == snapshot)
+    return entries_in(data)
 
 
 def echo(registry: Path, job: str) -> RegistrySnapshot:

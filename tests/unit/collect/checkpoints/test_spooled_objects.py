@@ -94,7 +94,8 @@ def test_a_large_checkpoint_says_what_a_small_one_says(tmp_path, monkeypatch, wi
     small = CheckpointReader().collect(storage)
     for module, name in ((checkpoints, "_WINDOW"), (cursor, "_HELD_BYTES"), (uuid_scan, "_WINDOW")):
         monkeypatch.setattr(module, name, window)
-    monkeypatch.setattr(checkpoints, "_LARGE", 16)
+    for module in (checkpoints, spooled_objects):
+        monkeypatch.setattr(module, "LARGE", 16)
     monkeypatch.setattr(storage, "read", None)
     (found,) = small.checkpoints
     assert found.has_write_ahead_sink

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,3 +28,13 @@ def test_a_file_belongs_to_the_one_group_that_names_it_in_each_division(drawn) -
             assert group == (named.pop() if len(named) == 1 else -1)
     assert len(first.uuids) == len({each for names, _, _ in drawn for each in names})
     assert first.uuids is second.uuids or not len(first.uuids)
+
+
+@pytest.mark.parametrize("count", [1, 128, 129, 40_000])
+def test_a_group_takes_no_more_bytes_than_its_number_needs(count: int) -> None:
+    """A file has six groups; the last group, and no group, are told apart from all others."""
+    files = NamedFiles.of((checkpoint(number), number) for number in range(count))
+    assert files.group.tolist() == list(range(count))
+    assert files.group.itemsize == (1 if count <= 128 else 2 if count <= 2**15 else 4)
+    assert files.without([checkpoint(0)]).group.tolist() == [-1, *range(1, count)]
+    assert NamedFiles.of([(checkpoint(7), -1)]).group.tolist() == [-1]

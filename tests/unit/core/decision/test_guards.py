@@ -13,6 +13,7 @@ from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     JobSettings,
+    RegistryEntries,
     RegistryEntry,
     RetainedCheckpoint,
 )
@@ -205,7 +206,7 @@ ANSWERED = Exported(job_id=JOB, baseline=E1, response=E2, nonce="N")
             f"{DIRECTORY}/chk-43 holds changelog state",
         ),
         (
-            a_job(snapshots=(a_snapshot(entries=(SEGMENT,)),)),
+            a_job(snapshots=(a_snapshot(entries=RegistryEntries([SEGMENT])),)),
             "registry snapshot 17 holds entries of kind segment",
         ),
         (
@@ -801,8 +802,9 @@ def test_an_ended_job_needs_no_snapshot() -> None:
 def test_a_registry_with_segments_or_directories_refuses(kind: EntryKind, source: Mode) -> None:
     """R2: file merging refuses the job in **both** modes, whatever source shows it."""
     entries = (RegistryEntry("shared/x", EntryKind.FILE, 1, 1, 1),)
-    plain = a_snapshot(source=source, entries=entries)
-    merged = a_snapshot(source=source, entries=(*entries, RegistryEntry("y", kind, 1, 1, 1)))
+    plain = a_snapshot(source=source, entries=RegistryEntries(entries))
+    both = RegistryEntries([*entries, RegistryEntry("y", kind, 1, 1, 1)])
+    merged = a_snapshot(source=source, entries=both)
     assert refusal(a_job(snapshots=(plain,))) is None
     assert refusal(a_job(snapshots=(merged,))) is Guard.UNPROVEN_LAYOUT
     assert refusal(an_ended_job(snapshots=(merged,))) is None  # R35

@@ -18,6 +18,7 @@ from orphangc.core.dependencies.foreign_files import (
 from orphangc.core.dependencies.self_sustained_rule import checks_of, foreign_usage_of
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
+    RegistryEntries,
     RegistryEntry,
     RestoredCheckpoint,
     RetainedCheckpoint,
@@ -193,17 +194,19 @@ def test_an_alias_of_the_operator_says_which_place_is_meant():
     spelled = f"hdfs://inner/checkpoints/{JOB}"
     facts = restored_at(44, "hdfs://inner/savepoint-1")
     snapshot = a_snapshot(
-        checkpoint_dir=spelled, entries=(an_entry(f"{spelled}/shared/{NAME}"),), retained=()
+        checkpoint_dir=spelled,
+        entries=RegistryEntries([an_entry(f"{spelled}/shared/{NAME}")]),
+        retained=(),
     )
     job = a_job(directories=(own,), before=facts, after=facts, snapshots=(snapshot,))
     usage = foreign_usage_of(job, FREE, absent={}, aliases=[Alias(inner, outer)])
 
     assert (usage.unowned, usage.restored) == ((), ((44, savepoint),))
     entry = an_entry("hdfs://inner/savepoint-1/x")
-    job = replace(job, snapshots=(replace(snapshot, entries=(entry,)),))
+    job = replace(job, snapshots=(replace(snapshot, entries=RegistryEntries([entry])),))
     (reference,) = foreign_usage_of(job, FREE, absent={}, aliases=[Alias(inner, outer)]).unowned
     assert reference.folder == savepoint
-    moved = replace(snapshot, entries=(an_entry(f"{own}/shared/{NAME}"),))
+    moved = replace(snapshot, entries=RegistryEntries([an_entry(f"{own}/shared/{NAME}")]))
     usage = foreign_usage_of(
         replace(job, directories=(OWN,), snapshots=(moved,)),
         FREE,
@@ -441,7 +444,9 @@ def registering(*snapshots):
 def test_what_its_registry_holds_elsewhere_it_needs(path, sustained):
     """A pending checkpoint may name it, though no retained one does."""
     entry = RegistryEntry(path, EntryKind.FILE, 1, 42, 43)
-    snapshot = replace(a_snapshot(), entries=(entry,), restored=(), checkpoint_dir=str(OWN))
+    snapshot = replace(
+        a_snapshot(), entries=RegistryEntries([entry]), restored=(), checkpoint_dir=str(OWN)
+    )
     job = replace(holding(OWN.child("shared")), snapshots=(snapshot,))
 
     assert value(job) is sustained
@@ -450,7 +455,7 @@ def test_what_its_registry_holds_elsewhere_it_needs(path, sustained):
 @pytest.mark.parametrize("path", [f"/elsewhere/{NAME}", f"file:/elsewhere/{NAME}"])
 def test_a_path_of_another_storage_is_shown_as_the_registry_spells_it(path):
     """It leads where it says, not below the job's directory."""
-    (look,) = looks(registering(a_snapshot(entries=(an_entry(path),))))
+    (look,) = looks(registering(a_snapshot(entries=RegistryEntries([an_entry(path)]))))
 
     assert (look.value, look.sample) == (False, (f"/elsewhere/{NAME}",))
     assert look.why == "registry snapshot 17 still names 1 file outside its own directories"
@@ -466,7 +471,7 @@ def test_a_checkpoint_that_the_registry_retains_elsewhere_it_needs():
 
 def test_only_the_newest_snapshot_tells_what_its_registry_holds():
     """What an older one held may have been let go since."""
-    older = a_snapshot(entries=(an_entry(f"{SAVEPOINT}/{NAME}"),))
+    older = a_snapshot(entries=RegistryEntries([an_entry(f"{SAVEPOINT}/{NAME}")]))
 
     assert value(registering(older)) is False
     assert value(registering(older, a_snapshot(sequence=18))) is True
@@ -474,7 +479,7 @@ def test_only_the_newest_snapshot_tells_what_its_registry_holds():
 
 def test_what_its_registry_holds_in_its_own_directory_lies_there():
     """Flink has it open: no other place has to answer for the name."""
-    snapshot = a_snapshot(entries=(an_entry(f"{OWN}/shared/{NAME}"),))
+    snapshot = a_snapshot(entries=RegistryEntries([an_entry(f"{OWN}/shared/{NAME}")]))
     everything, place = looks(registering(snapshot), a_foreign(NAME))
 
     assert (everything.value, place.value) == (True, True)
@@ -485,8 +490,8 @@ def test_where_its_registry_says_that_its_directory_is_is_its_own():
     elsewhere = canonical(f"s3://moved/{JOB}")
     entry = an_entry(f"{elsewhere}/shared/{NAME}")
 
-    assert value(registering(a_snapshot(entries=(entry,)))) is False
-    snapshot = a_snapshot(entries=(entry,), checkpoint_dir=str(elsewhere))
+    assert value(registering(a_snapshot(entries=RegistryEntries([entry])))) is False
+    snapshot = a_snapshot(entries=RegistryEntries([entry]), checkpoint_dir=str(elsewhere))
     assert value(registering(snapshot)) is True
 
 
@@ -569,11 +574,7 @@ def test_a_job_id_that_recurs_proves_nothing_of_a_job_that_was_restored():
         {"survey": a_survey(sub_folders={"op_1"})},
         {"before": (some_facts(state_backend="ForStStateBackend", changelog_enabled=True),)},
         {"own_checkpoints": (a_root(43, unproven_layout="segments of merged files"),)},
-        {
-            "snapshots": (
-                a_snapshot(entries=(RegistryEntry("shared/x", EntryKind.SEGMENT, 1, 1, 1),)),
-            )
-        },
+        {"snapshots": (a_snapshot(entries=RegistryEntries([SEGMENT])),)},
     ],
     ids=["sub-folders", "ForSt", "merged", "registry"],
 )

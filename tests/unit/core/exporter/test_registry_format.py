@@ -8,11 +8,14 @@ import tracemalloc
 import zlib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from mmap import ACCESS_READ, mmap
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orphangc.core.exporter import registry_format
 from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
 from orphangc.core.exporter.registry_snapshot import (
     UNKNOWN_SETTINGS,
@@ -20,6 +23,7 @@ from orphangc.core.exporter.registry_snapshot import (
     IssuedCheckpoint,
     JobSettings,
     MergingSettings,
+    RegistryEntries,
     RegistryEntry,
     RegistrySnapshot,
     RestoredCheckpoint,
@@ -31,11 +35,20 @@ from orphangc.core.exporter.registry_snapshot import (
 )
 from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import UnreadableSnapshotError
+from support.exporters import entries_in
 
 NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
 JOB = JobId("4ae4a2986a0e1a49b0f165b58085d4b3")
 DIRECTORY = f"s3://bucket/checkpoints/{JOB}"
 UUIDS = ("9b2c1a52-6f1e-4a4e-9d0b-0a4c6f1e2d3c", "1c0ffee0-1111-4222-8333-444455556666")
+
+
+ENTRIES = (
+    RegistryEntry(f"shared/41_{UUIDS[0]}", EntryKind.FILE, 1234, 41, 44),
+    RegistryEntry(f"shared/{UUIDS[1]}", EntryKind.SEGMENT, 0, 0, 0),
+    RegistryEntry("s3://other/dir", EntryKind.DIRECTORY, None, None, None),
+)
+DIGEST = "6012f40d5b472984c69ac220dd7209ae7b2cb79e1e5f61c5b913921314a1de5d"
 
 
 def a_retained(id_: int, *, is_savepoint: bool = False) -> RetainedCheckpoint:
@@ -58,11 +71,8 @@ def a_snapshot(**changes: object) -> RegistrySnapshot:
             retained=(a_retained(42), a_retained(43), a_retained(7, is_savepoint=True)),
             issued=(IssuedCheckpoint(id=45, at=NOW - timedelta(seconds=3)),),
             restored=(RestoredCheckpoint(id=40, path="s3://old/chk-40", mode="CLAIM"),),
-            entries=(
-                RegistryEntry(f"shared/41_{UUIDS[0]}", EntryKind.FILE, 1234, 41, 44),
-                RegistryEntry(f"shared/{UUIDS[1]}", EntryKind.SEGMENT, 0, 0, 0),
-                RegistryEntry("s3://other/dir", EntryKind.DIRECTORY, None, None, None),
-            ),
+            entries=RegistryEntries(ENTRIES),
+            sha256=DIGEST,
         ),
         **changes,
     )
@@ -150,7 +160,7 @@ snapshots = st.builds(
     restored=st.lists(
         st.builds(RestoredCheckpoint, id=counts, path=texts, mode=st.none() | texts), max_size=2
     ).map(tuple),
-    entries=st.lists(entries, max_size=4).map(tuple),
+    entries=st.just(RegistryEntries()),
     settings=st.builds(
         JobSettings,
         state_backend=st.none() | texts,
@@ -165,12 +175,13 @@ snapshots = st.builds(
 )
 
 
-@given(snapshots, st.booleans())
-def test_what_is_written_is_read_back(snapshot: RegistrySnapshot, compress) -> None:
+@given(snapshots, st.lists(entries, max_size=4), st.booleans())
+def test_what_is_written_is_read_back(snapshot: RegistrySnapshot, named, compress) -> None:
     """Plain and packed; the same value gives the same bytes."""
-    data = write_snapshot(snapshot, compress=compress)
-    assert read_snapshot(data) == snapshot
-    assert write_snapshot(read_snapshot(data), compress=compress) == data
+    data = write_snapshot(snapshot, named, compress=compress)
+    found = read_snapshot(data)
+    assert found == replace(snapshot, entries=RegistryEntries(named), sha256=found.sha256)
+    assert write_snapshot(found, entries_in(data), compress=compress) == data
 
 
 CONTRACT_LINES = (
@@ -194,7 +205,7 @@ CONTRACT_LINES = (
 
 def test_the_lines_are_those_of_the_contract() -> None:
     """Names, order and spelling, as the design page shows them."""
-    *lines, footer, end = write_snapshot(a_snapshot()).decode().split("\n")
+    *lines, footer, end = write_snapshot(a_snapshot(), ENTRIES).decode().split("\n")
     assert end == ""
     assert "\n".join(lines) == CONTRACT_LINES
     body = "".join(f"{line}\n" for line in lines[1:]).encode()
@@ -211,7 +222,7 @@ TOLD = JobSettings(
 
 def test_version_2_adds_the_settings_of_the_job() -> None:
     """R55; who knows none writes version 1, which every collector reads."""
-    header = json.loads(write_snapshot(a_snapshot(settings=TOLD)).splitlines()[0])
+    header = json.loads(write_snapshot(a_snapshot(settings=TOLD), ENTRIES).splitlines()[0])
     assert header.pop("version") == 2
     added = {name: header.pop(name) for name in ("state_backend", "changelog", "file_merging")}
     assert added == {
@@ -271,19 +282,21 @@ def test_anything_else_may_write_the_format() -> None:
     snapshot = read_snapshot(a_file([an_entry(), an_entry(path="é") + "\r"]))
     assert snapshot.taken_at == datetime(2026, 11, 21, 14, 0, 0, 123456, tzinfo=UTC)
     assert snapshot.nonce is None
-    assert [entry.path for entry in snapshot.entries] == ["shared/x", "é"]
-    assert read_snapshot(gzip.compress(a_file([an_entry()]))).entries == snapshot.entries[:1]
+    assert sorted(path for _, path in snapshot.entries.paths()) == ["shared/x", "é"]
+    packed = read_snapshot(gzip.compress(a_file([an_entry()])))
+    assert packed.entries == RegistryEntries([RegistryEntry("shared/x", EntryKind.FILE, 1, 2, 3)])
 
 
 def test_a_snapshot_without_entries_is_whole() -> None:
     """A job with heap state shares nothing."""
-    assert read_snapshot(write_snapshot(a_snapshot(entries=()))) == a_snapshot(entries=())
+    assert len(read_snapshot(write_snapshot(a_snapshot(), ())).entries) == 0
 
 
 # --------------------------------------------------------------------------- damage
 
-PLAIN = write_snapshot(a_snapshot())
-PACKED = write_snapshot(a_snapshot(), compress=True)
+WHOLE = a_snapshot()
+PLAIN = write_snapshot(WHOLE, ENTRIES)
+PACKED = write_snapshot(a_snapshot(), ENTRIES, compress=True)
 HEADER_BYTES = PLAIN.index(b"\n") + 1
 FOOTER = PLAIN.splitlines()[-1]
 ONE_LINE = "one line is no header and footer"
@@ -299,9 +312,39 @@ def test_every_truncation_is_refused() -> None:
     for data in (PLAIN, PACKED):
         for length in range(len(data)):
             if data[:length] == PLAIN[:-1]:
-                assert read_snapshot(data[:length]) == a_snapshot()
+                assert read_snapshot(data[:length]) == WHOLE
             else:
                 refusal(data[:length])
+
+
+def test_the_parts_that_are_read_at_once_change_nothing(monkeypatch) -> None:
+    """Lines and gzip's output end anywhere in a part: the value is the same, and each refusal."""
+    cut = [data[:length] for data in (PLAIN, PACKED) for length in range(0, len(data), 11)]
+    whole = [refusal(data) for data in cut]
+    monkeypatch.setattr(registry_format, "_PART", 5)
+    monkeypatch.setattr(registry_format, "_LOT", 2)
+    assert [refusal(data) for data in cut] == whole
+    assert read_snapshot(PLAIN) == read_snapshot(PACKED) == WHOLE
+    assert NOT_ONE_MEMBER in refusal(PACKED + PACKED)
+    assert "once unpacked" in refusal(PACKED, max_bytes=len(PLAIN) - 1)
+
+
+def test_no_object_a_file_stays_in_memory(tmp_path) -> None:
+    """Of a mapped snapshot of many files, 16 bytes a file and some for packing them."""
+    names = (str(UUID(int=number << 70 | 1 << 40)) for number in range(40_000))
+    named = [RegistryEntry(f"shared/{name}", EntryKind.FILE, 1, 2, 3) for name in names]
+    (tmp_path / "file").write_bytes(write_snapshot(WHOLE, named))
+    with (tmp_path / "file").open("rb") as file:
+        data = mmap(file.fileno(), 0, access=ACCESS_READ)
+    tracemalloc.start()
+    try:
+        entries = read_snapshot(data).entries
+        kept, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(entries) == len(named)
+    assert kept < 20 * len(named)
+    assert most < 300 * len(named), "a lot of lines, whatever the number of files"
 
 
 def flips(data: bytes) -> st.SearchStrategy[tuple[int, bytes]]:
@@ -324,7 +367,7 @@ def read_or_none(data: bytes) -> RegistrySnapshot | None:
 @given(flips(PACKED))
 def test_a_flipped_byte_in_a_packed_snapshot_changes_nothing(flip: tuple[int, bytes]) -> None:
     """Gzip's checksum covers the header too; only gzip's own time and flags are free."""
-    assert read_or_none(flip[1]) in (None, a_snapshot())
+    assert read_or_none(flip[1]) in (None, WHOLE)
 
 
 @given(flips(PLAIN))
@@ -333,9 +376,9 @@ def test_a_flipped_byte_never_loses_an_entry(flip: tuple[int, bytes]) -> None:
     position, data = flip
     found = read_or_none(data)
     if position >= HEADER_BYTES:
-        assert found in (None, a_snapshot())
+        assert found in (None, WHOLE)
     elif found is not None:
-        assert found.entries == a_snapshot().entries
+        assert found.entries == WHOLE.entries
         assert oldest_retained(found) == 42
 
 
@@ -346,9 +389,9 @@ def test_no_flip_of_any_bit_touches_what_protects() -> None:
             flipped = bytes([PLAIN[position] ^ 1 << bit])
             found = read_or_none(PLAIN[:position] + flipped + PLAIN[position + 1 :])
             if found is not None and position >= HEADER_BYTES:
-                assert found == a_snapshot()
+                assert found == WHOLE
             elif found is not None:
-                assert found.entries == a_snapshot().entries
+                assert found.entries == WHOLE.entries
                 assert oldest_retained(found) == 42
                 assert [each.id for each in found.retained[:2]] == [42, 43]
 
@@ -601,7 +644,7 @@ def test_more_than_the_limit_is_refused(form: str) -> None:
     assert refusal(data, max_bytes=limit) == (
         f"cannot read registry snapshot at line 1: more than {limit} bytes{unpacked}"
     )
-    assert read_snapshot(data, max_bytes=len(PLAIN)) == a_snapshot()
+    assert read_snapshot(data, max_bytes=len(PLAIN)) == WHOLE
 
 
 def test_a_gzip_bomb_is_not_unpacked() -> None:
@@ -627,21 +670,25 @@ def test_a_gzip_bomb_is_not_unpacked() -> None:
         {"max_concurrent": 0},
         {"retained": (RetainedCheckpoint(id=1, is_savepoint=False, path="chk-2"),)},
         {"issued": (IssuedCheckpoint(id=1, at=datetime(2026, 1, 1)),)},
-        {"entries": (RegistryEntry("", EntryKind.FILE, 1, 1, 1),)},
-        {"entries": (RegistryEntry("a", EntryKind.FILE, -1, 1, 1),)},
-        {"entries": (RegistryEntry("a\ud800", EntryKind.FILE, 1, 1, 1),)},
     ],
 )
 def test_what_could_not_be_read_back_is_not_written(changes: dict) -> None:
     """The writer refuses what the reader would."""
     with pytest.raises(ValueError, match=r"."):
-        write_snapshot(a_snapshot(**changes))
+        write_snapshot(a_snapshot(**changes), ())
+
+
+@pytest.mark.parametrize(("path", "size"), [("", 1), ("a", -1), ("a\ud800", 1)])
+def test_an_entry_that_could_not_be_read_back_is_not_written(path: str, size: int) -> None:
+    """The same of entries."""
+    with pytest.raises(ValueError, match=r"."):
+        write_snapshot(a_snapshot(), [RegistryEntry(path, EntryKind.FILE, size, 1, 1)])
 
 
 def test_the_writer_says_what_is_wrong_with_a_time() -> None:
     """One without an offset means another instant on every machine."""
     with pytest.raises(ValueError, match=r"^a time must be aware$"):
-        write_snapshot(a_snapshot(taken_at=datetime(2026, 1, 1)))
+        write_snapshot(a_snapshot(taken_at=datetime(2026, 1, 1)), ())
 
 
 def test_times_are_in_utc_whatever_this_machines_time_zone_is(monkeypatch) -> None:
@@ -649,7 +696,7 @@ def test_times_are_in_utc_whatever_this_machines_time_zone_is(monkeypatch) -> No
     monkeypatch.setenv("TZ", "XST-3")
     time.tzset()
     try:
-        assert write_snapshot(a_snapshot()) == PLAIN
+        assert write_snapshot(a_snapshot(), ENTRIES) == PLAIN
         assert read_snapshot(PLAIN).taken_at.isoformat() == "2026-11-21T14:00:00+00:00"
     finally:
         monkeypatch.undo()

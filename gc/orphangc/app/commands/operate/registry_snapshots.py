@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -60,7 +59,7 @@ def export_snapshot(
         raise RefusedError(f"cannot read {first.uri}: {first.reason}; nothing was exported")
     own = [root for root in read.checkpoints if root.job_id == job and root.directory is not None]
     directory = (own[0].directory if own else None) or storage.location
-    snapshot = derive_snapshot(
+    snapshot, entries = derive_snapshot(
         JobId(job),
         sorted(own, key=lambda root: root.checkpoint_id),
         directory=directory,
@@ -68,7 +67,7 @@ def export_snapshot(
         sizes=_sizes(storage, directory),
         taken_at=taken_at,
     )
-    data = write_snapshot(snapshot, compress=out.suffix == ".gz")
+    data = write_snapshot(snapshot, entries, compress=out.suffix == ".gz")
     write_atomically(out, data)
     return _document(read_snapshot(data))
 
@@ -133,7 +132,7 @@ def _document(snapshot: RegistrySnapshot) -> dict[str, Any]:
         "retained_checkpoint_ids": [each.id for each in snapshot.retained],
         "issued_checkpoint_ids": [each.id for each in snapshot.issued],
         "entries": len(snapshot.entries),
-        "kinds": dict(Counter(entry.kind.value for entry in snapshot.entries)),
+        "kinds": {kind.value: count for kind, count in snapshot.entries.counts.items()},
     }
 
 
