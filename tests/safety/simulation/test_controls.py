@@ -419,7 +419,9 @@ def no_gate(patch: pytest.MonkeyPatch) -> None:
 def entries_protect_nothing(patch: pytest.MonkeyPatch) -> None:
     """R14: what a registry snapshot names is no root."""
     live_set = mark._live_set
-    patch.setattr(mark, "_live_set", lambda observation, *_: live_set(observation, (), UuidSet()))
+    patch.setattr(
+        mark, "_live_set", lambda seen, *_: live_set(replace(seen, snapshots=()), (), UuidSet())
+    )
     patch.setattr(RegistryWatch, "new_names", lambda _: [])
 
 

@@ -203,6 +203,23 @@ CONTRACT_LINES = (
 )
 
 
+def test_every_kind_and_every_spelling_of_a_folder_is_kept() -> None:
+    """One kind would hide the guard of another, and one spelling the files of another."""
+    one, other = UUIDS
+    found = RegistryEntries(
+        RegistryEntry(path, kind, None, None, None)
+        for path, kind in (
+            (f"s3://b/x/{one}", EntryKind.FILE),
+            (f"s3a://b/x/{other}", EntryKind.FILE),
+            ("s3://b/x/segment", EntryKind.SEGMENT),
+            ("s3://b/x/plain", EntryKind.FILE),
+        )
+    )
+    assert found.counts == {EntryKind.FILE: 3, EntryKind.SEGMENT: 1}
+    (names,) = found.absolute(()).values()
+    assert set(names) == {one, other, "segment", "plain"}
+
+
 def test_the_lines_are_those_of_the_contract() -> None:
     """Names, order and spelling, as the design page shows them."""
     *lines, footer, end = write_snapshot(a_snapshot(), ENTRIES).decode().split("\n")
