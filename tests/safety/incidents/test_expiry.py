@@ -143,7 +143,8 @@ def test_r42_a_savepoint_in_another_storage_root_stays(tmp_path) -> None:
         chain = Redeploys.made(tmp_path, stack, count=2, ids=distinct)
         other = tmp_path / "other"
         job = Job("e" * 32, other / ("e" * 32))
-        job.checkpoint(1, job.shared(UUID_1, age=20 * DAY), age=20 * DAY)
+        # older than the savepoints, which it cannot have begun with
+        job.checkpoint(1, job.shared(UUID_1, age=200 * DAY), age=200 * DAY)
         assert run("plan", other, "--state", chain.bed.state).code == 0
         own = Savepoints(chain)
         own.root = own.root.rename(other / "savepoints")
