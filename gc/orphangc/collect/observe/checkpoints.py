@@ -33,7 +33,6 @@ from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
 from orphangc.ports import Storage
 
-"""A larger ``_metadata`` is decoded alone, from a temporary file if it has an ETag."""
 _WINDOW = 2**20
 _ATTEMPTS = 5
 _THREADS = 16
@@ -302,7 +301,10 @@ class CheckpointReader:
         return checkpoint
 
     def _read_anew(self, storage: Storage, folder: str, listed: StoredObject) -> Contents | None:
-        """Return one checkpoint, ``None`` if it is gone; unreadable ones may lack a checksum."""
+        """Return one checkpoint, ``None`` if it is gone; unreadable ones may lack a checksum.
+
+        A large one is decoded alone.
+        """
         base = storage.location
         with self._one_at_a_time if listed.size > LARGE else nullcontext():
             try:
