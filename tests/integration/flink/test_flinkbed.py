@@ -1,11 +1,13 @@
 """The harness breaks and restores a real Flink as the other tests trust it to."""
 
+import time
 from pathlib import Path
 
 import pytest
 
 from integration.harness.flinkbed.cluster import Cluster
 from integration.harness.flinkbed.fixtures import VERSIONS
+from integration.harness.flinkbed.settings import ON_REQUEST
 from integration.harness.flinkbed.truth import (
     named_in_metadata,
     older_than_retained,
@@ -41,6 +43,21 @@ def test_an_upload_that_dies_unacknowledged_leaves_orphans(
     assert any(path.name in named for path in older_than_retained(job_dir)), "old, and alive"
     for checkpoint in retained(job_dir):
         flink_cluster.restore_and_check(checkpoint)
+
+
+def test_checkpoints_on_request_are_taken_on_request_alone(
+    flink_cluster: Cluster, tmp_path: Path
+) -> None:
+    """Flink 2.3 took one more, a pause after the first: a hold came in its midst now and then."""
+    job = flink_cluster.submit(tmp_path, interval=ON_REQUEST)
+    flink_cluster.wait_for_checkpoints(job, 1)
+    time.sleep(1)  # several pauses of a job that has an interval
+    assert flink_cluster.checkpoints(job)["counts"]["total"] == 1
+    flink_cluster.lose_an_upload()
+    flink_cluster.wait_for_checkpoints(job, 1)
+    time.sleep(1)
+    counts = flink_cluster.checkpoints(job)["counts"]
+    assert (counts["completed"], counts["in_progress"]) == (2, 0)
 
 
 def test_a_new_jobmanager_goes_on_where_both_processes_died(

@@ -71,7 +71,10 @@ FRESH_ANSWERS = {
 
 ON_REQUEST = "1d"
 """Interval of a job whose checkpoints are taken when a test asks for one: nothing else completes or
-subsumes a checkpoint meanwhile, however long the test takes to look at it."""
+subsumes a checkpoint meanwhile, however long the test takes to look at it. It is the pause as well:
+Flink 2.3 starts the scheduler of a fresh job twice, and takes a checkpoint one pause after the
+second start (``CheckpointCoordinator.startCheckpointScheduler``, ``triggerDelay``)."""
+_PAUSE = "200ms"
 REQUESTS_SINCE = (1, 17)
 """The first Flink that takes a checkpoint when it is asked to."""
 
@@ -139,7 +142,7 @@ def job_settings(checkpoint_dir: str, interval: str) -> dict[str, str]:
     """Return the settings of one job, by their Flink 2.x names."""
     return {
         "execution.checkpointing.interval": interval,
-        "execution.checkpointing.min-pause": "200ms",
+        "execution.checkpointing.min-pause": ON_REQUEST if interval == ON_REQUEST else _PAUSE,
         "execution.checkpointing.timeout": "30min",  # what is held is held
         "execution.checkpointing.tolerable-failed-checkpoints": "1000",
         "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
