@@ -196,6 +196,15 @@ def test_a_state_location_that_is_a_file_is_reported(story) -> None:
 # --- places to write
 
 
+def test_an_audit_log_inside_the_root_is_reported(story) -> None:
+    """A name of a checkpoint, by a slip: its bytes would grow by a line for each object."""
+    story.bed.cycle()
+    plan, before = story.bed.plan(), contents(story.bed.root)
+    place = story.job.folder / "chk-8" / "_metadata"
+    said(story.bed.sweep(plan, "--delete", "--audit-log", place), 2, "inside the storage root")
+    assert contents(story.bed.root) == before
+
+
 @pytest.mark.parametrize("out", ["file", "file/below", "filled"])
 def test_a_place_for_the_plan_that_is_none_is_reported(story, out) -> None:
     """A file, below a file, a folder that holds something."""

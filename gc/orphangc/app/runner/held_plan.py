@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from orphangc.adapters.rows.outcome_files import OutcomeFiles
+from orphangc.app.config.validate import check_outside
 from orphangc.app.telemetry.audit_log import Audited
-from orphangc.app.telemetry.logs import audit_log
+from orphangc.app.telemetry.logs import audit_file, audit_log
 from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.sweep.result import SweepResult, code_of
 from orphangc.core.documents.plan import Plan
@@ -39,6 +40,7 @@ class HeldPlan:
         Without any row an error leaves none: nothing was done.
         """
         self.result.run_id = self.run.run_id
+        check_outside(self.plan.settings.root, [each for each in [audit_file()] if each])
         with audit_log() as audit:
             outcomes = OutcomeFiles(self.path)
             outcomes.open()

@@ -164,6 +164,12 @@ class AuditLog:
         structlog.PrintLogger(self.file).msg(lines.decode().removesuffix("\n"))
 
 
+def audit_file() -> Path | None:
+    """Return the file of the audit log, ``None`` if none is asked for, or another stream is."""
+    place = asked.audit_log
+    return None if place in {None, "stderr"} else Path(str(place))
+
+
 @contextmanager
 def audit_log() -> Iterator[AuditLog | None]:
     """Yield the audit log, ``None`` if none is asked for; a file is appended to.
@@ -171,14 +177,12 @@ def audit_log() -> Iterator[AuditLog | None]:
     Raises:
         SettingsError: The file cannot be written.
     """
-    place = asked.audit_log
+    place = audit_file()
     if place is None:
-        yield None
-    elif place == "stderr":
-        yield AuditLog(sys.stderr)
+        yield AuditLog(sys.stderr) if asked.audit_log else None
     else:
         try:
-            file = Path(place).open("a", encoding="utf-8")  # noqa: SIM115 - closed below
+            file = place.open("a", encoding="utf-8")
         except OSError as err:
             why = f"the audit log cannot be written to {place}: {err.strerror}"
             raise SettingsError(why) from err
