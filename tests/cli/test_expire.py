@@ -17,6 +17,7 @@ import yaml
 
 from cli.helpers import (
     AT_ONCE,
+    DAY,
     Job,
     Planned,
     Ran,
@@ -159,6 +160,18 @@ def test_any_plan_of_the_storage_root_puts_a_checkpoint_back(chain) -> None:
     assert back.json["counts"] == {"restored": 1}
     assert chain.names() == {"0/5", "1/6", "2/5", "2/6"}
     assert run("undelete", newest, "--checkpoint", chain.folder_of("0/5")).code == 4
+
+
+def test_what_is_stored_anew_in_the_place_of_one_in_quarantine_stays(chain) -> None:
+    """A later run of the id completes the checkpoint of that number; each is weighed once."""
+    expire(chain)
+    file = chain.jobs[0].shared(age=100 * DAY)
+    anew = chain.jobs[0].checkpoint(5, file, age=100 * DAY)
+    for _ in range(2):
+        expire(chain, *SHORT)
+    chain.collected()
+    assert anew.exists()
+    assert file.exists()
 
 
 def test_undelete_puts_it_back(chain) -> None:

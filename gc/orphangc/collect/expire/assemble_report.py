@@ -122,7 +122,10 @@ def _weighed(
     """Return what one pass over the listing weighs."""
     number = {id(lineage): at for at, lineage in enumerate(known.lineages)}
     jobs = _job_numbers(known.lineages)
-    places = {each.checkpoint.uri: at for at, each in enumerate(fates)}
+    uris = dict.fromkeys(
+        each.checkpoint.uri for each in fates
+    )  # stored anew in a quarantine: twice
+    places = {uri: at for at, uri in enumerate(uris)}
 
     def job_number(fate: CheckpointFate) -> int:
         job = fate.lineage.job_at(fate.checkpoint.place)
