@@ -173,12 +173,13 @@ def test_r43_the_origin_of_a_job_that_failed_over_before_the_first_cycle_stays(j
 
 
 @pytest.mark.answered_by("origins_that_no_cycle_saw")
+@pytest.mark.parametrize("comes_back", [False, True])
 @pytest.mark.parametrize("case", ["failed over", "another mount", "not shown"])
-def test_r43_what_a_clone_began_with_stays_where_nothing_shows_it(jobs, case) -> None:
+def test_r43_what_a_clone_began_with_stays_where_nothing_shows_it(jobs, case, comes_back) -> None:
     """A test that began with chk-90, without a claim and without HA metadata, begins with it again.
 
     REST shows a checkpoint of its own since a failover, or its origin by a path of its own mount;
-    or no cluster shows it.
+    or no cluster shows it. An earlier run of its id, which somebody chose, may have left more.
     """
     origin = jobs.checkpoint(jobs.old, 90, 61 * DAY)
     jobs.checkpoint(jobs.old, 100, 60 * DAY)
@@ -187,11 +188,14 @@ def test_r43_what_a_clone_began_with_stays_where_nothing_shows_it(jobs, case) ->
     clone = Job(distinct(2), jobs.bed.root / distinct(2))
     for number in (130, 131, 132):
         jobs.checkpoint(clone, number, HOUR * (133 - number))
+    if comes_back:
+        jobs.checkpoint(clone, 3, 200 * DAY)
     shown = {
         "failed over": (131, clone.folder / "chk-131"),
         "another mount": (90, Path("/mnt/old") / jobs.old.id / "chk-90"),
     }
-    with RestServer(flink(clone, completed=132, restored=shown.get(case))) as cluster:
+    started = {"restored": shown.get(case), "started_ms": millis_ago(50 * DAY)}
+    with RestServer(flink(clone, completed=132, **started)) as cluster:
         jobs.extra += ["--flink-rest", cluster.url] if case in shown else []
         jobs.expire("--keep-last", "1")
         must_be_there(origin)

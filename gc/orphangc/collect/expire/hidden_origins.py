@@ -72,13 +72,16 @@ def hidden_origins(
 def _hidden(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> HiddenOrigin:
     """Return a job with the latest time at which what it began with was stored.
 
-    That is before anything of its own, unless another run wrote that.
+    That is before its run began, by the cluster that shows it and by the oldest that it has, or
+    before the newest that it has: what is older an earlier run of its id may have written.
     """
     times = (job.survey.oldest_modified_at, *(each.modified_at for each in job.own_checkpoints))
-    oldest = min((at for at in times if at is not None), default=None)
+    oldest = min((at for at in times if at is not None), default=cycle.evidence.now)
+    shown = [facts.started_at for facts in job.facts]
+    latest = max(oldest, *shown) if shown else job.changed_at
     until = cycle.evidence.now
-    if oldest is not None and not _comes_back(job, cycle):
-        until = min(until, shifted(oldest, settings.margins.clock_skew))
+    if latest is not None and not _comes_back(job, cycle):
+        until = min(until, shifted(latest, settings.margins.clock_skew))
     return HiddenOrigin(key=job.key, job_id=job.job_id or job.key, until=until)
 
 
