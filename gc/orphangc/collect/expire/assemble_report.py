@@ -122,9 +122,8 @@ def _weighed(
     """Return what one pass over the listing weighs."""
     number = {id(lineage): at for at, lineage in enumerate(known.lineages)}
     jobs = _job_numbers(known.lineages)
-    uris = dict.fromkeys(
-        each.checkpoint.uri for each in fates
-    )  # stored anew in a quarantine: twice
+    # one that is stored again during its quarantine is there twice
+    uris = dict.fromkeys(each.checkpoint.uri for each in fates)
     places = {uri: at for at, uri in enumerate(uris)}
 
     def job_number(fate: CheckpointFate) -> int:

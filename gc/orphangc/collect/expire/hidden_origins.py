@@ -77,8 +77,8 @@ def _hidden(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> Hi
     """
     times = (job.survey.oldest_modified_at, *(each.modified_at for each in job.own_checkpoints))
     oldest = min((at for at in times if at is not None), default=cycle.evidence.now)
-    shown = [facts.started_at for facts in job.facts]
-    latest = max(oldest, *shown) if shown else job.changed_at
+    began = [facts.started_at for facts in job.facts]
+    latest = max(oldest, *began) if began else job.changed_at
     until = cycle.evidence.now
     if latest is not None and not _comes_back(job, cycle):
         until = min(until, shifted(latest, settings.margins.clock_skew))
