@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.mark.job_directories import JobDirectories, job_directories
-from orphangc.collect.mark.job_reports import JobReport, job_reports
+from orphangc.collect.mark.job_reports import JobReport, JobReports, job_reports
 from orphangc.collect.observe.checkpoints import CheckpointScan
 from orphangc.collect.observe.ha_holds import reported_ids
 from orphangc.collect.observe.observation import Observation
@@ -67,12 +68,12 @@ def mark(
     """
     named = chain(_pins(settings), (place for _, place in _entries(observation, settings)))
     live = _live_set(observation, named, UuidSet() if pinned is None else pinned)
-    known = _directories(observation, settings, bases)
+    marker = _JobMarker.of(observation, settings, bases, siblings)
     return Mark(
         live=live,
         checkpoints=observation.checkpoints,
-        jobs=_jobs(observation, settings, bases, known, siblings=siblings),
-        owners=Owners(bases[0], known.keys),
+        jobs=marker.jobs(),
+        owners=Owners(bases[0], marker.known.keys),
     )
 
 
@@ -140,7 +141,10 @@ def _scans(observation: Observation) -> list[tuple[CheckpointScan, CheckpointSca
 
 
 def _directories(
-    observation: Observation, settings: StorageRootSettings, bases: Sequence[Location]
+    observation: Observation,
+    settings: StorageRootSettings,
+    bases: Sequence[Location],
+    areas: Mapping[Location, Collection[Scope]],
 ) -> JobDirectories:
     """Return the job of each job directory; a directory seen from two bases counts once.
 
@@ -170,14 +174,11 @@ def _directories(
             for place in configured_directories(answer, settings.aliases)
         },
         checkpoints=observation.checkpoints,
-        working={
-            directory
-            for directory, areas in _areas_by_directory(observation, bases).items()
-            if areas == {Scope.FORST}
-        },
+        working={directory for directory, own in areas.items() if own == {Scope.FORST}},
     )
 
 
+_NO_IDS: frozenset[int] = frozenset()
 _Ids = tuple[set[int], set[int], set[int]]
 
 
@@ -197,9 +198,7 @@ def _ids_in(
 ) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
     """Return the ids of S0, S1 and S2 in a job's directories."""
     own = [ids[each] for each in directories if each in ids]
-    start, first, second = (
-        frozenset[int]().union(*(i[number] for i in own)) for number in range(3)
-    )
+    start, first, second = (_NO_IDS.union(*(i[number] for i in own)) for number in range(3))
     return start, first, second
 
 
@@ -209,15 +208,18 @@ def _passed(observation: Observation, bases: Sequence[Location]) -> dict[Locatio
     A later one that the next scan shows with ``_metadata`` took its place.
     """
     found: dict[Location, frozenset[int]] = {}
-    none = frozenset[int]()
     for base, scans in zip(bases, _scans(observation), strict=True):
         for earlier, later in pairwise(scans):
             for directory, shown in earlier.shown.items():
-                gone = shown - earlier.ids.get(directory, none) - later.shown.get(directory, none)
-                newest = max(later.ids.get(directory, none), default=-1)
+                gone = (
+                    shown
+                    - earlier.ids.get(directory, _NO_IDS)
+                    - later.shown.get(directory, _NO_IDS)
+                )
+                newest = max(later.ids.get(directory, _NO_IDS), default=-1)
                 if passed := {each for each in gone if each > newest}:
                     place = base.child(directory)
-                    found[place] = found.get(place, none) | passed
+                    found[place] = found.get(place, _NO_IDS) | passed
     return found
 
 
@@ -233,119 +235,185 @@ def _areas_by_directory(
     return found
 
 
-def _jobs(
-    observation: Observation,
-    settings: StorageRootSettings,
-    bases: Sequence[Location],
-    known: JobDirectories,
-    *,
-    siblings: Sequence[Location],
-) -> dict[str, JobEvidence]:
-    """Return the evidence of every job that has a directory, or that may be alive."""
-    checkpoints = observation.checkpoints
-    by_folder = {checkpoint.folder: checkpoint for checkpoint in checkpoints}
-    reports = job_reports(observation, settings, known)
-    jobs: dict[str, JobEvidence] = {}
-    exported = _exported_by_key(observation.exported, known)
-    needed = {owner_of(folder, known.keys) for each in checkpoints for folder in each.files}
-    ids = _ids_by_directory(observation, bases)
-    areas, passed = _areas_by_directory(observation, bases), _passed(observation, bases)
-    seen = {key: _ids_in(ids, known.directories_of(key)) for key in known.job_ids}
-    for key in sorted({*reports.jobs, *exported}):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _JobMarker:
+    """Takes the evidence of one job after the other from an observation.
+
+    Attributes:
+        siblings: Bases that are other storage roots.
+        exported: Answers of exporters, by job key.
+        needed: Keys of the jobs in whose directories a checkpoint has files.
+        ids: Ids of S0, S1 and S2 in each job directory.
+        areas: Areas that any scan showed in each job directory.
+        passed: Ids that came and went between the scans of each job directory.
+    """
+
+    observation: Observation
+    settings: StorageRootSettings
+    bases: Sequence[Location]
+    siblings: Sequence[Location]
+    known: JobDirectories
+    reports: JobReports
+    exported: Mapping[str, Exported]
+    needed: AbstractSet[str | None]
+    ids: Mapping[Location, _Ids]
+    areas: Mapping[Location, Collection[Scope]]
+    passed: Mapping[Location, frozenset[int]]
+
+    @classmethod
+    def of(
+        cls,
+        observation: Observation,
+        settings: StorageRootSettings,
+        bases: Sequence[Location],
+        siblings: Sequence[Location],
+    ) -> _JobMarker:
+        """Return what takes evidence from an observation."""
+        areas = _areas_by_directory(observation, bases)
+        known = _directories(observation, settings, bases, areas)
+        named = {folder for each in observation.checkpoints for folder in each.files}
+        return cls(
+            observation=observation,
+            settings=settings,
+            bases=bases,
+            siblings=siblings,
+            known=known,
+            reports=job_reports(observation, settings, known),
+            exported=_exported_by_key(observation.exported, known),
+            needed={owner_of(folder, known.keys) for folder in named},
+            ids=_ids_by_directory(observation, bases),
+            areas=areas,
+            passed=_passed(observation, bases),
+        )
+
+    def jobs(self) -> dict[str, JobEvidence]:
+        """Return the evidence of every job that has a directory, or that may be alive."""
+        checkpoints = self.observation.checkpoints
+        by_folder = {checkpoint.folder: checkpoint for checkpoint in checkpoints}
+        keys = sorted({*self.reports.jobs, *self.exported})
+        return {key: self._with_statements(self._seen(key, checkpoints, by_folder)) for key in keys}
+
+    def _seen(
+        self,
+        key: str,
+        checkpoints: Sequence[Checkpoint],
+        by_folder: Mapping[Location, Checkpoint],
+    ) -> JobEvidence:
+        """Return what the observation shows of a job, whatever the operator states."""
+        settings, known = self.settings, self.known
         job_id = known.job_ids.get(key, JobId(key.partition("@")[0]))
-        report = reports.jobs.get(key) or JobReport(job_id=job_id)
+        report = self.reports.jobs.get(key) or JobReport(job_id=job_id)
         directories = known.directories_of(key)
-        start, first, second = seen.get(key, (frozenset(), frozenset(), frozenset()))
-        own_checkpoints = _own_checkpoints(
-            checkpoints,
-            directories,
-            "" if "@" in key else job_id,
-            _reported_by(report, settings),
-        )
-        snapshots = _snapshots_of(
-            observation.snapshots, job_id, key, known=known, settings=settings
-        )
-        has_trace = has_trace_of_flink(
-            {area for each in directories for area in areas.get(each, ())},
-            *(own_checkpoints, report.before, report.after),
-            *(report.held_before, report.held_after),
-            *(snapshots, {key} & exported.keys()),
-            {key} & needed,
-        )
-        jobs[key] = JobEvidence(
+        start, first, second = _ids_in(self.ids, directories)
+        known_id = "" if "@" in key else job_id
+        reported = _reported_by(report, settings)
+        own_checkpoints = _own_checkpoints(checkpoints, directories, known_id, reported)
+        return JobEvidence(
             key=key,
             job_id=job_id,
-            is_collected=any(bases[0].contains(directory) for directory in directories),
-            is_declared_ended=settings.is_declared_ended(
-                job_id, by_id=not has_trace or _lies_in(siblings, directories, bases)
-            )
-            or settings.is_declared_ended_elsewhere(job_id, directories, has_trace=has_trace),
-            is_declared_merged_within=settings.is_declared_merged_within(job_id, directories),
-            is_not_in_all="all" in settings.ended_job and not has_trace,
+            is_collected=any(self.bases[0].contains(directory) for directory in directories),
+            is_declared_ended=False,
             directories=directories,
             own_checkpoints=own_checkpoints,
             ids_at_start=start,
             ids_before=first,
             ids_after=second,
-            ids_passed=frozenset().union(*(passed.get(each, ()) for each in directories)),
+            ids_passed=_NO_IDS.union(*(self.passed.get(each, ()) for each in directories)),
             before=report.before,
             after=report.after,
             held_before=report.held_before,
             held_after=report.held_after,
             reported_ids=reported_ids((*report.before, *report.after), settings, by_folder)
-            | _retained_by_others(key, report, known, seen),
-            snapshots=snapshots,
+            | self._retained_by_others(key, report),
+            snapshots=self._snapshots_of(key, job_id),
             exported=_checked(
-                exported.get(key), own_checkpoints, first, second, before=report.before
+                self.exported.get(key), own_checkpoints, first, second, before=report.before
             ),
-            ends=_ends_of(
-                observation, settings, job_id, directories, is_alone=len(known.of_id(job_id)) <= 1
-            ),
-            strangers=_strangers(key, job_id, observation, settings=settings, owners=known.keys),
+            ends=self._ends_of(job_id, directories),
+            strangers=self._strangers(key, job_id),
             clusters=report.clusters,
             unplaced=report.unplaced,
             holders=report.holders,
-            clusters_of_id=reports.clusters.get(job_id, frozenset()),
-            holds_of_id=reports.holds.get(job_id, frozenset()),
+            clusters_of_id=self.reports.clusters.get(job_id, frozenset()),
+            holds_of_id=self.reports.holds.get(job_id, frozenset()),
         )
-    return jobs
 
+    def _with_statements(self, job: JobEvidence) -> JobEvidence:
+        """Return a job with what the operator states of it.
 
-def _ends_of(
-    observation: Observation,
-    settings: StorageRootSettings,
-    job_id: JobId,
-    directories: Sequence[Location],
-    *,
-    is_alone: bool,
-) -> tuple[EndRecord, ...]:
-    """Return the records of the job's end; one without a directory needs an id of one directory.
-
-    A TaskManager may still store files shortly after the end that the JobManager records.
-    """
-    return tuple(
-        replace(end, slack=2 * settings.clock_skew)
-        for end in observation.ends
-        if end.job_id == job_id
-        and (
-            is_alone
-            if end.directory is None
-            else place_of(end.directory, settings.aliases) in directories
+        ``--ended-job all`` covers no directory without a trace of Flink, nor another storage root.
+        """
+        settings, directories = self.settings, job.directories
+        has_trace = self._has_trace(job)
+        is_elsewhere = _lies_in(self.siblings, directories, self.bases)
+        return replace(
+            job,
+            is_declared_ended=settings.is_declared_ended(
+                job.job_id, by_id=not has_trace or is_elsewhere
+            )
+            or settings.is_declared_ended_elsewhere(job.job_id, directories, has_trace=has_trace),
+            is_declared_merged_within=settings.is_declared_merged_within(job.job_id, directories),
+            is_not_in_all="all" in settings.ended_job and not has_trace,
         )
-    )
 
+    def _has_trace(self, job: JobEvidence) -> bool:
+        return has_trace_of_flink(
+            {area for each in job.directories for area in self.areas.get(each, ())},
+            *(job.own_checkpoints, job.before, job.after),
+            *(job.held_before, job.held_after),
+            *(job.snapshots, {job.key} & self.exported.keys()),
+            {job.key} & self.needed,
+        )
 
-def _retained_by_others(
-    key: str,
-    report: JobReport,
-    known: JobDirectories,
-    seen: Mapping[str, tuple[frozenset[int], frozenset[int], frozenset[int]]],
-) -> frozenset[int]:
-    """Return the ids in directories of the same job id, where a hold may be of these."""
-    if not report.may_be_retained_elsewhere:
-        return frozenset()
-    others = known.of_id(report.job_id).keys() - {key}
-    return frozenset[int]().union(*(seen[each][1] & seen[each][2] for each in others))
+    def _retained_by_others(self, key: str, report: JobReport) -> frozenset[int]:
+        """Return the ids in directories of the same job id, where a hold may be of these."""
+        if not report.may_be_retained_elsewhere:
+            return _NO_IDS
+        others = self.known.of_id(report.job_id)
+        seen = (_ids_in(self.ids, places) for each, places in others.items() if each != key)
+        return _NO_IDS.union(*(first & second for _, first, second in seen))
+
+    def _ends_of(self, job_id: JobId, directories: Sequence[Location]) -> tuple[EndRecord, ...]:
+        """Return the records of the job's end; one without a directory needs an id of only one.
+
+        A TaskManager may still store files shortly after the end that the JobManager records.
+        """
+        settings, is_alone = self.settings, len(self.known.of_id(job_id)) <= 1
+        return tuple(
+            replace(end, slack=2 * settings.clock_skew)
+            for end in self.observation.ends
+            if end.job_id == job_id
+            and (
+                is_alone
+                if end.directory is None
+                else place_of(end.directory, settings.aliases) in directories
+            )
+        )
+
+    def _snapshots_of(self, key: str, job_id: JobId) -> tuple[RegistrySnapshot, ...]:
+        """Return the snapshots of a job; one that fits no directory of its id counts for all."""
+        own = self.known.of_id(job_id)
+        mine = [
+            snapshot
+            for snapshot in self.observation.snapshots
+            if snapshot.job_id == job_id
+            and key in (_written_for(snapshot, own, self.settings) or {key})
+        ]
+        return tuple(sorted(mine, key=lambda each: (each.taken_at, each.sequence)))
+
+    def _strangers(self, key: str, own_id: JobId) -> frozenset[str]:
+        """Return the living jobs of other ids that report checkpoints in the job's directories."""
+        found: set[str] = set()
+        for cluster in self.observation.after:
+            for job_id, facts in cluster.jobs.items():
+                if job_id == own_id or facts.is_globally_terminal:
+                    continue
+                own = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
+                places = (place_of(path, self.settings.aliases) for path in own)
+                owners = (owner_of(each, self.known.keys) for each in places if each is not None)
+                if key in owners:
+                    found.add(job_id)
+        return frozenset(found)
 
 
 def _exported_by_key(
@@ -437,24 +505,6 @@ def _reported_by(report: JobReport, settings: StorageRootSettings) -> frozenset[
     )
 
 
-def _snapshots_of(
-    snapshots: Iterable[RegistrySnapshot],
-    job_id: JobId,
-    key: str,
-    *,
-    known: JobDirectories,
-    settings: StorageRootSettings,
-) -> tuple[RegistrySnapshot, ...]:
-    """Return the snapshots of a job; one that fits no directory of its id counts for all."""
-    own = known.of_id(job_id)
-    mine = [
-        snapshot
-        for snapshot in snapshots
-        if snapshot.job_id == job_id and key in (_written_for(snapshot, own, settings) or {key})
-    ]
-    return tuple(sorted(mine, key=lambda each: (each.taken_at, each.sequence)))
-
-
 def _written_for(
     snapshot: RegistrySnapshot,
     own: Mapping[str, Sequence[Location]],
@@ -462,29 +512,6 @@ def _written_for(
 ) -> set[str]:
     place = place_of(snapshot.checkpoint_dir, settings.aliases)
     return {key for key, places in own.items() if place in places}
-
-
-def _strangers(
-    key: str,
-    own_id: JobId,
-    observation: Observation,
-    *,
-    settings: StorageRootSettings,
-    owners: Mapping[Location, str],
-) -> frozenset[str]:
-    """Return the living jobs of other ids that report checkpoints inside the job's directories."""
-    found: set[str] = set()
-    for cluster in observation.after:
-        for job_id, facts in cluster.jobs.items():
-            if job_id == own_id or facts.is_globally_terminal:
-                continue
-            own = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
-            places = (
-                place for path in own if (place := place_of(path, settings.aliases)) is not None
-            )
-            if any(owner_of(place, owners) == key for place in places):
-                found.add(job_id)
-    return frozenset(found)
 
 
 def owner_of(folder: Location, owners: Mapping[Location, str]) -> str | None:
