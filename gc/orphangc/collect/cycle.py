@@ -9,20 +9,24 @@ from functools import partial
 from flinkstate.places.locations import Location
 from orphangc.collect.decide.abandoned_savepoints import abandoned_savepoints
 from orphangc.collect.decide.assemble_plan import Found, missing_by_job, plan_of
-from orphangc.collect.decide.decide_listing import decide_listing
-from orphangc.collect.decide.judged_cycle import judged_cycle
+from orphangc.collect.decide.decide_listing import DecidedListing, decide_listing
+from orphangc.collect.decide.judged_cycle import (
+    JudgedCycle,
+    MarkedCycle,
+    judged_cycle,
+    marked_cycle,
+)
 from orphangc.collect.decide.verdicts import JobView
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_usages_of
 from orphangc.collect.mark.job_dependencies import dependencies_of
-from orphangc.collect.mark.mark import Mark, mark, pinned_places
+from orphangc.collect.mark.mark import Mark, pinned_places
 from orphangc.collect.mark.missing import Missing, wanted_of
 from orphangc.collect.mark.pins import pinned_uuids
 from orphangc.collect.mark.since_listing import SinceListing
 from orphangc.collect.mark.survey import Surveyed
-from orphangc.collect.mark.survey_listing import SurveyQuestions, survey_listing
+from orphangc.collect.mark.survey_listing import ListingSurvey, SurveyQuestions, survey_listing
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, Observation, observe
-from orphangc.collect.world.outside_names import namings_of
 from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled, with_expiries
 from orphangc.collect.world.recounting import with_memory
 from orphangc.core.columns.tombstones import Tombstones
@@ -33,7 +37,7 @@ from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.times.instants import shifted
-from orphangc.core.world.outside_naming import Naming, Searched
+from orphangc.core.world.outside_naming import Searched
 from orphangc.errors import RefusedError
 from orphangc.ports import VerdictSink
 
@@ -87,97 +91,121 @@ def run_cycle(
             empty storage.
     """
     seen = observe(environment, settings, reader)
-    bases = [base.location for base in environment.bases]
-    siblings = [base.location for base in environment.siblings]
     pinned = pinned_uuids(environment, pinned_places(seen, settings))
-    marked = mark(seen, settings, bases, siblings, pinned=pinned)
-    searched = seen.searched(environment)
-    namings = namings_of(marked, seen, settings, searched)
-    questions = _questions(seen, marked, namings, environment, settings=settings, reader=reader)
-    survey = survey_listing(environment, marked, tombstones, questions)
-    shown = survey.surveyed if questions.since is None else Surveyed()
-    _check_is_storage_root(bases[0], marked, shown, seen)
-    markers = [(bases[0].child(key), state) for key, state in survey.surveyed.expiries]
-    recalled = with_expiries(
-        before,
-        bases[0],
-        [each for each in markers if each[1]],
-        seen.time.now or seen.time.local,
-        quarantined=seen.quarantined,
-    )
+    marked = marked_cycle(seen, environment, settings, pinned=pinned)
+    survey = _survey(marked, environment, settings, reader=reader, tombstones=tombstones)
+    markers = _markers(survey, environment.storage.location)
+    recalled = _recalled(before, seen, markers, environment.storage.location)
     known = judged_cycle(
-        seen,
-        environment,
-        settings,
-        marked=marked,
-        survey=survey,
-        namings=namings,
-        halted=halted,
-        before=recalled,
+        marked, environment, settings, survey=survey, halted=halted, before=recalled
     )
-    savepoints = abandoned_savepoints(seen, settings, marked, surveyed=survey.surveyed, known=known)
+    savepoints = abandoned_savepoints(
+        seen, settings, marked.mark, surveyed=survey.surveyed, known=known
+    )
     decided = decide_listing(
-        environment, settings, marked, known, open_sink=open_sink, savepoints=savepoints
+        environment, settings, marked.mark, known, open_sink=open_sink, savepoints=savepoints
     )
-    problem = decided.savepoints_problem
-    gone = frozenset() if savepoints is None or problem is not None else savepoints.folders
-    collected = (view.evidence for view in decided.views.values())
-    missing = missing_by_job(collected, survey.missing, seen, environment.storage)
-    foreign_usages = foreign_usages_of(
-        environment,
-        marked,
-        settings,
-        jobs=known.jobs,
-        judged=known.judged,
-        missing=missing,
-        held=survey.surveyed.held,
-        cycle=known.evidence,
-    )
-    found = Found(
-        seen=seen,
-        surveyed=survey.surveyed,
-        marked=marked,
-        views=decided.views,
-        known=known,
-        counts=decided.counts,
-        missing=missing,
-        foreign_usages=foreign_usages,
-        savepoints_kept=None if savepoints is None else savepoints.warning(problem),
-    )
+    found = _found(marked, survey, known, decided, environment=environment, settings=settings)
     plan = plan_of(found, settings, environment)
     return Cycle(
         seen=seen,
         missing=survey.missing,
         plan=with_memory(plan, known.comparison, recalled.expected),
         views=decided.views,
-        mark=marked,
+        mark=marked.mark,
         evidence=known.evidence,
         jobs=known.jobs,
         judged=known.judged,
         sinks=decided.sinks,
-        foreign_usages=foreign_usages,
+        foreign_usages=found.foreign_usages,
         remembered=_with_standing(known.comparison.memory, before, recalled),
-        expiries=tuple(markers),
+        expiries=markers,
         tombstones=tombstones,
-        searched=searched,
-        savepoints=gone,
+        searched=marked.searched,
+        savepoints=decided.savepoints,
+    )
+
+
+def _markers(survey: ListingSurvey, base: Location) -> tuple[tuple[Location, str], ...]:
+    """Return folder and state location of each marker of an expiry, "" for a leftover."""
+    return tuple((base.child(key), state) for key, state in survey.surveyed.expiries)
+
+
+def _recalled(
+    before: Recalled, seen: Observation, markers: Sequence[tuple[Location, str]], base: Location
+) -> Recalled:
+    """Return what earlier cycles saw, and what the markers of expiries show of it to be lost."""
+    now, stated = seen.time.now or seen.time.local, [each for each in markers if each[1]]
+    return with_expiries(before, base, stated, now, quarantined=seen.quarantined)
+
+
+def _survey(
+    marked: MarkedCycle,
+    environment: Environment,
+    settings: StorageRootSettings,
+    *,
+    reader: CheckpointReader,
+    tombstones: Tombstones,
+) -> ListingSurvey:
+    """Return what the listing shows.
+
+    Raises:
+        RefusedError: The storage root shows nothing of Flink's.
+    """
+    questions = _questions(marked, environment, settings=settings, reader=reader)
+    survey = survey_listing(environment, marked.mark, tombstones, questions)
+    shown = survey.surveyed if questions.since is None else Surveyed()
+    _check_is_storage_root(environment.storage.location, marked.mark, shown, marked.seen)
+    return survey
+
+
+def _found(
+    marked: MarkedCycle,
+    survey: ListingSurvey,
+    known: JudgedCycle,
+    decided: DecidedListing,
+    *,
+    environment: Environment,
+    settings: StorageRootSettings,
+) -> Found:
+    """Return what the cycle found, with what its jobs miss and what they need of others."""
+    collected = (view.evidence for view in decided.views.values())
+    missing = missing_by_job(collected, survey.missing, marked.seen, environment.storage)
+    return Found(
+        seen=marked.seen,
+        surveyed=survey.surveyed,
+        marked=marked.mark,
+        views=decided.views,
+        known=known,
+        counts=decided.counts,
+        missing=missing,
+        savepoints_kept=decided.savepoints_kept,
+        foreign_usages=foreign_usages_of(
+            environment,
+            marked.mark,
+            settings,
+            jobs=known.jobs,
+            judged=known.judged,
+            missing=missing,
+            held=survey.surveyed.held,
+            cycle=known.evidence,
+        ),
     )
 
 
 def _questions(
-    seen: Observation,
-    marked: Mark,
-    namings: Sequence[Naming],
+    marked: MarkedCycle,
     environment: Environment,
     *,
     settings: StorageRootSettings,
     reader: CheckpointReader,
 ) -> SurveyQuestions:
     """Return what the cycle asks of its listing."""
+    seen = marked.seen
     scans = [part[0].scan for part in (seen.first, seen.second)]
     return SurveyQuestions(
-        wanted=wanted_of(each.files for each in namings),
-        needed=partial(dependencies_of, marked, settings),
+        wanted=wanted_of(each.files for each in marked.namings),
+        needed=partial(dependencies_of, marked.mark, settings),
         is_resumed=seen.listed.is_resumed,
         since=SinceListing.of(seen, environment.storage),
         read=partial(reader.read, environment.storage),

@@ -10,11 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from orphangc.collect.decide.judged_cycle import judged_cycle
-from orphangc.collect.mark.mark import mark
+from orphangc.collect.decide.judged_cycle import judged_cycle, marked_cycle
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, observe
-from orphangc.collect.world.outside_names import namings_of
 from orphangc.collect.world.recalling import Recalled
 from orphangc.collect.world.recounting import world_with_memory
 from orphangc.core.columns.live_set import LiveSet
@@ -93,15 +91,11 @@ def unlisted_cycle(
     search = None if environment.search is None else replace(environment.search, own=None)
     unlisted = replace(environment, engine=UnlistedEngine(), search=search)
     seen = observe(unlisted, settings, reader)
-    bases = [base.location for base in environment.bases]
-    marked = mark(seen, settings, bases, [base.location for base in environment.siblings])
     known = judged_cycle(
-        seen,
+        marked_cycle(seen, unlisted, settings),
         unlisted,
         settings,
-        marked=marked,
         survey=None,
-        namings=namings_of(marked, seen, settings, seen.searched(environment)),
         halted=halted,
         before=before,
     )

@@ -8,7 +8,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -233,14 +233,12 @@ def opened(
     state = state_of(settings)
     seen = recalled(state).memory if memory is None else memory
     siblings, remembered = _searched_beside(settings, storage, seen)
-    search = storage_search(settings, siblings, seen)
     hides = storage.has_hidden and (is_planning or settings.abort_uploads)
     extras, folders = storage if hides else None, storage if storage.has_folders else None
     if earlier is not None:
-        storage, listing = earlier(storage), None
-    with ExitStack() as stack:
-        is_spark = engine.is_spark and earlier is None
-        opening = _spark_engine(storage, engine) if is_spark else _local_engine(storage, listing)
+        storage, listing, engine = earlier(storage), None, LOCAL
+    opening = _spark_engine(storage, engine) if engine.is_spark else _local_engine(storage, listing)
+    with opening as lister:
         environment = Environment(
             storage=storage,
             extra=[open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
@@ -254,13 +252,13 @@ def opened(
             exporters=lambda: open_exports(settings.registry),
             ends=partial(ends_of, settings),
             open_storage=open_storage,
-            engine=stack.enter_context(opening),
+            engine=lister,
             wait=time.sleep,
             progress=progress,
             extras=extras,
             folders=folders,
             ha=ha_metadata(settings),
-            search=search,
+            search=storage_search(settings, siblings, seen),
         )
         yield WiredRoot(settings, environment)
 

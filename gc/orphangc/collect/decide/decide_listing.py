@@ -34,12 +34,15 @@ class DecidedListing:
 
     Attributes:
         views: Collected jobs by job key, each with the conditions that only verdicts can show.
+        savepoints: Folders of savepoints whose files may go.
+        savepoints_kept: Warning about abandoned folders of savepoints that are kept.
     """
 
     views: Mapping[str, JobView]
     counts: Counts
     sinks: Sequence[VerdictSink]
-    savepoints_problem: str | None = None
+    savepoints: frozenset[str]
+    savepoints_kept: str | None
 
 
 def decide_listing(
@@ -70,11 +73,13 @@ def decide_listing(
         },
     )
     decided = environment.engine.run(deciding, environment.progress)
+    problem = _savepoints_problem(decided.counts, settings)
     return DecidedListing(
         views={key: _with_limits(view, decided.counts, settings) for key, view in views.items()},
         counts=decided.counts,
         sinks=decided.sinks,
-        savepoints_problem=_savepoints_problem(decided.counts, settings),
+        savepoints=frozenset() if savepoints is None or problem is not None else savepoints.folders,
+        savepoints_kept=None if savepoints is None else savepoints.warning(problem),
     )
 
 

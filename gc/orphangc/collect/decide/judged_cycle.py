@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orphangc.collect.mark.gather_evidence import gather_evidence
-from orphangc.collect.mark.mark import Mark, cycle_evidence
+from orphangc.collect.mark.mark import Mark, cycle_evidence, mark
 from orphangc.collect.mark.missing import is_listed
 from orphangc.collect.mark.since_listing import listed_at
 from orphangc.collect.mark.survey_listing import ListingSurvey
@@ -17,9 +17,10 @@ from orphangc.collect.world.gathered import (
     unsearched_storages,
     world_of,
 )
-from orphangc.collect.world.outside_names import named_outside, with_outside_paths
+from orphangc.collect.world.outside_names import named_outside, namings_of, with_outside_paths
 from orphangc.collect.world.recalling import Recalled
 from orphangc.collect.world.sighted import sighting_of
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
 from orphangc.core.decision.flink_traces import with_other_runs, with_remembered_traces
 from orphangc.core.decision.judge import Judgement, judge_all
@@ -27,7 +28,38 @@ from orphangc.core.lineage.expired_checkpoint import written_times
 from orphangc.core.memory.compare_cycles import CycleComparison, compared
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world import OutsidePath, World
-from orphangc.core.world.outside_naming import Naming
+from orphangc.core.world.outside_naming import Naming, Searched
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedCycle:
+    """What a cycle saw, and what is live by it.
+
+    Attributes:
+        searched: Every place and storage that was searched.
+        namings: Names of files outside all of these, or that a listing must show.
+    """
+
+    seen: Observation
+    mark: Mark
+    searched: Sequence[Searched]
+    namings: Sequence[Naming]
+
+
+def marked_cycle(
+    seen: Observation,
+    environment: Environment,
+    settings: StorageRootSettings,
+    *,
+    pinned: UuidSet | None = None,
+) -> MarkedCycle:
+    """Return what an observation shows to be live; see ``mark``."""
+    bases = [base.location for base in environment.bases]
+    siblings = [base.location for base in environment.siblings]
+    marked = mark(seen, settings, bases, siblings, pinned=pinned)
+    searched = seen.searched(environment)
+    namings = namings_of(marked, seen, settings, searched)
+    return MarkedCycle(seen=seen, mark=marked, searched=searched, namings=namings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +74,11 @@ class JudgedCycle:
 
 
 def judged_cycle(
-    seen: Observation,
+    cycle: MarkedCycle,
     environment: Environment,
     settings: StorageRootSettings,
     *,
-    marked: Mark,
     survey: ListingSurvey | None,
-    namings: Sequence[Naming],
     halted: str | None,
     before: Recalled,
 ) -> JudgedCycle:
@@ -57,18 +87,20 @@ def judged_cycle(
     Args:
         survey: Facts of the listing; ``None`` for a cycle that lists no objects.
     """
+    seen, marked = cycle.seen, cycle.mark
     paths = named_outside(
-        namings,
+        cycle.namings,
         marked,
         seen,
         settings,
-        searched=seen.searched(environment),
+        searched=cycle.searched,
         is_listed=lambda names: survey is None or is_listed(names, survey.surveyed),
     )
     jobs = with_outside_paths(gather_evidence(marked, settings, survey), paths)
     jobs = with_other_runs(with_remembered_traces(jobs, before.memory), before.memory)
     listing_time = listed_at(seen, environment.storage)
     shown = None if survey is None or listing_time is not None else survey.surveyed
+    folders = None if shown is None else shown.savepoints
     sighting = sighting_of(
         seen,
         marked,
@@ -76,23 +108,30 @@ def judged_cycle(
         jobs=jobs,
         environment=environment,
         before=before.memory,
-        savepoint_folders=None if shown is None else shown.savepoints,
+        savepoint_folders=folders,
     )
     comparison = compared(before.memory, sighting, before.given)
-    evidence = replace(
-        _evidence_now(seen, environment, settings, paths, halted=halted),
-        lost=comparison.facts,
-        memory_problem=before.memory_problem,
-        state_problem=before.state_problem,
-        listed_at=listing_time,
-        written_at=written_times(before.memory.expired),
-    )
+    now = _evidence_now(seen, environment, settings, paths, halted=halted)
+    evidence = _with_memory(replace(now, listed_at=listing_time), comparison, before)
     return JudgedCycle(
         jobs=jobs,
         judged=judge_all(list(jobs.values()), evidence),
         evidence=evidence,
         world=world_of(seen, environment, settings, paths),
         comparison=comparison,
+    )
+
+
+def _with_memory(
+    evidence: CycleEvidence, comparison: CycleComparison, before: Recalled
+) -> CycleEvidence:
+    """Return what a cycle shows, with what earlier ones saw."""
+    return replace(
+        evidence,
+        lost=comparison.facts,
+        memory_problem=before.memory_problem,
+        state_problem=before.state_problem,
+        written_at=written_times(before.memory.expired),
     )
 
 

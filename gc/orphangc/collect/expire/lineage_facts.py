@@ -92,11 +92,10 @@ def cycle_lineages(
         asks_usage: Whether it is asked if living jobs need foreign files, which a policy must know
             and which may list single folders.
     """
-    remembered = cycle.remembered
-    resources = remembered.lineage.resources
+    resources = cycle.remembered.lineage.resources
     found = {**jobs_beside(cycle, settings), **cycle.jobs}
     over = {key for key, job in found.items() if is_over(job, cycle)}
-    records = _by_id(remembered.jobs)
+    records = _by_id(cycle.remembered.jobs)
     jobs = [
         _job(
             job,
@@ -112,16 +111,12 @@ def cycle_lineages(
     free = {job.key for job in jobs if job.is_self_sustained or not asks_usage}
     holds = holds_of(cycle, settings, over, self_sustained=free)
     checkpoints = _checkpoints(cycle, holds, savepoints)
-    from_nothing: set[str] = {
-        e.job_id for e in cycle.jobs.values() if _began_anew(e, records.get(e.job_id, []))
-    }
-    stated: dict[str, str] = {} if policy is None else policy.continued
     edges, problems = _edges(
         cycle,
         jobs,
         checkpoints,
-        from_nothing,
-        stated=stated,
+        {e.job_id for e in cycle.jobs.values() if _began_anew(e, records.get(e.job_id, []))},
+        stated={} if policy is None else policy.continued,
         clock_skew=settings.margins.clock_skew,
     )
     return CycleLineages(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ from orphangc.core.model.naming import FilePlace, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
-from orphangc.ports import Storage
+from orphangc.ports import Folder, Storage
 
 _WINDOW = 2**20
 _ATTEMPTS = 5
@@ -112,65 +112,77 @@ def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointS
         StorageUnreachableError: Any folder could not be listed.
 
     """
-    metadata: dict[str, StoredObject] = {}
-    directories: set[str] = set()
-    closed: list[str] = []
-    areas: dict[str, set[Scope]] = {}
-    changed_at: dict[str, datetime] = {}
-    folders = {""}
+    shown = _Levels(storage.location.name, is_listed=is_listed)
     level = [""]
-    name = storage.location.name
     folder_of = storage.all_folders() or storage.folder
     with ThreadPoolExecutor(_THREADS) as pool:
         while level:
-            following: list[str] = []
-            for folder, listed in zip(level, pool.map(folder_of, level), strict=True):
-                metadata.update(
-                    (folder, each)
-                    for each in listed.objects
-                    if each.key == _join(folder, METADATA_NAME)
-                )
-                _add_newest(changed_at, place_of_folder(folder, name), listed.objects)
-                has_checkpoints = any(
-                    checkpoint_id_of(each) is not None for each in (*listed.folders, *listed.closed)
-                )
-                may_skip = is_listed or has_checkpoints
-                closed += [
-                    key
-                    for key in (_join(folder, each) for each in listed.closed)
-                    # no listing enters a link either
-                    if is_listed or not _is_left_out(place_of_folder(key, name), may_skip=may_skip)
-                ]
-                if METADATA_NAME in listed.folders and _is_of_checkpoint(folder, name):
-                    closed.append(_join(folder, METADATA_NAME))
-                for key in (_join(folder, each) for each in listed.folders):
-                    place = place_of_folder(key, name)
-                    if place.job_directory is not None and place.scope is not Scope.OTHER:
-                        directories.add(place.job_directory)
-                        areas.setdefault(place.job_directory, set()).add(place.scope)
-                    if not _is_left_out(place, may_skip=may_skip):
-                        following.append(key)
-            level = following
-            folders.update(following)
-    return CheckpointScan(
-        metadata,
-        frozenset(directories),
-        _ids(metadata, name),
-        _ids(folders, name),
-        tuple(closed),
-        {directory: frozenset(each) for directory, each in areas.items()},
-        changed_at,
-    )
+            listings = zip(level, pool.map(folder_of, level), strict=True)
+            level = [each for folder, listed in listings for each in shown.enter(folder, listed)]
+            shown.folders.update(level)
+    return shown.scan()
 
 
-def _add_newest(
-    changed_at: dict[str, datetime], place: FilePlace, objects: Iterable[StoredObject]
-) -> None:
-    """Note the newest store time of the objects in a folder of a job directory."""
-    directory = place.job_directory
-    times = [each.modified_at for each in objects if each.modified_at is not None]
-    if directory is not None and times:
-        changed_at[directory] = max([*times, changed_at.get(directory, times[0])])
+@dataclass(slots=True)
+class _Levels:
+    """What the folders that were entered show.
+
+    Attributes:
+        folders: Keys of the folders that are entered.
+        changed_at: Newest store time of the objects in them, by job directory.
+    """
+
+    root_name: str
+    is_listed: bool
+    metadata: dict[str, StoredObject] = field(default_factory=dict)
+    directories: set[str] = field(default_factory=set)
+    closed: list[str] = field(default_factory=list)
+    areas: dict[str, set[Scope]] = field(default_factory=dict)
+    changed_at: dict[str, datetime] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=lambda: {""})
+
+    def enter(self, folder: str, listed: Folder) -> Iterator[str]:
+        """Note what a folder contains, and yield the folders in it that are to be entered."""
+        name = self.root_name
+        self._add_objects(folder, listed.objects)
+        may_skip = self.is_listed or any(
+            checkpoint_id_of(each) is not None for each in (*listed.folders, *listed.closed)
+        )
+        self.closed += [
+            key
+            for key in (_join(folder, each) for each in listed.closed)
+            # no listing enters a link either
+            if self.is_listed or not _is_left_out(place_of_folder(key, name), may_skip=may_skip)
+        ]
+        if METADATA_NAME in listed.folders and _is_of_checkpoint(folder, name):
+            self.closed.append(_join(folder, METADATA_NAME))
+        for key in (_join(folder, each) for each in listed.folders):
+            place = place_of_folder(key, name)
+            if place.job_directory is not None and place.scope is not Scope.OTHER:
+                self.directories.add(place.job_directory)
+                self.areas.setdefault(place.job_directory, set()).add(place.scope)
+            if not _is_left_out(place, may_skip=may_skip):
+                yield key
+
+    def _add_objects(self, folder: str, objects: Sequence[StoredObject]) -> None:
+        own = _join(folder, METADATA_NAME)
+        self.metadata.update((folder, each) for each in objects if each.key == own)
+        directory = place_of_folder(folder, self.root_name).job_directory
+        times = [each.modified_at for each in objects if each.modified_at is not None]
+        if directory is not None and times:
+            self.changed_at[directory] = max([*times, self.changed_at.get(directory, times[0])])
+
+    def scan(self) -> CheckpointScan:
+        """Return it as a scan."""
+        return CheckpointScan(
+            self.metadata,
+            frozenset(self.directories),
+            _ids(self.metadata, self.root_name),
+            _ids(self.folders, self.root_name),
+            tuple(self.closed),
+            {directory: frozenset(each) for directory, each in self.areas.items()},
+            self.changed_at,
+        )
 
 
 def _is_of_checkpoint(folder: str, root_name: str) -> bool:

@@ -206,68 +206,73 @@ def observe(
     """
     time = environment.storage.now()
     snapshots = list(environment.snapshots())
-    handshake = start_handshake(
-        environment.exporters(),
-        bases=[base.location for base in environment.bases],
-        aliases=settings.aliases,
-        wait=environment.wait,
-        clock=environment.storage.now,
-    )
-    before, errors_before = _ask(environment.clusters)
-    ha_before, ha_errors_before = _ask(environment.ha)
-    named = places_in_answers(before, snapshots, settings, ha_before)
-    searching = _Searching.begun(environment, settings, reader, named)
+    handshake = _begun_handshake(environment, settings)
+    before = _Answers.of(environment)
+    searching = _Searching.begun(environment, settings, reader, before.places(snapshots, settings))
     search = search_of(environment)
     at_start = search.ask(scan_checkpoints, NO_SCAN)
     environment.progress("roots", 0)
     first = search.ask(reader.collect, NOTHING_READ)
     listed = _list(environment, first[0])
-    exported = _ask_exporters(environment, settings, handshake, before, now=time.now or time.local)
+    now = time.now or time.local
+    exported = _ask_exporters(environment, settings, handshake, before.clusters, now=now)
     snapshots += [each for each in environment.snapshots() if each not in snapshots]
     snapshots += [each for answer in exported.values() for each in answer.snapshots]
     second = search.ask(reader.collect, NOTHING_READ)
-    _let_the_cache_expire(environment, before)
-    after, errors_after = _ask(environment.clusters)
-    ha_after, ha_errors_after = _ask(environment.ha)
-    elsewhere = reported_checkpoints(
-        (*before, *after),
-        snapshots,
-        settings,
-        (*ha_before, *ha_after),
-        reader=reader,
-        open_storage=environment.open_storage,
-        read={checkpoint.folder for part in (*first, *second) for checkpoint in part.checkpoints},
-    )
-    elsewhere += remembered_checkpoints(environment, reader).found
-    elsewhere += quarantined_checkpoints(environment.quarantined, reader)
-    elsewhere += _read_hidden(environment, reader, (first[0].scan, second[0].scan))
+    _let_the_cache_expire(environment, before.clusters)
+    after = _Answers.of(environment)
+    both, parts = before + after, (*first, *second)
+    reported = _read_reported(environment, settings, reader, both, snapshots=snapshots, parts=parts)
+    elsewhere = [*reported, *_read_elsewhere(environment, reader, first[0], second[0])]
+    found = [each for each in elsewhere if isinstance(each, Checkpoint)]
     return Observation(
         time=time,
         time_after=environment.storage.now(),
-        before=before,
-        after=after,
-        source_errors=errors_after | ha_errors_after | errors_before | ha_errors_before,
-        ha_before=ha_before,
-        ha_after=ha_after,
+        before=before.clusters,
+        after=after.clusters,
+        source_errors=after.errors | before.errors,
+        ha_before=before.ha,
+        ha_after=after.ha,
         at_start=at_start,
         first=first,
         second=second,
-        elsewhere=tuple(each for each in elsewhere if isinstance(each, Checkpoint)),
+        elsewhere=tuple(found),
         elsewhere_unreadable=tuple(e for e in elsewhere if isinstance(e, UnreadableCheckpoint)),
         snapshots=tuple(snapshots),
         exported=exported,
         exports=handshake.seen,
-        ends=tuple(environment.ends(_running_in((*before, *after)))),
+        ends=tuple(environment.ends(_running_in(both.clusters))),
         listed=listed,
         unreached=search.unreached,
         quarantined=frozenset(each.folder for each in environment.quarantined),
-        storages=searching.contents(
-            places_in_answers((*before, *after), snapshots, settings, (*ha_before, *ha_after)),
-            (*first, *second),
-            listed,
-            [each for each in elsewhere if isinstance(each, Checkpoint)],
-        ),
+        storages=searching.contents(both.places(snapshots, settings), parts, listed, found),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What all clusters, namespaces and ZooKeepers answered, and the errors of the others."""
+
+    clusters: tuple[ClusterFacts, ...]
+    ha: tuple[HaFacts, ...]
+    errors: dict[str, str]
+
+    @classmethod
+    def of(cls, environment: Environment) -> _Answers:
+        """Ask each of them once."""
+        clusters, errors = _ask(environment.clusters)
+        ha, ha_errors = _ask(environment.ha)
+        return cls(clusters, ha, errors | ha_errors)
+
+    def __add__(self, later: _Answers) -> _Answers:
+        errors = later.errors | self.errors
+        return _Answers((*self.clusters, *later.clusters), (*self.ha, *later.ha), errors)
+
+    def places(
+        self, snapshots: Sequence[RegistrySnapshot], settings: StorageRootSettings
+    ) -> Iterable[Named]:
+        """Return the places that these answers or a registry name."""
+        return places_in_answers(self.clusters, snapshots, settings, self.ha)
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,6 +389,17 @@ def remembered_checkpoints(
     return RememberedCheckpoints(tuple(found), unreached)
 
 
+def _begun_handshake(environment: Environment, settings: StorageRootSettings) -> ExporterHandshake:
+    """Ask every exporter for a new snapshot, and wait for none of them."""
+    return start_handshake(
+        environment.exporters(),
+        bases=[base.location for base in environment.bases],
+        aliases=settings.aliases,
+        wait=environment.wait,
+        clock=environment.storage.now,
+    )
+
+
 def _ask_exporters(
     environment: Environment,
     settings: StorageRootSettings,
@@ -448,6 +464,40 @@ def _let_the_cache_expire(environment: Environment, before: Sequence[ClusterFact
     """Wait until an answer of Flink's REST API must be newer than the last listing (R11)."""
     if before:
         environment.wait(max(cluster.cache_seconds for cluster in before) + _LATER)
+
+
+def _read_reported(
+    environment: Environment,
+    settings: StorageRootSettings,
+    reader: CheckpointReader,
+    answers: _Answers,
+    *,
+    snapshots: Iterable[RegistrySnapshot],
+    parts: Iterable[CheckpointsRead],
+) -> list[Checkpoint | UnreadableCheckpoint]:
+    """Return the reported checkpoints but those in ``parts``, which were read already."""
+    return reported_checkpoints(
+        answers.clusters,
+        snapshots,
+        settings,
+        answers.ha,
+        reader=reader,
+        open_storage=environment.open_storage,
+        read={checkpoint.folder for part in parts for checkpoint in part.checkpoints},
+    )
+
+
+def _read_elsewhere(
+    environment: Environment, reader: CheckpointReader, *read: CheckpointsRead
+) -> Iterator[Checkpoint | UnreadableCheckpoint]:
+    """Yield checkpoints that nothing reports and no scan shows: remembered, in quarantine, hidden.
+
+    Args:
+        read: Checkpoints of the storage root before the listing and after it.
+    """
+    yield from remembered_checkpoints(environment, reader).found
+    yield from quarantined_checkpoints(environment.quarantined, reader)
+    yield from _read_hidden(environment, reader, [each.scan for each in read])
 
 
 def reported_checkpoints(

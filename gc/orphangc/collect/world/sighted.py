@@ -56,43 +56,58 @@ def sighting_of(
     """
     at = seen.time.now or seen.time.local
     bases = [base.location for base in environment.bases]
-    places = [_seen(each) for each in searched_places(seen, environment) if each.kind != REPORTED]
     storages = tuple(_storages(seen, environment, settings))
     marked = _spelled_as(bases[0], marked)
     directories = _directories(marked, jobs, bases, storages=seen.storages, at=at)
-    recorded = {each.uri for directory in directories for each in directory.checkpoints}
-    present = {str(root.folder) for root in marked.checkpoints}
-    present |= {each.uri.removesuffix(f"/{METADATA_NAME}") for each in seen.unreadable}
-    aliases = settings.aliases
-    lineage = seen_lineage(seen, marked, jobs, known=before.jobs, aliases=aliases, at=at)
-    registries = registries_in(
-        seen.exports, aliases, root=bases[0], owners=marked.owners.keys.keys(), at=at
-    )
+    present, aliases, owners = _present(marked, seen), settings.aliases, marked.owners.keys.keys()
     return Sighting(
         at=at,
         root=str(bases[0]),
         state=settings.state,
-        places=(
-            *_with_others(places, marked.checkpoints, recorded),
-            *storages,
-            *_reported_places(directories, before, (*places, *storages)),
+        places=_places(
+            seen, marked, environment, storages=storages, directories=directories, before=before
         ),
         directories=directories,
-        present=frozenset(present),
+        present=present,
         jobs=tuple(_jobs(seen, marked, settings)),
         reports=tuple(_reports(seen.before, seen.after, settings)),
-        registries=tuple(registries),
+        registries=tuple(registries_in(seen.exports, aliases, root=bases[0], owners=owners, at=at)),
         registry_jobs=frozenset(map(job_folder, seen.exports)),
-        discarded=_discarded(jobs.values(), settings.aliases),
+        discarded=_discarded(jobs.values(), aliases),
         stops=_stops(marked.checkpoints),
         clusters=_clusters(seen, environment),
         declared_ended=frozenset(settings.ended_job) - {"all"},
         are_all_declared_ended="all" in settings.ended_job,
         clock_skew=settings.margins.clock_skew,
-        lineage=lineage,
+        lineage=seen_lineage(seen, marked, jobs, known=before.jobs, aliases=aliases, at=at),
         savepoints=frozenset(_savepoints_in(bases[0], present)),
         savepoint_folders=_places_of(savepoint_folders, bases[0]),
         is_world_closed=settings.closed_world,
+    )
+
+
+def _present(marked: Mark, seen: Observation) -> frozenset[str]:
+    """Return the folders of all checkpoints, also of unreadable ones."""
+    unreadable = (each.uri.removesuffix(f"/{METADATA_NAME}") for each in seen.unreadable)
+    return frozenset({*(str(root.folder) for root in marked.checkpoints), *unreadable})
+
+
+def _places(
+    seen: Observation,
+    marked: Mark,
+    environment: Environment,
+    *,
+    storages: tuple[SeenPlace, ...],
+    directories: Sequence[RememberedDirectory],
+    before: WorldMemory,
+) -> tuple[SeenPlace, ...]:
+    """Return every place that was searched: named ones, whole storages, and directories."""
+    places = [_seen(each) for each in searched_places(seen, environment) if each.kind != REPORTED]
+    recorded = {each.uri for directory in directories for each in directory.checkpoints}
+    return (
+        *_with_others(places, marked.checkpoints, recorded),
+        *storages,
+        *_reported_places(directories, before, (*places, *storages)),
     )
 
 
