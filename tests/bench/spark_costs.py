@@ -20,6 +20,7 @@ def _input(value: float, meaning: str, source: str) -> float:
 
 
 SLOPES = "`bench_spark.py`, 1 to 10 M keys, load 4 to 14, November 2026"
+DIVIDING = "`bench_slices.py`, 2 M keys, load 25, November 2026"
 S3_PAGE = "AWS: 3,500 PUT or 5,500 GET a second; LIST is not named, so the smaller one"
 
 
@@ -39,9 +40,12 @@ class Inputs:
     live_bytes: float = _input(16, "bytes a live file on executors", "packed UUIDs")
     driver_bytes: float = _input(45, "bytes a live file in the driver", "`bench_mark.py`, 5 M")
     slice_files: float = _input(16_000_000, "live files of a slice", "`spark.orphangc.broadcast`")
-    rows_a_file: float = _input(250_000, "keys that are looked up at once", "`spark.orphangc.rows`")
+    keys_a_task: float = _input(1_000_000, "most keys of a task", "`_MOST_ROWS` of the engine")
+    divide_us: float = _input(1, "to divide among slices, us of CPU a key", DIVIDING)
+    key_bytes: float = _input(100, "bytes a key in the work folder", "as above")
     network: float = _input(125, "MiB that an executor reads in a second", "1 Gbit/s, assumed")
-    usd_1000_lists: float = _input(0.005, "USD for 1,000 LIST", "S3, us-east-1")
+    usd_1000_lists: float = _input(0.005, "USD for 1,000 LIST or PUT", "S3, us-east-1")
+    usd_1000_gets: float = _input(0.0004, "USD for 1,000 GET", "S3, us-east-1")
     usd_core_hour: float = _input(0.0408, "USD a core-hour", "m7g.large, us-east-1, June 2026")
 
 
@@ -53,7 +57,8 @@ class Cost:
         cores_s: Time that the work of the executors takes.
         latency_s: Time that requests take, one after the other in each stream.
         prefix_s: Time that one partitioned prefix of S3 takes to answer.
-        slices_s: Time in which executors read slices of a live set that does not fit into one.
+        slices_s: Time that a live set takes that is cut: to divide the listing among slices, and
+            to read one in each task.
         driver_s: Time of the driver alone.
         core_hours: Of executors for the whole plan, busy or not.
     """
@@ -67,8 +72,26 @@ class Cost:
     driver_mib: float
     wall_s: float
     core_hours: float
-    usd_lists: float
+    usd_requests: float
     usd_cores: float
+
+
+def cost_of_slices(keys: int, inputs: Inputs) -> tuple[float, float]:
+    """Return seconds of one executor, and USD of requests, of a live set that no executor holds.
+
+    A task that divides rows writes a file for each slice; two passes read it, and a task of the
+    first of them reads the one slice that knows its rows.
+    """
+    live = keys * inputs.live_share
+    slices = ceil(live / inputs.slice_files)
+    if slices <= 1:
+        return 0, 0
+    tasks = ceil(keys / inputs.keys_a_task)
+    files = tasks * slices
+    read = tasks * live / slices * inputs.live_bytes + 2 * keys * inputs.key_bytes
+    seconds = keys * inputs.divide_us / 1e6 / inputs.efficiency
+    seconds += read / MIB / inputs.network + 3 * files * inputs.latency_s / inputs.streams
+    return seconds, files / 1000 * (inputs.usd_1000_lists + 2 * inputs.usd_1000_gets)
 
 
 def cost_of(keys: int, executors: int, inputs: Inputs, *, prefixes: int = 1) -> Cost:
@@ -81,9 +104,8 @@ def cost_of(keys: int, executors: int, inputs: Inputs, *, prefixes: int = 1) -> 
     latency = lists * inputs.latency_s / executors / inputs.streams
     prefix = lists / inputs.lists_a_second / prefixes
     live = keys * inputs.live_share
-    is_sliced = live > inputs.slice_files
-    read = ceil(keys / inputs.rows_a_file) * live * inputs.live_bytes if is_sliced else 0
-    slices = read / MIB / inputs.network / executors
+    slices, usd_slices = cost_of_slices(keys, inputs)
+    slices /= executors
     driver = keys * inputs.driver_us / 1e6
     wall = inputs.start_s + max(cores, latency, prefix) + slices + driver
     core_hours = executors * wall / HOUR
@@ -97,14 +119,14 @@ def cost_of(keys: int, executors: int, inputs: Inputs, *, prefixes: int = 1) -> 
         driver_mib=200 + live * inputs.driver_bytes / MIB,
         wall_s=wall,
         core_hours=core_hours,
-        usd_lists=lists / 1000 * inputs.usd_1000_lists,
+        usd_requests=lists / 1000 * inputs.usd_1000_lists + usd_slices,
         usd_cores=core_hours * inputs.usd_core_hour,
     )
 
 
 COLUMNS = (
     *("keys", "executors", "LIST", "cores s", "latency s", "one prefix s", "slices s"),
-    *("driver s", "driver GiB", "wall", "core-hours", "USD LIST", "USD cores"),
+    *("driver s", "driver GiB", "wall", "core-hours", "USD requests", "USD cores"),
 )
 CASES = (
     *((100_000_000, count) for count in (1, 10, 100)),
@@ -129,7 +151,7 @@ def row(keys: int, executors: int, inputs: Inputs) -> str:
         *(f"{keys:,}", f"{executors}", f"{found.lists:,}"),
         *(f"{each:,.0f}" for each in seconds),
         *(f"{found.driver_mib / 1024:,.1f}", spelled(found.wall_s), f"{found.core_hours:,.1f}"),
-        *(f"{found.usd_lists:,.2f}", f"{found.usd_cores:,.2f}"),
+        *(f"{found.usd_requests:,.2f}", f"{found.usd_cores:,.2f}"),
     )
     return f"| {' | '.join(cells)} |"
 

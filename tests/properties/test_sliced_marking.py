@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import LiveSet
-from orphangc.core.columns.marked_listing import SlicedMarking, WholeMarking
+from orphangc.core.columns.marked_listing import WholeMarking, divided
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject, Tombstone
@@ -36,6 +36,14 @@ def packed(keys_of_files: list[str]) -> UuidSet:
     return UuidSet(bytes.fromhex(tail.replace("-", "")) for tail in tails)
 
 
+def said(marking: WholeMarking, batch: pa.RecordBatch) -> list[tuple[object, ...]]:
+    """Return what is known of each object, with its key."""
+    columns = Recogniser("root").columns(batch)
+    in_parsed, in_raw, (since_us, has) = marking.marks(columns)
+    known = (each.tolist() for each in (in_parsed, in_raw, since_us, has))
+    return list(zip(columns.batch["key"].to_pylist(), *known, strict=True))
+
+
 @given(
     listed=st.lists(keys, unique=True, max_size=30),
     more=st.lists(keys, max_size=10),
@@ -57,13 +65,14 @@ def test_slices_say_what_the_whole_says(listed, more, choice, count) -> None:
         Tombstones.of(tombstone_of(key, choice.choice([1, 2])) for key in some()),
     )
     rows = [{"key": key, "size": 1, "modified_at": T0, "etag": None} for key in listed]
-    columns = Recogniser("root").columns(pa.RecordBatch.from_pylist(rows, schema=LISTING_SCHEMA))
+    rows += [{"key": f"{key}/", "size": None} for key in more]
+    batch = pa.RecordBatch.from_pylist(rows, schema=LISTING_SCHEMA)
     slices = [pickle.loads(pickle.dumps(each)) for each in whole.slices(count)]
     assert len(slices) == count
     assert sum(map(len, slices)) == len(whole)
-    found = SlicedMarking(count, slices.__getitem__).marks(columns)
-    expected = whole.marks(columns)
-    assert found.in_parsed.tolist() == expected.in_parsed.tolist()
-    assert found.in_raw.tolist() == expected.in_raw.tolist()
-    assert found.tombstones.since_us.tolist() == expected.tombstones.since_us.tolist()
-    assert found.tombstones.has.tolist() == expected.tombstones.has.tolist()
+    parts = divided(batch, count)
+    assert sorted(key for part in parts for key in part["key"].to_pylist()) == sorted(
+        batch["key"].to_pylist()
+    )
+    found = [facts for each, part in zip(slices, parts, strict=True) for facts in said(each, part)]
+    assert sorted(found) == sorted(said(whole, batch))

@@ -156,10 +156,12 @@ class Bed:
             assert time.monotonic() < deadline
             time.sleep(0.02)
 
-    def await_file(self, folder: Path, pattern: str, child: subprocess.Popen) -> None:
-        """Wait until a file is there; the plan must not end before."""
+    def await_file(
+        self, folder: Path, pattern: str, child: subprocess.Popen, *, count: int = 1
+    ) -> None:
+        """Wait until so many files are there; the plan must not end before."""
         deadline = time.monotonic() + 2 * speed.command()
-        while not any(folder.glob(pattern)):
+        while sum(1 for _ in folder.glob(pattern)) < count:
             assert child.poll() is None, child.stderr.read()
             assert time.monotonic() < deadline
             time.sleep(0.005)
@@ -196,25 +198,42 @@ def quiet(bed) -> Iterator[None]:
     bed.synth.control(latency_ms=0, repeat=0)
 
 
+EAGER = {"spark.speculation": "true", "spark.speculation.interval": "10ms",
+         "spark.speculation.multiplier": "1.01", "spark.speculation.quantile": "0.1",
+         "spark.speculation.minTaskRuntime": "1ms"}  # fmt: skip
+
+
+def assert_nothing_happened(bed: Bed, name: str) -> None:
+    """Assert that a plan lost an executor, ran a task twice, and has the rows of all others."""
+    events = bed.events(name)
+    assert [each for each in events if each["Event"] == "SparkListenerExecutorRemoved"]
+    tasks = [each["Task Info"] for each in events if each["Event"] == "SparkListenerTaskEnd"]
+    assert [each for each in tasks if each["Speculative"]]
+    assert [each for each in tasks if each["Failed"] or each["Killed"]]
+    assert bed.rows(name) == bed.rows("local")
+    assert not [each for each in (bed.folder / "work").rglob("*") if each.is_file()]
+
+
 def test_a_killed_executor_and_a_speculated_task_change_no_row(bed):
     """Spark repeats the tasks of the one, and runs those of the other twice."""
-    eager = {"spark.speculation": "true", "spark.speculation.interval": "10ms",
-             "spark.speculation.multiplier": "1.01", "spark.speculation.quantile": "0.1",
-             "spark.speculation.minTaskRuntime": "1ms"}  # fmt: skip
     bed.synth.control(latency_ms=300, jitter=0.9)
-    with bed.started("killed", settings=eager) as child:
+    with bed.started("killed", settings=EAGER) as child:
         bed.await_keys(10_000, child)
         os.kill(bed.cluster.executors()[0], signal.SIGKILL)
         bed.await_keys(40_000, child)
         bed.synth.control(latency_ms=0)
         assert ended(child)[0] == 0
-    events = bed.events("killed")
-    assert [each for each in events if each["Event"] == "SparkListenerExecutorRemoved"]
-    tasks = [each["Task Info"] for each in events if each["Event"] == "SparkListenerTaskEnd"]
-    assert [each for each in tasks if each["Speculative"]]
-    assert [each for each in tasks if each["Failed"] or each["Killed"]]
-    assert bed.rows("killed") == bed.rows("local")
-    assert not [each for each in (bed.folder / "work").rglob("*") if each.is_file()]
+    assert_nothing_happened(bed, "killed")
+
+
+def test_an_executor_that_is_killed_while_the_listing_is_divided_changes_no_row(bed):
+    """Among a hundred slices; each task writes as many files, and listing wrote a few."""
+    settings = {**EAGER, "spark.orphangc.broadcast": f"{KEYS // 200}"}
+    with bed.started("divided", settings=settings) as child:
+        bed.await_file(bed.folder / "work", "orphangc-*/listed/*", child, count=400)
+        os.kill(bed.cluster.executors()[0], signal.SIGKILL)
+        assert ended(child)[0] == 0
+    assert_nothing_happened(bed, "divided")
 
 
 def test_a_damaged_page_ends_the_plan(bed):

@@ -32,14 +32,27 @@ def test_a_plan_takes_what_its_inputs_say() -> None:
     assert (found.slices_s, found.driver_s) == pytest.approx((0, 10))
     assert found.wall_s == pytest.approx(5 + 25 + 10)
     assert found.core_hours == pytest.approx(4 * 40 / 3600)
-    assert (found.usd_lists, found.usd_cores) == pytest.approx((0.1, 4 * 40 / 3600))
+    assert (found.usd_requests, found.usd_cores) == pytest.approx((0.1, 4 * 40 / 3600))
 
 
-def test_executors_read_the_whole_live_set_for_each_file_once_it_is_sliced() -> None:
-    """As ``PassTask`` does: one slice is in memory, and a file's rows need all of them."""
-    sliced = replace(ROUND, slice_files=4e6, rows_a_file=1e6, live_bytes=16, network=100)
-    found = cost_of(10_000_000, 4, sliced)
-    assert found.slices_s == pytest.approx(10 * 5e6 * 16 / MIB / 100 / 4)
+SLICED = replace(
+    ROUND, slice_files=4e6, keys_a_task=1e6, divide_us=2, key_bytes=MIB / 10, network=1e5
+)
+
+
+def test_a_live_set_that_is_cut_costs_what_dividing_and_one_slice_a_task_cost() -> None:
+    """Ten tasks and two slices, by hand: as ``DividingTask`` and ``PassTask`` do."""
+    found = cost_of(10_000_000, 4, SLICED)
+    read = 10 * 2.5e6 * 16 / MIB / 1e5 + 2 * 10e6 / 10 / 1e5
+    assert found.slices_s == pytest.approx((20 + read + 3 * 20 * 0.1 / 10) / 4)
+    assert found.usd_requests == pytest.approx(0.1 + 20 / 1000 * (0.01 + 2 * 0.0004))
+
+
+def test_slices_cost_in_proportion_to_the_keys() -> None:
+    """But for requests: a task's rows are cut into a file for each slice."""
+    at_once = replace(SLICED, latency_s=0)
+    ten, hundred = (cost_of(keys, 4, at_once).slices_s for keys in (10**8, 10**9))
+    assert hundred == pytest.approx(10 * ten, rel=0.01)
 
 
 def test_no_number_of_executors_passes_the_limit_of_a_prefix() -> None:

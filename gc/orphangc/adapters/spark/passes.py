@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
@@ -11,16 +12,32 @@ from typing import Any
 
 import pyarrow as pa
 
-from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
+from orphangc.adapters.spark.work_folder import THREADS, ExchangeFile, WorkFolder
 from orphangc.collect.listing.marked_cache import MarkedCache
 from orphangc.collect.listing.run_pass import run_pass
+from orphangc.core.columns.listing_columns import Columns
 from orphangc.core.columns.live_set import LiveSet
-from orphangc.core.columns.marked_listing import Marking, SlicedMarking, WholeMarking
+from orphangc.core.columns.marked_listing import Marking, Marks, WholeMarking, divided, slices_of
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.times.instant_columns import with_known_times
+from orphangc.errors import StorageUnreachableError
 
 _INLINE_BYTES = 1 << 20
 _ROWS_PER_BATCH = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSlice:
+    """A slice of live set and tombstones: equal parts of the range of the UUIDs' first bits.
+
+    Attributes:
+        number: Which of ``count`` it is.
+        file: File of a ``WholeMarking``.
+    """
+
+    number: int
+    count: int
+    file: ExchangeFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +46,44 @@ class FileGroup:
 
     Attributes:
         files: Files of ``LISTING_SCHEMA``.
+        slice: The slice that knows all their rows; without one nothing is live.
         marks: File with what the first pass kept of their rows; ``None`` before it.
     """
 
     files: tuple[ExchangeFile, ...]
+    slice: LiveSlice | None = None
     marks: ExchangeFile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DividedRows:
+    """Rows of some files of the listing, one file for each slice, ``None`` for no rows."""
+
+    files: tuple[ExchangeFile | None, ...]
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return sum(each.rows for each in self.files if each is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class DividingTask:
+    """Divides rows of the listing among slices, so that each is looked up in one of them alone."""
+
+    folder: WorkFolder
+    count: int
+
+    def __call__(self, files: Sequence[ExchangeFile]) -> DividedRows:
+        """Return the rows of some files."""
+        pieces = [divided(self.folder.read_rows(each), self.count) for each in files]
+        with ThreadPoolExecutor(THREADS) as pool:
+            return DividedRows(tuple(pool.map(self._written, zip(*pieces, strict=True))))
+
+    def _written(self, batches: Sequence[pa.RecordBatch]) -> ExchangeFile | None:
+        if not any(each.num_rows for each in batches):
+            return None
+        return self.folder.write_rows("listed", batches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +107,10 @@ class PassResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassTask:
-    """Runs a pass in an executor.
-
-    Attributes:
-        slices: Files with the slices of live set and tombstones; without one nothing is live.
-    """
+    """Runs a pass in an executor."""
 
     folder: WorkFolder
     work: ExchangeFile
-    slices: tuple[ExchangeFile, ...]
     root_name: str
 
     def __call__(self, group: FileGroup) -> PassResult:
@@ -74,7 +119,7 @@ class PassTask:
             _work(self.folder, self.work),
             self._batches(group),
             root_name=self.root_name,
-            marking=self._marking(),
+            marking=self._marking(group),
             cache=(cache := self._cache(group)),
             progress=lambda *_: None,
         )
@@ -90,27 +135,56 @@ class PassTask:
         )
 
     def _cache(self, group: FileGroup) -> MarkedCache | None:
-        if not self.slices:
+        if group.slice is None:
             return None
         if group.marks is None:
             return MarkedCache(BytesIO())
         cache: MarkedCache = self.folder.read_value(group.marks)
         return cache
 
-    def _marking(self) -> Marking:
-        if not self.slices:
+    def _marking(self, group: FileGroup) -> Marking:
+        if group.slice is None:
             return WholeMarking(LiveSet(), Tombstones.empty())
-        return SlicedMarking(
-            len(self.slices), lambda number: _slice(self.folder, self.slices[number])
-        )
+        return _SliceMarking(self.folder, group.slice)
 
     def _batches(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
-        """Yield the rows; in large batches where each batch loads every slice."""
-        for file in group.files:
-            rows = with_known_times(self.folder.read_rows(file))
-            step = _ROWS_PER_BATCH if len(self.slices) <= 1 else max(1, rows.num_rows)
-            for start in range(0, rows.num_rows, step):
-                yield rows.slice(start, step)
+        """Yield the rows, those of small files together: each batch has kinds of its own."""
+        with ThreadPoolExecutor(THREADS) as pool:
+            for lot in lots(group.files, _ROWS_PER_BATCH):
+                table = pa.Table.from_batches(pool.map(self.folder.read_rows, lot))
+                for rows in table.combine_chunks().to_batches(_ROWS_PER_BATCH):
+                    yield with_known_times(rows)
+
+
+def lots(files: Iterable[ExchangeFile], most: int) -> list[tuple[ExchangeFile, ...]]:
+    """Return the files in their order, in lots of at most so many rows, or one file."""
+    found: list[list[ExchangeFile]] = []
+    rows = 0
+    for file in files:
+        if not found or rows + file.rows > most:
+            found.append([])
+            rows = 0
+        found[-1].append(file)
+        rows += file.rows
+    return list(map(tuple, found))
+
+
+@dataclass(frozen=True, slots=True)
+class _SliceMarking:
+    """Looks rows up in the one slice that knows them, which is read when the first one comes."""
+
+    folder: WorkFolder
+    slice: LiveSlice
+
+    def marks(self, columns: Columns) -> Marks:
+        """See ``Marking``.
+
+        Raises:
+            StorageUnreachableError: A row is of another slice, which alone knows if it is live.
+        """
+        if (slices_of(columns.hi, self.slice.count) != self.slice.number).any():
+            raise StorageUnreachableError("a row came to the wrong part of the live set")
+        return _marking_of(self.folder, self.slice.file).marks(columns)
 
 
 @lru_cache(maxsize=1)
@@ -119,13 +193,13 @@ def _work(folder: WorkFolder, file: ExchangeFile) -> Any:
     return folder.read_value(file)
 
 
-_slice_here: dict[ExchangeFile, Marking] = {}
+_marking_here: dict[ExchangeFile, Marking] = {}
 """The last slice that this process has read; executor processes run tasks in turn."""
 
 
-def _slice(folder: WorkFolder, file: ExchangeFile) -> Marking:
+def _marking_of(folder: WorkFolder, file: ExchangeFile) -> Marking:
     """Return a slice of live set and tombstones; one is in memory, the one before it is not."""
-    if file not in _slice_here:
-        _slice_here.clear()
-        _slice_here[file] = folder.read_packed(file)
-    return _slice_here[file]
+    if file not in _marking_here:
+        _marking_here.clear()
+        _marking_here[file] = folder.read_packed(file)
+    return _marking_here[file]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
-from orphangc.adapters.spark.passes import FileGroup, PassTask
+from orphangc.adapters.spark.passes import DividingTask, FileGroup, LiveSlice, PassTask, lots
 from orphangc.adapters.spark.spark_listing import (
     ListedParts,
     ListingTask,
@@ -24,6 +24,7 @@ from orphangc.core.columns.marked_listing import WholeMarking
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, landmarks
+from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Progress, Storage
 from orphangc.ports.engine import EngineName, Listed, ListingHints, ListingPass
 
@@ -56,7 +57,7 @@ class SparkEngine:
         self._root = root
         self._listed = ListedParts()
         self._groups: list[FileGroup] = []
-        self._slices: tuple[ExchangeFile, ...] = ()
+        self._slices: list[LiveSlice] = []
         self._streams = self._cluster.setting("streams", 16)
         self._rows = self._cluster.setting("rows", 250_000)
         self._most = self._cluster.setting("listed", 50_000)
@@ -80,7 +81,7 @@ class SparkEngine:
             ranges = 1
         else:
             ranges = self._list(storage, hints, progress)
-        self._groups = grouped(self._listed.parts, self._cluster.tasks)
+        self._groups = []
         return Listed(objects=self._listed.rows, ranges=ranges)
 
     def _list(self, storage: Storage, hints: ListingHints, progress: Progress) -> int:
@@ -111,20 +112,45 @@ class SparkEngine:
         yield from self._listed.links
 
     def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
-        """See ``Engine``; executors read what does not fit into their memory slice by slice."""
+        """See ``Engine``; what does not fit into an executor's memory is cut into slices."""
         marking = WholeMarking(live, tombstones)
         weight = len(marking) + (_WEIGHT_OF_TOMBSTONE - 1) * len(tombstones)
         count = max(1, -(-weight // self._most_broadcast))
-        self._slices = tuple(map(self._folder.write_packed, marking.slices(count)))
-        self._groups = [FileGroup(each.files) for each in self._groups]
+        files = map(self._folder.write_packed, marking.slices(count))
+        self._slices = [LiveSlice(number, count, file) for number, file in enumerate(files)]
+        self._groups = []
+
+    def _grouped(self, progress: Progress) -> list[FileGroup]:
+        """Return what each task of a pass goes over: rows, and the one slice that knows them all.
+
+        Raises:
+            StorageUnreachableError: A row was lost, or Spark lost a task.
+        """
+        files, slices, tasks = self._listed.parts, self._slices, self._cluster.tasks
+        if len(slices) <= 1:
+            part = slices[0] if slices else None
+            return [FileGroup(each, part) for each in grouped(files, tasks)]
+        work = DividingTask(self._folder, len(slices))
+        found = self._cluster.results(
+            work,
+            grouped(files, tasks),
+            lambda rows: progress("dividing", rows, self._listed.rows),
+        )
+        if sum(each.rows for each in found) != self._listed.rows:
+            raise StorageUnreachableError("rows of the listing were lost while they were divided")
+        return [
+            FileGroup(each, part)
+            for part in slices
+            for each in grouped(
+                filter(None, (one.files[part.number] for one in found)), -(-tasks // len(slices))
+            )
+        ]
 
     def run(self, work: ListingPass[_T], progress: Progress) -> _T:
         """See ``Engine``."""
+        self._groups = self._groups or self._grouped(progress)
         task = PassTask(
-            folder=self._folder,
-            work=self._folder.write_value(work),
-            slices=self._slices,
-            root_name=self._root.name,
+            folder=self._folder, work=self._folder.write_value(work), root_name=self._root.name
         )
         found = self._cluster.results(
             task, self._groups, lambda rows: progress(work.phase, rows, self._listed.rows)
@@ -142,15 +168,8 @@ class SparkEngine:
         return work.together(each.unpickled(self._folder) for each in found)
 
 
-def grouped(files: list[ExchangeFile], tasks: int) -> list[FileGroup]:
+def grouped(files: Iterable[ExchangeFile], tasks: int) -> list[tuple[ExchangeFile, ...]]:
     """Return the files in groups of similar size, several for each concurrent task."""
-    wanted = min(_MOST_ROWS, sum(each.rows for each in files) // tasks)
-    groups: list[list[ExchangeFile]] = []
-    rows = wanted
-    for file in sorted(files, key=lambda each: -each.rows):
-        if rows + file.rows > wanted:
-            groups.append([])
-            rows = 0
-        groups[-1].append(file)
-        rows += file.rows
-    return [FileGroup(tuple(each)) for each in groups]
+    largest_first = sorted(files, key=lambda each: -each.rows)
+    wanted = sum(each.rows for each in largest_first) // tasks
+    return lots(largest_first, min(_MOST_ROWS, wanted))

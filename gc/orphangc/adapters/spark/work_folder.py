@@ -34,7 +34,7 @@ from orphangc.ports import LISTING_SCHEMA, StateFiles
 _DONE = "done"
 _KINDS = (_DONE, "listed", "values", "verdicts")
 _OPTIONS = ipc.IpcWriteOptions(compression="lz4")
-_THREADS = 16
+THREADS = 16
 _OURS = re.compile(r"orphangc-(?:verdicts-)?[0-9a-f]{32}")
 _OUR_FILE = (
     rf"^(?:{'|'.join(_KINDS)})/"
@@ -182,7 +182,7 @@ class WorkFolder:
             return
         files = _files(self.location)
         names = [f"{kind}/{name}" for kind in _KINDS for name in files.names(kind)]
-        with ThreadPoolExecutor(_THREADS) as pool:
+        with ThreadPoolExecutor(THREADS) as pool:
             list(pool.map(files.remove, names))
 
 

@@ -116,18 +116,6 @@ class Columns:
         """Return n."""
         return len(self.kind)
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Columns:
-        """Return some of the rows."""
-        return Columns.of(
-            self.batch.take(pa.array(rows)),
-            self.kinds,
-            self.kind[rows],
-            hi=self.hi[rows],
-            lo=self.lo[rows],
-            has_uuid=self.has_uuid[rows],
-            modified_us=self.modified_us[rows],
-        )
-
     @property
     def is_flat(self) -> npt.NDArray[np.bool_]:
         """Return bool[n]: whether each is a file directly in ``shared/``."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from orphangc.core.columns.listing_columns import NO_TIME, Columns, Recogniser
+from orphangc.core.columns.listing_columns import Columns, Recogniser
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Remembered, Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.columns.uuid_words import uuid_tails
 
 _Mask = npt.NDArray[np.bool_]
 _Words = npt.NDArray[np.uint64]
@@ -52,7 +54,7 @@ class MarkedRows:
 
 
 class Marking(Protocol):
-    """Knows live set and tombstones, whole or in slices."""
+    """Knows live set and tombstones, whole or a slice of both."""
 
     def marks(self, columns: Columns) -> Marks:
         """Return what is known of n rows."""
@@ -98,36 +100,21 @@ class WholeMarking:
             yield WholeMarking(LiveSet(*uuids), self.tombstones.restricted(of_tombstone == number))
 
 
-@dataclass(frozen=True, slots=True)
-class SlicedMarking:
-    """Live set and tombstones of which one slice is in memory at a time."""
-
-    count: int
-    load: Callable[[int], Marking]
-
-    def marks(self, columns: Columns) -> Marks:
-        """See ``Marking``; only the slices that the rows' UUIDs belong to are loaded."""
-        if self.count == 1:
-            return self.load(0).marks(columns)
-        size = len(columns)
-        found = Marks(
-            np.zeros(size, np.bool_),
-            np.zeros(size, np.bool_),
-            Remembered(np.full(size, NO_TIME, np.int64), np.zeros(size, np.bool_)),
-        )
-        numbers = slices_of(columns.hi, self.count)
-        for number in np.unique(numbers).tolist():
-            rows = np.flatnonzero(numbers == number)
-            part = self.load(number).marks(columns.take(rows))
-            found.in_parsed[rows], found.in_raw[rows] = part.in_parsed, part.in_raw
-            found.tombstones.since_us[rows] = part.tombstones.since_us
-            found.tombstones.has[rows] = part.tombstones.has
-        return found
-
-
 def slices_of(hi: _Words, count: int) -> _Words:
     """Return uint64[n], the slice of each UUID: equal parts of the range of its first bits."""
     return ((hi >> _HALF) * np.uint64(count)) >> _HALF
+
+
+def divided(batch: pa.RecordBatch, count: int) -> list[pa.RecordBatch]:
+    """Return the rows of a listing by the slice that knows them, see ``WholeMarking.slices``.
+
+    Keys that end in no UUID, those of folders too, are in the first slice.
+    """
+    numbers = slices_of(uuid_tails(batch.column("key").cast(pa.binary())).hi, count)
+    order = np.argsort(numbers, kind="stable")
+    rows = batch.take(pa.array(order))
+    cuts = np.searchsorted(numbers[order], np.arange(count + 1, dtype=np.uint64)).tolist()
+    return [rows.slice(start, end - start) for start, end in pairwise(cuts)]
 
 
 def marked_rows(batch: pa.RecordBatch, recogniser: Recogniser, marking: Marking) -> MarkedRows:

@@ -19,7 +19,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.spark.executor_verdicts import SentVerdicts
-from orphangc.adapters.spark.spark_engine import grouped
 from orphangc.app.wiring.engines import opened_spark_engine
 from orphangc.collect.decide.verdicts import DecidedJob, DecidePass
 from orphangc.core.areas.area import AreaFacts
@@ -43,7 +42,6 @@ __all__ = ["Fate", "Generated", "drawn", "on_spark", "spark_fates"]
 ROOT = Location("file", "", "/root")
 _UUID_LETTERS = 36
 _ROWS_OF_A_PART = 97
-_GROUPS = 5
 
 
 _FACTS = (
@@ -232,7 +230,7 @@ def on_spark(folder: Path, work: Location | None) -> None:
             pieces.write_rows("listed", [rows.slice(start, _ROWS_OF_A_PART)])
             for start in range(0, rows.num_rows, _ROWS_OF_A_PART)
         ]
-        engine._groups = grouped(files, _GROUPS)
+        engine._listed.parts = files
         engine.mark(generated.live, Tombstones.of(generated.tombstones.values()))
         deciding = DecidePass(
             owners=Owners(ROOT, {}),

@@ -39,7 +39,7 @@ _SMALL = {
     "spark.driver.host": "127.0.0.1",
 }
 _SLICED = {"spark.orphangc.broadcast": "60"}
-"""Live set and tombstones do not fit into an executor, so it reads them slice by slice."""
+"""Live set and tombstones do not fit into an executor, so the listing is divided among slices."""
 
 
 def environment(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:

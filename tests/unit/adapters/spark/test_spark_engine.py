@@ -6,11 +6,13 @@ from types import SimpleNamespace
 import pytest
 
 from flinkstate.places.locations import canonical
-from orphangc.adapters.spark import spark_listing
+from orphangc.adapters.spark import passes, spark_listing
 from orphangc.adapters.spark.spark_engine import SparkEngine
-from orphangc.adapters.spark.work_folder import WorkFolder
+from orphangc.adapters.spark.spark_listing import ListedParts
+from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.core.columns.live_set import LiveSet
+from orphangc.core.columns.marked_listing import divided
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.errors import StorageUnreachableError
@@ -47,7 +49,11 @@ def engine(folder, patch: pytest.MonkeyPatch, **how) -> SparkEngine:
     return made
 
 
-@pytest.mark.parametrize("how", [{}, {"is_flaky": True}, {"broadcast": 40}])
+FORMS = [{}, {"broadcast": 40}]
+"""The live set whole, and in slices that the listing is divided among."""
+
+
+@pytest.mark.parametrize("how", [*FORMS, *({**each, "is_flaky": True} for each in FORMS)])
 def test_many_tasks_survey_what_one_process_surveys(tmp_path, monkeypatch, how) -> None:
     """By the same functions; before the live set is known nothing is live, afterwards all is."""
     local = LocalEngine(MemorySpool(), BASE.name, streams=1)
@@ -77,20 +83,66 @@ def test_a_tombstone_counts_as_five_live_files(tmp_path, monkeypatch) -> None:
     assert len(spark._slices) == -(-5 * len(KEYS) // (len(LIVE.parsed) + len(LIVE.raw)))
 
 
-def test_a_pass_that_lost_a_part_is_none(tmp_path, monkeypatch) -> None:
+def test_each_slice_is_read_once_by_the_tasks_that_look_its_rows_up(tmp_path, monkeypatch) -> None:
+    """Each file of the listing needed all of them, which grew with the square of the bucket."""
+    spark = engine(tmp_path, monkeypatch, broadcast=40)
+    spark.mark(LIVE, Tombstones.empty())
+    read, original = [], WorkFolder.read_packed
+
+    def reading(folder: WorkFolder, file: ExchangeFile) -> object:
+        read.append(file)
+        return original(folder, file)
+
+    monkeypatch.setattr(WorkFolder, "read_packed", reading)
+    for _ in range(2):
+        spark.run(a_survey_pass(), silent)
+    assert sorted(each.name for each in read) == sorted(each.file.name for each in spark._slices)
+    assert len(spark._slices) == 9
+
+
+def test_a_row_that_came_to_another_slice_is_looked_up_in_none(tmp_path, monkeypatch) -> None:
+    """It would not be found there, and deleted though it is live."""
+    spark = engine(tmp_path, monkeypatch, broadcast=40)
+    spark.mark(LIVE, Tombstones.empty())
+    monkeypatch.setattr(passes, "divided", lambda rows, count: divided(rows, count)[::-1])
+    with pytest.raises(StorageUnreachableError, match="wrong part of the live set"):
+        spark.run(a_survey_pass(), silent)
+
+
+def test_a_listing_is_divided_without_loss(tmp_path, monkeypatch) -> None:
+    """A row fewer than was listed would have no verdict, and be in no count."""
+    spark = engine(tmp_path, monkeypatch, broadcast=40)
+    spark.mark(LIVE, Tombstones.empty())
+    monkeypatch.setattr(passes, "divided", lambda rows, count: divided(rows.slice(1), count))
+    with pytest.raises(StorageUnreachableError, match="were lost while they were divided"):
+        spark.run(a_survey_pass(), silent)
+
+
+def test_nothing_is_divided_if_nothing_is_listed(tmp_path, monkeypatch) -> None:
+    """A bucket that was emptied: everything that checkpoints name is missing."""
+    spark = engine(tmp_path, monkeypatch, broadcast=40)
+    spark._listed = ListedParts()
+    spark.mark(LIVE, Tombstones.empty())
+    assert spark.run(a_survey_pass(), silent).objects == 0
+
+
+@pytest.mark.parametrize("how", FORMS)
+def test_a_pass_that_lost_a_part_is_none(tmp_path, monkeypatch, how) -> None:
     """Its objects would be missing in every count, and have no verdict."""
-    spark = engine(tmp_path, monkeypatch)
+    spark = engine(tmp_path, monkeypatch, **how)
     spark.mark(LIVE, Tombstones.empty())
     spark._cluster.lost = 1
     with pytest.raises(StorageUnreachableError, match="lost a task"):
         spark.run(a_survey_pass(), silent)
 
 
+@pytest.mark.parametrize("how", FORMS)
 @pytest.mark.parametrize("what", ["listed", "values"])
-def test_a_damaged_file_ends_the_pass(tmp_path, monkeypatch, what) -> None:
+def test_a_damaged_file_ends_the_pass(tmp_path, monkeypatch, what, how) -> None:
     """A listing or a live set that another process altered proves nothing."""
-    spark = engine(tmp_path, monkeypatch)
+    spark = engine(tmp_path, monkeypatch, **how)
     spark.mark(LIVE, Tombstones.empty())
+    spark._groups = spark._grouped(silent)  # which divides the listing
     for path in (tmp_path / "work" / what).iterdir():
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 1

@@ -57,15 +57,15 @@ class Reading:
 
     def read_packed(self, file: ExchangeFile) -> str:
         """Return a value."""
-        self.held.append(len(passes._slice_here))
+        self.held.append(len(passes._marking_here))
         return file.name
 
 
 def test_the_slice_before_is_gone_when_the_next_is_read(monkeypatch) -> None:
     """Two would take twice the memory that the operator allows."""
-    monkeypatch.setattr(passes, "_slice_here", {})
+    monkeypatch.setattr(passes, "_marking_here", {})
     folder, files = Reading(), [ExchangeFile(name, "") for name in "ab"]
-    assert [passes._slice(folder, files[at]) for at in (0, 0, 1, 0)] == ["a", "a", "b", "a"]
+    assert [passes._marking_of(folder, files[at]) for at in (0, 0, 1, 0)] == ["a", "a", "b", "a"]
     assert folder.held == [0, 0, 0]
 
 
