@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -16,7 +17,7 @@ from flinkstate.metadata import cursor
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.collect.checkpoints import spooled_objects
-from orphangc.collect.checkpoints.spooled_objects import spooled
+from orphangc.collect.checkpoints.spooled_objects import contents_of, spooled
 from orphangc.collect.observe import checkpoints
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.errors import StorageUnreachableError
@@ -72,6 +73,19 @@ def test_one_that_changes_while_it_is_read_is_not_absent(stored) -> None:
     path.write_bytes(b"0123456789")
     storage.happening = lambda: None
     assert bytes(spooled(storage, "x", max_bytes=99)) == b"0123456789"
+
+
+@pytest.mark.parametrize("etag", ["e", "", None])
+def test_what_no_etag_tells_apart_is_read_at_once(stored, monkeypatch, etag) -> None:
+    """A large registry snapshot too: its parts may be of two objects of one size and second."""
+    storage, _ = stored
+    monkeypatch.setattr(spooled_objects, "LARGE", 9)
+    (listed,) = storage.stat(["x"])
+    parts: list[str] = []
+    storage.happening = lambda: parts.append("x")
+    data = contents_of(storage, "x", replace(listed, etag=etag), max_bytes=99)
+    assert bytes(data) == b"0123456789"
+    assert bool(parts) == bool(etag)
 
 
 def test_what_finds_no_room_is_no_absent_one(stored, monkeypatch) -> None:
