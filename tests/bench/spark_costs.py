@@ -79,8 +79,8 @@ class Cost:
 def cost_of_slices(keys: int, inputs: Inputs) -> tuple[float, float]:
     """Return seconds of one executor, and USD of requests, of a live set that no executor holds.
 
-    A task that divides rows writes a file for each slice; two passes read it, and a task of the
-    first of them reads the one slice that knows its rows.
+    A task that divides rows writes a file for each slice, or fewer where a job has many. Two passes
+    read it, and a task of the first of them reads the one slice that knows its rows.
     """
     live = keys * inputs.live_share
     slices = ceil(live / inputs.slice_files)

@@ -227,10 +227,13 @@ def test_a_killed_executor_and_a_speculated_task_change_no_row(bed):
 
 
 def test_an_executor_that_is_killed_while_the_listing_is_divided_changes_no_row(bed):
-    """Among a hundred slices; each task writes as many files, and listing wrote a few."""
-    settings = {**EAGER, "spark.orphangc.broadcast": f"{KEYS // 200}"}
+    """Among twenty slices: the driver wrote them, and then some tasks were done."""
+    settings = {**EAGER, "spark.orphangc.broadcast": f"{KEYS // 40}"}
+    work = bed.folder / "work"
     with bed.started("divided", settings=settings) as child:
-        bed.await_file(bed.folder / "work", "orphangc-*/listed/*", child, count=400)
+        bed.await_file(work, "orphangc-*/values/*", child, count=20)
+        done = sum(1 for _ in work.glob("orphangc-*/done/*"))
+        bed.await_file(work, "orphangc-*/done/*", child, count=done + 2)
         os.kill(bed.cluster.executors()[0], signal.SIGKILL)
         assert ended(child)[0] == 0
     assert_nothing_happened(bed, "divided")
