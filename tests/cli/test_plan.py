@@ -323,6 +323,17 @@ def test_a_pinned_file_and_a_pinned_folder_are_kept(story) -> None:
     assert {plan.verdict(path)[1] for path in story.orphans} == {"referenced"}
 
 
+@pytest.mark.parametrize("spelling", ["shred", "chk-*", "chk%2D8", "SHARED"])
+def test_a_pin_at_which_nothing_is_says_so(story, spelling) -> None:
+    """It keeps nothing: a path is no pattern, and is spelled as the listing spells it."""
+    pin = story.job.folder / spelling
+    warned = story.bed.plan("--pin", pin).document["warnings"]
+    assert f"the pin {pin} keeps nothing, for nothing is there: mistyped?" in warned
+    for right in (story.job.folder / "shared", story.job.folder / "chk-8", story.orphans[0]):
+        warned = story.bed.plan("--pin", right).document["warnings"]
+        assert not any("keeps nothing" in each for each in warned)
+
+
 def test_a_savepoint_in_an_extra_root_protects(story) -> None:
     """Its references count like any other's."""
     savepoints = story.bed.folder / "savepoints"

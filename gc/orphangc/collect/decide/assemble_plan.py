@@ -19,6 +19,7 @@ from orphangc.collect.mark.hidden_sums import extras_part
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.missing import Missing
 from orphangc.collect.mark.missing_check import missing_of_lasting
+from orphangc.collect.mark.pins import empty_pins
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.core.areas.area import AreaFacts
@@ -106,6 +107,7 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
             ),
             *_lost_checkpoints(found, storage.location),
             *_ha_warnings(found, settings, environment),
+            *empty_pins(storage, (canonical(each, settings.aliases) for each in settings.pin)),
         ),
         settings=settings,
     )

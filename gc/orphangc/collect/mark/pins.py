@@ -13,6 +13,9 @@ from flinkstate.places.locations import Location
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.model.types import ObjectKey
+from orphangc.errors import StorageUnreachableError
+from orphangc.ports import Storage
 
 _Mask = npt.NDArray[np.bool_]
 
@@ -26,6 +29,26 @@ def pinned_uuids(environment: Environment, places: Sequence[Location]) -> UuidSe
     base = environment.storage.location
     keys = tuple(key for each in places if (key := _pinned_key(each, base)) is not None)
     return environment.engine.run(PinnedPass(keys), environment.progress) if keys else UuidSet()
+
+
+def empty_pins(storage: Storage, places: Iterable[Location]) -> list[str]:
+    """Return a warning for each pin below the storage root at which nothing is: it keeps nothing.
+
+    One that cannot be looked at is refused elsewhere.
+    """
+    return [
+        f"the pin {each} keeps nothing, for nothing is there: mistyped?"
+        for each in places
+        if (key := storage.location.key_of(each)) and not _is_stored(ObjectKey(key), storage)
+    ]
+
+
+def _is_stored(key: ObjectKey, storage: Storage) -> bool:
+    try:
+        inside = storage.folder(key)
+        return bool(inside.folders or inside.objects) or storage.stat([key]) != [None]
+    except StorageUnreachableError:
+        return True
 
 
 def _pinned_key(pin: Location, base: Location) -> str | None:
