@@ -40,7 +40,7 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.resumable_listing import ResumableListing, _sealed
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.rows.verdict_lookup import VerdictLookup
-from orphangc.adapters.s3 import head_requests as s3_heads
+from orphangc.adapters.s3 import bucket_requests as s3_heads
 from orphangc.adapters.s3 import s3_bucket as s3_facts
 from orphangc.adapters.s3 import s3_unlisted as s3_extras
 from orphangc.adapters.s3.pages.page_parser import read_page
@@ -49,11 +49,11 @@ from orphangc.adapters.s3.requests import s3_client
 from orphangc.adapters.s3_inventory.data_files import current_objects
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.collect.mark.hidden_sums import HiddenSums
-from orphangc.collect.state import upload_marks
 from orphangc.collect.state.history import newest_records
 from orphangc.collect.state.kept_proof import read_proof
 from orphangc.collect.state.store import RootState
-from orphangc.collect.state.upload_marks import UploadMark
+from orphangc.collect.sweep import upload_abortion
+from orphangc.collect.sweep.upload_abortion import UploadMark
 from orphangc.collect.world.memory_files import read_acknowledgements, read_memory
 from orphangc.core.cluster.rest_json import JobAnswers, job_facts
 from orphangc.core.columns.listing_columns import NO_TIME, Recogniser
@@ -499,9 +499,9 @@ def _upload_mark(us: int, _: Path, *, place: str) -> datetime | None:
     rows = json.dumps([{**mark.model_dump(mode="json"), place: spelled(us)}]).encode()
     state = RootState(SteppedFiles(), BASE)
     state.files.write(
-        f"{state.folder}/{upload_marks._NAME}", upload_marks._digest(rows) + b"\n" + rows
+        f"{state.folder}/{upload_abortion._NAME}", upload_abortion._digest(rows) + b"\n" + rows
     )
-    found = upload_marks.read_marks(state)
+    found = upload_abortion.read_marks(state)
     return getattr(found[0], place) if found else None
 
 
@@ -509,7 +509,7 @@ SECOND = 1_000_000
 READERS = {
     **{
         f"mark of an upload, {place}": Reader(
-            "collect.state.upload_marks", partial(_upload_mark, place=place)
+            "collect.sweep.upload_abortion", partial(_upload_mark, place=place)
         )
         for place in ("begun_at", "since")
     },
@@ -591,7 +591,7 @@ READERS = {
     ),
     "S3 answer": Reader("adapters.s3.requests.s3_client", _s3_answer, step_us=SECOND),
     "S3 facts": Reader("adapters.s3.s3_bucket", _s3_answer, step_us=SECOND),
-    "S3 HEAD": Reader("adapters.s3.head_requests", _s3_head, step_us=SECOND),
+    "S3 HEAD": Reader("adapters.s3.bucket_requests", _s3_head, step_us=SECOND),
     "clock of a store": Reader("adapters.files.store_time", _store_date, step_us=SECOND),
     "Azure page": Reader("adapters.azure.blob_pages", _azure_page, step_us=SECOND, names="page"),
     "Google's page": Reader("adapters.gcs.gcs_bucket", _gcs_page),

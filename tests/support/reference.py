@@ -27,8 +27,8 @@ from orphangc.app.config.configuration import (
     MetricsSettings,
     ScheduledRoot,
 )
-from orphangc.app.config.field_docs import field_docs
 from orphangc.app.config.load import SINGULAR
+from orphangc.app.config.yaml_text import field_docs
 from orphangc.app.console.text import duration
 from orphangc.app.render.advice import CONDITION_ADVICE, GUARD_ADVICE
 from orphangc.app.telemetry.metrics import Metrics

@@ -1,18 +1,24 @@
-"""How results are printed: as JSON, or as tables in one light style as wide as the terminal."""
+"""How results are printed: as JSON, or as tables in one light style as wide as the terminal.
+
+No value is ever broken. A column without values is left out. Where a terminal is too narrow,
+columns are left out in a stated order; where even that does not help, each row becomes a paragraph
+of ``column: value`` lines with all of its columns.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from flinkstate.tables.command_lines import apart, is_command
-from flinkstate.tables.light_table import filled, fitted
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.table import Column, Table
     from rich.text import Text
 
 
@@ -97,3 +103,127 @@ def show(output: Output | None, document: Any, shown: Callable[[], list[Renderab
 def is_json(output: Output | None) -> bool:
     """Return whether JSON is asked for; it is the default if stdout is no terminal."""
     return not sys.stdout.isatty() if output is None else output is Output.JSON
+
+
+DROPPED = (
+    *(
+        "inline",
+        "exactly",
+        "share",
+        "device",
+        "compressed",
+        "serializers",
+        "known since",
+        "live",
+        "listed",
+    ),
+    *(
+        "mode",
+        "kind",
+        "offset",
+        "partitions",
+        "retained",
+        "since",
+        "at",
+        "from",
+        "newest",
+        "stored",
+    ),
+    *("bytes", "files", "jobs"),
+)
+"""Columns that a narrow terminal leaves out, the first one first; their table must have others."""
+
+_GAP = 2
+_WORD = re.compile(r"(?:orphangc (?:world )?[a-z-]+|--[a-z-]+ [A-Z])\S*|\S+")
+"""A word, the name of a command, or an option with its value: nothing breaks it."""
+
+
+def fitted(table: Table, width: int) -> list[RenderableType]:
+    """Return a table in the light style that fits, or the paragraphs of its rows.
+
+    Args:
+        table: The table; it is changed.
+        width: Columns of the terminal.
+    """
+    from rich import box  # noqa: PLC0415 - JSON needs none
+    from rich.text import Text  # noqa: PLC0415
+
+    title, caption = table.title, table.caption
+    table.title = table.caption = None
+    before = [Text(str(title), style="bold")] if title else []
+    after = [Text(str(caption), style="dim")] if caption else []
+    table.box, table.pad_edge, table.padding = box.SIMPLE_HEAD, False, (0, 1, 0, 0)
+    table.show_edge = False
+    paragraphs = list(_paragraphs(table, width))
+    _keep(table, (each for each in table.columns if any(list(_texts(each))[1:])))
+    for name in DROPPED:
+        if _is_within(table, width):
+            break
+        _keep(table, (each for each in table.columns if next(_texts(each)) != name))
+    shown = [table] if _is_within(table, width) else paragraphs
+    return [*before, *shown, *after]
+
+
+def _is_within(table: Table, width: int) -> bool:
+    return sum(_width(column) + _GAP for column in table.columns) <= width + 1
+
+
+def _width(column: Column) -> int:
+    from rich.cells import cell_len  # noqa: PLC0415
+
+    lines = (line for text in _texts(column) for line in text.splitlines())
+    return max(map(cell_len, lines), default=0)
+
+
+def _texts(column: Column) -> Iterator[str]:
+    """Yield the header and every cell of a column as plain text."""
+    from rich.text import Text  # noqa: PLC0415
+
+    for cell in (column.header, *column.cells):
+        yield cell.plain if isinstance(cell, Text) else str(cell)
+
+
+def _keep(table: Table, columns: Iterable[Column]) -> None:
+    table.columns = list(columns) or table.columns
+    for number, column in enumerate(table.columns):
+        column._index = number  # noqa: SLF001 - Rich asks it which column is the last
+
+
+def _paragraphs(table: Table, width: int) -> Iterator[RenderableType]:
+    """Yield a table's rows as text: the first value, and below it the others, together if short."""
+    from rich.text import Text  # noqa: PLC0415
+
+    headers, *rows = zip(*map(_texts, table.columns), strict=True)
+    for row in rows:
+        first, *others = map(_labelled, headers, row)
+        more = [each for each in others if each]
+        short = ", ".join(more)
+        lines = [short] if len(short) + _GAP <= width else more
+        yield Text("\n".join(each for each in (first, *(f"  {line}" for line in lines)) if each))
+
+
+def _labelled(header: str, value: str) -> str:
+    value = ", ".join(value.splitlines())
+    return f"{header}: {value}" if header and value else value
+
+
+def filled(line: Text, width: int) -> Iterator[Text]:
+    """Yield a line in parts of at most a width; a longer word is a part of its own."""
+    from rich.cells import cell_len  # noqa: PLC0415
+
+    start, used, begin = 0, 0, 0
+    plain = line.plain
+    for match in _WORD.finditer(plain):
+        end = match.end()
+        size = cell_len(plain[start:end].rstrip())
+        if used and size > width:
+            yield _cut(line, start, begin)
+            start = match.start()
+        used, begin = 1, end
+    yield _cut(line, start, len(plain))
+
+
+def _cut(line: Text, start: int, end: int) -> Text:
+    part = line[start:end]
+    part.rstrip()
+    return part

@@ -8,7 +8,7 @@ from google.oauth2.credentials import Credentials
 
 from contracts.servers.gcs import as_json, refusal
 from contracts.servers.stub import Answer, Request
-from orphangc.adapters.gcs.batches import batch_results
+from orphangc.adapters.gcs.requests import batch_results
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import SettingsError, StorageUnreachableError

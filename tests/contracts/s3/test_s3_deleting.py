@@ -10,7 +10,7 @@ import pytest
 from contracts.places import facts
 from contracts.servers.stub import BUCKET, Answer, error, head, page
 from orphangc.adapters.open import open_storage
-from orphangc.adapters.s3 import delete_requests as s3_delete_requests
+from orphangc.adapters.s3 import bucket_requests as s3_delete_requests
 from orphangc.adapters.s3.requests import s3_client
 from orphangc.core.model.types import StoredObject
 from orphangc.errors import StorageUnreachableError

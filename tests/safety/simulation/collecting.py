@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from flinkstate.places.locations import Location, canonical
-from orphangc.adapters.rows.planned_listing import planned_storage
+from orphangc.adapters.rows.earlier_storage import planned_storage
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.listing.local_engine import LocalEngine

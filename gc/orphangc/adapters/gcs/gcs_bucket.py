@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import host_now
-from orphangc.adapters.gcs.batches import batch_body, batch_results
-from orphangc.adapters.gcs.requests import GcsRequests
+from orphangc.adapters.gcs.requests import GcsRequests, batch_body, batch_results
 from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
 from orphangc.adapters.object_store.paged_versions import PagedVersions
 from orphangc.adapters.object_store.unlisted import Unlisted

@@ -23,8 +23,7 @@ from orphangc.adapters.object_store.bucket import (
     each,
     result_of,
 )
-from orphangc.adapters.object_store.bulk_head import BulkHead, HeadResult
-from orphangc.adapters.object_store.facts import BucketReader
+from orphangc.adapters.object_store.facts import BucketReader, BulkHead, HeadResult
 from orphangc.adapters.object_store.listing import all_pages, range_rows
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.documents.bucket_settings import BucketSettings

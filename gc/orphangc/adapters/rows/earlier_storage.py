@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
+from orphangc.core.documents.plan import Plan
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.ports import (
@@ -134,3 +135,20 @@ class ListedBefore(EarlierStorage):
         for batch in self._rows():
             columns = [batch[name] for name in LISTING_SCHEMA.names]
             yield pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)
+
+
+def planned_storage(
+    storage: Storage, plan: Plan, rows: Callable[[], Iterable[pa.RecordBatch]]
+) -> Storage:
+    """Return a storage listed by the verdicts of a plan, which hold one row for each object.
+
+    Args:
+        rows: Reads its verdicts.
+    """
+    inventory = plan.inventory
+    earlier = EarlierListing(
+        source=f"plan {plan.plan_id[:12]}" if inventory is None else f"inventory {inventory.uri}",
+        begun_at=plan.listed_at or plan.created_at,
+        directories=frozenset(each for job in plan.jobs for each in job.directories),
+    )
+    return ListedBefore(storage, earlier, rows, is_inventoried=inventory is not None)

@@ -28,9 +28,13 @@ from orphangc.adapters.object_store.bucket import (
     ConditionsRefusedError,
     RequestError,
 )
-from orphangc.adapters.s3.bucket_reader import bucket_settings, buckets
-from orphangc.adapters.s3.delete_requests import DeleteRequests
-from orphangc.adapters.s3.head_requests import ABSENT, HeadRequests
+from orphangc.adapters.s3.bucket_requests import (
+    ABSENT,
+    DeleteRequests,
+    HeadRequests,
+    bucket_settings,
+    buckets,
+)
 from orphangc.adapters.s3.pages.list_requests import ListRequests, UnreadablePageError
 from orphangc.adapters.s3.pages.page_parser import read_page
 from orphangc.adapters.s3.pages.parsed_pages import parse_page

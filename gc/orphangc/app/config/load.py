@@ -25,9 +25,8 @@ from orphangc.app.config.configuration import (
     MetricsSettings,
     ScheduledRoot,
 )
-from orphangc.app.config.field_docs import documented_schema
 from orphangc.app.config.validate import check_outside, validated
-from orphangc.app.config.yaml_text import read_yaml
+from orphangc.app.config.yaml_text import documented_schema, read_yaml
 from orphangc.core.model.settings import SiblingStatements
 from orphangc.errors import SettingsError
 

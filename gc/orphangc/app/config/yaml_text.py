@@ -4,14 +4,23 @@ is lost.
 An alias is a few bytes that stand for a whole value. Nine aliases in each of ten levels are more
 values than a machine has memory for. Of a key that stands twice PyYAML keeps the last: places to
 search would be left out without a word.
+
+Its comments are the docstrings below the fields of settings, read only for schema and pages:
+Pydantic would read the source of each model at every start (``use_attribute_docstrings``).
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
+import itertools
+import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import BaseModel
 
 from orphangc.errors import SettingsError
 
@@ -100,3 +109,42 @@ def _problem(err: yaml.YAMLError) -> str:
         return str(err) if type(err) is yaml.YAMLError else type(err).__name__
     mark = err.problem_mark
     return f"{err.problem} at line {mark.line + 1}, column {mark.column + 1}"
+
+
+def field_docs(model: type[BaseModel]) -> Mapping[str, str]:
+    """Return the docstring of each field, those of base classes too."""
+    docs: dict[str, str] = {}
+    for each in reversed(model.__mro__):
+        if issubclass(each, BaseModel) and each is not BaseModel:
+            docs |= dict(_own_docs(each))
+    return docs
+
+
+def _own_docs(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    (defined,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
+    body = defined.body if isinstance(defined, ast.ClassDef) else []
+    for field, following in itertools.pairwise(body):
+        match field, following:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                yield name, inspect.cleandoc(text)
+
+
+def documented_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema of a model, with the docstrings of all fields as descriptions."""
+    schema = model.model_json_schema()
+    models = {each.__name__: each for each in _models(BaseModel)}
+    for name, part in {**schema.get("$defs", {}), model.__name__: schema}.items():
+        docs = field_docs(models[name]) if name in models else {}
+        fields = part.get("properties", {})
+        for field in fields.keys() & docs.keys():
+            fields[field] = dict(sorted({**fields[field], "description": docs[field]}.items()))
+    return schema
+
+
+def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for each in base.__subclasses__():
+        yield each
+        yield from _models(each)

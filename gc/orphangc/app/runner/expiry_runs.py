@@ -22,14 +22,13 @@ from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.advice import LIFT_HALT
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
-from orphangc.app.runner.held_plan import HeldPlan
+from orphangc.app.runner.held_plan import HeldPlan, held_lock
 from orphangc.app.runner.lineage_cycle import (
     LineageCycle,
     check_report,
     lineage_cycle,
     write_report,
 )
-from orphangc.app.runner.locking import held_lock
 from orphangc.app.telemetry.audit_log import Audited
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import WiredRoot, opened, state_of

@@ -12,7 +12,10 @@ from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.app.config.validate import check_outside
 from orphangc.app.telemetry.audit_log import Audited
 from orphangc.app.telemetry.logs import audit_file, audit_log
+from orphangc.app.wiring.clock import is_dead, this_process
 from orphangc.collect.delete.held_run import HeldRun
+from orphangc.collect.state.lock import Holder, Lock, acquire
+from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.result import SweepResult, code_of
 from orphangc.core.documents.plan import Plan
 
@@ -61,3 +64,23 @@ class HeldPlan:
         if self.plan.expiry is not None:
             del document["uploads"], document["folders"]
         return {"schema_version": 1, **document}
+
+
+def lock_folder(state: RootState) -> str:
+    """Return the path of a storage root's lock in its state location."""
+    return f"{state.folder}/lock"
+
+
+@contextmanager
+def held_lock(state: RootState, *, holder: Holder | None = None) -> Iterator[Lock]:
+    """Yield the lock of a storage root, and release it.
+
+    Raises:
+        LockHeldError: A living run holds the lock.
+    """
+    wanting = holder or this_process()
+    lock = acquire(state.files, lock_folder(state), wanting, is_dead=is_dead)
+    try:
+        yield lock
+    finally:
+        lock.release()

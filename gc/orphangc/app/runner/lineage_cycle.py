@@ -110,7 +110,7 @@ def write_report(lineages: LineageReport, report: Path | None, price: float) -> 
     """Write lineages as an HTML file, if one is asked for."""
     if report is None:
         return
-    from orphangc.app.render.retention.lineage_html import (  # noqa: PLC0415 - needs Jinja2
+    from orphangc.app.render.retention.lineage_picture import (  # noqa: PLC0415 - needs Jinja2
         render_lineages,
     )
 

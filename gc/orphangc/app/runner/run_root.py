@@ -15,9 +15,8 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory, write_atomicall
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.console.exit import Signals, is_signal
 from orphangc.app.runner.expiry_runs import scheduled_expiry
-from orphangc.app.runner.held_plan import HeldPlan
+from orphangc.app.runner.held_plan import HeldPlan, held_lock
 from orphangc.app.runner.lineage_cycle import LineageCycle
-from orphangc.app.runner.locking import held_lock
 from orphangc.app.runner.make_plan import MadePlan, PlanFiles, make_plan
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.record import Draft, phase_record, tombstones_part

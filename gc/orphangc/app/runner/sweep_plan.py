@@ -8,15 +8,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from orphangc.adapters.rows.earlier_storage import planned_storage
 from orphangc.adapters.rows.plan_directory import PlanDirectory
-from orphangc.adapters.rows.planned_listing import planned_storage
-from orphangc.adapters.rows.temporary_rows import temporary_space
+from orphangc.adapters.rows.temporary_folder import temporary_space
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.runner.expiry_runs import HeldExpiry
-from orphangc.app.runner.held_plan import HeldPlan
-from orphangc.app.runner.locking import held_lock
+from orphangc.app.runner.held_plan import HeldPlan, held_lock
 from orphangc.app.telemetry.audit_log import log_unmet
 from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.auto_engine import settled

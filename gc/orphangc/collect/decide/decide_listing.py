@@ -13,8 +13,8 @@ from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import released_names
 from orphangc.collect.observe.observation import Environment
-from orphangc.core.decision.blast_radius import share_problem
 from orphangc.core.decision.bounds_of_job import area_facts_of, bounds_of_job, bounds_outside_jobs
+from orphangc.core.decision.conditions import share_problem
 from orphangc.core.decision.evidence import CycleEvidence
 from orphangc.core.decision.judge import Blocked
 from orphangc.core.decision.leftover_checkpoints import (

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from flinkstate.places.locations import Location
+from flinkstate.places.locations import Location, place_of
 from orphangc.collect.mark.job_directories import JobDirectories
-from orphangc.collect.observe.ha_holds import holds_by_job
 from orphangc.collect.observe.observation import Observation
-from orphangc.core.cluster.ha_facts import Hold
+from orphangc.core.cluster.ha_facts import HaFacts, Hold
 from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.cluster.placement import (
     Holders,
@@ -19,6 +18,7 @@ from orphangc.core.cluster.placement import (
     home_of,
     job_answers,
 )
+from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
 
@@ -193,3 +193,29 @@ def _add_holds(
         report.may_be_retained_elsewhere = any(
             not matched[hold.uri].is_matched for hold in (*before, *after)
         )
+
+
+def holds_by_job(asked: Iterable[HaFacts]) -> dict[str, tuple[Hold, ...]]:
+    """Return the holds of each job; two paths of one ZooKeeper may show the same node."""
+    found: dict[str, dict[str, Hold]] = {}
+    for facts in asked:
+        for hold in facts.holds:
+            found.setdefault(hold.job_id, {})[hold.uri] = hold
+    return {job_id: tuple(holds.values()) for job_id, holds in found.items()}
+
+
+def reported_ids(
+    facts: Iterable[JobFacts],
+    settings: StorageRootSettings,
+    by_folder: Mapping[Location, Checkpoint],
+) -> frozenset[int]:
+    """Return the ids that Flink reports for the job at places where a checkpoint of it was read."""
+    reported = {(each.id, each.external_path) for one in facts for each in one.checkpoints}
+    reported |= {(one.restored.id, one.restored.external_path) for one in facts if one.restored}
+    return frozenset(
+        checkpoint_id
+        for checkpoint_id, path in reported
+        if (place := place_of(path, settings.aliases)) in by_folder
+        and place is not None
+        and by_folder[place].checkpoint_id == checkpoint_id
+    )

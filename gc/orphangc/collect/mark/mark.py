@@ -10,9 +10,8 @@ from itertools import chain, pairwise
 
 from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.mark.job_directories import JobDirectories, job_directories
-from orphangc.collect.mark.job_reports import JobReport, JobReports, job_reports
+from orphangc.collect.mark.job_reports import JobReport, JobReports, job_reports, reported_ids
 from orphangc.collect.observe.checkpoints import CheckpointScan
-from orphangc.collect.observe.ha_holds import reported_ids
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.job_facts import JobFacts

@@ -29,12 +29,6 @@ from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
-from orphangc.collect.sweep.crashed_runs import Recovered
-from orphangc.collect.sweep.due_deletions import (
-    DueDeletions,
-    agreed_deletions,
-    sort_due_deletions,
-)
 from orphangc.collect.sweep.folder_removal import FolderRemoval, FolderRule
 from orphangc.collect.sweep.plan_intersection import (
     Fresh,
@@ -45,7 +39,14 @@ from orphangc.collect.sweep.plan_intersection import (
 )
 from orphangc.collect.sweep.result import SweepResult, code_of, exit_code_of
 from orphangc.collect.sweep.shards import Shards
-from orphangc.collect.sweep.tombstoning import GoneTombstones, TombstoneUpdate
+from orphangc.collect.sweep.tombstoning import (
+    DueDeletions,
+    GoneTombstones,
+    Recovered,
+    TombstoneUpdate,
+    agreed_deletions,
+    sort_due_deletions,
+)
 from orphangc.collect.sweep.upload_abortion import UploadAbortion
 from orphangc.collect.world.recalling import Recalled, not_kept, recalled
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -11,12 +12,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS
+from orphangc.collect.delete.deletion import RecordOutcomes
+from orphangc.collect.delete.journal import MARKER_SCHEMA, markers_of
 from orphangc.collect.delete.retry_queue import with_outcomes
-from orphangc.collect.sweep.plan_intersection import ConfirmedShard, Fresh, mask_of
+from orphangc.collect.state.store import RootState
+from orphangc.collect.sweep.plan_intersection import ConfirmedShard, Fresh, are_gone, mask_of
+from orphangc.collect.sweep.shards import Cuts, Shards, shard_of
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.model.types import Action, Outcome
-from orphangc.ports import TemporaryRows
+from orphangc.core.model.naming import place_of_folder
+from orphangc.core.model.owners import Owners
+from orphangc.core.model.types import Action, Outcome, Scope
+from orphangc.ports import OUTCOME_SCHEMA, Storage, TemporaryRows, TemporarySpace
 
 _ENDED = pa.array([Outcome.DONE, Outcome.GONE], pa.string())
 _COPIED = ["key", "size", "modified_at", "etag", "job_id"]
@@ -124,3 +132,103 @@ def _only_first(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     only = np.zeros(len(mask), np.bool_)
     only[int(np.argmax(mask))] = True
     return only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueDeletions:
+    """Deletions to carry out now.
+
+    Attributes:
+        rows: Verdicts, ``OUTCOME_SCHEMA``.
+    """
+
+    rows: TemporaryRows
+    total: int
+
+    def verdicts(self) -> Iterator[pa.RecordBatch]:
+        """Yield the verdicts without their outcomes."""
+        for batch in self.rows.batches():
+            yield batch.select(OUTCOME_SCHEMA.names[:-3])
+
+
+def agreed_deletions(part: ConfirmedShard, dead: Recovered, reader: Storage) -> pa.RecordBatch:
+    """Return the outcomes of planned deletions before they begin: ``planned`` rows are due.
+
+    An object that is gone and has a version id was deleted by a crashed run.
+
+    Raises:
+        StorageUnreachableError: The storage did not say whether such an object is stored.
+    """
+    versions = dead.versions(part.number, part.rows["key"])
+    is_asked = mask_of(versions.is_valid()) & ~part.is_absent
+    is_absent = part.is_absent | are_gone(part.rows, is_asked, reader)
+    outcomes = np.where(is_absent, Outcome.GONE.value, part.outcomes)
+    of_gone = pc.if_else(pa.array(is_absent), versions, None)
+    return with_outcomes(part.rows, outcomes.tolist(), versions=of_gone)
+
+
+def sort_due_deletions(
+    deletions: TemporaryRows,
+    free: frozenset[str],
+    owners: Owners,
+    *,
+    take: RecordOutcomes,
+    record: RecordOutcomes,
+) -> int:
+    """Return the number of due deletions, each handed on; record what becomes of the others.
+
+    Args:
+        deletions: Verdicts that ask for a deletion, each with the outcome that it would have.
+        free: Keys of the jobs that nothing stops.
+    """
+    total = 0
+    for rows in deletions.batches():
+        is_free = _is_of_jobs(free, rows, owners)
+        is_due = pc.and_(is_free, pc.equal(rows["outcome"], Outcome.PLANNED))
+        record(with_outcomes(rows.filter(pc.invert(is_free)), Outcome.PLANNED))
+        record(rows.filter(pc.and_not(is_free, is_due)))
+        take(rows.filter(is_due))
+        total += pc.sum(is_due).as_py() or 0
+    return total
+
+
+def _is_of_jobs(keys: frozenset[str], rows: pa.RecordBatch, owners: Owners) -> pa.BooleanArray:
+    """Return bool[n]: whether each row is in a directory of one of the jobs.
+
+    The id alone does not identify a job: several jobs may have the same id (decision 20).
+    """
+    folders = pc.replace_substring_regex(rows["key"], r"/[^/]*$", "").dictionary_encode()
+    places = (place_of_folder(each, owners.base.name) for each in folders.dictionary.to_pylist())
+    is_free = [
+        (SAVEPOINTS if place.scope is Scope.SAVEPOINT else owners.job_key(place)) in keys
+        for place in places
+    ]
+    return pa.array(is_free, pa.bool_()).take(folders.indices)
+
+
+@dataclass(slots=True)
+class Recovered:
+    """Delete markers by shard.
+
+    What a crashed run deleted is ``gone`` to the next one; but only with its marker's version id
+    can it be brought back.
+    """
+
+    markers: Shards
+
+    @classmethod
+    def of(
+        cls, state: RootState, run_ids: Iterable[str], cuts: Cuts, scratch: TemporarySpace
+    ) -> Recovered:
+        """Return the markers that the journals of these runs record."""
+        markers = Shards(scratch, MARKER_SCHEMA, cuts)
+        for run_id in run_ids:
+            for batch in markers_of(state, run_id):
+                markers.write(batch)
+        markers.close()
+        return cls(markers)
+
+    def versions(self, number: int, keys: pa.Array) -> pa.Array:
+        """Return the marker's version id of each key of a shard, null where none is known."""
+        known = shard_of([self.markers], number, MARKER_SCHEMA)
+        return known["version_id"].take(pc.index_in(keys, value_set=known["key"]))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from flinkstate.places.locations import canonical
-from orphangc.collect.decide.lost_checkpoints import lost_checkpoints
+from orphangc.collect.decide.assemble_plan import lost_checkpoints
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.model.types import DirectoryLayout
 from support.builders import JOB, NAME, a_job, a_root

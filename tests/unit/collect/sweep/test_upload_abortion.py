@@ -13,9 +13,8 @@ from orphangc.adapters.open import open_state_files
 from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.state.store import RootState
-from orphangc.collect.state.upload_marks import read_marks
 from orphangc.collect.sweep import upload_abortion
-from orphangc.collect.sweep.upload_abortion import UploadAbortion
+from orphangc.collect.sweep.upload_abortion import UploadAbortion, read_marks
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.naming import artifact_name
 from orphangc.core.model.rate import DeletionRate

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orphangc.core.decision.blast_radius import share_problem
+from orphangc.core.decision.conditions import share_problem
 from support.builders import JOB
 
 

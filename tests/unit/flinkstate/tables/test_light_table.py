@@ -9,8 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from flinkstate.tables.light_table import DROPPED
-from flinkstate.tables.printing import _print
+from flinkstate.tables.printing import DROPPED, _print
 
 ROOT = "s3://bucket/checkpoints/of/a/team/in/production"
 JOB = "0123456789abcdef0123456789abcdef"

@@ -18,7 +18,6 @@ from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
-from orphangc.app.commands.examine.bucket_checks import bucket_checks
 from orphangc.app.commands.examine.judged_jobs import judged_jobs
 from orphangc.app.commands.examine.search_estimate import search_estimate
 from orphangc.app.commands.examine.source_probes import (
@@ -28,7 +27,12 @@ from orphangc.app.commands.examine.source_probes import (
     probe_zookeeper,
 )
 from orphangc.app.commands.health import Check, CheckStatus, Finding, bad, checked
-from orphangc.app.commands.operate.run_checks import checks_of_all, checks_of_root, exporter_checks
+from orphangc.app.commands.operate.run_checks import (
+    bucket_checks,
+    checks_of_all,
+    checks_of_root,
+    exporter_checks,
+)
 from orphangc.app.commands.world.obstacles import Obstacle, obstacles_of
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.render.shown_names import JobNames

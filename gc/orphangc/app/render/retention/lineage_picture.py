@@ -9,13 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
+
+from jinja2 import Environment
 
 from flinkstate.text.shown_text import counted, human_bytes
 from orphangc.app.console.text import instant
+from orphangc.app.render.retention.unneeded_text import unneeded_sentence
+from orphangc.app.render.template_environment import page_environment
 from orphangc.core.documents.lineage_report import (
     LineageCheckpointPart,
     LineageJobPart,
     LineagePart,
+    LineageReport,
 )
 from orphangc.core.lineage.checkpoint_fates import RetentionAction
 
@@ -231,3 +237,32 @@ def _job_words(job: LineageJobPart) -> str:
     until = "" if end is None or not job.is_over else f" to {instant(end)}"
     named = f" ({', '.join(job.resources)})" if job.resources else ""
     return f"Job {job.job_id or ', '.join(job.directories)}{named}, {job.state}{since}{until}"
+
+
+_LIMITS = {"limit_lineages": 200, "limit_rows": 2000}
+"""Maximum numbers of entries; the JSON document has all of them."""
+
+
+def render_lineages(report: LineageReport, price: float) -> str:
+    """Return lineages as one self-contained page."""
+    drawn = [
+        (each, lineage_picture(each, report.created_at))
+        for each in report.lineages[: _LIMITS["limit_lineages"]]
+    ]
+    return (
+        _environment()
+        .get_template("lineages.html.j2")
+        .render(
+            report=report,
+            drawn=drawn,
+            now=report.created_at,
+            sentence_of_bytes=unneeded_sentence(report.unneeded, price),
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = page_environment("orphangc.app.render")
+    environment.globals.update(_LIMITS)
+    return environment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
@@ -27,9 +28,10 @@ from orphangc.app.web.pages.page_view import (
     sustained_counts,
 )
 from orphangc.app.web.runs import all_runs
-from orphangc.app.web.world_view import world_view
-from orphangc.core.documents.run_record import RunMode
+from orphangc.core.documents.run_record import RunMode, RunRecord
 from orphangc.core.model.types import Action, Outcome
+from orphangc.core.world.known_world import World
+from orphangc.core.world.united import united_world
 
 _RUNS_SHOWN = 12
 
@@ -185,3 +187,9 @@ def _by_root(jobs: tuple[JobRow, ...], status: Status) -> list[list[JobRow]]:
     order = {root.settings.root: place for place, root in enumerate(status.roots)}
     ordered = sorted(jobs, key=lambda row: order[row.root])
     return [list(rows) for _, rows in groupby(ordered, key=lambda row: row.root)]
+
+
+def world_view(plans: Iterable[RunRecord]) -> World | None:
+    """Return what the newest plans searched, asked and missed; ``None`` if no plan has a world."""
+    worlds = [each.world for each in plans if each.world is not None]
+    return united_world(worlds) if worlds else None

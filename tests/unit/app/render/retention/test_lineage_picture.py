@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
-from orphangc.app.render.retention.lineage_html import render_lineages
-from orphangc.app.render.retention.lineage_picture import JOBS_DRAWN, WIDTH, lineage_picture
+from orphangc.app.render.retention.lineage_picture import (
+    JOBS_DRAWN,
+    WIDTH,
+    lineage_picture,
+    render_lineages,
+)
 from unit.app.render.retention.lineage_parts import (
     DAY,
     NOW,
