@@ -895,26 +895,3 @@ def test_documents_and_help_say_one_rule_of_ignore() -> None:
     said = [*(each.read_text() for each in pages), run("declare", "--help").out]
     for text in said:
         assert RULE in " ".join(text.replace("\u2502", " ").split()), text[:80]
-
-
-def test_an_operator_is_claimed_by_its_uid_hash(checkpoint: Path, declarations: Path) -> None:
-    """The generated id and the uid of the next version are others (FLINK's ``setUidHash``)."""
-
-    def hashed(each):
-        return each | {"uid": f"next {each['uid']}", "uid_hash": each["id"]}
-
-    ran = run(*UNVERIFIED, checkpoint, "--declarations", changed(declarations, hashed))
-    assert (ran.code, ran.json["unclaimed"], ran.json["absent"]) == (0, [], [])
-
-
-def test_beside_another_uid_the_id_of_a_checkpoint_does_not_count(
-    checkpoint: Path, declarations: Path
-) -> None:
-    """The job sets the uid: without the hash Flink does not find the state."""
-
-    def renamed(each):
-        return each | {"uid": f"next {each['uid']}"}
-
-    ran = run(*UNVERIFIED, checkpoint, "--declarations", changed(declarations, renamed))
-    assert ran.code == 5
-    assert len(ran.json["absent"]) == len(yaml.safe_load(declarations.read_text())["operators"])

@@ -38,7 +38,7 @@ PURPOSES = {
     "support": "What tests share: builders, strategies, fakes, budgets, limits of time.",
     "unit/adapters": "Parts of adapters that need no server.",
     "unit/app": "Configuration, pages, status and metrics, without a command line.",
-    "unit/bench": "The synthetic S3 endpoint of the benchmarks behaves like S3.",
+    "unit/bench": "The model of what a plan costs on a cluster, as the page shows it.",
     "unit/collect": "Each phase of a collection, over ports in memory.",
     "unit/core": "The pure core: each guard, condition and verdict, columns, documents, policies.",
     "unit/flinkstate": "Flink's formats, state declared in Python, places, single checkpoints.",

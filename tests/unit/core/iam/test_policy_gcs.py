@@ -187,37 +187,6 @@ def test_google_may_delete_nothing_for_a_report() -> None:
     }
 
 
-def test_a_whole_google_policy() -> None:
-    """As an operator gets it: listing has no condition, for Google knows none."""
-    document = gcs_policy(needs('gs://bucket/c"p', mode="report"))
-    below = 'resource.name.startsWith("projects/_/buckets/bucket/objects/c\\"p/")'
-    object_type = 'resource.type == "storage.googleapis.com/Object"'
-    member, role = ["serviceAccount:MEMBER"], "projects/PROJECT/roles/orphangc"
-    assert document["buckets"] == {
-        "bucket": {
-            "version": 3,
-            "bindings": [
-                {"role": f"{role}List", "members": member},
-                {
-                    "role": f"{role}Get",
-                    "members": member,
-                    "condition": {
-                        "title": "orphangc 1",
-                        "expression": f"{object_type} && {below}"
-                        ' && resource.name.endsWith("/_metadata")',
-                    },
-                },
-            ],
-        }
-    }
-    assert document["roles"][0] == {
-        "name": f"{role}Get",
-        "title": "orphangcGet",
-        "stage": "GA",
-        "includedPermissions": ["storage.objects.get"],
-    }
-
-
 @pytest.mark.parametrize("path", ["a{b", "a}b", "a\x07b", "a\nb"])
 def test_what_a_condition_cannot_hold_is_refused(path: str) -> None:
     """Rather than a condition that means something else."""
