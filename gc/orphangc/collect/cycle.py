@@ -87,8 +87,7 @@ def run_cycle(
 
     Raises:
         StorageUnreachableError: The storage root could not be listed completely.
-        RefusedError: No job directory is there at all: an empty listing is never taken for an
-            empty storage.
+        RefusedError: No job directory is there: an empty listing proves no empty storage.
     """
     seen = observe(environment, settings, reader)
     pinned = pinned_uuids(environment, pinned_places(seen, settings))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from itertools import islice
 from typing import Protocol, TypeVar
 
@@ -214,8 +213,7 @@ def observe(
     environment.progress("roots", 0)
     first = search.ask(reader.collect, NOTHING_READ)
     listed = _list(environment, first[0])
-    now = time.now or time.local
-    exported = _ask_exporters(environment, settings, handshake, before.clusters, now=now)
+    exported = _ask_exporters(environment, settings, handshake, before.clusters, time=time)
     snapshots += [each for each in environment.snapshots() if each not in snapshots]
     snapshots += [each for answer in exported.values() for each in answer.snapshots]
     second = search.ask(reader.collect, NOTHING_READ)
@@ -406,7 +404,7 @@ def _ask_exporters(
     handshake: ExporterHandshake,
     before: Iterable[ClusterFacts],
     *,
-    now: datetime,
+    time: StoreTime,
 ) -> Mapping[JobId, Exported]:
     """Return what the exporters of all jobs answered that are not known to be over."""
     shown = [each for cluster in before for each in cluster.jobs.items()]
@@ -417,7 +415,7 @@ def _ask_exporters(
     return handshake.complete(
         ended=lambda job_id: settings.is_declared_ended(job_id) or job_id in over,
         bases=[base.location for base in environment.bases],
-        now=now,
+        now=time.now or time.local,
         patience=settings.registry_wait,
     )
 
