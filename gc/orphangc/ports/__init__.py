@@ -13,6 +13,7 @@ from orphangc.ports.cluster import (
     ClusterClient,
     ExporterChannel,
     ExporterReader,
+    FactsSource,
     HaMetadata,
     NonceWriter,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "EarlierPart",
     "ExporterChannel",
     "ExporterReader",
+    "FactsSource",
     "Folder",
     "HaMetadata",
     "HiddenKind",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -16,9 +17,5 @@ class Progress(Protocol):
         ...
 
 
-class Waiter(Protocol):
-    """Waits."""
-
-    def __call__(self, seconds: float, /) -> None:
-        """Return after ``seconds``."""
-        ...
+Waiter = Callable[[float], None]
+"""Returns after some seconds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from flinkstate.buffers import Buffer
 from flinkstate.places.locations import Location
@@ -13,23 +13,32 @@ from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.model.types import JobId
 
+_FactsT_co = TypeVar("_FactsT_co", covariant=True)
 
-class ClusterClient(Protocol):
-    """Reads what a cluster reports about its jobs (Flink's REST API).
 
-    Attributes:
-        uri: URI of the cluster, without credentials.
-    """
+class FactsSource(Protocol[_FactsT_co]):
+    """Something outside that knows of jobs."""
 
-    uri: str
+    @property
+    def uri(self) -> str:
+        """Return the URI of the source, without credentials."""
+        ...
 
-    def observe(self) -> ClusterFacts:
-        """Return the present facts about every job that the cluster lists.
+    def observe(self) -> _FactsT_co:
+        """Return the present facts about every job that the source shows.
 
         Raises:
-            RegistryUnavailableError: An answer is missing or unusable; the call returns no part.
+            RegistryUnavailableError: An answer is missing, forbidden or unusable; the call returns
+                no part.
         """
         ...
+
+
+ClusterClient = FactsSource[ClusterFacts]
+"""Reads what a cluster reports about its jobs (Flink's REST API)."""
+
+HaMetadata = FactsSource[HaFacts]
+"""Finds jobs that have not ended though no cluster lists them (Kubernetes, ZooKeeper)."""
 
 
 class ExporterReader(Protocol):
@@ -84,22 +93,3 @@ class NonceWriter(Protocol):
 
 class ExporterChannel(ExporterReader, NonceWriter, Protocol):
     """Reads snapshots from and writes nonces to one exporter folder."""
-
-
-class HaMetadata(Protocol):
-    """Finds jobs that have not ended though no cluster lists them (Kubernetes, ZooKeeper).
-
-    Attributes:
-        uri: URI of the HA metadata, without credentials.
-    """
-
-    uri: str
-
-    def observe(self) -> HaFacts:
-        """Return the present facts.
-
-        Raises:
-            RegistryUnavailableError: An answer is missing, forbidden or unusable; the call returns
-                no part.
-        """
-        ...

@@ -11,7 +11,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from http import HTTPStatus
-from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -130,25 +129,11 @@ HeadResult = StoredObject | Exception | None
 _log = structlog.get_logger()
 
 
-class HeadReader(Protocol):
-    """Reads the facts of single objects."""
-
-    def heads(self, keys: Sequence[ObjectKey]) -> list[HeadResult]:
-        """Return for each key the facts, ``None`` if absent, or the error."""
-        ...
-
-    def checked(
-        self, keys: Sequence[ObjectKey], found: Sequence[HeadResult]
-    ) -> list[StoredObject | None]:
-        """Return the facts; raise ``StorageUnreachableError`` if one of them is an error."""
-        ...
-
-
 class BulkHead:
     """Present facts of objects below one root; may be used by several threads at once."""
 
     def __init__(
-        self, reader: HeadReader, pages: Callable[[KeyRange], Iterator[pa.RecordBatch]] | None
+        self, reader: BucketReader, pages: Callable[[KeyRange], Iterator[pa.RecordBatch]] | None
     ) -> None:
         """Take the reader of single objects, and the lister of key ranges if the store has an
         order.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from flinkstate.layouts.format_versions import MAGIC
 from flinkstate.places.checkpoint_names import METADATA_NAME
@@ -54,6 +54,7 @@ from orphangc.errors import OrphanGcError, RegistryUnavailableError
 from orphangc.ports import (
     ClusterClient,
     ExporterChannel,
+    FactsSource,
     HaMetadata,
     Progress,
     Storage,
@@ -66,7 +67,7 @@ _SAMPLE = 4096
 _WORTH_A_HINT = 16
 """Minimum number of names in one folder that say something about its key space."""
 
-_FactsT_co = TypeVar("_FactsT_co", covariant=True)
+_FactsT = TypeVar("_FactsT")
 
 _LATER = 1.0
 """Seconds beyond the age of a cached answer: it must be surely older than the new one."""
@@ -420,16 +421,9 @@ def _ask_exporters(
     )
 
 
-class _FactsSource(Protocol[_FactsT_co]):
-    @property
-    def uri(self) -> str: ...
-
-    def observe(self) -> _FactsT_co: ...
-
-
 def _ask(
-    clusters: Sequence[_FactsSource[_FactsT_co]],
-) -> tuple[tuple[_FactsT_co, ...], dict[str, str]]:
+    clusters: Sequence[FactsSource[_FactsT]],
+) -> tuple[tuple[_FactsT, ...], dict[str, str]]:
     """Return the facts of all sources, and the errors of the others: they block all jobs."""
     facts, errors = [], {}
     for cluster in clusters:
