@@ -21,7 +21,13 @@ def held(folder, *, expiry=None) -> HeldPlan:
     return HeldPlan(
         run=HeldRun(settings=None, state=None, lock=None, run_id="run-1"),
         path=folder,
-        plan=SimpleNamespace(plan_id="plan-1", root="file:///x", expiry=expiry, jobs=()),
+        plan=SimpleNamespace(
+            plan_id="plan-1",
+            root="file:///x",
+            expiry=expiry,
+            jobs=(),
+            settings=SimpleNamespace(root="file:///x"),
+        ),
         is_deleting=True,
     )
 
