@@ -362,7 +362,7 @@ def search_of(environment: Environment) -> BaseSearch:
 
 
 @dataclass(frozen=True, slots=True)
-class RememberedCheckpoints:
+class RememberedContents:
     """Contents of the remembered directories, and those that cannot be searched."""
 
     found: tuple[Checkpoint | UnreadableCheckpoint, ...]
@@ -371,7 +371,7 @@ class RememberedCheckpoints:
 
 def remembered_checkpoints(
     environment: Environment, reader: CheckpointReader
-) -> RememberedCheckpoints:
+) -> RememberedContents:
     """Return the checkpoints of every remembered directory.
 
     One that cannot be searched, or is gone, ends no run: the memory's own conditions block.
@@ -385,7 +385,7 @@ def remembered_checkpoints(
             unreached[storage.location] = str(err)
         else:
             found += [*read.checkpoints, *read.unreadable]
-    return RememberedCheckpoints(tuple(found), unreached)
+    return RememberedContents(tuple(found), unreached)
 
 
 def _begun_handshake(environment: Environment, settings: StorageRootSettings) -> ExporterHandshake:
