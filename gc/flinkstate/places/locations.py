@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+UNREADABLE = "unreadable"
+"""Scheme of the place that stands for a text in which no place can be read; no storage has it."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
 _FAMILY = {
     **dict.fromkeys(("s3a", "s3n", "s3p"), "s3"),
@@ -151,7 +153,10 @@ def canonical(uri: str, aliases: Sequence[Alias] = ()) -> Location:
         raise ValueError(f"{uri!r} names a host; a local path is spelled file:///x or /x")
     if scheme == "file":
         authority = ""
-    place = Location(scheme, authority, _normal_path(rest))
+    return _meant(Location(scheme, authority, _normal_path(rest)), aliases)
+
+
+def _meant(place: Location, aliases: Sequence[Alias]) -> Location:
     for alias in aliases:
         key = alias.source.key_of(place)
         if key is not None:
@@ -159,8 +164,30 @@ def canonical(uri: str, aliases: Sequence[Alias] = ()) -> Location:
     return place
 
 
+def named_place(text: str, aliases: Sequence[Alias] = ()) -> Location:
+    """Return the place that a text names, also if none can be read in it.
+
+    Such a text stands for itself, as a place that no search reaches until an alias says what it
+    means. So whatever names a place where a checkpoint may be is either searched, or known not to
+    be.
+    """
+    try:
+        return canonical(text, aliases)
+    except ValueError:
+        return _meant(unreadable_place(text), aliases)
+
+
+def unreadable_place(text: str) -> Location:
+    """Return the place that stands for a text in which no place can be read."""
+    return Location(UNREADABLE, "", _normal_path(text))
+
+
 def place_of(uri: str | None, aliases: Sequence[Alias] = ()) -> Location | None:
-    """Return the place that is named, ``None`` for none and for Flink's words for "no place"."""
+    """Return the place that is named, ``None`` for none and for Flink's words for "no place".
+
+    It is for what a place proves of a job: a text that no one can read proves nothing. What must
+    be searched is read by ``named_place``, which drops no text.
+    """
     try:
         return None if uri is None else canonical(uri, aliases)
     except ValueError:

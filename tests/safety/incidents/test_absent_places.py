@@ -1,6 +1,7 @@
 """Losses by a place that somebody names and that is mounted where Flink runs, not here."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,61 @@ def test_a_place_that_a_cluster_names_and_that_is_not_mounted_here_blocks(
         assert f"--empty-root {volume}/ck" in plan.job(story.job)["blocked"][0]["message"]
         plan = story.bed.plan(*asked, "--empty-root", volume / "ck")
         assert plan.blocks(story.job) == []
+
+
+def configured(*options: tuple[str, str]) -> dict[str, Reply]:
+    """Return the routes of a cluster that shows no job, and a configuration with these options."""
+    routes = flink(Job("b" * 32, Path("/nowhere")), completed=3)
+    entries = [{"key": name, "value": text} for name, text in options]
+    return routes | {"/jobs": as_json({"jobs": []}), "/jobmanager/config": as_json(entries)}
+
+
+@pytest.mark.parametrize("option", ["execution.checkpointing.dir", "state.savepoints.dir"])
+@pytest.mark.parametrize(
+    "text", ["ck", "./ck/", "file://${HOME}/ck", "$HOME/ck", "C:\\flink\\ck", "file:ck", "[a, b]"]
+)
+@pytest.mark.answered_by("condition:place_unreachable")
+def test_a_directory_that_no_one_can_read_blocks(story, text, option) -> None:
+    """It may be any place; a person says which, or that none is there."""
+    with RestServer(configured((option, text))) as server:
+        asked = ("--flink-rest", server.url)
+        plan = story.bed.plan(*asked)
+        assert plan.blocks(story.job) == ["place_unreachable"]
+        assert story.bed.sweep(plan, "--delete").code == 4
+        must_be_there(*story.orphans)
+        said = plan.job(story.job)["blocked"][0]["message"]
+        _, alias, meant, *_ = shlex.split(said[said.index("say with --alias ") + 4 :])
+        assert alias == "--alias"
+        meant = meant.replace("PLACE", str(story.bed.root))
+        assert story.bed.plan(*asked, "--alias", meant).blocks(story.job) == []
+        stated = meant.partition("=")[0]
+        assert story.bed.plan(*asked, "--empty-root", stated).blocks(story.job) == []
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["high-availability.storageDir", "dstl.dfs.base-path", "state.backend.forst.primary-dir"],
+)
+@pytest.mark.answered_by("whole_storages")
+def test_a_storage_of_flinks_that_another_option_names_is_searched(story, volume, option) -> None:
+    """A job's own code may keep its checkpoints there, beside what the option is for."""
+    orphan, other = story.orphans
+    (volume / "ha").mkdir(parents=True)
+    write(volume / "ha" / "completedCheckpoint7", b"java", 10 * DAY)
+    write(volume / "ck" / ("b" * 32) / "chk-5" / "_metadata", metadata(5, [orphan]), 10 * DAY)
+    with RestServer(configured((option, f"file://{volume}/ha"))) as server:
+        for _ in range(2):
+            story.bed.cycle("--flink-rest", server.url)
+    must_be_there(orphan)
+    assert not other.exists()
+
+
+@pytest.mark.parametrize("text", ["", "  ", "checkpoint-dir"])
+def test_an_option_that_names_no_place_is_no_doubt(story, text) -> None:
+    """An option that is not set, and Flink's word for the directory of checkpoints."""
+    option = "state.backend.forst.primary-dir" if text else "execution.checkpointing.dir"
+    with RestServer(configured((option, text), ("rest.port", "8081"))) as server:
+        assert story.bed.plan("--flink-rest", server.url).blocks(story.job) == []
 
 
 @pytest.mark.parametrize("spelling", ["sp", "sp/savepoint-1", "sp/savepoint-1/_metadata"])

@@ -19,7 +19,7 @@ from platformdirs import user_state_path
 
 from flinkstate.files.paths import overlap, resolved
 from flinkstate.places.checkpoint_names import checkpoint_id_of
-from flinkstate.places.locations import Location, canonical
+from flinkstate.places.locations import UNREADABLE, Location, canonical
 from orphangc import __version__
 from orphangc.adapters.files.mount_table import device_of, mount_of, mounts_below
 from orphangc.adapters.files.translate import one_line
@@ -277,7 +277,7 @@ def storage_search(
         storage_of=storage_here,
         open_storage=open_storage,
         own=resolved(canonical(settings.root)),
-        known=[each for each in _storages_in(memory) if not settings.is_empty(each)],
+        known=[each for each in _storages_in(memory, settings) if not settings.is_empty(each)],
         left_out=tuple(resolved(canonical(uri)) for uri in settings.search_except),
         is_empty=settings.is_empty,
         remembered=ReadCheckpoints(state_of(settings).files, __version__, settings.aliases, now),
@@ -286,13 +286,18 @@ def storage_search(
     )
 
 
-def _storages_in(memory: WorldMemory) -> list[Location]:
-    """Return the storages that earlier cycles searched, or had to."""
-    return [canonical(each.uri) for each in memory.places if each.kind == STORAGE]
+def _storages_in(memory: WorldMemory, settings: StorageRootSettings) -> list[Location]:
+    """Return the storages that earlier cycles searched, or had to; an alias says what one means."""
+    found = (each.uri for each in memory.places if each.kind == STORAGE)
+    return [canonical(uri, settings.aliases) for uri in found]
 
 
 def storage_here(place: Location) -> Location | None:
-    """Return the storage of a place; ``None`` for a local folder that is absent or empty."""
+    """Return the storage of a place; ``None`` for a local folder that is absent or empty, and for
+    a text in which no place can be read.
+    """
+    if place.scheme == UNREADABLE:
+        return None
     here = resolved(place)
     if here.scheme == "file" and Path(here.path).is_file():
         here = here.parent
@@ -416,7 +421,7 @@ def _searched_beside(
     known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
     known += [storage.location for storage in siblings]
     if settings.search is SearchScope.STORAGE:
-        known += _storages_in(memory)
+        known += _storages_in(memory, settings)
     remembered: list[Storage] = []
     for place in outside_directories(memory):
         _add_sibling(place, known, remembered)

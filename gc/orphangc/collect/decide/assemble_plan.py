@@ -24,6 +24,7 @@ from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.areas.table import AREAS
+from orphangc.core.cluster.place_options import CHECKPOINT_OPTIONS, SAVEPOINT_OPTIONS
 from orphangc.core.decision.entropy_injection import entropy_in_listing, entropy_of
 from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, mode_of
 from orphangc.core.decision.judge import Judgement
@@ -259,6 +260,7 @@ def _refusal_of(area: AreaName, judgement: Judgement) -> str | None:
     return f"refused: {refused.guard}" if refused and judgement.stops(area) else None
 
 
+_OF_CHECKPOINTS = frozenset({*CHECKPOINT_OPTIONS, *SAVEPOINT_OPTIONS})
 _OLDEST = FilePlace(None, JobId(""), Scope.EXCLUSIVE, checkpoint_id=-1)
 """A checkpoint older than all: what is kept of it is kept of the whole area."""
 
@@ -356,7 +358,9 @@ def _ha_warnings(
         f"{folder.by} sets {folder.option} to {folder.path}, which is neither the storage root nor"
         " an extra root"
         for folder in sorted(folders)
-        if settings.closed_world and not _is_below(folder.path, settings, bases)
+        if folder.option in _OF_CHECKPOINTS
+        and settings.closed_world
+        and not _is_below(folder.path, settings, bases)
     ]
     return warnings
 

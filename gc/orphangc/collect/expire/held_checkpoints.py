@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.observe.reported import place_named
+from orphangc.collect.observe.reported import checkpoint_named
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.model.settings import StorageRootSettings
@@ -75,10 +75,7 @@ def _named_by_resources(cycle: Cycle, settings: StorageRootSettings) -> Iterator
     """Yield the checkpoints that a resource names; a name that is no place refuses elsewhere."""
     for facts in (*cycle.seen.ha_before, *cycle.seen.ha_after):
         for named in facts.places:
-            try:
-                yield place_named(named.path, settings), "resource", named.by
-            except ValueError:
-                continue
+            yield checkpoint_named(named.path, settings), "resource", named.by
 
 
 def _registered(cycle: Cycle, settings: StorageRootSettings) -> Iterator[_Held]:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from flinkstate.places.locations import Location, canonical, place_of
-from orphangc.collect.observe.reported import namings
+from flinkstate.places.locations import Location, canonical
+from orphangc.collect.observe.reported import folder_named, namings
 from orphangc.core.cluster.ha_facts import HaFacts
-from orphangc.core.cluster.job_facts import ClusterFacts
-from orphangc.core.cluster.place_options import (
-    CHECKPOINT_OPTIONS,
-    RESTORE_OPTIONS,
-    SAVEPOINT_OPTIONS,
-)
+from orphangc.core.cluster.job_facts import ClusterFacts, configured_folders, restored_paths
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.settings import StorageRootSettings
@@ -45,16 +40,14 @@ def places_in_answers(
         folder = canonical(uri)
         if not settings.is_empty(home_of(folder)):
             yield place_around(folder), by
-    folders = (*CHECKPOINT_OPTIONS, *SAVEPOINT_OPTIONS)
-    configured = [
-        (each.options[option], each.uri, option in folders)
+    configured = [(path, each.uri) for each in clusters for path in configured_folders(each)]
+    configured += [(each.path, each.by) for facts in ha for each in facts.folders]
+    named = [(folder_named(path, settings), by) for path, by in configured]
+    named += [
+        (place_around(folder_named(path, settings)), each.uri)
         for each in clusters
-        for option in (*folders, *RESTORE_OPTIONS)
-        if option in each.options
+        for path in restored_paths(each)
     ]
-    configured += [(each.path, each.by, True) for facts in ha for each in facts.folders]
-    named = [(path, f"the configuration of {by}", is_folder) for path, by, is_folder in configured]
-    for path, by, is_folder in (*named, *((path, "a pin", True) for path in settings.pin)):
-        place = place_of(path, settings.aliases)
-        if place is not None and not settings.is_empty(place):
-            yield (place if is_folder else place_around(place)), by
+    found = [(place, f"the configuration of {by}") for place, by in sorted(named, key=str)]
+    found += [(canonical(pin, settings.aliases), "a pin") for pin in settings.pin]
+    yield from ((place, by) for place, by in found if not settings.is_empty(place))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import replace
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
-from flinkstate.places.locations import Location, canonical
+from flinkstate.places.locations import (
+    UNREADABLE,
+    Location,
+    canonical,
+    named_place,
+    unreadable_place,
+)
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts, external_paths
 from orphangc.core.decision.evidence import UnreadableCheckpoint
@@ -25,25 +32,21 @@ def reported_places(
     ha: Iterable[HaFacts] = (),
 ) -> tuple[list[Location], list[UnreadableCheckpoint]]:
     """Return every reported or pinned checkpoint folder (R4), and reports that name no place."""
-    paths = {path for cluster in clusters for path in external_paths(cluster)}
+    paths = {path for each in clusters for path in external_paths(each)}
     for snapshot in snapshots:
         own = (*(e.path for e in snapshot.retained), *(e.path for e in snapshot.restored))
         paths.update(resolve(path, snapshot.checkpoint_dir) for path in own)
     paths.update(settings.pin)
-    places: set[Location] = set()
-    unusable: list[UnreadableCheckpoint] = []
-    for path in sorted(paths):
-        try:
-            places.add(canonical(path, settings.aliases))
-        except ValueError as err:
-            unusable.append(UnreadableCheckpoint(uri=path, reason=str(err), sha256=""))
-    for named in sorted({each for facts in ha for each in facts.places}):
-        try:
-            places.add(place_named(named.path, settings))
-        except ValueError as err:
-            reason = f"{err} (named by {named.by})"
-            unusable.append(UnreadableCheckpoint(uri=named.path, reason=reason, sha256=""))
-    return sorted(places, key=str), unusable
+    found = {(named_place(path, settings.aliases), path, "") for path in paths}
+    for named in {each for facts in ha for each in facts.places}:
+        place = checkpoint_named(named.path, settings)
+        found.add((place, named.path, f" (named by {named.by})"))
+    unusable = [
+        UnreadableCheckpoint(uri=path, reason=f"{why_unread(place)}{by}", sha256="")
+        for place, path, by in sorted(found, key=str)
+        if place.scheme == UNREADABLE
+    ]
+    return sorted({p for p, *_ in found if p.scheme != UNREADABLE}, key=str), unusable
 
 
 def namings(
@@ -77,16 +80,33 @@ def namings(
     return frozenset((by, str(place)) for by, (places, _) in parts for place in places)
 
 
-def place_named(path: str, settings: StorageRootSettings) -> Location:
-    """Return the checkpoint folder that a resource names: people may name its metadata file too.
+def checkpoint_named(path: str, settings: StorageRootSettings) -> Location:
+    """Return the checkpoint folder that a resource names: people may name its metadata file too."""
+    place = folder_named(path, settings)
+    return place.parent if place.name == METADATA_NAME else place
 
-    Raises:
-        ValueError: It is no place, or a path without a file system: Flink would use its default
-            one, which the operator did not state.
+
+def folder_named(path: str, settings: StorageRootSettings) -> Location:
+    """Return the folder that a configuration or a resource names.
+
+    A path without a file system is one of Flink's default one, which a resource does not show: it
+    cannot be read unless the storage root is local too.
     """
-    place = canonical(path, settings.aliases)
+    place = named_place(path.strip(), settings.aliases)
     if place.scheme == "file" and ":" not in path and canonical(settings.root).scheme != "file":
-        raise ValueError(f"{path!r} names no file system: say with --alias what it means")
-    if place.name == METADATA_NAME:
-        return place.parent
+        return named_place(str(unreadable_place(path)), settings.aliases)
     return place
+
+
+def why_unread(place: Location) -> str:
+    """Return why a place of the scheme ``UNREADABLE`` is searched by nothing, and what lifts it."""
+    uri = str(place)
+    return (
+        f"no place can be read in the text {place.path[1:]!r}, a relative path or one without its"
+        f" file system: say with {_option('--alias', f'{uri}=PLACE')} what it means, or state with"
+        f" {_option('--empty-root', uri)} that no checkpoint is there"
+    )
+
+
+def _option(name: str, value: str) -> str:
+    return shlex.join([name, value])

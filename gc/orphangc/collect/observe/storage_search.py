@@ -18,10 +18,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of
-from flinkstate.places.locations import Location, is_within
+from flinkstate.places.locations import UNREADABLE, Location, is_within
 from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.listing.storage_metadata import ListedMetadata
 from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.observe.reported import why_unread
 from orphangc.collect.state.read_checkpoints import Contents, ReadCheckpoints
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
 from orphangc.core.model.types import ObjectKey, StoredObject
@@ -242,7 +243,8 @@ class StorageSearch:
         self, found: FoundInStorage, reader: CheckpointReader, progress: Progress
     ) -> ListedStorage:
         if self.storage_of(found.location) is None:
-            problem = _ABSENT.format(found.location)
+            is_read = found.location.scheme != UNREADABLE
+            problem = _ABSENT.format(found.location) if is_read else why_unread(found.location)
             return ListedStorage(replace(found, problem=problem), None, ListedMetadata())
         try:
             storage = self.open_storage(found.location)

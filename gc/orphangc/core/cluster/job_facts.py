@@ -11,7 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from orphangc.core.cluster.place_options import RESTORE_OPTIONS
+from orphangc.core.cluster.place_options import (
+    DEFAULT_SCHEME,
+    RESTORE_OPTIONS,
+    named_folders,
+    with_file_system,
+)
 from orphangc.core.model.types import JobId
 
 GLOBALLY_TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED"})
@@ -216,14 +221,28 @@ def external_paths(cluster: ClusterFacts) -> frozenset[str]:
     its configuration restores a job from. A checkpoint that lives in the JobManager's memory has no
     folder.
     """
-    paths: set[str | None] = {
-        cluster.options[each] for each in RESTORE_OPTIONS if cluster.options.get(each, "").strip()
-    }
+    paths: set[str | None] = {*restored_paths(cluster)}
     for job in cluster.jobs.values():
         paths.update(checkpoint.external_path for checkpoint in job.checkpoints)
         if job.restored is not None:
             paths.add(job.restored.external_path)
     return frozenset(path for path in paths if path is not None and path != NOT_ADDRESSABLE)
+
+
+def restored_paths(cluster: ClusterFacts) -> frozenset[str]:
+    """Return what the cluster's configuration restores a job from."""
+    texts = (cluster.options.get(each, "").strip() for each in RESTORE_OPTIONS)
+    return frozenset(path for text in texts if text for path in _with_file_system(text, cluster))
+
+
+def configured_folders(cluster: ClusterFacts) -> frozenset[str]:
+    """Return every folder that the cluster's configuration names for state of Flink's."""
+    named = named_folders(cluster.options)
+    return frozenset(path for _, text in named for path in _with_file_system(text, cluster))
+
+
+def _with_file_system(text: str, cluster: ClusterFacts) -> tuple[str, ...]:
+    return with_file_system(text, cluster.options.get(DEFAULT_SCHEME, "").split())
 
 
 def latest_known_id(job: JobFacts) -> int | None:

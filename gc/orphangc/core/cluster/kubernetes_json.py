@@ -27,9 +27,11 @@ from orphangc.core.cluster.ha_facts import (
     checkpoint_id_of,
 )
 from orphangc.core.cluster.place_options import (
-    CHECKPOINT_OPTIONS,
+    DEFAULT_SCHEME,
+    FOLDER_OPTIONS,
     RESTORE_OPTIONS,
-    SAVEPOINT_OPTIONS,
+    named_folders,
+    with_file_system,
 )
 from orphangc.core.model.types import EvidenceSource, JobId
 from orphangc.errors import RegistryUnavailableError
@@ -200,19 +202,28 @@ def _parsed(text: str, where: str) -> Any:
         raise RegistryUnavailableError(f"unusable answer: {where} is no JSON") from err
 
 
-def _places(kind: str, leaves: Iterable[tuple[str, Any]], by: str) -> Iterator[PlaceNamed]:
+def _places(kind: str, leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[PlaceNamed]:
+    defaults = _default_schemes(leaves, by)
     for path, value in leaves:
         is_place = path.endswith((*_PLACE_KEYS, *RESTORE_OPTIONS)) or _INSIDE.search(path)
         if is_place or (kind == "FlinkStateSnapshot" and path in _SNAPSHOT_PATHS):
-            yield from (PlaceNamed(text, by) for text in _text(value, f"{by} {path}"))
+            for text in _text(value, f"{by} {path}"):
+                yield from (PlaceNamed(each, by) for each in with_file_system(text, defaults))
 
 
-def _folders(leaves: Iterable[tuple[str, Any]], by: str) -> Iterator[FolderNamed]:
+def _folders(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[FolderNamed]:
+    defaults = _default_schemes(leaves, by)
     for path, value in leaves:
-        for option in (*CHECKPOINT_OPTIONS, *SAVEPOINT_OPTIONS):
-            if path.endswith(f"flinkConfiguration.{option}"):
-                for text in _text(value, f"{by} {path}"):
-                    yield FolderNamed(text, option, by)
+        _, _, option = path.rpartition("flinkConfiguration.")
+        said = _text(value, f"{by} {path}") if option in FOLDER_OPTIONS else ()
+        for name, text in named_folders({option: "".join(said)}):
+            yield from (FolderNamed(each, name, by) for each in with_file_system(text, defaults))
+
+
+def _default_schemes(leaves: Iterable[tuple[str, Any]], by: str) -> tuple[str, ...]:
+    """Return the default file systems that the specs of a resource choose, each once."""
+    found = (value for path, value in leaves if path.endswith(f".{DEFAULT_SCHEME}"))
+    return tuple(dict.fromkeys(text for each in found for text in _text(each, by)))
 
 
 def _text(value: Any, where: str) -> list[str]:

@@ -1,10 +1,16 @@
 """Flink's options that name a place: one list for REST, resources and configuration files.
 
 All spellings of one option that are set count, for a reader cannot know which of them the running
-version prefers.
+version prefers. Checkpoints are written below the first two; a storage that another option names is
+one of Flink's as well, in which a job's code may keep them.
 Source: Flink 1.13-2.3, ``CheckpointingOptions``, ``SavepointConfigOptions``,
-``StateRecoveryOptions``.
+``StateRecoveryOptions``, ``HighAvailabilityOptions``, ``JobResultStoreOptions``,
+``FsStateChangelogOptions``, ``ForStOptions``, ``CoreOptions``.
 """
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
 
 CHECKPOINT_OPTIONS = (
     "execution.checkpointing.dir",
@@ -16,5 +22,47 @@ SAVEPOINT_OPTIONS = (
     "state.savepoints.dir",
     "savepoints.state.backend.fs.dir",
 )
+HA_OPTIONS = (
+    "high-availability.storageDir",
+    "high-availability.zookeeper.storageDir",
+    "recovery.zookeeper.storageDir",
+    "job-result-store.storage-path",
+)
+CHANGELOG_OPTIONS = ("state.changelog.dstl.dfs.base-path", "dstl.dfs.base-path")
+FORST_OPTIONS = ("state.backend.forst.primary-dir", "state.backend.forst.remote-dir")
+FOLDER_OPTIONS = (
+    *CHECKPOINT_OPTIONS,
+    *SAVEPOINT_OPTIONS,
+    *HA_OPTIONS,
+    *CHANGELOG_OPTIONS,
+    *FORST_OPTIONS,
+)
 RESTORE_OPTIONS = ("execution.state-recovery.path", "execution.savepoint.path")
 """What a job is to be restored from: a checkpoint's folder, or its metadata file."""
+DEFAULT_SCHEME = "fs.default-scheme"
+FORST_WORDS = frozenset({"checkpoint-dir", "local", "local-dir"})
+"""Values of ForSt's directory that name no place.
+
+Source: Flink 2.0-2.3, ``ForStOptions``, ``ForStStateBackend``.
+"""
+
+
+def named_folders(options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each option that names a folder, with its text; one that is not set names none."""
+    for option in FOLDER_OPTIONS:
+        text = options.get(option, "").strip()
+        if text and not (option in FORST_OPTIONS and text.lower() in FORST_WORDS):
+            yield option, text
+
+
+def with_file_system(text: str, defaults: Collection[str]) -> tuple[str, ...]:
+    """Return every path that a text may mean: Flink's default file system has those without one.
+
+    Args:
+        defaults: Values of ``fs.default-scheme``, each the URI of a file system.
+
+    Source: Flink 1.13-2.3, ``FileSystem.getUnguardedFileSystem``: it has scheme and authority.
+    """
+    if not defaults or not text.startswith("/"):
+        return (text,)
+    return tuple(each.rstrip("/") + text for each in defaults)

@@ -16,7 +16,7 @@ from orphangc.core.discovery.discovered_facts import (
 )
 from orphangc.core.model.frozen_part import FrozenPart
 
-_STATELESS_USES = frozenset({DirectoryUse.CHANGELOG, DirectoryUse.FORST})
+_STATELESS_USES = frozenset({DirectoryUse.CHANGELOG, DirectoryUse.FORST, DirectoryUse.HA})
 
 
 class DiscoveredWorld(FrozenPart):
@@ -24,7 +24,7 @@ class DiscoveredWorld(FrozenPart):
 
     Attributes:
         storage_roots: Directories of checkpoints to collect that are not configured by hand.
-        without_checkpoints: Those of changelogs and ForSt, in which no checkpoint is expected.
+        without_checkpoints: Those of changelogs, ForSt and HA, in which no checkpoint is expected.
         unclear: Parts that cannot be read, and that no person acknowledged: each blocks everything.
     """
 

@@ -254,7 +254,23 @@ def test_folders_of_checkpoints_are_read_flat_and_nested(name: str) -> None:
     assert folders == {
         ("state.checkpoints.dir", "s3://lake/checkpoints"),
         ("state.savepoints.dir", "s3://lake/savepoints"),
+        ("high-availability.storageDir", "s3://lake/ha"),
     }
+
+
+def test_a_path_without_a_scheme_is_one_of_the_default_file_system() -> None:
+    """Flink's ``fs.default-scheme``, which the same configuration chooses."""
+    document = deepcopy(saved("flinkdeployment-running"))
+    document["spec"]["flinkConfiguration"] |= {
+        "fs.default-scheme": "hdfs://nn:8020/",
+        "state.savepoints.dir": "/sp",
+        "state.backend.forst.primary-dir": "checkpoint-dir",
+    }
+    document["spec"]["job"]["initialSavepointPath"] = "/sp/savepoint-1"
+    facts = facts_of(document)
+    assert "hdfs://nn:8020/sp" in {each.path for each in facts.folders}
+    assert "hdfs://nn:8020/sp/savepoint-1" in {each.path for each in facts.places}
+    assert "checkpoint-dir" not in {each.path for each in facts.folders}
 
 
 def spoilt(*keys: str, value):

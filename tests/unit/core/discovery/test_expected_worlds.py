@@ -101,7 +101,7 @@ CASES: dict[str, Case] = {
                 "state.backend.forst.primary-dir": "s3://prod/forst",
             },
         ),
-        extra=(SAVEPOINTS, "s3://prod/dstl", "s3://prod/forst"),
+        extra=(SAVEPOINTS, "s3://prod/ha", "s3://prod/dstl", "s3://prod/forst"),
         ha=("flink",),
     ),
     "ForSt beside the checkpoints": of(

@@ -14,12 +14,18 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from flinkstate.places.locations import Alias, Location, canonical
+from flinkstate.places.locations import UNREADABLE, Alias, Location, named_place
 from flinkstate.text.redaction import redacted
 from orphangc.core.cluster.place_options import (
+    CHANGELOG_OPTIONS,
     CHECKPOINT_OPTIONS,
+    DEFAULT_SCHEME,
+    FORST_OPTIONS,
+    FORST_WORDS,
+    HA_OPTIONS,
     RESTORE_OPTIONS,
     SAVEPOINT_OPTIONS,
+    with_file_system,
 )
 from orphangc.core.discovery.discovered_facts import (
     DirectoryFact,
@@ -37,14 +43,9 @@ Options = Mapping[str, tuple[str, ...]]
 DIRECTORY_OPTIONS: Mapping[str, DirectoryUse] = {
     **dict.fromkeys(CHECKPOINT_OPTIONS, DirectoryUse.CHECKPOINTS),
     **dict.fromkeys(SAVEPOINT_OPTIONS, DirectoryUse.SAVEPOINTS),
-    "high-availability.storageDir": DirectoryUse.HA,
-    "high-availability.zookeeper.storageDir": DirectoryUse.HA,
-    "recovery.zookeeper.storageDir": DirectoryUse.HA,
-    "job-result-store.storage-path": DirectoryUse.HA,
-    "state.changelog.dstl.dfs.base-path": DirectoryUse.CHANGELOG,
-    "dstl.dfs.base-path": DirectoryUse.CHANGELOG,
-    "state.backend.forst.primary-dir": DirectoryUse.FORST,
-    "state.backend.forst.remote-dir": DirectoryUse.FORST,
+    **dict.fromkeys(HA_OPTIONS, DirectoryUse.HA),
+    **dict.fromkeys(CHANGELOG_OPTIONS, DirectoryUse.CHANGELOG),
+    **dict.fromkeys(FORST_OPTIONS, DirectoryUse.FORST),
 }
 """Use by option."""
 
@@ -58,7 +59,7 @@ CLUSTER_ID_OPTIONS = (
 ZOOKEEPER_ROOT_OPTIONS = ("high-availability.zookeeper.path.root", "recovery.zookeeper.path.root")
 ZOOKEEPER_OPTIONS = ("high-availability.zookeeper.quorum", "recovery.zookeeper.quorum")
 FIXED_JOB_ID = "$internal.pipeline.job-id"
-DEFAULT_SCHEME, ENTROPY_KEY = "fs.default-scheme", "s3.entropy.key"
+ENTROPY_KEY = "s3.entropy.key"
 TLS_OPTIONS = ("security.ssl.rest.enabled", "security.ssl.enabled")
 """Options of TLS in REST; the second one counts where the first is not set.
 
@@ -104,11 +105,6 @@ _NO_PLACES = re.compile(
 
 Source: Flink 1.14-2.3, ``RocksDBOptions``, ``ForStOptions``, ``RocksDBConfigurableOptions``,
 ``StateRecoveryOptions``, ``CheckpointingOptions``, ``HighAvailabilityOptions``.
-"""
-_SHORTCUTS = frozenset({"checkpoint-dir", "local", "local-dir"})
-"""Values of ForSt's directory that name no place.
-
-Source: Flink 2.0-2.3, ``ForStOptions``, ``ForStStateBackend``.
 """
 _LIKE_A_PLACE = re.compile(
     r"(?:state|execution|savepoints|high-availability|recovery|dstl)\.(?!.*local).*(?:dir|path)"
@@ -263,7 +259,7 @@ def option_facts(found: FoundOptions, reading: Reading) -> Iterator[DiscoveredFa
         if isinstance(value, str) and (text := value.strip()):
             if name in RESTORE_OPTIONS:
                 yield from pinned(text, where, reading)
-            elif use and not (use is DirectoryUse.FORST and text.lower() in _SHORTCUTS):
+            elif use and not (use is DirectoryUse.FORST and text.lower() in FORST_WORDS):
                 yield directory_fact(text, use, where, reading)
         elif name in _PLACES and isinstance(value, int | float):
             yield _unread("is no text", value, where)
@@ -331,21 +327,22 @@ def understood(value: str, where: Origin, reading: Reading) -> Location | Unclea
     A path without a scheme is one of Flink's default file system, which ``fs.default-scheme`` may
     choose, also in the operator's defaults.
     """
-    defaults = all_of(reading.options, DEFAULT_SCHEME) if value.startswith("/") else ()
-    spelled = defaults[0].rstrip("/") + value if defaults else value
-    try:
-        place = canonical(spelled)
-    except ValueError:
-        problem: str | None = "is neither an absolute path nor a URI"
-    else:
-        problem = _problem(spelled, place, reading)
-        if len(defaults) > 1:
-            problem = "is in one of several default file systems"
+    spelled, *others = with_file_system(value, all_of(reading.options, DEFAULT_SCHEME))
+    place = named_place(spelled)
+    problem = _problem(spelled, place, reading)
+    if others:
+        problem = "is in one of several default file systems"
     if problem is None:
-        return canonical(spelled, reading.aliases)
-    option = where.field.rpartition(".")[2]
-    why = f"{option} {redacted(value)!r} {problem}: say with discovery.alias what it means here"
+        return named_place(spelled, reading.aliases)
+    option, said = where.field.rpartition(".")[2], redacted(value)
+    lift = f"say with discovery.alias what it means here{_as_alias(place)}"
+    why = f"{option} {said!r} {problem}: {lift}"
     return UnclearFact(why=why, digest=digest_of(value), origin=where)
+
+
+def _as_alias(place: Location) -> str:
+    """Return how an alias spells a text in which no place can be read, "" for a place."""
+    return f" ({redacted(str(place))}=PLACE)" if place.scheme == UNREADABLE else ""
 
 
 def _problem(value: str, place: Location, reading: Reading) -> str | None:
@@ -362,6 +359,8 @@ def _problem(value: str, place: Location, reading: Reading) -> str | None:
         return "is a template"
     if below is not None:
         return None
+    if place.scheme == UNREADABLE:
+        return "is neither an absolute path nor a URI"
     if not (reading.is_local_here if place.scheme == "file" else place.authority):
         return "is a path inside its pods"
     return _authority_problem(place) or _other_store(place, reading)
