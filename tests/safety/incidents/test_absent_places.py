@@ -40,17 +40,18 @@ def cluster(named_by: str, place: Path) -> dict[str, Reply]:
     return routes
 
 
-@pytest.mark.parametrize("is_mount_point", [False, True], ids=["absent", "empty"])
+@pytest.mark.parametrize("place", ["absent", "empty", "absent, of places alone"])
 @pytest.mark.parametrize("named_by", NAMED_BY)
 @pytest.mark.answered_by("condition:place_unreachable")
 def test_a_place_that_a_cluster_names_and_that_is_not_mounted_here_blocks(
-    story, volume, named_by, is_mount_point
+    story, volume, named_by, place
 ) -> None:
     """What is stored there may need any file here; stated to be empty, it blocks no more."""
-    if is_mount_point:
+    if place == "empty":
         volume.mkdir(parents=True)
+    search = "places" if place.endswith("alone") else "storage"
     with RestServer(cluster(named_by, volume)) as server:
-        asked = ("--flink-rest", server.url)
+        asked = ("--flink-rest", server.url, "--search", search)
         plan = story.bed.plan(*asked)
         assert plan.blocks(story.job) == ["place_unreachable"]
         assert story.bed.sweep(plan, "--delete").code == 4
@@ -87,6 +88,20 @@ def test_a_directory_that_no_one_can_read_blocks(story, text, option) -> None:
         assert story.bed.plan(*asked, "--alias", meant).blocks(story.job) == []
         stated = meant.partition("=")[0]
         assert story.bed.plan(*asked, "--empty-root", stated).blocks(story.job) == []
+
+
+@pytest.mark.parametrize("search", ["storage", "places"])
+@pytest.mark.parametrize("named_by", ["the directory of checkpoints", "a job that failed"])
+@pytest.mark.answered_by("whole_storages")
+def test_a_place_that_a_cluster_names_is_searched(story, volume, named_by, search) -> None:
+    """Also where places alone are searched: it is a named one."""
+    orphan, other = story.orphans
+    write(volume / "ck" / ("d" * 32) / "chk-5" / "_metadata", metadata(5, [orphan]), 10 * DAY)
+    with RestServer(cluster(named_by, volume)) as server:
+        for _ in range(2):
+            story.bed.cycle("--flink-rest", server.url, "--search", search)
+    must_be_there(orphan)
+    assert not other.exists()
 
 
 @pytest.mark.parametrize(

@@ -266,18 +266,24 @@ def opened(
 def storage_search(
     settings: StorageRootSettings, siblings: Iterable[Storage], memory: WorldMemory
 ) -> StorageSearch | None:
-    """Return what searches the storages of all named places; ``None`` if places are searched."""
-    if settings.search is SearchScope.PLACES:
-        return None
+    """Return what searches the storages of all named places, or these places alone.
+
+    The settings' own places are scanned; where places alone are searched, no search repeats that.
+    """
     places = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
     named = [(each, "the settings") for each in places if not settings.is_empty(each)]
     named += [(each.location, "another storage root") for each in siblings]
+    scanned = [each for place, _ in named for each in (place, resolved(place))]
+    known = [each for each in _storages_in(memory, settings) if not settings.is_empty(each)]
+    is_whole = settings.search is SearchScope.STORAGE
     return StorageSearch(
-        named=named,
-        storage_of=storage_here,
+        is_whole=is_whole,
+        named=named if is_whole else (),
+        scanned=() if is_whole else scanned,
+        storage_of=storage_here if is_whole else place_here,
         open_storage=open_storage,
-        own=resolved(canonical(settings.root)),
-        known=[each for each in _storages_in(memory, settings) if not settings.is_empty(each)],
+        own=resolved(canonical(settings.root)) if is_whole else None,
+        known=[each for each in known if is_whole or not any(map(each.contains, scanned))],
         left_out=tuple(resolved(canonical(uri)) for uri in settings.search_except),
         is_empty=settings.is_empty,
         remembered=ReadCheckpoints(state_of(settings).files, __version__, settings.aliases, now),
@@ -293,8 +299,14 @@ def _storages_in(memory: WorldMemory, settings: StorageRootSettings) -> list[Loc
 
 
 def storage_here(place: Location) -> Location | None:
-    """Return the storage of a place; ``None`` for a local folder that is absent or empty, and for
-    a text in which no place can be read.
+    """Return the storage of a place; ``None`` if here is no such place."""
+    here = place_here(place)
+    return None if here is None else storage_of(here, mount_of(here))
+
+
+def place_here(place: Location) -> Location | None:
+    """Return a place; ``None`` for a local folder that is absent or empty, and for a text in which
+    no place can be read.
     """
     if place.scheme == UNREADABLE:
         return None
@@ -303,7 +315,7 @@ def storage_here(place: Location) -> Location | None:
         here = here.parent
     if here.scheme == "file" and _is_bare(Path(here.path)):
         return None
-    return storage_of(here, mount_of(here))
+    return here
 
 
 def _is_bare(folder: Path) -> bool:

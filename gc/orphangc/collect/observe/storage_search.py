@@ -40,9 +40,10 @@ _HIDDEN = (
 )
 
 _UNLISTED = (
-    "; let this account list all of it, leave out with --search-except what holds no checkpoint,"
-    " or search the named places alone with --search places"
+    "; let this account list all of it, leave out with --search-except what holds no checkpoint, or"
 )
+_PLACES_ALONE = f"{_UNLISTED} search the named places alone with --search places"
+_SCAN_ALONE = f"{_UNLISTED} name it with --extra-root, which lists folders of checkpoints alone"
 _ABSENT = (
     "on this machine there is no such folder, or an empty one, as a mount point is without its"
     " mount: mount it, say with --alias what its path means, or state with --empty-root {} that no"
@@ -117,7 +118,10 @@ class StorageSearch:
     """Searches the storages of all places that anything names.
 
     Attributes:
+        is_whole: Whether a storage is searched around each named place; otherwise that place alone,
+            and what paths in checkpoints name has its own rule (``outside_path``).
         named: Places of the settings, and what names each.
+        scanned: Places that other searches of the cycle cover.
         known: Storages that an earlier cycle searched, or had to.
         storage_of: Returns the storage of a place; ``None`` if here is nothing in such a place.
         remembered: What earlier cycles read; ``None`` if each ``_metadata`` is read.
@@ -133,6 +137,8 @@ class StorageSearch:
     storage_of: Callable[[Location], Location | None]
     open_storage: Callable[[Location], Storage]
     own: Location | None
+    is_whole: bool = True
+    scanned: Sequence[Location] = ()
     known: Sequence[Location] = ()
     left_out: Sequence[Location] = ()
     is_empty: Callable[[Location], bool] = lambda _: False
@@ -179,14 +185,15 @@ class StorageSearch:
             seen: Each ``_metadata`` that was read, by its folder.
         """
         found: dict[Location, FoundInStorage] = {}
-        strong, weak, waiting = [*named], [*by_files(read)], dict(listings)
+        of_files = by_files if self.is_whole else lambda _: ()
+        strong, weak, waiting = [*named], [*of_files(read)], dict(listings)
         if self.own is not None:
             strong += self._linked(self.own, links, found)
         while True:
             for place, listed in waiting.items():
                 found[place] = self._read_all(listed, seen, reader, progress)
                 strong += self._linked(place, listed.metadata.links, found)
-                weak += by_files(found[place].checkpoints)
+                weak += of_files(found[place].checkpoints)
             wanted = _by_storage(self._storages(strong, weak, found.values()))
             if not wanted:
                 return (*found.values(), *self._hidden(found))
@@ -215,7 +222,7 @@ class StorageSearch:
         it may be mounted. Those of the settings have rules of their own, and what checkpoints
         alone name may spell another place.
         """
-        known = [each.location for each in found]
+        known = [*(each.location for each in found), *self.scanned]
         given = {place for place, _ in self.named}
         for is_weak, names in ((False, strong), (True, weak)):
             for place, by in names:
@@ -225,8 +232,14 @@ class StorageSearch:
                 is_named_here = is_weak or place in given
                 if storage is None and not is_named_here and not self.is_empty(place):
                     storage = place
-                if storage is not None and not any(each.contains(storage) for each in known):
+                if storage is None or any(each.contains(storage) for each in known):
+                    continue
+                if not self._is_left_out(storage):
                     yield storage, by, is_weak
+
+    def _is_left_out(self, storage: Location) -> bool:
+        """Return whether a storage is but a part of what is stated to hold no checkpoint."""
+        return any(each.contains(storage) and each != storage for each in self.left_out)
 
     def _listed_storage(
         self, place: Location, names: StorageNames, reader: CheckpointReader, progress: Progress
@@ -251,7 +264,7 @@ class StorageSearch:
             shared = SharedListings() if reader.shared is None else reader.shared.listings
             metadata = self._listed(storage, found.left_out, shared, progress)
         except OrphanGcError as err:
-            problem = f"{err}{_UNLISTED}"
+            problem = f"{err}{_PLACES_ALONE if self.is_whole else _SCAN_ALONE}"
             return ListedStorage(replace(found, problem=problem), None, ListedMetadata())
         return ListedStorage(found, storage, metadata)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from flinkstate.places.locations import is_within
 from orphangc.core.lineage.continuation import remembered_lineage
 from orphangc.core.memory.acknowledgement import Acknowledgement, acknowledging_command
 from orphangc.core.memory.job_lives import jobs_after
@@ -230,7 +231,7 @@ def is_covered(place: SeenPlace, memory: WorldMemory, sighting: Sighting) -> boo
     """Return whether a person's statement covers a storage; the first one covers all there are."""
     known = _storages(memory)
     stated = {uri for uri, each in known.items() if each.is_stated}
-    if place.uri in stated:
+    if is_within(place.uri, stated):
         return True
     return sighting.is_world_closed and (place.is_stated or not stated)
 
