@@ -365,11 +365,24 @@ def test_summaries_of_a_lake_are_counted_and_are_no_checkpoints(story) -> None:
     assert storage["checkpoints"] == 2
 
 
-@pytest.mark.parametrize("data", [b"", b"PAR1", PARQUET[:-1], b"PARE" + PARQUET[4:], b"no"])
-def test_what_cannot_be_read_to_its_end_may_be_a_checkpoint(story, data) -> None:
-    """So it refuses all."""
-    write(story.bed.folder / "lake" / "table" / "_metadata", data, 20 * DAY)
-    assert story.bed.plan().refusal(story.job) == "unreadable_root"
+@pytest.mark.parametrize("folder", ["lake/table", ""])
+@pytest.mark.parametrize("data", [b"", b"PAR1", PARQUET[:-1], b"PARE" + PARQUET[4:], b"{}"])
+def test_what_cannot_be_read_to_its_end_may_be_a_checkpoint(story, data, folder) -> None:
+    """So it refuses all; the refusal has the option that leaves out what is of another program."""
+    write(story.bed.folder / folder / "_metadata", data, 20 * DAY)
+    plan = story.bed.plan()
+    assert plan.refusal(story.job) == "unreadable_root"
+    said = plan.job(story.job)["refused"]["message"]
+    option, file = shlex.split(said.partition("leave it out with ")[2].partition(";")[0])
+    plan = story.bed.plan(option, file)
+    assert plan.removals() == {key_of(story, each) for each in story.orphans}
+
+
+def test_a_damaged_checkpoint_in_a_folder_of_flinks_is_not_left_out_by_a_hint(story) -> None:
+    """Its bytes may name any file, and no other program makes such a folder."""
+    write(story.bed.folder / "red" / B / "chk-3" / "_metadata", b"damaged", 20 * DAY)
+    said = story.bed.plan().job(story.job)["refused"]["message"]
+    assert "--search-except" not in said
 
 
 @pytest.mark.parametrize("times", [1, 99])

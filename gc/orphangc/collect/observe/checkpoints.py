@@ -154,7 +154,7 @@ class _Levels:
             # no listing enters a link either
             if self.is_listed or not _is_left_out(place_of_folder(key, name), may_skip=may_skip)
         ]
-        if METADATA_NAME in listed.folders and _is_of_checkpoint(folder, name):
+        if METADATA_NAME in listed.folders and is_of_checkpoint(folder, name):
             self.closed.append(_join(folder, METADATA_NAME))
         for key in (_join(folder, each) for each in listed.folders):
             place = place_of_folder(key, name)
@@ -185,7 +185,7 @@ class _Levels:
         )
 
 
-def _is_of_checkpoint(folder: str, root_name: str) -> bool:
+def is_of_checkpoint(folder: str, root_name: str) -> bool:
     """Return whether Flink writes a ``_metadata`` directly into a folder of this name."""
     place = place_of_folder(folder, root_name)
     return place.scope in {Scope.EXCLUSIVE, Scope.SAVEPOINT} and not place.inner
@@ -330,7 +330,7 @@ class CheckpointReader:
             if data is None:
                 return None
             is_table = _is_parquet(len(data), data[:4], data[-4:])
-            if is_table and not _is_of_checkpoint(folder, base.name):
+            if is_table and not is_of_checkpoint(folder, base.name):
                 return ParquetSummary(f"{base.child(folder)}/{METADATA_NAME}")
             return self.decoded(data, base, folder, listed)
 

@@ -13,6 +13,7 @@ comes to need an orphan. For the same reason the storage roots of one run share 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of
 from flinkstate.places.locations import UNREADABLE, Location, is_within
 from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.listing.storage_metadata import ListedMetadata
-from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.observe.checkpoints import CheckpointReader, is_of_checkpoint
 from orphangc.collect.observe.reported import why_unread
 from orphangc.collect.state.read_checkpoints import Contents, ReadCheckpoints
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
@@ -337,7 +338,14 @@ class StorageSearch:
                 replace(listed, etag=f"{listed.etag} {changed}" if changed else listed.etag),
                 lambda: reader.contents(storage, _folder(listed.key), listed),
             )
-        return read_beside(storage, listed.key, reader, known) if found is None else [found]
+        if found is None:
+            return read_beside(storage, listed.key, reader, known)
+        is_flinks = is_of_checkpoint(_folder(listed.key), storage.location.name)
+        if isinstance(found, UnreadableCheckpoint) and found.sha256 and not is_flinks:
+            left_out = shlex.join(["--search-except", found.uri])
+            lift = f"if another program wrote it, leave it out with {left_out}"
+            return [replace(found, reason=f"{found.reason}; {lift}")]
+        return [found]
 
     def _linked(
         self, place: Location, links: Iterable[str], found: dict[Location, FoundInStorage]
@@ -373,21 +381,22 @@ class StorageSearch:
             shared.others[place, left_out] = (own or place, others)
             first = own
         parts = (others, shared.own_in(place, first))
-        own_key = None if own is None else place.key_of(own)
+        aside = [*left_out, *([own] if own else [])]
+        keys_aside = [key for each in aside if (key := place.key_of(each)) is not None]
         return ListedMetadata(
             keys=sum(each.keys for each in parts),
             objects=tuple(
                 each
                 for part in parts
                 for each in part.objects
-                if own_key is None or not is_within(each.key, [own_key])
+                if not is_within(each.key, keys_aside)
             ),
             links=tuple(each for part in parts for each in part.links),
             directories=tuple(
                 each
                 for part in parts
                 for each in part.directories
-                if own_key is None or not is_within(each, [own_key])
+                if not is_within(each, keys_aside)
             ),
         )
 
