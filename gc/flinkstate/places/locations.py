@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 UNREADABLE = "unreadable"
 """Scheme of the place that stands for a text in which no place can be read; no storage has it."""
+IN_NO_NAME = re.compile(r"[\0\ud800-\udfff]")
+"""A NUL and half of a character, which no storage has in a name."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
 _FAMILY = {
     **dict.fromkeys(("s3a", "s3n", "s3p"), "s3"),
@@ -172,14 +174,17 @@ def named_place(text: str, aliases: Sequence[Alias] = ()) -> Location:
     be.
     """
     try:
-        return canonical(text, aliases)
+        place = canonical(text, aliases)
     except ValueError:
+        place = None
+    if place is None or IN_NO_NAME.search(text):
         return _meant(unreadable_place(text), aliases)
+    return place
 
 
 def unreadable_place(text: str) -> Location:
     """Return the place that stands for a text in which no place can be read."""
-    return Location(UNREADABLE, "", _normal_path(text))
+    return Location(UNREADABLE, "", _normal_path(IN_NO_NAME.sub("?", text)))
 
 
 def place_of(uri: str | None, aliases: Sequence[Alias] = ()) -> Location | None:

@@ -70,7 +70,8 @@ def configured(*options: tuple[str, str]) -> dict[str, Reply]:
 
 @pytest.mark.parametrize("option", ["execution.checkpointing.dir", "state.savepoints.dir"])
 @pytest.mark.parametrize(
-    "text", ["ck", "./ck/", "file://${HOME}/ck", "$HOME/ck", "C:\\flink\\ck", "file:ck", "[a, b]"]
+    "text",
+    ["ck", "./ck/", "file://${HOME}/ck", "$HOME/ck", "C:\\flink\\ck", "file:ck", "[a, b]", "/x\0y"],
 )
 @pytest.mark.answered_by("condition:place_unreachable")
 def test_a_directory_that_no_one_can_read_blocks(story, text, option) -> None:
@@ -122,12 +123,17 @@ def test_a_storage_of_flinks_that_another_option_names_is_searched(story, volume
     assert not other.exists()
 
 
-@pytest.mark.parametrize("text", ["", "  ", "checkpoint-dir"])
-def test_an_option_that_names_no_place_is_no_doubt(story, text) -> None:
-    """An option that is not set, and Flink's word for the directory of checkpoints."""
-    option = "state.backend.forst.primary-dir" if text else "execution.checkpointing.dir"
-    with RestServer(configured((option, text), ("rest.port", "8081"))) as server:
-        assert story.bed.plan("--flink-rest", server.url).blocks(story.job) == []
+@pytest.mark.parametrize("search", ["storage", "places"])
+@pytest.mark.answered_by("condition:place_unreachable")
+def test_a_storage_that_cannot_be_opened_blocks_until_it_is_left_out(story, search) -> None:
+    """No package reads it here; the message has the option that lifts it."""
+    with RestServer(configured(("state.checkpoints.dir", "maprfs:///ck"))) as server:
+        asked = ("--flink-rest", server.url, "--search", search)
+        plan = story.bed.plan(*asked)
+        assert plan.blocks(story.job) == ["place_unreachable"]
+        assert "--search-except" in plan.job(story.job)["blocked"][0]["message"]
+        plan = story.bed.plan(*asked, "--search-except", "maprfs:///ck")
+        assert plan.blocks(story.job) == []
 
 
 @pytest.mark.parametrize("spelling", ["sp", "sp/savepoint-1", "sp/savepoint-1/_metadata"])

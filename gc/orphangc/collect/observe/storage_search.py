@@ -256,6 +256,8 @@ class StorageSearch:
     def _list(
         self, found: FoundInStorage, reader: CheckpointReader, progress: Progress
     ) -> ListedStorage:
+        if found.location in found.left_out:
+            return ListedStorage(replace(found, keys=0), None, ListedMetadata())
         if self.storage_of(found.location) is None:
             is_read = found.location.scheme != UNREADABLE
             problem = _ABSENT.format(found.location) if is_read else why_unread(found.location)

@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from flinkstate.places.checkpoint_names import is_job_id
-from flinkstate.places.locations import Alias, Location, canonical, parse_alias
+from flinkstate.places.locations import IN_NO_NAME, Alias, Location, canonical, parse_alias
 from flinkstate.text.redaction import redacted
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.codes import SearchScope
@@ -56,7 +56,6 @@ _MINIMAL_PLAN_LIFE = timedelta(hours=1)
 _ACKNOWLEDGED = re.compile(r"(.+)=([0-9a-f]{64})", re.ASCII)
 
 
-_NO_PLACE = re.compile("[\0\ud800-\udfff]")
 _NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _ZOOKEEPER = re.compile(r"[^\s/,@]+:[0-9]{1,5}(?:,[^\s/,@]+:[0-9]{1,5})*(?:/[^\s@?#]*)?", re.ASCII)
 
@@ -115,7 +114,7 @@ Duration = Annotated[
 
 
 def _place(value: str) -> str:
-    if _NO_PLACE.search(value):
+    if IN_NO_NAME.search(value):
         raise ValueError("a place must not hold a NUL, or half of a character")
     if ":" in canonical(value).authority.rpartition("@")[0]:
         raise ValueError(

@@ -380,12 +380,16 @@ def test_the_schemas_of_a_release_admit_the_resources_that_it_knows(release: str
 def test_aliases_say_what_paths_and_templates_mean_here() -> None:
     """That of a template is longer than the part that a tool replaces."""
     texts = ("file:///flink-data=/mnt/flink", "s3://${B}/${TEAM}=s3://prod/red")
+    texts += ("unreadable:///ck=s3://prod/blue", "unreadable:///file:/${HOME}=s3://prod/home")
     reading = Reading(aliases=tuple(map(parse_alias, texts)))
     spelled = [
         ("file:///flink-data/savepoints", ("/mnt/flink/savepoints",), ()),
         ("s3://${B}/${TEAM}/sp", ("s3://prod/red/sp",), ()),
         ("file:///flink-data/${TEAM}/sp", (), (ALL,)),
         ("s3://${B}/x/sp", (), (ALL,)),
+        ("ck/sp", ("s3://prod/blue/sp",), ()),
+        ("file://${HOME}/sp", ("s3://prod/home/sp",), ()),
+        ("sp", (), (ALL,)),
     ]
     for value, extra, blocks in spelled:
         documents = [a_deployment(config=configuration(state__savepoints__dir=value))]
