@@ -78,6 +78,13 @@ def test_nothing_is_deleted_or_read_through_a_linked_folder(local_place, outside
         rows(storage, "a")
 
 
+def test_a_link_that_is_not_read_says_what_to_do(local_place, outside):
+    """Of a file: else the system speaks of too many levels of links."""
+    (local_place.folder / "_metadata").symlink_to(outside / "x")
+    with pytest.raises(StorageUnreachableError, match="name what it leads to: _metadata"):
+        local_place.open().read("_metadata", max_bytes=99)
+
+
 def test_the_root_itself_may_be_a_link(local_place, tmp_path):
     """The operator named it."""
     local_place.put("a/x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from datetime import datetime, timedelta
 
@@ -50,6 +51,8 @@ def one_line(err: object) -> str:
 
 def unreachable(action: str, err: object) -> StorageUnreachableError:
     """Return the error that names the failed action and its reason; raise it ``from err``."""
+    if isinstance(err, OSError) and err.errno == errno.ELOOP:
+        err = f"a symbolic link is not followed, name what it leads to: {err.filename}"
     return StorageUnreachableError(one_line(f"cannot {action}: {err}"))
 
 
