@@ -13,7 +13,7 @@ import yaml
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, now, outcomes, run, write
 from cli.stories import Story, a_snapshot_of, make_story
-from orphangc.collect import cycle
+from orphangc.collect.decide import judged_cycle
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     IssuedCheckpoint,
@@ -423,9 +423,9 @@ def test_a_checkpoint_that_is_subsumed_after_the_second_scan_is_not_damaged(
 ) -> None:
     """U8: the newest one, looked for after its files had gone, names none of them."""
     after_the_listing(monkeypatch, quick.complete)
-    marking = cycle.mark
+    marking = judged_cycle.mark
     monkeypatch.setattr(
-        cycle, "mark", lambda *seen, **of: (quick.complete(), marking(*seen, **of))[1]
+        judged_cycle, "mark", lambda *seen, **of: (quick.complete(), marking(*seen, **of))[1]
     )
     assert quick.mode.plan().refusal(quick.mode.story.job) is None
 
