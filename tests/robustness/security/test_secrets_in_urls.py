@@ -4,9 +4,11 @@ import json
 import re
 
 import pytest
+import stamina
 import structlog
 
 from cli.helpers import run
+from orphangc.adapters.azure import account
 from orphangc.app.config.configuration import LogSettings
 from orphangc.app.console.verbosity import asked
 from orphangc.app.telemetry.logs import audit_log, configure_logs
@@ -51,6 +53,7 @@ def test_no_command_says_a_secret_of_a_url_again(tmp_path, monkeypatch, url: str
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", HIDDEN)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", HIDDEN)
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setattr(account, "BACKOFF", dict.fromkeys(account.BACKOFF, 0))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ck").mkdir()
@@ -63,7 +66,8 @@ def test_no_command_says_a_secret_of_a_url_again(tmp_path, monkeypatch, url: str
     files = {"CONFIG": str(given), "PUSHING": str(pushing)}
     for command in COMMANDS:
         words = [part.replace("URL", url).replace("ROOT", "ck") for part in command]
-        ran = run(*(files.get(word, word) for word in words))
+        with stamina.set_testing(testing=True, attempts=2, cap=True):
+            ran = run(*(files.get(word, word) for word in words))
         assert HIDDEN not in ran.out + ran.err, command
         assert not re.search("No such option|Missing option|unexpected extra", ran.err), command
     given.unlink()
