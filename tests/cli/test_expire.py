@@ -220,7 +220,7 @@ def test_undelete_after_the_release_halts_where_its_files_have_tombstones(chain)
     assert "had a tombstone and is referred to again" in halted.out
     for job in halted.json["jobs"]:
         assert "halted" in {each["condition"] for each in job["blocked"]}
-    assert condition_advice("halted").endswith(LIFT_HALT)
+    assert condition_advice("halted").text.endswith(LIFT_HALT)
     clear = ("--delete", "--unsafe-clear-halt", "--output", "table")
     cleared = run("sweep", chain.collection(), *clear)
     assert (cleared.code, "while halted stands" in cleared.out + cleared.err) == (0, False)

@@ -30,9 +30,8 @@ from orphangc.app.config.configuration import (
 from orphangc.app.config.load import SINGULAR
 from orphangc.app.config.yaml_text import field_docs
 from orphangc.app.console.text import duration
-from orphangc.app.render.advice import CONDITION_ADVICE, GUARD_ADVICE
+from orphangc.app.render import advice
 from orphangc.app.telemetry.metrics import Metrics
-from orphangc.app.web.pages.attention_text import STOP_TITLES
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.model.codes import Condition, Guard
@@ -279,10 +278,10 @@ def _verdicts() -> str:
 
 
 def _guards() -> str:
-    refused = [_stop(each, GUARD_ADVICE[each], GUARDS.get(each)) for each in Guard]
-    blocked = [_stop(each, CONDITION_ADVICE[each], CONDITIONS.get(each)) for each in Condition]
+    refused = [_stop(each, advice.GUARDS[each], GUARDS.get(each)) for each in Guard]
+    blocked = [_stop(each, advice.CONDITIONS[each], CONDITIONS.get(each)) for each in Condition]
     return "\n\n".join(
-        [_GUARDS_HEAD, _table(_STOPS, refused), _CONDITIONS_HEAD, _table(_STOPS, blocked)]
+        [_GUARDS_HEAD, _table(_STOPS, refused), _LINKED, _CONDITIONS_HEAD, _table(_STOPS, blocked)]
     )
 
 
@@ -291,14 +290,15 @@ _GUARDS_HEAD = (
     "The rules are those of [`SAFETY.md`](../SAFETY.md).\n\n## A guard refuses a job\n\n"
     "What the job needs cannot be known, so every file in its directory is kept."
 )
+_LINKED = f"Where the message of `{Guard.UNREADABLE_ROOT}` speaks of a link: {advice.LINK.text}"
 _CONDITIONS_HEAD = (
     "## A condition blocks a job\n\nThe plan is sound as a report. A sweep deletes nothing of the"
     " job while the condition is unmet."
 )
 
 
-def _stop(code: str, advice: str, check: object) -> tuple[str, str, str, str]:
-    return _code(str(code)), f"{STOP_TITLES[code]}.", rules_of(code, check), advice
+def _stop(code: str, words: advice.Advice, check: object) -> tuple[str, str, str, str]:
+    return _code(str(code)), f"{words.title}.", rules_of(code, check), words.text
 
 
 def rules_of(code: str, check: object) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 import pyarrow as pa
 
 from flinkstate.text.redaction import redacted
+from orphangc.core.model.codes import NOT_FOLLOWED
 from orphangc.core.times.instants import (
     EPOCH,
     from_iso,
@@ -52,7 +53,7 @@ def one_line(err: object) -> str:
 def unreachable(action: str, err: object) -> StorageUnreachableError:
     """Return the error that names the failed action and its reason; raise it ``from err``."""
     if isinstance(err, OSError) and err.errno == errno.ELOOP:
-        err = f"a symbolic link is not followed, name what it leads to: {err.filename}"
+        err = f"a symbolic link {NOT_FOLLOWED}, name what it leads to: {err.filename}"
     return StorageUnreachableError(one_line(f"cannot {action}: {err}"))
 
 

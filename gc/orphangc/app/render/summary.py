@@ -2,70 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from flinkstate.text.shown_text import counted, human_bytes
-from orphangc.app.render.advice import condition_advice, guard_advice
 from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, by_kind
-from orphangc.app.render.shown_names import JobNames, name_of
+from orphangc.app.render.stops import Fate, fate_of, is_deferred
 from orphangc.core.areas.table import AREAS
-from orphangc.core.documents.plan import JobPart, Plan
-from orphangc.core.documents.run_record import JobRecord
-from orphangc.core.model.codes import WORLD_CONDITIONS
+from orphangc.core.documents.plan import Plan
 from orphangc.core.model.tallies import Amount, summed
 from orphangc.core.model.types import Action
 
 if TYPE_CHECKING:  # the status page summarizes a plan without loading Arrow
     from orphangc.collect.decide.breakdown import Breakdown
-
-Judged = JobPart | JobRecord
-"""A job in a plan, or in the record of a run."""
-
-
-class Fate(StrEnum):
-    """What a sweep may do to a job."""
-
-    REFUSED = "refused"
-    BLOCKED = "blocked"
-    CLEAR = "clear"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoppedJob:
-    """A job that a guard or condition stops.
-
-    Attributes:
-        job_id: Identifier of the job, "" if its owner is unknown.
-    """
-
-    job_id: str
-    name: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """One guard or condition, and all jobs that it stops.
-
-    Attributes:
-        fate: ``REFUSED`` for a guard, ``BLOCKED`` for a condition of deletion.
-    """
-
-    fate: Fate
-    code: str
-    advice: str
-    jobs: tuple[StoppedJob, ...]
-
-    @property
-    def by_message(self) -> Mapping[str, Sequence[StoppedJob]]:
-        """Return the jobs by their message: what many share is shown once."""
-        found: dict[str, list[StoppedJob]] = {}
-        for each in self.jobs:
-            found.setdefault(each.message, []).append(each)
-        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +46,6 @@ class Summary:
         return Amount(self.due.objects - back.objects, self.due.bytes - back.bytes)
 
 
-def fate_of(job: Judged) -> Fate:
-    """Return what a sweep may do to a job."""
-    if job.refused is not None:
-        return Fate.REFUSED
-    return Fate.BLOCKED if job.blocked else Fate.CLEAR
-
-
 def summarise(plan: Plan, breakdown: Breakdown | None = None) -> Summary:
     """Return the plan in a few numbers.
 
@@ -129,11 +72,6 @@ def _with_action(plan: Plan, action: Action) -> Amount:
     return sum(parts, Amount())
 
 
-def is_deferred(job: Judged) -> bool:
-    """Return whether a job gets no tombstone because its world was not searched completely."""
-    return any(each.condition in WORLD_CONDITIONS for each in job.blocked)
-
-
 def _of_jobs(
     plan: Plan, action: Action, chosen: Sequence[bool], breakdown: Breakdown | None
 ) -> Amount | None:
@@ -154,43 +92,6 @@ def _of_jobs(
         return None
     cells = (cell for cell in breakdown.cells() if cell.action is action)
     return summed(cells, lambda cell: cell.job_id not in free).get(True, Amount())
-
-
-def stops(jobs: Iterable[Judged], names: JobNames | None = None) -> tuple[Stop, ...]:
-    """Return every guard and condition that stops a job, refusals first, then by jobs stopped.
-
-    Args:
-        jobs: Jobs of a plan, or of the record of a run.
-        names: Names of all jobs that messages may mention; by default those of ``jobs``.
-    """
-    judged = [*jobs]
-    names = JobNames.of(judged) if names is None else names
-    found: dict[tuple[Fate, str], list[StoppedJob]] = {}
-    for job in judged:
-        for fate, code, message in _unmet(job):
-            stopped = StoppedJob(
-                job_id=job.job_id, name=name_of(job), message=names.in_text(message)
-            )
-            found.setdefault((fate, code), []).append(stopped)
-    ordered = sorted(found.items(), key=lambda item: (item[0][0] is Fate.BLOCKED, -len(item[1])))
-    return tuple(_stop(fate, code, stopped) for (fate, code), stopped in ordered)
-
-
-def widest(jobs: Iterable[Judged], names: JobNames | None = None) -> Stop:
-    """Return what stops the most jobs, of which one is stopped at least."""
-    return max(stops(jobs, names), key=lambda each: len(each.jobs))
-
-
-def _unmet(job: Judged) -> Iterator[tuple[Fate, str, str]]:
-    if job.refused is not None:
-        yield Fate.REFUSED, job.refused.guard, job.refused.message
-    for each in job.blocked:
-        yield Fate.BLOCKED, each.condition, each.message
-
-
-def _stop(fate: Fate, code: str, stopped: list[StoppedJob]) -> Stop:
-    advice = guard_advice(code) if fate is Fate.REFUSED else condition_advice(code)
-    return Stop(fate=fate, code=code, advice=advice, jobs=tuple(stopped))
 
 
 def headline(plan: Plan, summary: Summary) -> str:

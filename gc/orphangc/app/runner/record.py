@@ -15,7 +15,7 @@ from orphangc import __version__
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.console.exit import is_signal
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.summary import widest
+from orphangc.app.render.stops import stopping, unmet_by, widest
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.sweep.result import SweepResult
 from orphangc.core.columns.tombstones import Tombstones
@@ -157,12 +157,10 @@ class Draft:
         """
         planned: Counter[str] = Counter()
         for job in () if self.plan is None else self.plan.jobs:
-            if job.refused is not None:
-                planned[job.refused.guard] += 1
-            planned.update(str(each.condition) for each in job.blocked)
+            planned.update(each.code for each in unmet_by(job))
         swept: Counter[str] = Counter()
-        for rules in {} if self.swept is None else self.swept.unmet.values():
-            swept.update(str(name) for name, _ in rules)
+        for judgement in () if self.swept is None else self.swept.unmet.values():
+            swept.update(each.code for each in stopping(judgement))
         both = planned | swept
         stopped_by = None if self.swept is None else self.swept.stopped_by
         for guard in (self.guard, getattr(stopped_by, "guard", None)):
@@ -175,7 +173,7 @@ class Draft:
 
 def _stopped(plan: Plan) -> StoppedPart | None:
     """Return the jobs of which nothing can be deleted, ``None`` if there are none."""
-    found = [job for job in plan.jobs if job.stopped_by is not None]
+    found = [job for job in plan.jobs if job.is_stopped]
     if not found:
         return None
     stop = widest(found, JobNames())

@@ -16,7 +16,7 @@ from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.runner.expiry_runs import HeldExpiry
 from orphangc.app.runner.held_plan import HeldPlan, held_lock
-from orphangc.app.telemetry.audit_log import log_unmet
+from orphangc.app.telemetry.audit_log import log_stops
 from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
@@ -121,7 +121,7 @@ class HeldSweep:
             try:
                 sweep.carry_out(plan, PlanDirectory(held.path).rows(plan), made=self.made)
             finally:
-                log_unmet(held.result.unmet, JobNames.of(plan.jobs))
+                log_stops(held.result.unmet.items(), JobNames.of(plan.jobs))
         return held.result
 
     @property

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from orphangc.app.render.advice import condition_advice, guard_advice
+from orphangc.app.render.advice import CONDITIONS
 from orphangc.app.render.shown_names import JobNames
+from orphangc.app.render.stops import Fate, Judged, Unmet, stopping
 from orphangc.app.telemetry.logs import AuditLog, always_shown, needs_redaction
 from orphangc.collect.delete.journal import json_lines
 from orphangc.core.documents.plan import Plan
-from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import Action, Outcome
 from orphangc.errors import RefusedError
 from orphangc.ports import OutcomeSink
 
 if TYPE_CHECKING:
+    from orphangc.core.decision.judge import Judgement
     from orphangc.core.documents.run_record import RunRecord
 
 log = structlog.get_logger()
 
-_CONDITIONS = frozenset(Condition)
 _DELETED = "object.deleted"
 _NAMED = ("key", "size", "reason", "etag", "outcome")
 
@@ -102,44 +102,32 @@ def _facts(rows: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=[*_NAMED, "job_id", "stored_at"])
 
 
-def log_unmet(unmet: Mapping[str, Iterable[tuple[str, str]]], names: JobNames) -> None:
+def log_stops(jobs: Iterable[tuple[str, Judged | Judgement]], names: JobNames) -> None:
     """Log why no object of some jobs may be deleted: rule, job, and advice.
 
     Args:
-        unmet: Guards and conditions with their reasons, by job key.
+        jobs: Jobs by job key; of a refused one only the guard is logged.
     """
-    for key, rules in unmet.items():
-        for name, reason in rules:
-            facts: dict[str, Any] = {"job_id": key, "reason": names.in_text(reason)}
+    for key, job in jobs:
+        for each in stopping(job):
+            facts: dict[str, Any] = {"job_id": key, "reason": names.in_text(each.message)}
             if key in names.resources:
                 facts["resources"] = list(names.resources[key])
-            if name in _CONDITIONS:
-                advice = condition_advice(name)
-                log.warning("job.blocked", condition=name, advice=advice, **facts)
-            else:
-                log.warning("job.refused", guard=name, advice=guard_advice(name), **facts)
+            event = "job.refused" if each.fate is Fate.REFUSED else "job.blocked"
+            log.warning(event, **_said(each), **facts)
+
+
+def _said(unmet: Unmet) -> dict[str, Any]:
+    rule = "guard" if unmet.fate is Fate.REFUSED else "condition"
+    return {rule: unmet.code, "advice": unmet.advice.text}
 
 
 def log_plan(plan: Plan, *, logs_blocked: bool = False) -> None:
     """Log the findings of a plan, and what stops its jobs."""
     names = JobNames.of(plan.jobs)
-    log_unmet(
-        {
-            job.job_id: ((job.refused.guard, job.refused.message),)
-            for job in plan.jobs
-            if job.refused is not None
-        },
-        names,
-    )
-    if logs_blocked:
-        log_unmet(
-            {
-                job.job_id: tuple((each.condition, each.message) for each in job.blocked)
-                for job in plan.jobs
-                if job.refused is None
-            },
-            names,
-        )
+    refused = [job for job in plan.jobs if job.refused is not None]
+    others = [job for job in plan.jobs if logs_blocked and job.refused is None]
+    log_stops(((job.job_id, job) for job in (*refused, *others)), names)
     for warning in plan.warnings:
         log.warning("plan.doubtful", reason=names.in_text(warning))
     log.info(
@@ -149,18 +137,17 @@ def log_plan(plan: Plan, *, logs_blocked: bool = False) -> None:
         objects=plan.objects_listed,
         orphans=plan.objects(Action.TOMBSTONE, Action.DELETE),
         jobs=len(plan.jobs),
-        refused=sum(job.refused is not None for job in plan.jobs),
+        refused=len(refused),
         duration_seconds=plan.duration_seconds,
     )
 
 
 def log_refusal(err: RefusedError) -> None:
     """Log why the whole storage root was refused, with advice."""
-    facts = {}
+    facts: dict[str, Any] = {}
     if err.guard is not None:
-        is_condition = err.guard in _CONDITIONS
-        facts["condition" if is_condition else "guard"] = str(err.guard)
-        facts["advice"] = condition_advice(err.guard) if is_condition else guard_advice(err.guard)
+        fate = Fate.BLOCKED if err.guard in CONDITIONS else Fate.REFUSED
+        facts = _said(Unmet(fate, str(err.guard), str(err)))
     log.warning("run.refused", reason=str(err), **facts)
 
 

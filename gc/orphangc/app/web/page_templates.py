@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse
 
 from flinkstate.tables.checkpoint_view import PARTS
 from orphangc import __version__
+from orphangc.app.render.advice import condition_advice
 from orphangc.app.render.template_environment import page_environment
 from orphangc.app.web.page_text import (
     FATE_TEXT,
@@ -39,6 +40,7 @@ def _environment() -> Environment:
     environment.filters.update(ago=relative_time, minute=minute, span=span_text)
     environment.globals.update(
         version=__version__,
+        advice_about=condition_advice,
         fate_text=FATE_TEXT,
         mode_text=MODE_TEXT,
         result_text=RESULT_TEXT,

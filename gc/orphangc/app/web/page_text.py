@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from orphangc.app.render.summary import Fate
+from orphangc.app.render.stops import Fate
 from orphangc.core.documents.run_record import RunMode, RunResult
 
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))

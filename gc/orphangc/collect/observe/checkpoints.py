@@ -27,6 +27,7 @@ from orphangc.core.columns.file_names import FileNames, NameColumns, PathColumns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
+from orphangc.core.model.codes import NOT_FOLLOWED
 from orphangc.core.model.naming import FilePlace, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
@@ -419,12 +420,10 @@ def _why_closed(key: str, base: Location) -> str:
     place = place_of_folder(key, base.name)
     if place.scope in _NOT_ENTERED and not place.inner:
         return (
-            "a symbolic link is in the place of the folder, and is not followed: put the folder"
+            f"a symbolic link is in the place of the folder, and {NOT_FOLLOWED}: put the folder"
             " itself there (a bind mount will do)"
         )
-    return (
-        "a link, or a folder without a name, is not looked into: put in its place what it leads to"
-    )
+    return f"a link, or a folder without a name, {NOT_FOLLOWED}: put in its place what it leads to"
 
 
 def _read_once(data: Buffer) -> tuple[str, bool]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.decide.verdicts import JobView
+from orphangc.core.decision.judge import Judgement
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.types import Action, Outcome
 from orphangc.errors import ExitCode, OrphanGcError, RefusedError
@@ -24,7 +25,7 @@ class SweepResult:
         uploads: Number of unfinished uploads that were due to be aborted, by outcome (R50).
         folders: Number of folders that held nothing and were to go, by outcome (R53).
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
-        unmet: Guards or conditions of the same jobs by name, with their messages.
+        unmet: Judgements of the same jobs.
     """
 
     run_id: str = ""
@@ -34,7 +35,7 @@ class SweepResult:
     folders: Counter[Outcome] = field(default_factory=Counter)
     stopped_by: BaseException | None = None
     refused: dict[str, str] = field(default_factory=dict)
-    unmet: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    unmet: dict[str, Judgement] = field(default_factory=dict)
     exit_code: int = ExitCode.DONE
 
     @property
@@ -82,18 +83,13 @@ class SweepResult:
 
     def refuse(self, key: str, view: JobView) -> None:
         """Note why nothing of a job may be deleted, if nothing may."""
-        unmet = _unmet_of(view)
-        if unmet:
-            self.unmet[key] = unmet
-            self.refused[key] = "; ".join(f"{name}: {message}" for name, message in unmet)
-
-
-def _unmet_of(view: JobView) -> tuple[tuple[str, str], ...]:
-    """Return the guard that refused a job, or else its unmet conditions."""
-    refused, blocked = view.judgement.refused, view.judgement.blocked
-    if refused is not None:
-        return ((refused.guard, refused.message),)
-    return tuple((each.condition, each.message) for each in blocked)
+        refused, blocked = view.judgement.refused, view.judgement.blocked
+        why = [f"{each.condition}: {each.message}" for each in blocked]
+        if refused is not None:
+            why = [f"{refused.guard}: {refused.message}"]
+        if why:
+            self.unmet[key] = view.judgement
+            self.refused[key] = "; ".join(why)
 
 
 def code_of(err: BaseException) -> int:

@@ -140,15 +140,9 @@ class JobPart(FrozenPart):
         return self.refused is not None and all(each.kept_because for each in self.areas)
 
     @property
-    def stopped_by(self) -> tuple[str, str] | None:
-        """Return code and message of what keeps every file of the job, ``None`` if nothing does.
-
-        A refusal that spares an area stops only the rest of the job.
-        """
-        if self.refused is not None and self.is_wholly_refused:
-            return str(self.refused.guard), self.refused.message
-        first = next(iter(self.blocked), None)
-        return None if first is None else (str(first.condition), first.message)
+    def is_stopped(self) -> bool:
+        """Return whether nothing of the job can be deleted: a refusal may spare an area."""
+        return self.is_wholly_refused or bool(self.blocked)
 
     @property
     def missing_objects(self) -> int:

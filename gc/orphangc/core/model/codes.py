@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+NOT_FOLLOWED = "is not followed"
+"""Words of every message about a symbolic link in the place of a checkpoint."""
+
 
 class Guard(StrEnum):
     """Guard that refused a job's work."""

@@ -1,5 +1,6 @@
 """Terminal and Markdown say the same as the page, and obey no foreign text."""
 
+import errno
 import io
 import re
 from datetime import timedelta
@@ -10,20 +11,25 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
 
+from flinkstate.places.locations import canonical
 from flinkstate.text.shown_text import human_bytes, visible
+from orphangc.adapters.files.translate import unreachable
 from orphangc.app.console.text import duration, id_ranges, share
 from orphangc.app.render.advice import (
-    CONDITION_ADVICE,
-    GUARD_ADVICE,
+    CONDITIONS,
+    GUARDS,
+    LINK,
     condition_advice,
     guard_advice,
 )
 from orphangc.app.render.plan.plan_html import render_html
 from orphangc.app.render.plan.plan_markdown import code, render_markdown
 from orphangc.app.render.plan.plan_tables import outcome_tables, plan_tables
-from orphangc.app.render.summary import Fate, area_rows, headline, stops, summarise
+from orphangc.app.render.stops import Fate, stops
+from orphangc.app.render.summary import area_rows, headline, summarise
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.core.documents.plan import AreaPart, BlockedPart, Tally
+from orphangc.collect.observe.checkpoints import _why_closed
+from orphangc.core.documents.plan import AreaPart, BlockedPart, RefusedPart, Tally
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.settings import parse_duration
 from orphangc.core.model.types import Action, AreaName, Reason, Scope
@@ -253,21 +259,36 @@ def test_one_stop_names_all_jobs_that_it_stops_and_refusals_come_first():
 
 @pytest.mark.parametrize("guard", list(Guard))
 def test_every_guard_has_advice(guard):
-    assert set(GUARD_ADVICE) == set(Guard)
-    assert guard_advice(guard.value).endswith(".")
+    assert set(GUARDS) == set(Guard)
+    assert guard_advice(guard.value, "").text.endswith(".")
 
 
 @pytest.mark.parametrize("condition", list(Condition))
 def test_every_condition_has_advice(condition):
     """Every condition of deletion has advice: what to do about it."""
-    assert set(CONDITION_ADVICE) == set(Condition)
-    assert condition_advice(condition.value).endswith(".")
+    assert set(CONDITIONS) == set(Condition)
+    assert condition_advice(condition.value).text.endswith(".")
 
 
 def test_what_another_version_calls_something_still_gets_a_sentence():
     """An old plan is rendered, not refused."""
-    assert "another version" in guard_advice("gone")
-    assert "another version" in condition_advice("gone")
+    assert "another version" in guard_advice("gone", "").text
+    assert "another version" in condition_advice("gone").text
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        unreachable("stat a", OSError(errno.ELOOP, "Too many levels", "a")),
+        _why_closed(f"{ORDERS}/shared", canonical("/cp")),
+        _why_closed(f"{ORDERS}/chk-7", canonical("/cp")),
+    ],
+)
+def test_a_link_is_not_called_a_broken_checkpoint(why):
+    """Nothing is to be repaired: the target of the link must be named."""
+    refused = [RefusedPart(guard=Guard.UNREADABLE_ROOT, message=f"{each}") for each in (why, "cut")]
+    jobs = [a_job(ORDERS, refused=each) for each in refused]
+    assert [each.advice for each in stops(jobs)] == [LINK, GUARDS[Guard.UNREADABLE_ROOT]]
 
 
 # --- Markdown

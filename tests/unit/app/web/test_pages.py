@@ -8,9 +8,10 @@ from itertools import pairwise
 import pytest
 
 from orphangc.app.config.configuration import HttpSettings
+from orphangc.app.render.advice import CONDITIONS as ADVICE
+from orphangc.app.render.advice import GUARDS
 from orphangc.app.web.page_templates import script_name, style
 from orphangc.app.web.page_text import MODE_TEXT, RESULT_TEXT
-from orphangc.app.web.pages.attention_text import STOP_TITLES
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.documents.plan import BlockedPart, RefusedPart
 from orphangc.core.documents.run_record import RunMode, RunResult, StoppedPart, SweptPart
@@ -228,15 +229,14 @@ def test_what_passes_by_itself_needs_no_person_until_it_comes_again(result):
 
 def test_every_guard_and_condition_has_a_headline_and_reaches_the_page():
     """A new guard without words fails here, not on a user's page."""
-    assert set(STOP_TITLES) == {*Guard, *Condition}
     assert set(RESULT_TEXT) == set(RunResult)
     assert set(MODE_TEXT) == set(RunMode)
     for guard in Guard:
         job = a_job(refused=RefusedPart(guard=guard, message="because"), amounts=amounts(refused=1))
-        assert STOP_TITLES[guard] in words(seen(a_status(a_root(a_record(jobs=[job])))))
+        assert GUARDS[guard].title in words(seen(a_status(a_root(a_record(jobs=[job])))))
     for condition in Condition:
         job = a_job(blocked=(BlockedPart(condition=condition, message="because"),))
-        assert STOP_TITLES[condition] in words(seen(a_status(a_root(a_record(jobs=[job])))))
+        assert ADVICE[condition].title in words(seen(a_status(a_root(a_record(jobs=[job])))))
     assert CONDITIONS
 
 

@@ -33,9 +33,10 @@ from orphangc.app.commands.operate.run_checks import (
     checks_of_root,
     exporter_checks,
 )
-from orphangc.app.commands.world.obstacles import Obstacle, obstacles_of
+from orphangc.app.commands.world.obstacles import obstacles_of
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.render.shown_names import JobNames
+from orphangc.app.render.stops import Unmet
 from orphangc.app.render.world_tables import statement
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.wiring.compose import (
@@ -149,14 +150,14 @@ def _collectable(
         yield Finding(settings.root, f"all {found.jobs} jobs", CheckStatus.GOOD, said)
 
 
-def _stopped(root: str, who: str, obstacle: Obstacle, names: JobNames) -> Finding:
+def _stopped(root: str, who: str, obstacle: Unmet, names: JobNames) -> Finding:
     """Return why jobs are not collected; after a halt no run deletes anything: an error."""
     message = f"({obstacle.code}): {names.in_text(obstacle.message).rstrip('?')}"
     if obstacle.code == Condition.HALTED:
-        said = followed(f"blocked {message}", obstacle.remedy)
+        said = followed(f"blocked {message}", obstacle.advice.text)
         return Finding(root, who, CheckStatus.BAD, said, int(ExitCode.REFUSED))
     when = "not collected now" if obstacle.may_pass else "never collected with this configuration"
-    said = followed(f"{when} {message}", obstacle.remedy)
+    said = followed(f"{when} {message}", obstacle.advice.text)
     return Finding(root, who, CheckStatus.WARNING, said)
 
 

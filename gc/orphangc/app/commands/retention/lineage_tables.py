@@ -14,6 +14,7 @@ from flinkstate.text.shown_text import human_bytes, visible
 from orphangc.app.console.text import duration
 from orphangc.app.render.retention.unneeded_text import money, unneeded_sentence
 from orphangc.app.render.shown_names import JobNames, name_of
+from orphangc.app.render.stops import Fate, unmet_by
 from orphangc.collect.expire.expiry_rows import kind_of
 from orphangc.core.documents.lineage_report import (
     LineageCheckpointPart,
@@ -128,11 +129,9 @@ def _stops(plan: Plan) -> Iterator[str]:
     """Yield what stops the work on each job that is over."""
     names = JobNames.of(plan.jobs)
     for job in plan.jobs:
-        if job.refused is not None:
-            why = names.in_text(job.refused.message)
-            yield f"job {name_of(job)}: {job.refused.guard}: {why}"
-        for each in job.blocked if job.state is JobState.ENDED else ():
-            yield f"job {name_of(job)}: {each.condition}: {names.in_text(each.message)}"
+        for each in unmet_by(job):
+            if each.fate is Fate.REFUSED or job.state is JobState.ENDED:
+                yield f"job {name_of(job)}: {each.code}: {names.in_text(each.message)}"
 
 
 def _going(report: LineageReport, names: JobNames) -> Table:

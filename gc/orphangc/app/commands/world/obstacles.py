@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orphangc.app.render.advice import condition_advice, guard_advice
+from orphangc.app.render.stops import Unmet, unmet_by
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.model.codes import Condition
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Obstacle:
-    """One reason why jobs are not collected.
-
-    Attributes:
-        may_pass: Whether waiting may lift it, without a change of settings.
-    """
-
-    code: str
-    message: str
-    remedy: str
-    may_pass: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +20,14 @@ class Obstacles:
     """
 
     jobs: int
-    common: tuple[Obstacle, ...]
-    own: Mapping[str, Obstacle]
+    common: tuple[Unmet, ...]
+    own: Mapping[str, Unmet]
 
 
 def obstacles_of(jobs: Mapping[str, JobEvidence], judged: Mapping[str, Judgement]) -> Obstacles:
     """Return the obstacles of the jobs below the storage root, a halt and lasting ones first."""
     found = {
-        key: tuple(sorted(_obstacles(judged[key]), key=_rank))
+        key: tuple(sorted(unmet_by(judged[key]), key=_rank))
         for key, job in jobs.items()
         if job.is_collected
     }
@@ -55,24 +41,5 @@ def obstacles_of(jobs: Mapping[str, JobEvidence], judged: Mapping[str, Judgement
     return Obstacles(jobs=len(found), common=common, own=own)
 
 
-def _rank(obstacle: Obstacle) -> tuple[bool, bool]:
-    return obstacle.code != Condition.HALTED, obstacle.may_pass
-
-
-def _obstacles(judgement: Judgement) -> Iterator[Obstacle]:
-    """Yield everything that stops a job, a refusal first."""
-    refused = judgement.refused
-    if refused is not None:
-        yield Obstacle(
-            code=refused.guard,
-            message=refused.message,
-            remedy=guard_advice(refused.guard),
-            may_pass=refused.may_pass,
-        )
-    for each in judgement.blocked:
-        yield Obstacle(
-            code=each.condition,
-            message=each.message,
-            remedy=condition_advice(each.condition),
-            may_pass=each.may_pass,
-        )
+def _rank(unmet: Unmet) -> tuple[bool, bool]:
+    return unmet.code != Condition.HALTED, unmet.may_pass

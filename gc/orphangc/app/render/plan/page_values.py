@@ -16,7 +16,7 @@ from orphangc.app.render.reason_groups import (
     kind_order,
 )
 from orphangc.app.render.shown_names import JobNames, name_of
-from orphangc.app.render.summary import Fate, Stop, fate_of, stops
+from orphangc.app.render.stops import Fate, Stop, fate_of, stops
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.model.bounds import NEVER
 from orphangc.core.model.settings import StorageRootSettings

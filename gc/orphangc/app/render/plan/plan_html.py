@@ -21,7 +21,8 @@ from orphangc.app.render.plan.unlisted_rows import EXTRAS_ADVICE, extra_rows, in
 from orphangc.app.render.reason_groups import BOUND_TEXT, KINDS, kind_order
 from orphangc.app.render.retention.unneeded_text import expiry_hint
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.summary import Fate, area_rows, headline, stops, summarise
+from orphangc.app.render.stops import Fate, stops
+from orphangc.app.render.summary import area_rows, headline, summarise
 from orphangc.app.render.template_environment import page_environment
 from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown

@@ -12,7 +12,8 @@ from orphangc.app.render.plan.unlisted_rows import extra_rows, inventory_sentenc
 from orphangc.app.render.reason_groups import KINDS
 from orphangc.app.render.retention.unneeded_text import expiry_hint
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.summary import Stop, area_rows, headline, stops, summarise
+from orphangc.app.render.stops import Stop, stops
+from orphangc.app.render.summary import area_rows, headline, summarise
 from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan
@@ -140,7 +141,7 @@ def _stop_line(stop: Stop) -> str:
     shown = "; ".join(code(message) for message in messages[:_MESSAGES])
     more = f" and {len(messages) - _MESSAGES} more" if len(messages) > _MESSAGES else ""
     jobs = f"{len(stop.jobs):,} " + ("job" if len(stop.jobs) == 1 else "jobs")
-    return f"{stop.fate} by {code(stop.code)}, {jobs}: {shown}{more}. {_sentence(stop.advice)}"
+    return f"{stop.fate} by {code(stop.code)}, {jobs}: {shown}{more}. {_sentence(stop.advice.text)}"
 
 
 def _bullets(lines: Iterable[str]) -> list[str]:

@@ -22,7 +22,8 @@ from orphangc.app.render.plan.unlisted_rows import extra_rows, inventory_sentenc
 from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, kind_order
 from orphangc.app.render.retention.unneeded_text import expiry_hint
 from orphangc.app.render.shown_names import JobNames, name_of
-from orphangc.app.render.summary import Fate, Stop, area_rows, fate_of, headline, stops, summarise
+from orphangc.app.render.stops import Fate, Stop, fate_of, stops
+from orphangc.app.render.summary import area_rows, headline, summarise
 from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import ExtrasPart, JobPart, Plan
@@ -200,7 +201,7 @@ def _fate_text(fate: Fate) -> Text:
 def _stop_block(stop: Stop) -> Group:
     text = _fate_text(stop.fate)
     text.append(f" {visible(stop.code)}", style="bold")
-    text.append(f", {counted(len(stop.jobs), 'job')}: {stop.advice}")
+    text.append(f", {counted(len(stop.jobs), 'job')}: {stop.advice.text}")
     shown = list(stop.by_message.items())[:_NAMED]
     lines = [
         _text(f"{_some([each.name for each in jobs])}: {message}", "dim") for message, jobs in shown

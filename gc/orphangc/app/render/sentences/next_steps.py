@@ -11,7 +11,7 @@ from typing import Any
 from flinkstate.text.shown_text import counted
 from orphangc.app.config.load import SINGULAR
 from orphangc.app.console.text import duration, instant
-from orphangc.app.render.summary import widest
+from orphangc.app.render.stops import widest
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import RunMode, RunRecord
@@ -116,10 +116,10 @@ def after_expire(plan: Plan, folder: Path | None) -> Iterator[str]:
 
 def _stopped(plan: Plan) -> str | None:
     """Return what comes first where nothing of any job can be deleted, ``None`` elsewhere."""
-    if not plan.jobs or any(job.stopped_by is None for job in plan.jobs):
+    if not plan.jobs or any(not job.is_stopped for job in plan.jobs):
         return None
     first = widest(plan.jobs)
-    return f"Next: nothing can be deleted while {first.code} stands. {first.advice}"
+    return f"Next: nothing can be deleted while {first.code} stands. {first.advice.text}"
 
 
 def after_sweep(
@@ -224,7 +224,7 @@ def _next_run(
     ]
     if stopped := [each for each in records if each.blocked is not None and each.blocked.are_all]:
         found = widest(stopped[0].jobs)
-        yield f"Next: lift {found.code} of {stopped[0].root}. {found.advice}"
+        yield f"Next: lift {found.code} of {stopped[0].root}. {found.advice.text}"
     elif first:
         yield f"Next: the next run acts in mode {first[0].mode}"
         yield again

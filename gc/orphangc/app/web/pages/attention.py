@@ -8,12 +8,12 @@ from enum import IntEnum
 from itertools import takewhile
 
 from flinkstate.text.shown_text import counted
+from orphangc.app.render.advice import TROUBLES
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.summary import Fate, Stop, stops
+from orphangc.app.render.stops import Fate, Stop, stops
 from orphangc.app.status.status import RootStatus, Status
 from orphangc.app.web.jobs import is_outdated, job_names
 from orphangc.app.web.page_text import RESULT_TEXT, Tone, span_text
-from orphangc.app.web.pages.attention_text import STOP_TITLES, TROUBLES
 from orphangc.core.documents.run_record import RunMode, RunRecord, RunResult
 from orphangc.core.model.codes import MEMORY_CONDITIONS, Condition, Guard
 from orphangc.core.model.types import Action, Outcome
@@ -22,18 +22,6 @@ _PATIENCE = 2
 """Number of consecutive runs with a problem that may pass by itself, before a person must act."""
 
 _PASSING = frozenset({RunResult.LOCKED, RunResult.INTERRUPTED, RunResult.MISSED})
-
-_WAITING_GUARDS = frozenset(
-    {
-        Guard.ACKNOWLEDGED_ROOT,
-        Guard.UNPROVEN_LAYOUT,
-        Guard.RESTARTING,
-        Guard.COPIED_TREE,
-        Guard.NO_ROOTS,
-    }
-)
-_WAITING_CONDITIONS = frozenset({Condition.NOT_QUIET})
-"""Stops that time resolves, or nothing does: no person has to act."""
 
 _ALARMS = MEMORY_CONDITIONS | {Condition.HALTED, Condition.REVIVED}
 """Conditions that matter in every mode: a file in use was taken for an orphan, or something that
@@ -194,8 +182,10 @@ def _failed_deletes(run: RunRecord) -> str:
 
 
 def _trouble(code: str, place: AttentionPlace) -> AttentionNeed:
-    title, advice = TROUBLES[code]
-    return AttentionNeed(urgency=Urgency.ACT, code=code, title=title, advice=advice, places=[place])
+    advice = TROUBLES[code]
+    return AttentionNeed(
+        urgency=Urgency.ACT, code=code, title=advice.title, advice=advice.text, places=[place]
+    )
 
 
 def _place(root: RootStatus, run: RunRecord | None, message: str) -> AttentionPlace:
@@ -209,17 +199,16 @@ def _reports(root: RootStatus) -> bool:
 
 def _is_setup(stop: Stop) -> bool:
     """Return whether it stops only deletion, which is not enabled yet."""
-    return stop.fate is Fate.BLOCKED and stop.code not in _ALARMS | _WAITING_CONDITIONS
+    return stop.fate is Fate.BLOCKED and stop.code not in _ALARMS and not stop.advice.waits
 
 
 def _stop_need(root: RootStatus, stop: Stop) -> AttentionNeed:
-    waiting = _WAITING_GUARDS if stop.fate is Fate.REFUSED else _WAITING_CONDITIONS
     run = root.newest_plan
     return AttentionNeed(
-        urgency=Urgency.WAIT if stop.code in waiting else Urgency.ACT,
+        urgency=Urgency.WAIT if stop.advice.waits else Urgency.ACT,
         code=stop.code,
-        title=STOP_TITLES.get(stop.code, stop.code),
-        advice=stop.advice,
+        title=stop.advice.title,
+        advice=stop.advice.text,
         places=[
             AttentionPlace(
                 root=root.settings.root,

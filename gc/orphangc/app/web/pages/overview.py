@@ -14,7 +14,6 @@ from orphangc.app.status.status import Status
 from orphangc.app.web.jobs import job_names, known_jobs
 from orphangc.app.web.page_text import SUSTAINED_TEXT, Tone, relative_time
 from orphangc.app.web.pages.attention import Urgency, needs_of, setup_of
-from orphangc.app.web.pages.attention_text import STOP_TITLES
 from orphangc.app.web.pages.page_view import (
     Cost,
     JobRow,
@@ -69,7 +68,6 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
         "RunMode": RunMode,
         "world": world,
         "place_names": PLACE_NAMES,
-        "stop_titles": STOP_TITLES,
         "stored": stored,
         "cost": cost,
         "left": left,

@@ -13,7 +13,7 @@ from orphangc.app.console.text import id_ranges
 from orphangc.app.render.plan.stacked_bars import Bar, stacked
 from orphangc.app.render.reason_groups import STATE_TEXT, ReasonKind, by_kind
 from orphangc.app.render.shown_names import name_of
-from orphangc.app.render.summary import Fate, fate_of
+from orphangc.app.render.stops import Fate, fate_of
 from orphangc.app.status.status import RootStatus, Status
 from orphangc.app.web.jobs import Sustained, known_jobs, self_sustained
 from orphangc.app.web.pages.attention import mode_of

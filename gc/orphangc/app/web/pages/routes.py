@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.summary import stops
+from orphangc.app.render.stops import stops
 from orphangc.app.status.status import Status, StatusSource
 from orphangc.app.web.jobs import job_names, known_jobs, self_sustained, sightings, unknown_job
 from orphangc.app.web.page_templates import (
@@ -25,7 +25,6 @@ from orphangc.app.web.page_templates import (
     style_name,
 )
 from orphangc.app.web.page_text import SUSTAINED_TEXT
-from orphangc.app.web.pages.attention_text import STOP_TITLES
 from orphangc.app.web.pages.checkpoint_page import (
     ReadPagePart,
     checkpoint_context,
@@ -78,7 +77,6 @@ def pages_of(source: StatusSource, http: HttpSettings, page_part: ReadPagePart) 
             "seen": seen,
             "sustained": self_sustained(status, seen),
             "sustained_text": SUSTAINED_TEXT,
-            "stop_titles": STOP_TITLES,
             "stops": stops((known.record for known in seen), names),
             "growth": history_of(status, job_id),
         }
@@ -132,7 +130,6 @@ def _add_runs(router: APIRouter, source: StatusSource) -> None:
             "jobs": record_rows(record),
             "sustained_text": SUSTAINED_TEXT,
             "stops": stops(record.jobs, names),
-            "stop_titles": STOP_TITLES,
             "due": due_days([record.tombstones], status.now.date()),
         }
         return page(request, "run.html.j2", context)

@@ -1,0 +1,132 @@
+"""What stops a job of a plan, of a record or of a cycle, with the advice about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from orphangc.app.render.advice import Advice, condition_advice, guard_advice
+from orphangc.app.render.shown_names import JobNames, name_of
+from orphangc.core.documents.plan import BlockedPart, JobPart, RefusedPart
+from orphangc.core.documents.run_record import JobRecord
+from orphangc.core.model.codes import WORLD_CONDITIONS
+
+if TYPE_CHECKING:  # the status page loads no Arrow
+    from orphangc.core.decision.judge import Blocked, Judgement, Refusal
+
+Judged = JobPart | JobRecord
+"""A job in a plan, or in the record of a run."""
+
+
+class Fate(StrEnum):
+    """What a sweep may do to a job."""
+
+    REFUSED = "refused"
+    BLOCKED = "blocked"
+    CLEAR = "clear"
+
+
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """A guard that refuses one job, or a condition of deletion that it does not meet.
+
+    Attributes:
+        fate: ``REFUSED`` for a guard, ``BLOCKED`` for a condition of deletion.
+        code: Name of the guard or condition.
+        may_pass: Whether waiting may lift it, as far as is known.
+    """
+
+    fate: Fate
+    code: str
+    message: str
+    may_pass: bool = False
+
+    @property
+    def advice(self) -> Advice:
+        """Return the advice about it."""
+        is_guard = self.fate is Fate.REFUSED
+        return guard_advice(self.code, self.message) if is_guard else condition_advice(self.code)
+
+
+def unmet_by(job: Judged | Judgement) -> Iterator[Unmet]:
+    """Yield everything that stops a job, a refusal first."""
+    if job.refused is not None:
+        yield _unmet(Fate.REFUSED, job.refused.guard, job.refused)
+    for each in job.blocked:
+        yield _unmet(Fate.BLOCKED, each.condition, each)
+
+
+def _unmet(fate: Fate, code: str, why: RefusedPart | BlockedPart | Refusal | Blocked) -> Unmet:
+    may_pass = getattr(why, "may_pass", False)  # no document holds it
+    return Unmet(fate, str(code), why.message, may_pass)
+
+
+def fate_of(job: Judged | Judgement) -> Fate:
+    """Return what a sweep may do to a job."""
+    return next((each.fate for each in unmet_by(job)), Fate.CLEAR)
+
+
+def stopping(job: Judged | Judgement) -> list[Unmet]:
+    """Return the guard that refuses a job, or else its unmet conditions."""
+    return [each for each in unmet_by(job) if each.fate is fate_of(job)]
+
+
+def is_deferred(job: Judged) -> bool:
+    """Return whether a job gets no tombstone because its world was not searched completely."""
+    return any(each.condition in WORLD_CONDITIONS for each in job.blocked)
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedJob:
+    """A job that a guard or condition stops.
+
+    Attributes:
+        job_id: Identifier of the job, "" if its owner is unknown.
+    """
+
+    job_id: str
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One guard or condition with one advice, and all jobs that it stops."""
+
+    fate: Fate
+    code: str
+    advice: Advice
+    jobs: tuple[StoppedJob, ...]
+
+    @property
+    def by_message(self) -> Mapping[str, Sequence[StoppedJob]]:
+        """Return the jobs by their message: what many share is shown once."""
+        found: dict[str, list[StoppedJob]] = {}
+        for each in self.jobs:
+            found.setdefault(each.message, []).append(each)
+        return found
+
+
+def stops(jobs: Iterable[Judged], names: JobNames | None = None) -> tuple[Stop, ...]:
+    """Return every guard and condition that stops a job, refusals first, then by jobs stopped.
+
+    Args:
+        jobs: Jobs of a plan, or of the record of a run.
+        names: Names of all jobs that messages may mention; by default those of ``jobs``.
+    """
+    judged = [*jobs]
+    names = JobNames.of(judged) if names is None else names
+    found: dict[tuple[Fate, str, Advice], list[StoppedJob]] = {}
+    for job in judged:
+        for each in unmet_by(job):
+            stopped = StoppedJob(job.job_id, name_of(job), names.in_text(each.message))
+            found.setdefault((each.fate, each.code, each.advice), []).append(stopped)
+    every = (Stop(*key, tuple(stopped)) for key, stopped in found.items())
+    return tuple(sorted(every, key=lambda each: (each.fate is Fate.BLOCKED, -len(each.jobs))))
+
+
+def widest(jobs: Iterable[Judged], names: JobNames | None = None) -> Stop:
+    """Return what stops the most jobs, of which one is stopped at least."""
+    return max(stops(jobs, names), key=lambda each: len(each.jobs))
