@@ -7,11 +7,12 @@ its executors run the passes over their parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, Protocol, TypeVar
 
+from flinkstate.places.locations import Location
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.tombstones import Tombstones
@@ -86,6 +87,24 @@ class Engine(Protocol):
     """Lists a storage root and runs passes over the listing, on this machine or on a cluster."""
 
     name: EngineName
+
+    def read_apart(
+        self,
+        read: Callable[[Storage, StoredObject], _T],
+        base: Location,
+        objects: Sequence[StoredObject],
+    ) -> Mapping[StoredObject, _T]:
+        """Return what other processes read of the large ones among some objects.
+
+        They open the storage by themselves. Nothing is returned if this process works alone.
+
+        Args:
+            read: Picklable, as are its results.
+
+        Raises:
+            StorageUnreachableError: The other processes did not answer for each object.
+        """
+        ...
 
     def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
         """List everything below the storage root.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
 from orphangc.adapters.spark.passes import DividingTask, FileGroup, LiveSlice, PassTask, lots
+from orphangc.adapters.spark.reading import ObjectTask
 from orphangc.adapters.spark.spark_listing import (
     ListedParts,
     ListingTask,
@@ -61,6 +62,7 @@ class SparkEngine:
         self._streams = self._cluster.setting("streams", 16)
         self._rows = self._cluster.setting("rows", 250_000)
         self._most = self._cluster.setting("listed", 50_000)
+        self._large = self._cluster.setting("large", 1 << 24)
         self._most_broadcast = self._cluster.setting("broadcast", 16_000_000)
 
     def prepare(self) -> None:
@@ -70,6 +72,21 @@ class SparkEngine:
     def close(self) -> None:
         """Remove everything from the work folder."""
         self._cluster.close()
+
+    def read_apart(
+        self,
+        read: Callable[[Storage, StoredObject], _T],
+        base: Location,
+        objects: Sequence[StoredObject],
+    ) -> Mapping[StoredObject, _T]:
+        """See ``Engine``; each object is a task."""
+        large = [each for each in objects if each.size > self._large]
+        task = ObjectTask(self._folder, read, base)
+        files = [each.file for each in self._cluster.results(task, large, lambda _: None)]
+        found = dict(zip(large, map(self._folder.read_packed, files), strict=True))
+        for each in files:
+            self._folder.discard(each)
+        return found
 
     def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
         """See ``Engine``."""

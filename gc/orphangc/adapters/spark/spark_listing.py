@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 
 import pyarrow as pa
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
-from orphangc.adapters.open import open_storage
+from orphangc.adapters.spark.reading import opened
 from orphangc.adapters.spark.tasks import Cluster
 from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
 from orphangc.collect.listing.list_storage import list_some
@@ -21,7 +21,7 @@ from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, gaps
 from orphangc.core.ranges.split_points import midpoint
 from orphangc.errors import StorageUnreachableError
-from orphangc.ports import LISTING_SCHEMA, EarlierPart, Progress, SpoolPart, Storage
+from orphangc.ports import LISTING_SCHEMA, EarlierPart, Progress, SpoolPart
 
 _MOST_ROUNDS = 64
 _PART_OF_ALL = 10
@@ -138,12 +138,6 @@ class _Part:
         self.files.finished().append(within)
 
 
-@lru_cache(maxsize=4)
-def _opened(root: Location) -> Storage:
-    """Return the storage, opened once for each executor process, which runs tasks in turn."""
-    return open_storage(root)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingTask:
     """Lists ranges of a storage root in an executor.
@@ -164,7 +158,7 @@ class ListingTask:
 
     def __call__(self, ranges: list[KeyRange]) -> ListedParts:
         """Return what was listed, and what is left."""
-        storage = _opened(self.root)
+        storage = opened(self.root)
         before = storage.list_requests
         files = PartFiles(self.folder, self.rows)
         spool = NotingSpool(files, METADATA_NAME)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import BinaryIO, TypeVar
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.locations import Location
 from orphangc.collect.listing.list_storage import list_all
 from orphangc.collect.listing.marked_cache import MarkedCache
 from orphangc.collect.listing.noted_names import NotingSpool, links_in, objects_named
@@ -35,6 +36,16 @@ class LocalEngine:
         self._streams = streams
         self._marking = WholeMarking(LiveSet(), Tombstones.empty())
         self._noted: NotingSpool | None = None
+
+    def read_apart(
+        self,
+        read: Callable[[Storage, StoredObject], _T],
+        base: Location,
+        objects: Sequence[StoredObject],
+    ) -> Mapping[StoredObject, _T]:
+        """See ``Engine``: this process works alone."""
+        del read, base, objects
+        return {}
 
     def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
         """See ``Engine``."""

@@ -33,6 +33,7 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
 from orphangc.ports import Folder, Storage
+from orphangc.ports.engine import Engine
 
 _WINDOW = 2**20
 _ATTEMPTS = 5
@@ -256,15 +257,20 @@ class CheckpointReader:
         root = canonical(settings.root)
         return cls(settings.aliases, settings.acknowledged, shared, listed=root)
 
-    def collect(self, storage: Storage) -> CheckpointsRead:
+    def collect(self, storage: Storage, engine: Engine | None = None) -> CheckpointsRead:
         """Return every checkpoint of a storage, listed and read (R4, R6).
 
         A checkpoint that vanished between listing and reading makes both start again; one that
         is listed again and again, and never there, is unreadable.
+
+        Args:
+            engine: Reads large checkpoints elsewhere, if it can.
         """
         is_listed = storage.location == self.listed
         for _ in range(_ATTEMPTS - 1):
             scan = scan_checkpoints(storage, is_listed=is_listed)
+            if engine is not None:
+                self._read_apart(storage.location, scan, engine)
             found = self._read_all(storage, scan)
             if all(each is not None for each in found):
                 self._forget_others(storage.location, scan)
@@ -292,6 +298,13 @@ class CheckpointReader:
     def _read_all(self, storage: Storage, scan: CheckpointScan) -> list[Contents | None]:
         with ThreadPoolExecutor(_THREADS) as pool:
             return list(pool.map(lambda item: self.contents(storage, *item), scan.metadata.items()))
+
+    def _read_apart(self, base: Location, scan: CheckpointScan, engine: Engine) -> None:
+        """Take the checkpoints that an engine reads elsewhere; this process reads all others."""
+        known = self._known.setdefault(base, {})
+        unknown = [each for each in scan.metadata.values() if each.etag and each not in known]
+        read = engine.read_apart(partial(_read_alone, tuple(self.aliases)), base, unknown)
+        known.update((each, it) for each, it in read.items() if isinstance(it, Checkpoint))
 
     def read(
         self, storage: Storage, folder: str, listed: StoredObject
@@ -376,6 +389,14 @@ class CheckpointReader:
             has_write_ahead_sink=has_write_ahead_sink,
             operators=references.operators,
         )
+
+
+def _read_alone(
+    aliases: Sequence[Alias], storage: Storage, listed: StoredObject
+) -> Contents | None:
+    """Return what a ``_metadata`` is, in a process that knows nothing else."""
+    folder = listed.key.rpartition("/")[0]
+    return CheckpointReader(aliases).contents(storage, folder, listed)
 
 
 def _is_parquet(size: int, beginning: bytes, end: bytes) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
@@ -212,12 +213,13 @@ def observe(
     search = search_of(environment)
     at_start = search.ask(scan_checkpoints, NO_SCAN)
     environment.progress("roots", 0)
-    first = search.ask(reader.collect, NOTHING_READ)
+    read = partial(reader.collect, engine=environment.engine)
+    first = search.ask(read, NOTHING_READ)
     listed = _list(environment, first[0])
     exported = _ask_exporters(environment, settings, handshake, before.clusters, time=time)
     snapshots += [each for each in environment.snapshots() if each not in snapshots]
     snapshots += [each for answer in exported.values() for each in answer.snapshots]
-    second = search.ask(reader.collect, NOTHING_READ)
+    second = search.ask(read, NOTHING_READ)
     _let_the_cache_expire(environment, before.clusters)
     after = _Answers.of(environment)
     both, parts = before + after, (*first, *second)

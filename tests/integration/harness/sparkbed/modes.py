@@ -32,6 +32,7 @@ _SMALL = {
     "spark.orphangc.rows": "40",  # several parts even of a small storage
     "spark.orphangc.listed": "60",
     "spark.orphangc.streams": "3",
+    "spark.orphangc.large": "1",  # executors read each checkpoint
     "spark.sql.shuffle.partitions": "3",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -6,11 +6,14 @@ from types import SimpleNamespace
 import pytest
 
 from flinkstate.places.locations import canonical
-from orphangc.adapters.spark import passes, spark_listing
+from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.adapters.spark import passes, reading, spark_listing
 from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.adapters.spark.spark_listing import ListedParts
 from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
 from orphangc.collect.listing.local_engine import LocalEngine
+from orphangc.collect.mark.mark import _live_set
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import divided
 from orphangc.core.columns.tombstones import Tombstones
@@ -22,6 +25,7 @@ from unit.adapters.spark.spark_here import HereCluster
 from unit.adapters.spark.test_spark_listing import Counted
 from unit.collect.listing.ordered_storage import MemorySpool
 from unit.collect.listing.test_local_passes import a_survey_pass, shown
+from unit.collect.observe.test_shared_checkpoints import opened, write
 
 NAMES = [str(uuid.UUID(int=(n * 0x9E3779B97F4A7C15 << 64 | n) % 2**128)) for n in range(1, 400)]
 KEYS = sorted(f"{JOB}/shared/{name}" for name in NAMES)
@@ -29,7 +33,7 @@ LIVE = LiveSet(
     UuidSet(uuid.UUID(name).bytes for name in NAMES[::2]),
     UuidSet(uuid.UUID(name).bytes for name in NAMES[::3]),
 )
-SETTINGS = {"listed": "50", "rows": "30", "streams": "2"}
+SETTINGS = {"listed": "50", "rows": "30", "streams": "2", "large": "9000"}
 
 
 def silent(*_: object) -> None:
@@ -44,7 +48,7 @@ def engine(folder, patch: pytest.MonkeyPatch, **how) -> SparkEngine:
     made = SparkEngine(SimpleNamespace(conf=conf), work, BASE)
     made._cluster = HereCluster(work, **how)
     storage = SimpleNamespace(is_ordered=True, list_requests=0, earlier_parts=tuple)
-    patch.setattr(spark_listing, "_opened", lambda _: Counted(KEYS, page_size=10))
+    patch.setattr(spark_listing, "opened", lambda _: Counted(KEYS, page_size=10))
     made.list_all(storage, ListingHints(), silent)
     return made
 
@@ -149,3 +153,66 @@ def test_a_damaged_file_ends_the_pass(tmp_path, monkeypatch, what, how) -> None:
         path.write_bytes(data)
     with pytest.raises(StorageUnreachableError, match="was altered"):
         spark.run(a_survey_pass(), silent)
+
+
+@pytest.mark.parametrize("is_flaky", [False, True])
+def test_executors_read_the_large_checkpoints_and_the_driver_the_others(
+    tmp_path, monkeypatch, is_flaky
+) -> None:
+    """Both oracles say of each what they say of one that this process reads, also when merged."""
+    for number, names in ((3, NAMES[:200]), (4, NAMES[100:300]), (5, NAMES[:2])):
+        write(tmp_path / "storage", *names, f"9_{names[0]}", number=number)
+    storage = opened(tmp_path / "storage")
+    expected = CheckpointReader().collect(LocalStorage(storage.location))
+    spark = engine(tmp_path, monkeypatch, is_flaky=is_flaky)
+    reader = CheckpointReader()
+    for _ in range(2):  # each is read once
+        found = reader.collect(storage, spark)
+        assert found == expected
+    assert storage.reads == 1
+    assert [len(each) for each in spark._cluster.given[-1:]] == [2]
+    live = [_live_set(of_checkpoints(each), (), UuidSet()) for each in (found, expected)]
+    assert live[0] == live[1]
+    left = list((tmp_path / "work" / "values").iterdir())
+    assert len(left) == (2 if is_flaky else 0)  # of the other attempts; they go with the folder
+
+
+def of_checkpoints(read) -> SimpleNamespace:
+    """Return what is observed of a world that holds these checkpoints alone."""
+    return SimpleNamespace(checkpoints=read.checkpoints, snapshots=(), unreadable=read.unreadable)
+
+
+@pytest.mark.parametrize("lacks", ["the right to read it", "the object"])
+def test_the_driver_reads_what_executors_cannot(tmp_path, monkeypatch, lacks) -> None:
+    """Their environment may hold other credentials: that is no unreadable checkpoint."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise StorageUnreachableError("no credentials")
+
+    write(tmp_path / "storage", *NAMES)
+    write(tmp_path / "other", *NAMES, number=4)
+    elsewhere = opened(tmp_path / "other")
+    if lacks == "the right to read it":
+        monkeypatch.setattr(elsewhere, "read", refused)
+    monkeypatch.setattr(reading, "opened", lambda _: elsewhere)
+    spark = engine(tmp_path, monkeypatch)
+    (found,) = CheckpointReader().collect(opened(tmp_path / "storage"), spark).checkpoints
+    assert found.checkpoint_id == 3
+    assert {*NAMES} <= {name for names in found.files.values() for name in names}
+
+
+def test_a_checkpoint_that_was_altered_on_the_way_is_none(tmp_path, monkeypatch) -> None:
+    """It would name other files than the one that is stored."""
+    write(tmp_path / "storage", *NAMES)
+    spark = engine(tmp_path, monkeypatch)
+    write_packed = WorkFolder.write_packed
+
+    def altered(folder: WorkFolder, value: object) -> ExchangeFile:
+        file = write_packed(folder, value)
+        path = tmp_path / "work" / file.name
+        path.write_bytes(path.read_bytes()[:-1] + b"x")
+        return file
+
+    monkeypatch.setattr(WorkFolder, "write_packed", altered)
+    with pytest.raises(StorageUnreachableError, match="was altered"):
+        CheckpointReader().collect(opened(tmp_path / "storage"), spark)

@@ -55,7 +55,7 @@ def listed(
     """Return what a cluster lists, and its keys."""
     work = ListingTask(root=ROOT, folder=cluster.folder, streams=2, most=most, rows=7)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(listing, "_opened", lambda _: storage)
+        patch.setattr(listing, "opened", lambda _: storage)
         found = list_ranges(cluster, split_at(EVERYTHING, boundaries), work, lambda *_: None)
     batches = [cluster.folder.read_rows(file) for file in found.parts]
     return found, sorted(key for batch in batches for key in batch.column("key").to_pylist())
