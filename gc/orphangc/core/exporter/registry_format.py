@@ -23,54 +23,46 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from dataclasses import fields as fields_of
 from itertools import islice
 from typing import Annotated, Literal, NoReturn, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
+    TypeAdapter,
     ValidationError,
-    model_validator,
 )
 
 from flinkstate.buffers import Buffer, let_go
 from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import canonical
 from orphangc.core.exporter.registry_snapshot import (
+    TOO_LARGE,
     UNKNOWN_SETTINGS,
     EntryKind,
-    IssuedCheckpoint,
     JobSettings,
     MergingSettings,
     RegistryEntries,
     RegistryEntry,
+    RegistryHeader,
     RegistrySnapshot,
-    RestoredCheckpoint,
-    RetainedCheckpoint,
+    Text,
     resolve,
 )
-from orphangc.core.model.types import JobId, Mode
-from orphangc.core.times.instants import Instant, from_iso
 from orphangc.errors import UnreadableSnapshotError
 
 MAX_SNAPSHOT_BYTES = 1 << 30
 """Unpacked; some seven million entries."""
-
-
-_INSTANT = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})"
-)
 _CHECKPOINT = re.compile(r"chk-([0-9]{1,19})")
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP = 16 + zlib.MAX_WBITS
 _ENTRY_FIELDS = frozenset({"type", "path", "kind", "size", "created", "last_used"})
 _KINDS = {kind.value: kind for kind in EntryKind}
-_TOO_LARGE = 1 << 63
 _PART = 1 << 20
 _LOT = 1 << 12
 
@@ -90,7 +82,7 @@ def read_snapshot(data: Buffer, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> Regis
     """
     body = _Body(_lines(_unpacked(data, max_bytes)))
     entries = RegistryEntries(body.entries())
-    return body.header.snapshot(entries, body.digest.hexdigest())
+    return replace(body.header, entries=entries, sha256=body.digest.hexdigest())
 
 
 def write_snapshot(
@@ -102,7 +94,7 @@ def write_snapshot(
         ValueError: A snapshot cannot have this value (naive time, negative id, ...).
     """
     header = _header_of(snapshot)
-    _header_model(header).model_validate(header)
+    _snapshot_of(header)
     body = b"".join(map(_entry_line, entries))
     digest = hashlib.sha256(body).hexdigest()
     footer = {"type": "footer", "entries": len(entries), "sha256": digest}
@@ -113,136 +105,62 @@ def write_snapshot(
     return packer.compress(text) + packer.flush()
 
 
-def _instant(value: object) -> datetime:
-    """Return a time with an offset as aware UTC; below a microsecond it is cut, hence earlier."""
-    if not isinstance(value, str) or not _INSTANT.fullmatch(value):
-        raise ValueError("a time must be written like 2026-01-31T23:59:59Z")
-    found = from_iso(value)
-    if found is None:
-        raise ValueError("the time is out of range")
-    return found
-
-
-_Count = Annotated[int, Field(ge=0, lt=_TOO_LARGE)]
-_Instant = Annotated[Instant, BeforeValidator(_instant)]
-_Text = Annotated[str, Field(min_length=1)]
-
-
 class _SnapshotPart(BaseModel):
-    """Base of header, footer and their parts: exact types, no unknown and no missing field."""
+    """Base of what a file says and the value does not: exact types, and no missing field."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
 
-class _Retained(_SnapshotPart):
-    id: _Count
-    savepoint: bool
-    path: _Text
+class _Envelope(_SnapshotPart):
+    model_config = ConfigDict(extra="ignore")
 
-
-class _Issued(_SnapshotPart):
-    id: _Count
-    at: _Instant
-
-
-class _SnapshotRestored(_SnapshotPart):
-    id: _Count
-    path: _Text
-    mode: _Text | None
-
-
-class _SnapshotHeader(_SnapshotPart):
     type: Literal["header"]
     format: Literal["orphangc-registry"]
-    version: Annotated[int, Field(ge=1, le=1)]  # Literal[1] would take true and 1.0
-    source: Literal["registry", "derived"]
-    flink_version: _Text | None
-    job_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-    jm_epoch: _Text
-    sequence: _Count
-    nonce: str | None
-    taken_at: _Instant
-    checkpoint_dir: _Text
-    max_concurrent: Annotated[int, Field(ge=1, lt=_TOO_LARGE)] | None
-    retained: list[_Retained]
-    issued: list[_Issued]
-    restored: list[_SnapshotRestored]
-
-    @model_validator(mode="after")
-    def _agrees_with_itself(self) -> _SnapshotHeader:
-        """Refuse a header whose paths and ids contradict each other: the digest covers none."""
-        directory = canonical(self.checkpoint_dir).name
-        if is_job_id(directory) and directory != self.job_id:
-            raise ValueError("checkpoint_dir is the directory of another job")
-        for each in self.retained:
-            name = canonical(resolve(each.path, self.checkpoint_dir)).name
-            match = _CHECKPOINT.fullmatch(name)
-            if match and not each.savepoint and int(match[1]) != each.id:
-                raise ValueError(f"retained checkpoint {each.id} lies in {name}")
-        return self
-
-    def snapshot(self, entries: RegistryEntries, sha256: str) -> RegistrySnapshot:
-        """Return the snapshot of the header and its entries."""
-        return RegistrySnapshot(
-            source=Mode(self.source),
-            flink_version=self.flink_version,
-            job_id=JobId(self.job_id),
-            jm_epoch=self.jm_epoch,
-            sequence=self.sequence,
-            nonce=self.nonce or None,
-            taken_at=self.taken_at,
-            checkpoint_dir=self.checkpoint_dir,
-            max_concurrent=self.max_concurrent,
-            retained=tuple(
-                RetainedCheckpoint(id=each.id, is_savepoint=each.savepoint, path=each.path)
-                for each in self.retained
-            ),
-            issued=tuple(IssuedCheckpoint(id=each.id, at=each.at) for each in self.issued),
-            restored=tuple(RestoredCheckpoint(**each.model_dump()) for each in self.restored),
-            entries=entries,
-            settings=self.settings(),
-            sha256=sha256,
-        )
-
-    def settings(self) -> JobSettings:
-        """Return what the header says of the job's settings."""
-        return UNKNOWN_SETTINGS
+    version: Annotated[int, Field(ge=1, le=2)]  # Literal[1, 2] would take true and 1.0
 
 
 class _Changelog(_SnapshotPart):
     enabled: bool | None
 
 
-class _FileMerging(_SnapshotPart):
-    enabled: bool | None
-    across: bool | None
+class _Settings(_SnapshotPart):
+    """The fields that version 2 adds to the header."""
 
-
-class _SnapshotHeader2(_SnapshotHeader):
-    """Header of version 2: the job's settings besides."""
-
-    version: Annotated[int, Field(ge=2, le=2)]
-    state_backend: _Text | None
+    state_backend: Text | None
     changelog: _Changelog | None
-    file_merging: _FileMerging | None
+    file_merging: MergingSettings | None
 
-    def settings(self) -> JobSettings:
-        """Return what the header says of the job's settings."""
-        merging = self.file_merging
+    @property
+    def value(self) -> JobSettings:
+        """Return what they say of the job's settings."""
         return JobSettings(
             state_backend=self.state_backend,
             changelog=None if self.changelog is None else self.changelog.enabled,
-            merging=None if merging is None else MergingSettings(**merging.model_dump()),
+            merging=self.file_merging,
         )
 
 
 class _Footer(_SnapshotPart):
     type: Literal["footer"]
-    entries: _Count
+    entries: Annotated[int, Field(ge=0, lt=TOO_LARGE)]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-_PartT = TypeVar("_PartT", bound=_SnapshotPart)
+def _agreeing(header: RegistryHeader) -> RegistryHeader:
+    """Refuse a header whose paths and ids contradict each other: the digest covers none."""
+    directory = canonical(header.checkpoint_dir).name
+    if is_job_id(directory) and directory != header.job_id:
+        raise ValueError("checkpoint_dir is the directory of another job")
+    for each in header.retained:
+        name = canonical(resolve(each.path, header.checkpoint_dir)).name
+        match = _CHECKPOINT.fullmatch(name)
+        if match and not each.is_savepoint and int(match[1]) != each.id:
+            raise ValueError(f"retained checkpoint {each.id} lies in {name}")
+    return header
+
+
+_HEADER = TypeAdapter(Annotated[RegistryHeader, AfterValidator(_agreeing)])
+_PartT = TypeVar("_PartT")
 
 
 def _unreadable(number: int, reason: str) -> UnreadableSnapshotError:
@@ -303,7 +221,7 @@ class _Body:
     """
 
     lines: Iterator[bytes]
-    header: _SnapshotHeader = field(init=False)
+    header: RegistrySnapshot = field(init=False)
     number: int = 0
     digest: hashlib._Hash = field(default_factory=hashlib.sha256)
     problem: UnreadableSnapshotError | None = None
@@ -321,7 +239,7 @@ class _Body:
         if not held:
             raise _unreadable(1, "one line is no header and footer")
         yield from self._of(held[:-1])
-        self.header = _checked_header(header)
+        self.header = _checked(_snapshot_of, header, 1)
         self._check(held[-1])
 
     def _of(self, lines: Sequence[bytes]) -> Iterator[RegistryEntry]:
@@ -338,7 +256,7 @@ class _Body:
 
     def _check(self, line: bytes) -> None:
         number = self.number
-        footer = _checked_line(_Footer, line, number + 2)
+        footer = _checked(_Footer.model_validate, line, number + 2)
         if footer.entries != number:
             why = f"the footer counts {footer.entries} entries, not {number}"
             raise _unreadable(number + 2, why)
@@ -382,29 +300,33 @@ def _object(line: bytes) -> dict[str, object]:
     return value
 
 
-def _checked_line(model: type[_PartT], line: bytes, number: int) -> _PartT:
+def _checked(check: Callable[[dict[str, object]], _PartT], line: bytes, number: int) -> _PartT:
+    """Return the object of a line as what it must be."""
     try:
-        return model.model_validate(_object(line))
+        return check(_object(line))
     except ValidationError as err:
         first = err.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise _unreadable(number, f"{field}: {first['msg']}" if field else first["msg"]) from err
+        is_more = first["type"] == "unexpected_keyword_argument"
+        why = "Extra inputs are not permitted" if is_more else first["msg"]
+        raise _unreadable(number, f"{field}: {why}" if field else why) from err
     except ValueError as err:
         raise _unreadable(number, str(err)) from err
 
 
-def _header_model(fields: Mapping[str, object]) -> type[_SnapshotHeader]:
-    """Return the model of a header's version; of no known one, the newest refuses it."""
-    version = fields.get("version")
-    return _SnapshotHeader2 if type(version) is int and version > 1 else _SnapshotHeader
-
-
-def _checked_header(line: bytes) -> _SnapshotHeader:
-    try:
-        model = _header_model(_object(line))
-    except ValueError as err:
-        raise _unreadable(1, str(err)) from err
-    return _checked_line(model, line, 1)
+def _snapshot_of(fields: Mapping[str, object]) -> RegistrySnapshot:
+    """Return the snapshot of a header, without its entries."""
+    version = _Envelope.model_validate(fields).version
+    left = {name: each for name, each in fields.items() if name not in _Envelope.model_fields}
+    added = {
+        name: left.pop(name) for name in _Settings.model_fields if version > 1 and name in left
+    }
+    header = _HEADER.validate_python(left)
+    return RegistrySnapshot(
+        **{each.name: getattr(header, each.name) for each in fields_of(header)},
+        entries=RegistryEntries(),
+        settings=_Settings.model_validate(added).value if version > 1 else UNKNOWN_SETTINGS,
+    )
 
 
 def _entry(fields: dict[str, object]) -> RegistryEntry:
@@ -423,7 +345,7 @@ def _entry(fields: dict[str, object]) -> RegistryEntry:
 
 
 def _whole(number: object) -> int | None:
-    if number is None or (type(number) is int and 0 <= number < _TOO_LARGE):
+    if number is None or (type(number) is int and 0 <= number < TOO_LARGE):
         return number
     raise ValueError("size, created and last_used must be whole numbers, not negative")
 
@@ -438,45 +360,18 @@ def _entry_line(entry: RegistryEntry) -> bytes:
     return _line(fields)
 
 
-def _settings_of(snapshot: RegistrySnapshot) -> dict[str, object]:
-    """Return the fields that version 2 adds; none if no setting is known."""
-    settings = snapshot.settings
-    if settings == UNKNOWN_SETTINGS:
-        return {}
-    merging = settings.merging
-    return {
-        "state_backend": settings.state_backend,
-        "changelog": None if settings.changelog is None else {"enabled": settings.changelog},
-        "file_merging": None if merging is None else asdict(merging),
-    }
-
-
 def _header_of(snapshot: RegistrySnapshot) -> dict[str, object]:
-    added = _settings_of(snapshot)
-    return {
+    settings = snapshot.settings
+    is_known = settings != UNKNOWN_SETTINGS
+    header = {
         "type": "header",
         "format": "orphangc-registry",
-        "version": 2 if added else 1,
-        "source": str(snapshot.source),
-        "flink_version": snapshot.flink_version,
-        "job_id": snapshot.job_id,
-        "jm_epoch": snapshot.jm_epoch,
-        "sequence": snapshot.sequence,
-        "nonce": snapshot.nonce,
-        "taken_at": _spelled(snapshot.taken_at),
-        "checkpoint_dir": snapshot.checkpoint_dir,
-        "max_concurrent": snapshot.max_concurrent,
-        "retained": [
-            {"id": each.id, "savepoint": each.is_savepoint, "path": each.path}
-            for each in snapshot.retained
-        ],
-        "issued": [{"id": each.id, "at": _spelled(each.at)} for each in snapshot.issued],
-        "restored": [asdict(each) for each in snapshot.restored],
-        **added,
+        "version": 2 if is_known else 1,
+        **_HEADER.dump_python(snapshot, mode="json", by_alias=True),
     }
-
-
-def _spelled(at: datetime) -> str:
-    if at.tzinfo is None:
-        raise ValueError("a time must be aware")
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if is_known:
+        header["state_backend"] = settings.state_backend
+        changelog = settings.changelog
+        header["changelog"] = None if changelog is None else {"enabled": changelog}
+        header["file_merging"] = None if settings.merging is None else asdict(settings.merging)
+    return header

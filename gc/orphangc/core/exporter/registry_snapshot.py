@@ -1,7 +1,8 @@
 """A registry snapshot as a value, and what two of them must be to each other (R14, R15).
 
 A snapshot is the set of files that Flink still uses, exported for one job.
-``core.exporter.registry_format`` reads and writes it.
+``core.exporter.registry_format`` reads and writes it: the types of the fields say what a file may
+hold, and a constructor checks none of them.
 """
 
 from __future__ import annotations
@@ -9,15 +10,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainSerializer, Strict
 
 from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.core.columns.file_names import FileNames, PathColumns
 from orphangc.core.model.types import JobId, Mode
+from orphangc.core.times.instants import Instant, from_iso
 
+TOO_LARGE = 1 << 63
+"""The first number that Java's ``long`` cannot hold."""
+
+_INSTANT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})"
+)
 _NAME = re.compile(r"snapshot-[0-9]{13}-(.+)-[0-9]+\.jsonl(?:\.gz)?", re.ASCII)
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
 _LOT = 1 << 16
@@ -126,34 +136,64 @@ class RegistryEntries:
         return f"<{len(self)} registry entries>"
 
 
+def _instant(value: object) -> datetime:
+    """Return a time with an offset as aware UTC; below a microsecond it is cut, hence earlier."""
+    if not isinstance(value, str) or not _INSTANT.fullmatch(value):
+        raise ValueError("a time must be written like 2026-01-31T23:59:59Z")
+    found = from_iso(value)
+    if found is None:
+        raise ValueError("the time is out of range")
+    return found
+
+
+def _spelled(at: datetime) -> str:
+    if at.tzinfo is None:
+        raise ValueError("a time must be aware")
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+Text = Annotated[str, Field(min_length=1)]
+"""A text that is not empty."""
+_Count = Annotated[int, Field(strict=True, ge=0, lt=TOO_LARGE)]
+_Flag = Annotated[bool, Strict()]
+_Instant = Annotated[Instant, BeforeValidator(_instant), PlainSerializer(_spelled)]
+
+
+class _Part:
+    """What a file says in one object: no unknown field, and none is missing."""
+
+    __slots__ = ()
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetainedCheckpoint:
+class RetainedCheckpoint(_Part):
     """One checkpoint of the completed store; ``is_savepoint`` ones keep nothing back."""
 
-    id: int
-    is_savepoint: bool
-    path: str
+    id: _Count
+    is_savepoint: Annotated[_Flag, Field(alias="savepoint")]
+    path: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IssuedCheckpoint:
+class IssuedCheckpoint(_Part):
     """One unfinished checkpoint: its id was given out ``at`` (JobManager's clock)."""
 
-    id: int
-    at: datetime
+    id: _Count
+    at: _Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestoredCheckpoint:
+class RestoredCheckpoint(_Part):
     """One checkpoint that the job continued from; ``mode`` is Flink's word, if known."""
 
-    id: int
-    path: str
-    mode: str | None
+    id: _Count
+    path: Text
+    mode: Text | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergingSettings:
+class MergingSettings(_Part):
     """What the job's own configuration says of file merging; ``None``: it says nothing.
 
     A TaskManager asks the job's configuration first, and its own only where that one is silent.
@@ -162,8 +202,8 @@ class MergingSettings:
     Source: Flink 1.20-2.3, ``TaskExecutorFileMergingManager.fileMergingSnapshotManagerForTask``.
     """
 
-    enabled: bool | None
-    across: bool | None
+    enabled: _Flag | None
+    across: _Flag | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,8 +224,8 @@ UNKNOWN_SETTINGS = JobSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegistrySnapshot:
-    """One whole snapshot of one job.
+class RegistryHeader(_Part):
+    """What a snapshot says before its entries, its settings aside.
 
     Attributes:
         source: ``registry``: exported inside the JobManager; ``derived``: from checkpoints, REST.
@@ -196,24 +236,33 @@ class RegistrySnapshot:
         checkpoint_dir: The job directory, absolute; relative paths start here.
         retained: The completed store.
         issued: Unfinished checkpoints.
-        entries: The registry.
+    """
+
+    source: Mode
+    flink_version: Text | None
+    job_id: Annotated[JobId, Field(pattern=r"^[0-9a-f]{32}$")]
+    jm_epoch: Text
+    sequence: _Count
+    nonce: Annotated[str | None, AfterValidator(lambda nonce: nonce or None)]
+    taken_at: _Instant
+    checkpoint_dir: Text
+    max_concurrent: Annotated[int, Field(strict=True, ge=1, lt=TOO_LARGE)] | None
+    retained: tuple[RetainedCheckpoint, ...]
+    issued: tuple[IssuedCheckpoint, ...]
+    restored: tuple[RestoredCheckpoint, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrySnapshot(RegistryHeader):
+    """One whole snapshot of one job.
+
+    Attributes:
+        entries: Kinds and paths of what the registry holds.
         settings: Settings of the job, as far as its JobManager shows them.
         sha256: Digest of the lines of the entries, which also say what ``entries`` does not; "" if
             they were not read.
     """
 
-    source: Mode
-    flink_version: str | None
-    job_id: JobId
-    jm_epoch: str
-    sequence: int
-    nonce: str | None
-    taken_at: datetime
-    checkpoint_dir: str
-    max_concurrent: int | None
-    retained: tuple[RetainedCheckpoint, ...]
-    issued: tuple[IssuedCheckpoint, ...]
-    restored: tuple[RestoredCheckpoint, ...]
     entries: RegistryEntries
     settings: JobSettings = UNKNOWN_SETTINGS
     sha256: str = ""

@@ -704,7 +704,7 @@ def test_an_entry_that_could_not_be_read_back_is_not_written(path: str, size: in
 
 def test_the_writer_says_what_is_wrong_with_a_time() -> None:
     """One without an offset means another instant on every machine."""
-    with pytest.raises(ValueError, match=r"^a time must be aware$"):
+    with pytest.raises(ValueError, match=r"a time must be aware"):
         write_snapshot(a_snapshot(taken_at=datetime(2026, 1, 1)), ())
 
 
