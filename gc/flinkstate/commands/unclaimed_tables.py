@@ -17,7 +17,6 @@ from flinkstate.compatibility.comparison import (
     DeclarationComparison,
     FindingKind,
     MissingState,
-    OtherSerializer,
     ReplacedOperator,
     Unclaimed,
     Uncompared,
@@ -202,7 +201,7 @@ def _changed(each: ChangedState) -> str:
     )
 
 
-def _other_serializer(each: OtherSerializer) -> str:
+def _other_serializer(each: ChangedState) -> str:
     return (
         f"{each.kind.replace('_', ' ')} {visible(each.state)} of operator"
         f" {visible(each.operator.label)} is stored by {visible(each.stored)} and declared with"

@@ -65,24 +65,13 @@ class Unclaimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedState:
-    """A state whose declared form differs from the stored form: Flink refuses to restore it.
+    """A state whose declared form, or declared serializer, differs from the stored one.
+
+    Flink refuses to restore another form. Of another serializer it migrates the state or refuses
+    it: only the classes themselves decide that.
 
     Source: Flink 1.8-2.3, ``DefaultOperatorStateBackend.checkStateNameAndMode``,
     ``RegisteredKeyValueStateBackendMetaInfo.checkStateMetaInfo``.
-    """
-
-    kind: FindingKind
-    operator: OperatorRef
-    state: str
-    stored: str
-    declared: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherSerializer:
-    """A state whose declared serializer differs from the stored one.
-
-    Flink migrates the state or refuses it: only the classes themselves decide that.
     """
 
     kind: FindingKind
@@ -154,17 +143,28 @@ class AbsentOperator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeclarationComparison:
+class Findings:
+    """Differences between stored and declared state of operators.
+
+    Attributes:
+        changed: States of another form.
+        serializers: States of another serializer.
+    """
+
+    unclaimed: tuple[Unclaimed, ...] = ()
+    changed: tuple[ChangedState, ...] = ()
+    replaced: tuple[ReplacedOperator, ...] = ()
+    uncompared: tuple[Uncompared, ...] = ()
+    missing: tuple[MissingState, ...] = ()
+    serializers: tuple[ChangedState, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclarationComparison(Findings):
     """Comparison of stored and declared state, in the order of the file."""
 
     checkpoint_id: int
-    unclaimed: tuple[Unclaimed, ...]
-    changed: tuple[ChangedState, ...]
-    replaced: tuple[ReplacedOperator, ...]
-    uncompared: tuple[Uncompared, ...]
     absent: tuple[AbsentOperator, ...]
-    missing: tuple[MissingState, ...]
-    serializers: tuple[OtherSerializer, ...] = ()
 
     @property
     def is_clean(self) -> bool:

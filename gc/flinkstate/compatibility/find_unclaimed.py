@@ -5,18 +5,19 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import fields
 from enum import StrEnum
 from itertools import chain
+from typing import Any
 
 from flinkstate.compatibility.comparison import (
     AbsentOperator,
     ChangedState,
     DeclarationComparison,
     FindingKind,
+    Findings,
     MissingState,
     OperatorRef,
-    OtherSerializer,
     ReplacedOperator,
     Unclaimed,
     Uncompared,
@@ -83,43 +84,30 @@ def compared(
         {name for each in contents.operators for name in (each.uid, each.name, each.id) if name}
     )
     found = [_of_operator(each, declared.get(each.id), stateful) for each in contents.operators]
+    together: dict[str, Any] = {
+        name: tuple(chain.from_iterable(getattr(each, name) for each in found))
+        for name in (each.name for each in fields(Findings))
+    }
     return DeclarationComparison(
         checkpoint_id=contents.checkpoint_id,
-        unclaimed=tuple(chain.from_iterable(each.unclaimed for each in found)),
-        changed=tuple(chain.from_iterable(each.changed for each in found)),
-        replaced=tuple(each.replaced for each in found if each.replaced is not None),
-        uncompared=tuple(chain.from_iterable(each.uncompared for each in found)),
         absent=tuple(
             _absent_operator(each, known)
             for each in declarations.operators
             if each.stored_in(stored) is None
         ),
-        missing=tuple(chain.from_iterable(each.missing for each in found)),
-        serializers=tuple(chain.from_iterable(each.serializers for each in found)),
+        **together,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """Findings about one operator."""
-
-    unclaimed: tuple[Unclaimed, ...] = ()
-    changed: tuple[ChangedState, ...] = ()
-    replaced: ReplacedOperator | None = None
-    uncompared: tuple[Uncompared, ...] = ()
-    missing: tuple[MissingState, ...] = ()
-    serializers: tuple[OtherSerializer, ...] = ()
 
 
 def _of_operator(
     operator: OperatorContents, declared: OperatorDeclaration | None, stateful: Collection[str]
-) -> _Found:
+) -> Findings:
     if declared is None:
         if operator.id not in stateful:
-            return _Found()
+            return Findings()
         ref = OperatorRef(id=operator.id, uid=operator.uid, name=operator.name)
         whole = Unclaimed(kind=FindingKind.OPERATOR, operator=ref, bytes=_bytes_of(operator))
-        return _Found(unclaimed=(whole,))
+        return Findings(unclaimed=(whole,))
     ref = OperatorRef(
         id=operator.id,
         uid=operator.uid or declared.uid,
@@ -127,10 +115,11 @@ def _of_operator(
     )
     unclaimed = tuple(_unclaimed_of(operator, declared, ref))
     missing = tuple(_missing_states(operator, declared, unclaimed, ref))
-    return _Found(
+    replaced = _replaced(operator, declared, unclaimed, missing=missing, ref=ref)
+    return Findings(
         unclaimed=unclaimed,
         changed=tuple(_changed_of(operator, declared, ref)),
-        replaced=_replaced(operator, declared, unclaimed, missing=missing, ref=ref),
+        replaced=() if replaced is None else (replaced,),
         uncompared=tuple(_uncompared_of(operator, ref)),
         missing=missing,
         serializers=tuple(_other_serializers(operator, declared, ref)),
@@ -208,7 +197,7 @@ def _differing(
 
 def _other_serializers(
     operator: OperatorContents, declared: OperatorDeclaration, ref: OperatorRef
-) -> Iterator[OtherSerializer]:
+) -> Iterator[ChangedState]:
     stored = {each.name: value_serializer(each) for each in operator.keyed_states or ()}
     hints = {each.id: each.serializer for each in declared.keyed_states}
     areas = [(FindingKind.KEYED_STATE, stored, hints)]
@@ -219,9 +208,7 @@ def _other_serializers(
         for state, name in names.items():
             hint = wanted.get(state)
             if name is not None and hint is not None and serializers_differ(name, hint):
-                yield OtherSerializer(
-                    kind=kind, operator=ref, state=state, stored=name, declared=hint
-                )
+                yield ChangedState(kind=kind, operator=ref, state=state, stored=name, declared=hint)
 
 
 def serializers_differ(stored: str | None, hint: str | None) -> bool:
