@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from functools import cache
 from http import HTTPStatus
@@ -147,16 +147,8 @@ class FlinkRest:
             )
             for job_id, status in listed_jobs(self._body(client, JOBS_PATH)).items()
         }
-        return ClusterFacts(
-            uri=self.uri,
-            flink_version=settings.flink_version,
-            jobs=jobs,
-            cache_seconds=settings.cache_seconds,
-            taken_at=taken_at,
-            cluster_ids=settings.cluster_ids,
-            checkpoint_directories=settings.checkpoint_directories,
-            options=settings.options,
-        )
+        said = {each.name: getattr(settings, each.name) for each in fields(settings)}
+        return ClusterFacts(uri=self.uri, jobs=jobs, taken_at=taken_at, **said)
 
     def _job(self, client: httpx.Client, job_id: JobId, status: str, version: str) -> JobFacts:
         """Return one job's facts.

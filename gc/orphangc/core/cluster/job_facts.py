@@ -1,7 +1,8 @@
 """Facts of Flink's REST API about a cluster's jobs, and what follows from them (R12, R13, R27).
 
 Nothing here asks Flink; ``core.cluster.rest_json`` reads the answers, ``adapters.flink.flink_rest``
-fetches them. A fact that Flink did not state is ``None``, and ``None`` never counts as evidence.
+fetches them. The types of a checkpoint's fields say what an answer may hold; a constructor checks
+none of them. A fact that Flink did not state is ``None``, and ``None`` never counts as evidence.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, GetPydanticSchema, Strict
 
 from orphangc.core.cluster.place_options import (
     DEFAULT_SCHEME,
@@ -18,6 +22,17 @@ from orphangc.core.cluster.place_options import (
     with_file_system,
 )
 from orphangc.core.model.types import JobId
+from orphangc.core.times.instants import LATEST_US, from_milliseconds
+
+RestCount = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+RestMillis = Annotated[int, Field(strict=True, ge=0, le=LATEST_US // 1000)]
+RestInstant = Annotated[
+    datetime,
+    GetPydanticSchema(
+        lambda _, handler: handler(Annotated[RestMillis, AfterValidator(from_milliseconds)])
+    ),
+]
+"""A number of milliseconds in an answer."""
 
 GLOBALLY_TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED"})
 """Terminal states of a job, which no JobManager changes again; SUSPENDED is not one of them.
@@ -78,17 +93,30 @@ class CheckpointFacts:
         triggered_at: Trigger time by the JobManager's clock.
     """
 
-    id: int
-    status: str
-    is_savepoint: bool
-    discarded: bool | None
-    external_path: str | None
-    triggered_at: datetime
+    id: RestCount
+    status: Annotated[str, Field(min_length=1)]
+    is_savepoint: Annotated[bool, Strict()]
+    discarded: Annotated[bool, Strict()] | None = None
+    external_path: str | None = None
+    triggered_at: Annotated[RestInstant, Field(alias="trigger_timestamp")]
 
     @property
     def is_completed(self) -> bool:
         """Return whether Flink finished it."""
         return self.status == "COMPLETED"
+
+
+_RestoreInstant = Annotated[
+    datetime | None,
+    GetPydanticSchema(
+        lambda _, handler: handler(
+            Annotated[
+                RestMillis | None, AfterValidator(lambda ms: from_milliseconds(ms) if ms else None)
+            ]
+        )
+    ),
+]
+"""The same, or 0 for an unknown time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +127,10 @@ class RestoredFacts:
         restored_at: Time of the restore by the JobManager's clock; ``None`` if not shown.
     """
 
-    id: int
+    id: RestCount
     external_path: str | None
-    is_savepoint: bool
-    restored_at: datetime | None = None
+    is_savepoint: Annotated[bool, Strict()]
+    restored_at: Annotated[_RestoreInstant, Field(alias="restore_timestamp")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,28 +198,38 @@ class JobFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterFacts:
+class ClusterSettings:
+    """Answer of a cluster about itself: its version, and the maximum age of its answers.
+
+    Attributes:
+        cache_seconds: Maximum age of answers; a second request must come later than that.
+        cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
+        checkpoint_directories: Places of checkpoints in its configuration; a job's code may decide
+            otherwise.
+    """
+
+    flink_version: str
+    cache_seconds: float
+    cluster_ids: frozenset[str] = frozenset()
+    checkpoint_directories: frozenset[str] = frozenset()
+    fixed_job_ids: frozenset[str] = frozenset()
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterFacts(ClusterSettings):
     """What one cluster said in one observation.
 
     Attributes:
         uri: URL of the cluster, without credentials.
         jobs: Every job that it lists, ended ones included. A job that is absent may well be
             alive: suspended, or on another cluster.
-        cache_seconds: Maximum age of answers; a second request must come later than that.
         taken_at: Before the first request, by the caller's clock.
-        cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
-        checkpoint_directories: Places of checkpoints in its configuration; a job's code may decide
-            otherwise.
     """
 
     uri: str
-    flink_version: str
     jobs: Mapping[JobId, JobFacts]
-    cache_seconds: float
     taken_at: datetime
-    cluster_ids: frozenset[str] = frozenset()
-    checkpoint_directories: frozenset[str] = frozenset()
-    options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def is_same_incarnation(before: JobFacts, after: JobFacts) -> bool:

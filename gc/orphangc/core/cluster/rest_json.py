@@ -13,21 +13,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Annotated, TypeVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from orphangc.core.cluster.job_facts import (
     GLOBALLY_TERMINAL,
     CheckpointFacts,
+    ClusterSettings,
     JobFacts,
+    RestCount,
+    RestInstant,
+    RestMillis,
     RestoredFacts,
 )
 from orphangc.core.cluster.place_options import CHECKPOINT_OPTIONS
 from orphangc.core.model.types import JobId
-from orphangc.core.times.instants import EPOCH, LATEST_US, shifted
+from orphangc.core.times.instants import from_milliseconds
 from orphangc.errors import RegistryUnavailableError
 
 CONFIG_PATH = "/config"
@@ -64,8 +68,6 @@ _SECONDS = {
 Source: Flink 1.14-2.3, ``org.apache.flink.util.TimeUtils``.
 """
 
-_Count = Annotated[int, Field(ge=0, lt=2**63)]
-_Millis = Annotated[int, Field(ge=0, le=LATEST_US // 1000)]
 _Id32 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
@@ -76,7 +78,7 @@ class _RestModel(BaseModel):
 
 
 class _Config(_RestModel):
-    refresh_interval: _Count = Field(alias="refresh-interval")
+    refresh_interval: RestCount = Field(alias="refresh-interval")
     flink_version: str = Field(alias="flink-version", min_length=1)
 
 
@@ -95,78 +97,45 @@ class _Jobs(_RestModel):
 
 
 class _Timestamps(_RestModel):
-    initializing: _Millis = Field(alias="INITIALIZING")
-    created: _Millis = Field(alias="CREATED")
+    initializing: RestMillis = Field(alias="INITIALIZING")
+    created: RestMillis = Field(alias="CREATED")
 
 
 class _RestJob(_RestModel):
     jid: _Id32
     state: str = Field(min_length=1)
-    start_time: _Millis = Field(alias="start-time")
+    start_time: RestInstant = Field(alias="start-time")
     timestamps: _Timestamps
 
 
 class _Counts(_RestModel):
-    in_progress: _Count
-    completed: _Count
-
-
-class _Checkpoint(_RestModel):
-    id: _Count
-    status: str = Field(min_length=1)
-    is_savepoint: bool
-    trigger_timestamp: _Millis
-    external_path: str | None = None
-    discarded: bool | None = None
-
-
-class _RestRestored(_RestModel):
-    id: _Count
-    is_savepoint: bool
-    external_path: str | None
-    restore_timestamp: _Millis | None = None
+    in_progress: RestCount
+    completed: RestCount
 
 
 class _Latest(_RestModel):
-    completed: _Checkpoint | None
-    savepoint: _Checkpoint | None
-    restored: _RestRestored | None
+    completed: CheckpointFacts | None
+    savepoint: CheckpointFacts | None
+    restored: RestoredFacts | None
 
 
 class _Checkpoints(_RestModel):
     counts: _Counts
     latest: _Latest
-    history: list[_Checkpoint]
+    history: list[CheckpointFacts]
 
 
 class _CheckpointConfig(_RestModel):
-    interval: _Count
-    timeout: _Count
-    max_concurrent: _Count
+    checkpoint_interval_ms: RestCount = Field(alias="interval")
+    checkpoint_timeout_ms: RestCount = Field(alias="timeout")
+    max_concurrent: RestCount
     state_backend: str | None
     checkpoint_storage: str | None
-    state_changelog_enabled: bool | None = None
+    changelog_enabled: bool | None = Field(default=None, alias="state_changelog_enabled")
 
 
 _Model = TypeVar("_Model", bound=_RestModel)
 _OPTIONS = TypeAdapter(list[_Option])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSettings:
-    """Answer of a cluster about itself: its version, and the maximum age of its answers.
-
-    Attributes:
-        cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
-        checkpoint_directories: Places of checkpoints, unless a job's code configures others.
-    """
-
-    flink_version: str
-    cache_seconds: float
-    cluster_ids: frozenset[str] = frozenset()
-    checkpoint_directories: frozenset[str] = frozenset()
-    fixed_job_ids: frozenset[str] = frozenset()
-    options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,25 +251,18 @@ def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: s
     if details.jid != job_id:
         raise RegistryUnavailableError(f"{job_path(job_id)}: field jid is {details.jid}")
     statistics = _statistics(job_id, answers.checkpoints)
-    config = _config(job_id, answers.config)
     checkpoints = _checkpoints(statistics)
     completed = [each for each in checkpoints if each.is_completed]
-    restored = None if statistics is None else statistics.latest.restored
     return JobFacts(
         job_id=job_id,
         flink_version=version,
         status=_status(details.state, listed_status),
-        started_at=_instant(details.start_time),
+        started_at=details.start_time,
         incarnation=_incarnation(details.timestamps),
-        max_concurrent=None if config is None else config.max_concurrent,
-        state_backend=None if config is None else config.state_backend,
-        checkpoint_storage=None if config is None else config.checkpoint_storage,
-        changelog_enabled=None if config is None else config.state_changelog_enabled,
-        checkpoint_interval_ms=None if config is None else config.interval,
-        checkpoint_timeout_ms=None if config is None else config.timeout,
+        **_config(job_id, answers.config),
         latest_completed_id=_newest(each.id for each in completed if not each.is_savepoint),
         latest_completed_id_with_savepoints=_newest(each.id for each in completed),
-        restored=None if restored is None else _restored(restored),
+        restored=None if statistics is None else statistics.latest.restored,
         in_progress_ids=tuple(
             sorted(each.id for each in checkpoints if each.status == "IN_PROGRESS")
         ),
@@ -340,10 +302,10 @@ def _statistics(job_id: JobId, body: bytes | None) -> _Checkpoints | None:
     return None if body is None else _read(_Checkpoints, body, checkpoints_path(job_id))
 
 
-def _config(job_id: JobId, body: bytes | None) -> _CheckpointConfig | None:
+def _config(job_id: JobId, body: bytes | None) -> dict[str, Any]:
     if body is None:
-        return None
-    return _read(_CheckpointConfig, body, checkpoint_config_path(job_id))
+        return dict.fromkeys(_CheckpointConfig.model_fields)
+    return _read(_CheckpointConfig, body, checkpoint_config_path(job_id)).model_dump()
 
 
 def _status(detailed: str, listed: str) -> str:
@@ -363,7 +325,7 @@ def _built_at(timestamps: _Timestamps) -> datetime | None:
 
     Source: Flink 1.14-2.3, ``DefaultExecutionGraph``: the time of CREATED.
     """
-    return _instant(timestamps.created) if timestamps.created else None
+    return from_milliseconds(timestamps.created) if timestamps.created else None
 
 
 def _checkpoints(statistics: _Checkpoints | None) -> tuple[CheckpointFacts, ...]:
@@ -378,35 +340,9 @@ def _checkpoints(statistics: _Checkpoints | None) -> tuple[CheckpointFacts, ...]
     found: dict[int, CheckpointFacts] = {}
     for shown in (*statistics.history, *(each for each in latest if each is not None)):
         if shown.id not in found or shown.discarded:
-            found[shown.id] = _checkpoint(shown)
+            found[shown.id] = shown
     return tuple(found[each] for each in sorted(found, reverse=True))
-
-
-def _checkpoint(shown: _Checkpoint) -> CheckpointFacts:
-    return CheckpointFacts(
-        id=shown.id,
-        status=shown.status,
-        is_savepoint=shown.is_savepoint,
-        discarded=shown.discarded,
-        external_path=shown.external_path,
-        triggered_at=_instant(shown.trigger_timestamp),
-    )
 
 
 def _newest(ids: Iterable[int]) -> int | None:
     return max(ids, default=None)
-
-
-def _restored(shown: _RestRestored) -> RestoredFacts:
-    at = shown.restore_timestamp
-    return RestoredFacts(
-        id=shown.id,
-        external_path=shown.external_path,
-        is_savepoint=shown.is_savepoint,
-        restored_at=_instant(at) if at else None,
-    )
-
-
-def _instant(milliseconds: int) -> datetime:
-    """Return the instant; ``_Millis`` has checked that it is in range."""
-    return shifted(EPOCH, timedelta(milliseconds=milliseconds))
