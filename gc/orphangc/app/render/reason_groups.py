@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 from flinkstate.text.shown_text import KindText
 from orphangc.core.documents.plan import Tally
 from orphangc.core.model.bounds import BoundName
-from orphangc.core.model.tallies import AgeBucket, Amount
+from orphangc.core.model.tallies import AgeBucket, Amount, Cell, summed, total
 from orphangc.core.model.types import Action, JobState, Reason
 
 
@@ -108,9 +109,32 @@ def kind_order(reason: str) -> tuple[int, int]:
     return list(KINDS).index(KIND_OF[reason]), [*Reason].index(Reason(reason))
 
 
-def by_kind(tallies: Iterable[Tally]) -> dict[ReasonKind, Amount]:
+def by_kind(found: Iterable[Tally | Cell]) -> dict[ReasonKind, Amount]:
     """Return the number and size of each kind; every kind, in order."""
-    sums = dict.fromkeys(KINDS, Amount())
-    for tally in tallies:
-        sums[KIND_OF[tally.reason]] += Amount(tally.objects, tally.bytes)
-    return sums
+    return dict.fromkeys(KINDS, Amount()) | summed(found, lambda each: KIND_OF[each.reason])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByKind:
+    """What is stored; every kind has an amount."""
+
+    kinds: Mapping[ReasonKind, Amount]
+
+    @property
+    def total(self) -> Amount:
+        """Return all kinds together."""
+        return total(self.kinds.values())
+
+    @property
+    def orphaned(self) -> Amount:
+        """Return what nothing needs: new, in quarantine or due."""
+        return total(self.kinds[each] for each in _ORPHANED)
+
+    @property
+    def unproven(self) -> Amount:
+        """Return what stays because nothing proves it dead, or because it is no file of Flink's."""
+        return total(self.kinds[each] for each in _UNPROVEN)
+
+
+_ORPHANED = (ReasonKind.ORPHAN, ReasonKind.QUARANTINE, ReasonKind.DUE)
+_UNPROVEN = (ReasonKind.REFUSED, ReasonKind.REPORT_ONLY, ReasonKind.UNRECOGNISED)

@@ -28,6 +28,10 @@ class Fate(StrEnum):
     CLEAR = "clear"
 
 
+MARKS: Mapping[Fate, str] = {Fate.REFUSED: "■", Fate.BLOCKED: "▲", Fate.CLEAR: "●"}
+"""Mark of each fate: by its shape, never by colour alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unmet:
     """A guard that refuses one job, or a condition of deletion that it does not meet.

@@ -11,6 +11,7 @@ from flinkstate.tables.command_lines import COMMAND_IN_TEXT
 from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.console.text import NO_JOB, duration, instant, share
 from orphangc.app.render.reason_groups import ACTION_TEXT, KIND_OF, KINDS, REASON_TEXT
+from orphangc.app.render.stops import MARKS
 
 _CODE = re.compile(rf"({COMMAND_IN_TEXT}|(?<![\w-])--[a-z]+(?:-[a-z]+)*)", re.ASCII)
 """A command or an option in a sentence; every second part of a split is one."""
@@ -45,6 +46,7 @@ def page_environment(*packages: str) -> Environment:
         reason_text=REASON_TEXT,
         kind_of=KIND_OF,
         no_job=NO_JOB,
+        marks=MARKS,
     )
     return environment
 

@@ -16,8 +16,10 @@ from orphangc.core.documents.lineage_report import LineageReport, UnneededPart
 from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.lineage.checkpoint_fates import CheckpointKind, RetentionAction, RetentionReason
+from orphangc.core.model.bounds import NEVER
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.tallies import Amount
 from orphangc.core.model.types import (
     Action,
     AreaName,
@@ -135,6 +137,11 @@ class JobPart(FrozenPart):
     """Kubernetes resources that run it, or ran it: ``NAMESPACE/NAME``."""
 
     @property
+    def is_cutoff_never(self) -> bool:
+        """Return whether an unknown bound keeps everything of the job."""
+        return self.cutoff <= NEVER
+
+    @property
     def is_wholly_refused(self) -> bool:
         """Return whether a guard refuses the job in every area that the listing shows of it."""
         return self.refused is not None and all(each.kept_because for each in self.areas)
@@ -169,6 +176,11 @@ class Tally(FrozenPart):
     reason: Reason | RetentionReason
     objects: int
     bytes: int
+
+    @property
+    def amount(self) -> Amount:
+        """Return both numbers."""
+        return Amount(self.objects, self.bytes)
 
 
 class ReportedPart(FrozenPart):

@@ -16,6 +16,7 @@ from pydantic import Field
 from orphangc.core.documents.plan import BlockedPart, HeldBackPart, RefusedPart, Tally
 from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
 from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.model.tallies import Amount
 from orphangc.core.model.types import Action, JobState, Mode, Outcome
 from orphangc.core.times.instants import Instant, shifted
 from orphangc.core.world.known_world import World
@@ -110,6 +111,11 @@ class DuePart(FrozenPart):
     day: date
     objects: int
     bytes: int
+
+    @property
+    def amount(self) -> Amount:
+        """Return both numbers."""
+        return Amount(self.objects, self.bytes)
 
 
 class StoppedPart(FrozenPart):

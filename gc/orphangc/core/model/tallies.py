@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from orphangc.core.model.types import Action, Reason, Scope
 
@@ -55,10 +55,26 @@ class Cell:
     amount: Amount
 
 
-def summed(cells: Iterable[Cell], key: Callable[[Cell], _Key]) -> dict[_Key, Amount]:
-    """Return the amounts of the cells, summed by the result of ``key``."""
+class Counted(Protocol):
+    """Something that there is an amount of."""
+
+    @property
+    def amount(self) -> Amount:
+        """Return how much there is of it."""
+
+
+_Counted = TypeVar("_Counted", bound=Counted)
+
+
+def summed(found: Iterable[_Counted], key: Callable[[_Counted], _Key]) -> dict[_Key, Amount]:
+    """Return the amounts of cells or tallies, summed by the result of ``key``."""
     sums: dict[_Key, Amount] = {}
-    for cell in cells:
-        name = key(cell)
-        sums[name] = sums.get(name, Amount()) + cell.amount
+    for each in found:
+        name = key(each)
+        sums[name] = sums.get(name, Amount()) + each.amount
     return sums
+
+
+def total(amounts: Iterable[Amount]) -> Amount:
+    """Return all of some amounts together."""
+    return sum(amounts, Amount())

@@ -25,8 +25,8 @@ from orphangc.app.render.advice import (
 from orphangc.app.render.plan.plan_html import render_html
 from orphangc.app.render.plan.plan_markdown import code, render_markdown
 from orphangc.app.render.plan.plan_tables import outcome_tables, plan_tables
+from orphangc.app.render.plan.plan_view import plan_view
 from orphangc.app.render.stops import Fate, stops
-from orphangc.app.render.summary import area_rows, headline, summarise
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.observe.checkpoints import _why_closed
 from orphangc.core.documents.plan import AreaPart, BlockedPart, RefusedPart, Tally
@@ -200,7 +200,7 @@ def test_of_many_jobs_a_terminal_shows_some_and_counts_the_rest():
 def test_without_a_breakdown_the_sentence_promises_no_more_than_it_knows():
     """The tallies alone do not show the files of blocked jobs."""
     plan, _ = a_plan()
-    sentence = headline(plan, summarise(plan))
+    sentence = plan_view(plan).headline
     assert "at most 430 objects" in sentence
     assert "Files of blocked jobs stay" in sentence
 
@@ -213,14 +213,14 @@ def test_no_tombstone_is_promised_where_a_condition_of_the_world_is_unmet():
         for job in story_jobs()
     )
     plan, breakdown = a_plan(jobs=jobs)
-    sentence = headline(plan, summarise(plan, breakdown))
+    sentence = plan_view(plan, breakdown).headline
     assert "lay 420 tombstones" in sentence
     assert "40 objects (2.8 GB) get no tombstone yet" in sentence
-    assert "lay at most 460 tombstones" in headline(plan, summarise(plan))
+    assert "lay at most 460 tombstones" in plan_view(plan).headline
     everywhere = tuple(job.model_copy(update={"blocked": (lost,)}) for job in story_jobs())
     plan, breakdown = a_plan(jobs=everywhere)
-    for summary in (summarise(plan, breakdown), summarise(plan)):
-        assert "lay no tombstones and, with --delete, delete nothing" in headline(plan, summary)
+    for summary in (plan_view(plan, breakdown), plan_view(plan)):
+        assert "lay no tombstones and, with --delete, delete nothing" in summary.headline
 
 
 def test_a_tombstone_that_is_dropped_is_reported():
@@ -230,23 +230,23 @@ def test_a_tombstone_that_is_dropped_is_reported():
         scope=Scope.SHARED, action=Action.REVIVE, reason=Reason.REFERENCED, objects=3, bytes=9
     )
     found = plan.model_copy(update={"tallies": (*plan.tallies, revived)})
-    assert "drop 3 of what is in use again" in headline(found, summarise(found, breakdown))
+    assert "drop 3 of what is in use again" in plan_view(found, breakdown).headline
 
 
 def test_if_every_job_is_refused_the_sentence_says_that_nothing_is_known():
     """A refusal is never shown as an empty success."""
     refused = tuple(job for job in story_jobs() if job.refused)
     plan, breakdown = a_plan(jobs=refused)
-    assert "Every job is refused" in headline(plan, summarise(plan, breakdown))
+    assert "Every job is refused" in plan_view(plan, breakdown).headline
 
 
 def test_if_every_job_is_blocked_nothing_is_promised_to_go():
     """All that is due is held back, with or without a breakdown."""
     blocked = tuple(job for job in story_jobs() if job.blocked and not job.refused)
     plan, _ = a_plan(jobs=blocked)
-    summary = summarise(plan)
+    summary = plan_view(plan)
     assert summary.deletable.objects == 0
-    assert "delete nothing" in headline(plan, summary)
+    assert "delete nothing" in summary.headline
 
 
 def test_one_stop_names_all_jobs_that_it_stops_and_refusals_come_first():
@@ -424,11 +424,11 @@ def test_each_area_says_what_it_holds_and_why_files_stay():
     judged = AreaPart(area=AreaName.EXCLUSIVE, rule="R31, R32", kept_because=None)
     jobs = (a_job(areas=(kept, judged)), a_job("ab" * 16, areas=(kept,)))
     plan, breakdown = a_plan(jobs=jobs)
-    rows = {row.scope: row for row in area_rows(plan)}
+    rows = {row.scope: row for row in plan_view(plan).areas}
     listed = sum(
         each.bytes
         for row in rows.values()
-        for each in (row.live, row.orphaned, row.young, row.unproven)
+        for each in (row.kinds["live"], row.orphaned, row.kinds["young"], row.unproven)
     )
     assert listed == plan.bytes_listed
     assert rows["shared"].reasons == (f"2 jobs: {why}",)

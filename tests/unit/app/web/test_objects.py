@@ -8,8 +8,9 @@ import pytest
 from orphangc.adapters.rows import verdict_lookup
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.verdict_lookup import TooLargeError, VerdictLookup
+from orphangc.app.render.sentences.verdict_words import ACTION_MEANINGS, REASON_MEANINGS
 from orphangc.app.web.pages import routes as pages
-from orphangc.app.web.pages.object_page import ACTION_MEANINGS, REASON_MEANINGS, explanation
+from orphangc.app.web.pages.object_page import explanation
 from orphangc.core.model.types import Action, Reason
 from orphangc.errors import PlanMismatchError
 from unit.app.render.html_pages import parse

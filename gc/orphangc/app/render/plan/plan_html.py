@@ -10,24 +10,21 @@ from typing import Any
 from jinja2 import Environment
 
 from orphangc.app.render.plan.page_values import (
-    Row,
-    job_views,
+    jobs_on_page,
     rows_by_age,
     rows_by_job,
     settings_rows,
 )
+from orphangc.app.render.plan.plan_view import PlanView, plan_view
 from orphangc.app.render.plan.stacked_bars import stacked
-from orphangc.app.render.plan.unlisted_rows import EXTRAS_ADVICE, extra_rows, inventory_sentence
-from orphangc.app.render.reason_groups import BOUND_TEXT, KINDS, kind_order
-from orphangc.app.render.retention.unneeded_text import expiry_hint
+from orphangc.app.render.plan.unlisted_rows import EXTRAS_ADVICE
+from orphangc.app.render.reason_groups import BOUND_TEXT, KINDS
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.stops import Fate, stops
-from orphangc.app.render.summary import area_rows, headline, summarise
+from orphangc.app.render.stops import Fate
 from orphangc.app.render.template_environment import page_environment
-from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan
-from orphangc.core.model.tallies import Amount, Cell
+from orphangc.core.model.tallies import Amount, Cell, total
 
 JOBS_IN_PICTURE = 50
 """Maximum number of bars; the table has all jobs."""
@@ -65,33 +62,23 @@ def _environment() -> Environment:
 
 
 def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
-    cells = breakdown.cells()
-    summary = summarise(plan, breakdown)
-    jobs = job_views(plan, cells)
-    stopped, names = stops(plan.jobs), JobNames.of(plan.jobs)
+    view = plan_view(plan, breakdown)
+    jobs = jobs_on_page(view)
     return {
         "plan": plan,
+        "view": view,
         "now": plan.created_at,
-        "summary": summary,
-        "headline": headline(plan, summary),
-        "tone": _tone(plan, summary.fates),
-        "stops": stopped,
+        "tone": _tone(plan, view.fates),
+        "names": view.names,
         "jobs": jobs,
-        "names": names,
-        "anchors": {view.name: view.anchor for view in jobs},
-        "fates": {view.name: view.fate for view in jobs},
-        "tallies": sorted(plan.tallies, key=lambda tally: (tally.scope, kind_order(tally.reason))),
-        "areas": area_rows(plan),
-        "whole": stacked([("All that is stored", summary.kinds)])[0],
-        "does_add_up": _does_add_up(plan, cells),
-        "extras": () if plan.extras is None else extra_rows(plan.extras),
+        "anchors": {job.view.name: job.anchor for job in jobs},
+        "fates": {job.view.name: job.view.fate for job in jobs},
+        "whole": stacked([("All that is stored", view.kinds)])[0],
+        "does_add_up": total(cell.amount for cell in view.cells) == view.total,
         "extras_advice": EXTRAS_ADVICE,
-        "source": inventory_sentence(plan),
-        "hint": expiry_hint(plan),
-        "statement": None if plan.world is None else statement(plan.world),
         "settings": settings_rows(plan.settings),
-        "sections": _sections(plan, has_stops=bool(stopped)),
-        **_pictures(cells, names),
+        "sections": _sections(view),
+        **_pictures(view.cells, view.names),
     }
 
 
@@ -101,17 +88,11 @@ def _pictures(cells: tuple[Cell, ...], names: JobNames) -> dict[str, Any]:
     return {
         "by_job": by_job,
         "by_age": by_age,
-        "columns": [kind for kind in KINDS if any(row.amounts[kind].objects for row in by_job)],
-        "bars_by_job": stacked([_named(row) for row in by_job[:JOBS_IN_PICTURE]]),
-        "bars_by_age": stacked([_named(row) for row in by_age]),
-        "left_out": _LeftOut(len(rest), sum((row.total for row in rest), Amount()))
-        if rest
-        else None,
+        "columns": [kind for kind in KINDS if any(row.kinds[kind].objects for row in by_job)],
+        "bars_by_job": stacked([(row.name, row.kinds) for row in by_job[:JOBS_IN_PICTURE]]),
+        "bars_by_age": stacked([(row.name, row.kinds) for row in by_age]),
+        "left_out": _LeftOut(len(rest), total(row.total for row in rest)) if rest else None,
     }
-
-
-def _named(row: Row) -> tuple[str, Mapping[Any, Amount]]:
-    return row.name, row.amounts
 
 
 def _tone(plan: Plan, fates: Mapping[Fate, int]) -> Fate:
@@ -121,19 +102,13 @@ def _tone(plan: Plan, fates: Mapping[Fate, int]) -> Fate:
     return Fate.BLOCKED if fates[Fate.BLOCKED] else Fate.CLEAR
 
 
-def _does_add_up(plan: Plan, cells: tuple[Cell, ...]) -> bool:
-    """Return whether the breakdown belongs to the plan."""
-    counted_cells = sum((cell.amount for cell in cells), Amount())
-    tallied = sum((Amount(tally.objects, tally.bytes) for tally in plan.tallies), Amount())
-    return counted_cells == tallied
-
-
-def _sections(plan: Plan, *, has_stops: bool) -> list[tuple[str, str]]:
+def _sections(view: PlanView) -> list[tuple[str, str]]:
     """Return the anchors and titles of the page's sections."""
+    plan = view.plan
     every = (
         ("listing", "What is stored", True),
         ("warnings", "Warnings", bool(plan.warnings)),
-        ("stops", "What stops deletion", has_stops),
+        ("stops", "What stops deletion", bool(view.stops)),
         ("by-area", "By area", bool(plan.tallies)),
         ("by-job", "By job", True),
         ("by-age", "By age", True),

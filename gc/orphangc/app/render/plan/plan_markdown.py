@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from flinkstate.text.shown_text import human_bytes, visible
+from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.console.text import instant, share
-from orphangc.app.render.plan.page_values import JobPageView, job_views
-from orphangc.app.render.plan.unlisted_rows import extra_rows, inventory_sentence, is_worth_showing
-from orphangc.app.render.reason_groups import KINDS
-from orphangc.app.render.retention.unneeded_text import expiry_hint
-from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.stops import Stop, stops
-from orphangc.app.render.summary import area_rows, headline, summarise
-from orphangc.app.render.world_tables import statement
+from orphangc.app.render.job_view import JobView
+from orphangc.app.render.plan.plan_view import AreaRow, PlanView, plan_view
+from orphangc.app.render.plan.unlisted_rows import is_worth_showing
+from orphangc.app.render.reason_groups import KINDS, ReasonKind
+from orphangc.app.render.stops import MARKS, Stop
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan
 
@@ -22,19 +19,17 @@ _JOBS = 10
 _MESSAGES = 3
 _PLAIN = re.compile(r"[^`|\\<>&\n]+", re.ASCII)
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]", re.ASCII)
-_MARKS = {"refused": "■ refused", "blocked": "▲ blocked", "clear": "● clear"}
 
 
 def render_markdown(plan: Plan, breakdown: Breakdown) -> str:
     """Return a short summary of a plan."""
-    summary = summarise(plan, breakdown)
-    jobs = job_views(plan, breakdown.cells())
+    view = plan_view(plan, breakdown)
     parts = [
         [f"### orphangc plan of {instant(plan.created_at)}"],
-        [f"{code(plan.root)}: {_sentence(headline(plan, summary))}"],
-        *([[hint]] if (hint := expiry_hint(plan)) is not None else []),
-        *([[code(statement(plan.world))]] if plan.world is not None else []),
-        *([[source]] if (source := inventory_sentence(plan)) is not None else []),
+        [f"{code(plan.root)}: {_sentence(view.headline)}"],
+        *([[view.hint]] if view.hint is not None else []),
+        *([[code(view.statement)]] if view.statement is not None else []),
+        *([[view.source]] if view.source is not None else []),
         _table(
             ("What", "Objects", "Bytes", "Exactly", "Share"),
             (
@@ -45,15 +40,15 @@ def render_markdown(plan: Plan, breakdown: Breakdown) -> str:
                     f"{amount.bytes:,}",
                     share(amount.bytes, plan.bytes_listed),
                 )
-                for kind, amount in summary.kinds.items()
+                for kind, amount in view.kinds.items()
                 if amount.objects
             ),
         ),
-        *_area_parts(plan),
-        *_job_parts(jobs),
-        *([["**What stops deletion**"], _stop_lines(plan)] if stops(plan.jobs) else []),
-        *_extras_parts(plan),
-        *([["**Warnings**"], _warning_lines(plan)] if plan.warnings else []),
+        *_area_parts(view.areas),
+        *_job_parts(view.jobs),
+        *_list("What stops deletion", map(_stop_line, view.stops)),
+        *_extras_parts(view),
+        *_list("Warnings", map(code, view.warnings)),
         [f"plan_id {code(plan.plan_id or 'not signed')}, orphangc {code(plan.tool_version)}"],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
@@ -79,27 +74,26 @@ def _sentence(text: str) -> str:
     return re.sub(r"(--[a-z]+(?:-[a-z]+)*)", r"`\1`", text)
 
 
-def _job_parts(jobs: Sequence[JobPageView]) -> Iterator[list[str]]:
+def _job_parts(jobs: Sequence[JobView]) -> Iterator[list[str]]:
     if not jobs:
         return
     rows = (
         (
             code(job.name),
-            _MARKS[job.fate],
+            f"{MARKS[job.fate]} {job.fate}",
             f"{job.part.state}, {job.part.mode}",
             human_bytes(job.total.bytes),
-            human_bytes(job.going.bytes),
+            human_bytes(job.orphaned.bytes),
             f"{job.part.missing_objects:,}",
         )
-        for job in jobs[:_JOBS]
+        for job in sorted(jobs, key=lambda each: -each.total.bytes)[:_JOBS]
     )
     yield _table(("Job", "Deletion", "State", "Stored", "Orphaned", "Missing"), rows)
     if len(jobs) > _JOBS:
         yield [f"The {_JOBS} largest of {len(jobs):,} jobs."]
 
 
-def _area_parts(plan: Plan) -> Iterator[list[str]]:
-    rows = area_rows(plan)
+def _area_parts(rows: Sequence[AreaRow]) -> Iterator[list[str]]:
     if len(rows) < 2:  # noqa: PLR2004 - the table above says it all
         return
     yield _table(
@@ -107,7 +101,9 @@ def _area_parts(plan: Plan) -> Iterator[list[str]]:
         (
             (
                 code(row.scope),
-                *(human_bytes(each.bytes) for each in (row.live, row.orphaned, row.young)),
+                human_bytes(row.kinds[ReasonKind.LIVE].bytes),
+                human_bytes(row.orphaned.bytes),
+                human_bytes(row.kinds[ReasonKind.YOUNG].bytes),
                 human_bytes(row.unproven.bytes),
                 "; ".join(map(code, row.reasons)),
             )
@@ -116,36 +112,28 @@ def _area_parts(plan: Plan) -> Iterator[list[str]]:
     )
 
 
-def _extras_parts(plan: Plan) -> Iterator[list[str]]:
-    if plan.extras is None or not is_worth_showing(plan.extras):
+def _extras_parts(view: PlanView) -> Iterator[list[str]]:
+    if not is_worth_showing(view.plan.extras):
         return
     yield ["**Not in the listing**"]
     rows = (
         (row.name, row.number or "unknown", row.size, row.exactly, _sentence(row.remark))
-        for row in extra_rows(plan.extras)
+        for row in view.extras
     )
     yield _table(("What", "Number", "Bytes", "Exactly", ""), rows)
 
 
-def _stop_lines(plan: Plan) -> list[str]:
-    return _bullets(_stop_line(stop) for stop in stops(plan.jobs))
-
-
-def _warning_lines(plan: Plan) -> list[str]:
-    names = JobNames.of(plan.jobs)
-    return _bullets(code(names.in_text(each)) for each in plan.warnings)
-
-
 def _stop_line(stop: Stop) -> str:
-    messages = list(dict.fromkeys(each.message for each in stop.jobs))
+    messages = list(stop.by_message)
     shown = "; ".join(code(message) for message in messages[:_MESSAGES])
     more = f" and {len(messages) - _MESSAGES} more" if len(messages) > _MESSAGES else ""
-    jobs = f"{len(stop.jobs):,} " + ("job" if len(stop.jobs) == 1 else "jobs")
+    jobs = counted(len(stop.jobs), "job")
     return f"{stop.fate} by {code(stop.code)}, {jobs}: {shown}{more}. {_sentence(stop.advice.text)}"
 
 
-def _bullets(lines: Iterable[str]) -> list[str]:
-    return [f"- {line}" for line in lines]
+def _list(title: str, lines: Iterable[str]) -> list[list[str]]:
+    bullets = [f"- {line}" for line in lines]
+    return [[f"**{title}**"], bullets] if bullets else []
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

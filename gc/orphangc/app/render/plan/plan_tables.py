@@ -18,15 +18,13 @@ from rich.text import Text
 from flinkstate.tables.command_lines import split_commands
 from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.console.text import duration, id_ranges, instant, share
-from orphangc.app.render.plan.unlisted_rows import extra_rows, inventory_sentence, is_worth_showing
-from orphangc.app.render.reason_groups import KIND_OF, ReasonKind, kind_order
-from orphangc.app.render.retention.unneeded_text import expiry_hint
-from orphangc.app.render.shown_names import JobNames, name_of
-from orphangc.app.render.stops import Fate, Stop, fate_of, stops
-from orphangc.app.render.summary import area_rows, headline, summarise
-from orphangc.app.render.world_tables import statement
+from orphangc.app.render.plan.plan_view import PlanView, plan_view
+from orphangc.app.render.plan.unlisted_rows import ExtraRow, is_worth_showing
+from orphangc.app.render.reason_groups import KIND_OF, ReasonKind
+from orphangc.app.render.shown_names import JobNames
+from orphangc.app.render.stops import MARKS, Fate, Stop
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.core.documents.plan import ExtrasPart, JobPart, Plan
+from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.model.types import Mode
 
 _JOBS = 50
@@ -36,11 +34,7 @@ _STYLES: Mapping[ReasonKind, str] = {
     ReasonKind.DUE: "red",
     ReasonKind.REFUSED: "magenta",
 }
-_FATES: Mapping[Fate, tuple[str, str]] = {
-    Fate.REFUSED: ("■", "bold red"),
-    Fate.BLOCKED: ("▲", "yellow"),
-    Fate.CLEAR: ("●", "green"),
-}
+_FATES = {Fate.REFUSED: "bold red", Fate.BLOCKED: "yellow", Fate.CLEAR: "green"}
 
 
 def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[RenderableType]:
@@ -50,27 +44,26 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
         breakdown: Breakdown of the same cycle, if there is one; it counts what is due in blocked
             jobs.
     """
-    parts: list[RenderableType] = [_heading(plan, breakdown), _tallies_table(plan)]
+    view = plan_view(plan, breakdown)
+    parts: list[RenderableType] = [_heading(view), _tallies_table(view)]
     parts += [
         _text(f"{row.scope} kept, {why}", "dim")
-        for row in area_rows(plan)
+        for row in view.areas
         for why in row.reasons
         if "refused: " not in why  # the guard's own words follow below
     ]
     if plan.jobs:
-        parts.append(_jobs_table(plan.jobs))
+        parts.append(_jobs_table(view))
     if len(plan.jobs) > _JOBS:
         parts.append(Text(f"{len(plan.jobs) - _JOBS:,} more jobs stand in plan.json."))
-    if (hint := expiry_hint(plan)) is not None:
-        parts.append(_text(hint, "bold"))
-    if plan.world is not None:
-        parts.append(_text(statement(plan.world)))
-    parts += [_stop_block(stop) for stop in stops(plan.jobs)]
-    if plan.extras is not None and is_worth_showing(plan.extras):
-        parts.append(_extras_table(plan.extras))
-    names = JobNames.of(plan.jobs)
-    parts += [_text(f"warning: {names.in_text(each)}", "yellow") for each in plan.warnings]
-    return parts
+    if view.hint is not None:
+        parts.append(_text(view.hint, "bold"))
+    if view.statement is not None:
+        parts.append(_text(view.statement))
+    parts += [_stop_block(stop) for stop in view.stops]
+    if is_worth_showing(plan.extras):
+        parts.append(_extras_table(view.extras))
+    return parts + [_text(f"warning: {each}", "yellow") for each in view.warnings]
 
 
 def outcome_tables(
@@ -122,23 +115,24 @@ def _table(title: str, *columns: str, numbers: Iterable[str] = ()) -> Table:
 # --- the plan
 
 
-def _heading(plan: Plan, breakdown: Breakdown | None) -> Text:
+def _heading(view: PlanView) -> Text:
+    plan = view.plan
     heading = _text(plan.root, "bold")
     heading.append(f"\nplan of {instant(plan.created_at)}, ", style="dim")
     heading.append(f"grace period {duration(plan.bounds.grace_period_seconds)}\n", style="dim")
-    heading.append(headline(plan, summarise(plan, breakdown)))
-    if (source := inventory_sentence(plan)) is not None:
-        heading.append(f"\n{source}", style="yellow")
+    heading.append(view.headline)
+    if view.source is not None:
+        heading.append(f"\n{view.source}", style="yellow")
     if plan.engine == "spark" and plan.engine_reason:
         heading.append(f"\nmade on Spark: {plan.engine_reason}", style="dim")
     return heading
 
 
-def _tallies_table(plan: Plan) -> Table:
+def _tallies_table(view: PlanView) -> Table:
+    plan = view.plan
     numbers = ("objects", "bytes", "exactly", "share")
     table = _table("Verdicts", "area", "verdict", "reason", *numbers, numbers=numbers)
-    ordered = sorted(plan.tallies, key=lambda tally: (tally.scope, kind_order(tally.reason)))
-    for tally in ordered:
+    for tally in view.tallies:
         style = _STYLES.get(KIND_OF[tally.reason], "")
         table.add_row(
             tally.scope.value,
@@ -155,7 +149,7 @@ def _tallies_table(plan: Plan) -> Table:
     return table
 
 
-def _jobs_table(jobs: tuple[JobPart, ...]) -> Table:
+def _jobs_table(view: PlanView) -> Table:
     table = _table(
         "Jobs",
         "job",
@@ -167,10 +161,10 @@ def _jobs_table(jobs: tuple[JobPart, ...]) -> Table:
         "missing",
         numbers=("live", "listed", "missing"),
     )
-    for job in jobs[:_JOBS]:
+    for job, shown in zip(view.plan.jobs[:_JOBS], view.jobs, strict=False):
         table.add_row(
-            _text(name_of(job)),
-            _fate_text(fate_of(job)),
+            _text(shown.name),
+            _fate_text(shown.fate),
             _state_text(job),
             id_ranges(job.retained_checkpoint_ids, 3) or "none",
             f"{job.live_objects:,}",
@@ -180,10 +174,10 @@ def _jobs_table(jobs: tuple[JobPart, ...]) -> Table:
     return table
 
 
-def _extras_table(part: ExtrasPart) -> Table:
+def _extras_table(rows: Iterable[ExtraRow]) -> Table:
     numbers = ("number", "bytes", "exactly")
     table = _table("Not in the listing", "what", *numbers, "", numbers=numbers)
-    for row in extra_rows(part):
+    for row in rows:
         table.add_row(row.name, row.number or "unknown", row.size, row.exactly, row.remark)
     return table
 
@@ -194,8 +188,7 @@ def _state_text(job: JobPart) -> str:
 
 
 def _fate_text(fate: Fate) -> Text:
-    mark, style = _FATES[fate]
-    return Text(f"{mark} {fate.value}", style=style)
+    return Text(f"{MARKS[fate]} {fate.value}", style=_FATES[fate])
 
 
 def _stop_block(stop: Stop) -> Group:

@@ -8,7 +8,7 @@ from enum import IntEnum
 from itertools import takewhile
 
 from flinkstate.text.shown_text import counted
-from orphangc.app.render.advice import TROUBLES
+from orphangc.app.render.advice import TROUBLES, Advice
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import Fate, Stop, stops
 from orphangc.app.status.status import RootStatus, Status
@@ -74,11 +74,14 @@ class AttentionPlace:
 class AttentionNeed:
     """One problem, with all its places."""
 
-    urgency: Urgency
     code: str
-    title: str
-    advice: str
+    advice: Advice
     places: list[AttentionPlace] = field(default_factory=list)
+
+    @property
+    def urgency(self) -> Urgency:
+        """Return whether a person must act."""
+        return Urgency.WAIT if self.advice.waits else Urgency.ACT
 
     @property
     def jobs(self) -> int:
@@ -110,9 +113,9 @@ def setup_of(status: Status) -> list[AttentionNeed]:
 
 
 def _gathered(needs: Iterable[AttentionNeed]) -> list[AttentionNeed]:
-    together: dict[tuple[Urgency, str, str], AttentionNeed] = {}
+    together: dict[tuple[str, Advice], AttentionNeed] = {}
     for need in needs:
-        first = together.setdefault((need.urgency, need.code, need.title), need)
+        first = together.setdefault((need.code, need.advice), need)
         if first is not need:
             first.places += need.places
     return sorted(together.values(), key=lambda need: (need.urgency, _rank(need.code)))
@@ -167,13 +170,8 @@ def _result_need(root: RootStatus, run: RunRecord) -> AttentionNeed:
     if streak > 1:
         message = f"{message} ({streak} times in a row)" if message else f"{streak} times in a row"
     passes = run.result in _PASSING and streak < _PATIENCE
-    return AttentionNeed(
-        urgency=Urgency.WAIT if passes else Urgency.ACT,
-        code=run.result,
-        title=f"The last run: {words.label}",
-        advice=words.advice,
-        places=[_place(root, run, message)],
-    )
+    advice = Advice(f"The last run: {words.label}", words.advice, waits=passes)
+    return AttentionNeed(code=run.result, advice=advice, places=[_place(root, run, message)])
 
 
 def _failed_deletes(run: RunRecord) -> str:
@@ -182,10 +180,7 @@ def _failed_deletes(run: RunRecord) -> str:
 
 
 def _trouble(code: str, place: AttentionPlace) -> AttentionNeed:
-    advice = TROUBLES[code]
-    return AttentionNeed(
-        urgency=Urgency.ACT, code=code, title=advice.title, advice=advice.text, places=[place]
-    )
+    return AttentionNeed(code=code, advice=TROUBLES[code], places=[place])
 
 
 def _place(root: RootStatus, run: RunRecord | None, message: str) -> AttentionPlace:
@@ -205,10 +200,8 @@ def _is_setup(stop: Stop) -> bool:
 def _stop_need(root: RootStatus, stop: Stop) -> AttentionNeed:
     run = root.newest_plan
     return AttentionNeed(
-        urgency=Urgency.WAIT if stop.advice.waits else Urgency.ACT,
         code=stop.code,
-        title=stop.advice.title,
-        advice=stop.advice.text,
+        advice=stop.advice,
         places=[
             AttentionPlace(
                 root=root.settings.root,

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from flinkstate.places.locations import canonical
 from flinkstate.text.shown_text import visible
-from orphangc.app.render.reason_groups import KIND_OF, REASON_TEXT, ReasonKind
-from orphangc.app.render.sentences.verdict_words import ACTION_MEANINGS, REASON_MEANINGS
+from orphangc.app.render.reason_groups import KIND_OF, ReasonKind
+from orphangc.app.render.sentences.verdict_words import REASON_MEANINGS, headline_of
 from orphangc.app.render.shown_names import JobNames
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.documents.run_record import RunRecord
-from orphangc.core.model.bounds import NEVER
 from orphangc.core.model.types import Action, Reason
 from orphangc.errors import OrphanGcError
 
@@ -61,11 +60,6 @@ class ObjectExplanation:
     job_name: str = ""
     command: str | None = None
     examples: Mapping[Reason, tuple[Example, ...]] = field(default_factory=dict)
-
-    @property
-    def is_cutoff_never(self) -> bool:
-        """Return whether an unknown bound keeps everything of the job."""
-        return self.job is not None and self.job.cutoff <= NEVER
 
 
 def explanation(record: RunRecord, key: str) -> ObjectExplanation:
@@ -129,7 +123,7 @@ def _explained(
 def _headline(action: Action, reason: Reason, job: JobPart | None) -> str:
     if action is Action.DELETE and job is not None and job.blocked:
         return "It stays for now: it is due for deletion, but its job is blocked."
-    return f"{ACTION_MEANINGS[action][:-1]}: {REASON_TEXT[reason]}."
+    return headline_of(action, reason)
 
 
 def _relative(key: str, root: str) -> str:

@@ -9,22 +9,21 @@ from datetime import date
 
 from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.app.config.configuration import HttpSettings
-from orphangc.app.console.text import id_ranges
+from orphangc.app.render.job_view import JobView
 from orphangc.app.render.plan.stacked_bars import Bar, stacked
-from orphangc.app.render.reason_groups import STATE_TEXT, ReasonKind, by_kind
+from orphangc.app.render.reason_groups import ByKind, by_kind
 from orphangc.app.render.shown_names import name_of
-from orphangc.app.render.stops import Fate, fate_of
+from orphangc.app.render.stops import Fate
 from orphangc.app.status.status import RootStatus, Status
 from orphangc.app.web.jobs import Sustained, known_jobs, self_sustained
 from orphangc.app.web.pages.attention import mode_of
 from orphangc.app.web.pages.storage_growth import Growth, growth
 from orphangc.core.documents.plan import Tally
 from orphangc.core.documents.run_record import JobRecord, RunMode, RunRecord, TombstonesPart
-from orphangc.core.model.tallies import Amount
+from orphangc.core.model.tallies import Amount, summed
 from orphangc.core.model.types import Action, Outcome
 
 _GIB = 1024**3
-_ORPHANED = (ReasonKind.ORPHAN, ReasonKind.QUARANTINE, ReasonKind.DUE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,21 +54,10 @@ def cost_of(size: int, http: HttpSettings) -> Cost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class Stored(ByKind):
     """Stored objects by kind, from the newest plans."""
 
     bar: Bar
-    kinds: Mapping[ReasonKind, Amount]
-
-    @property
-    def total(self) -> Amount:
-        """Return the sum of all kinds."""
-        return self.bar.total
-
-    @property
-    def orphaned(self) -> Amount:
-        """Return the orphans at any stage."""
-        return sum((self.kinds[kind] for kind in _ORPHANED), Amount())
 
 
 def stored_in(name: str, tallies: Iterable[Tally]) -> Stored:
@@ -124,31 +112,21 @@ def _deleted(record: RunRecord) -> Amount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobRow:
+class JobRow(JobView):
     """A job in a list of jobs.
 
     Attributes:
         job_id: Id of the job; "" if its owner is unknown.
         bar: Bar of its stored objects; that of the largest job is as wide as the picture.
+        sustained: Whether its state is self-sustained; ``None`` if that cannot be known.
         snapshots: The same, with what it was restored from; ``None`` in a list of one run.
     """
 
     job_id: str
-    name: str
     root: str
-    record: JobRecord
-    fate: Fate
-    state: str
-    retained: str
     bar: Bar
-    kinds: Mapping[ReasonKind, Amount]
     sustained: bool | None
     snapshots: Sustained | None
-
-    @property
-    def orphaned(self) -> Amount:
-        """Return its orphans."""
-        return sum((self.kinds[kind] for kind in _ORPHANED), Amount())
 
 
 def job_rows(status: Status) -> tuple[JobRow, ...]:
@@ -167,31 +145,26 @@ def job_rows(status: Status) -> tuple[JobRow, ...]:
 def record_rows(record: RunRecord) -> tuple[JobRow, ...]:
     """Return the jobs of one run in the same order."""
     rows = _rows([(record.root, job, None) for job in record.jobs])
-    return tuple(replace(row, sustained=row.record.state_self_sustained) for row in rows)
+    return tuple(replace(row, sustained=row.part.state_self_sustained) for row in rows)
 
 
 def _rows(found: Sequence[tuple[str, JobRecord, Sustained | None]]) -> tuple[JobRow, ...]:
-    kinds = [by_kind(job.amounts) for _, job, _ in found]
-    bars = stacked([(name_of(job), each) for (_, job, _), each in zip(found, kinds, strict=True)])
+    bars = stacked([(name_of(job), by_kind(job.amounts)) for _, job, _ in found])
     rows = (
-        JobRow(
+        JobRow.of(
+            job,
+            job.amounts,
             job_id=job.job_id if is_job_id(job.job_id) else "",
-            name=name_of(job),
             root=root,
-            record=job,
-            fate=fate_of(job),
-            state="" if job.state is None else STATE_TEXT[job.state],
-            retained=id_ranges(job.retained_checkpoint_ids),
             bar=bar,
-            kinds=each,
             sustained=None if sustained is None else sustained.value,
             snapshots=sustained if sustained is not None and sustained.places else None,
         )
-        for (root, job, sustained), each, bar in zip(found, kinds, bars, strict=True)
+        for (root, job, sustained), bar in zip(found, bars, strict=True)
     )
     order = list(Fate)
     return tuple(
-        sorted(rows, key=lambda r: (order.index(r.fate), -r.orphaned.bytes, -r.bar.total.bytes))
+        sorted(rows, key=lambda r: (order.index(r.fate), -r.orphaned.bytes, -r.total.bytes))
     )
 
 
@@ -212,10 +185,8 @@ class DueDay:
 
 def due_days(parts: Iterable[TombstonesPart | None], today: date) -> tuple[DueDay, ...]:
     """Return the objects due on each day; widths are per cent of the largest day's bytes."""
-    sums: dict[date, Amount] = {}
-    for part in parts:
-        for due in () if part is None else part.due:
-            sums[due.day] = sums.get(due.day, Amount()) + Amount(due.objects, due.bytes)
+    every = [due for part in parts if part is not None for due in part.due]
+    sums = summed(every, lambda due: due.day)
     most = max((amount.bytes for amount in sums.values()), default=0)
     return tuple(
         DueDay(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from flinkstate.text.shown_text import human_bytes
-from orphangc.app.render.reason_groups import KINDS, ReasonKind, by_kind
+from orphangc.app.render.reason_groups import KINDS, ByKind, ReasonKind, by_kind
 from orphangc.app.web.page_text import minute, span_text
 from orphangc.core.documents.plan import Tally
 from orphangc.core.model.tallies import Amount
@@ -24,26 +24,14 @@ _AXIS = (
     (timedelta(), "%H:%M:%S"),
 )
 """Form of the times at the axis, by the least span that it fits."""
-_GOING = (ReasonKind.ORPHAN, ReasonKind.QUARANTINE, ReasonKind.DUE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """Findings of one run; every kind has an amount."""
+class Sample(ByKind):
+    """Findings of one run."""
 
     at: datetime
     run_id: str
-    kinds: Mapping[ReasonKind, Amount]
-
-    @property
-    def total(self) -> int:
-        """Return the bytes of all kinds."""
-        return sum(amount.bytes for amount in self.kinds.values())
-
-    @property
-    def going(self) -> int:
-        """Return the bytes of orphans at any stage."""
-        return sum(self.kinds[kind].bytes for kind in _GOING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +71,7 @@ class Growth:
         span = span_text(last.at - first.at)
         return (
             f"In {span}: stored {_change(first.total, last.total)},"
-            f" orphaned {_change(first.going, last.going)}."
+            f" orphaned {_change(first.orphaned, last.orphaned)}."
         )
 
     @property
@@ -109,7 +97,7 @@ def growth(found: Iterable[tuple[datetime, str, Iterable[Tally]]]) -> Growth | N
     samples = _thinned(every)
     if len(samples) < 2 or samples[0].at == samples[-1].at:  # noqa: PLR2004 - a line has two ends
         return None
-    most = max(sample.total for sample in samples)
+    most = max(sample.total.bytes for sample in samples)
     return Growth(samples=samples, areas=_areas(samples, most), most=most)
 
 
@@ -157,8 +145,7 @@ def _part(done: timedelta, whole: timedelta) -> float:
     return WIDTH * (done / whole)
 
 
-def _change(before: int, after: int) -> str:
-    if before == after:
-        return "unchanged"
-    sign = "+" if after > before else "\N{MINUS SIGN}"
-    return f"{sign}{human_bytes(abs(after - before))}"
+def _change(before: Amount, after: Amount) -> str:
+    more = after.bytes - before.bytes
+    sign = "+" if more > 0 else "\N{MINUS SIGN}"
+    return f"{sign}{human_bytes(abs(more))}" if more else "unchanged"

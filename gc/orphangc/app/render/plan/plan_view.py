@@ -1,0 +1,205 @@
+"""A plan with all that is said of it, as one value that every form of it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from flinkstate.text.shown_text import counted, human_bytes
+from orphangc.app.render.job_view import JobView
+from orphangc.app.render.plan.unlisted_rows import ExtraRow, extra_rows, inventory_sentence
+from orphangc.app.render.reason_groups import ByKind, by_kind, kind_order
+from orphangc.app.render.retention.unneeded_text import expiry_hint
+from orphangc.app.render.shown_names import JobNames
+from orphangc.app.render.stops import Fate, Stop, fate_of, is_deferred, stops
+from orphangc.app.render.world_tables import statement
+from orphangc.collect.decide.breakdown import Breakdown
+from orphangc.core.areas.table import AREAS
+from orphangc.core.documents.plan import Plan, Tally
+from orphangc.core.model.tallies import Amount, Cell, summed, total
+from orphangc.core.model.types import Action
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaRow(ByKind):
+    """One area of a storage root, and why files of it are kept unjudged."""
+
+    scope: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanView(ByKind):
+    """A plan in words and numbers.
+
+    Attributes:
+        cells: Verdicts by job, area and age; none without a breakdown.
+        jobs: Jobs in the order of the plan.
+        tombstones: Objects that a sweep lays tombstones for, unless it is deferred.
+        deferred: Part of ``tombstones`` in jobs with an unmet condition of the world, which get
+            none; ``None`` if not counted.
+        due: Objects that ``sweep --delete`` would delete if no job were blocked.
+        held_back: Part of ``due`` in blocked jobs; ``None`` if not counted.
+        extras: What no listing shows.
+        hint: What ``expire`` could free.
+        statement: What a closed world states.
+        source: What a reader must know of a plan from an inventory.
+    """
+
+    plan: Plan
+    names: JobNames
+    cells: tuple[Cell, ...]
+    jobs: tuple[JobView, ...]
+    stops: tuple[Stop, ...]
+    warnings: tuple[str, ...]
+    fates: Mapping[Fate, int]
+    missing: int
+    tombstones: Amount
+    deferred: Amount | None
+    revived: Amount
+    due: Amount
+    held_back: Amount | None
+    tallies: tuple[Tally, ...]
+    areas: tuple[AreaRow, ...]
+    extras: tuple[ExtraRow, ...]
+    hint: str | None
+    statement: str | None
+    source: str | None
+
+    @property
+    def deletable(self) -> Amount:
+        """Return what ``sweep --delete`` would delete, as far as it was counted."""
+        back = self.held_back or Amount()
+        return Amount(self.due.objects - back.objects, self.due.bytes - back.bytes)
+
+    @property
+    def headline(self) -> str:
+        """Return one sentence about what a sweep of this plan would do."""
+        if not self.jobs:
+            return "No job was judged; nothing would be touched."
+        if self.plan.is_wholly_refused:
+            return "Every job is refused: nothing would be touched, as it is unknown what is live."
+        due, back, later = self.deletable, self.held_back, self.deferred
+        at_most = "at most " if back is None else ""
+        deletion = f"delete {at_most}{_amount(due)}" if due.objects else "delete nothing"
+        sentence = f"A sweep would {_tombstones(self)} and, with --delete, {deletion}."
+        if later is not None and later.objects:
+            sentence += (
+                f" {_amount(later)} get no tombstone yet: not all that their jobs rest on was"
+                " found."
+            )
+        if back is None:
+            return f"{sentence} Files of blocked jobs stay."
+        if back.objects:
+            return f"{sentence} {_amount(back)} more are due in blocked jobs, and stay."
+        return sentence
+
+
+def plan_view(plan: Plan, breakdown: Breakdown | None = None) -> PlanView:
+    """Return a plan in words and numbers.
+
+    Args:
+        breakdown: Breakdown of the same cycle; it counts what each job holds, and what is due in
+            blocked jobs.
+    """
+    names, cells = JobNames.of(plan.jobs), None if breakdown is None else breakdown.cells()
+    own: dict[str, list[Cell]] = {}
+    for cell in cells or ():
+        own.setdefault(cell.job_id, []).append(cell)
+    fates = [fate_of(job) for job in plan.jobs]
+    is_blocked, waits = [each is Fate.BLOCKED for each in fates], [*map(is_deferred, plan.jobs)]
+    return PlanView(
+        plan=plan,
+        names=names,
+        cells=cells or (),
+        kinds=by_kind(plan.tallies),
+        jobs=tuple(
+            JobView.of(job, own.get(job.job_id, ()) if job.job_id else ()) for job in plan.jobs
+        ),
+        stops=stops(plan.jobs, names),
+        warnings=tuple(map(names.in_text, plan.warnings)),
+        fates={fate: fates.count(fate) for fate in Fate},
+        missing=sum(job.missing_objects for job in plan.jobs),
+        tombstones=_with_action(plan, Action.TOMBSTONE),
+        deferred=_of_jobs(plan, Action.TOMBSTONE, waits, cells),
+        revived=_with_action(plan, Action.REVIVE),
+        due=_with_action(plan, Action.DELETE),
+        held_back=_of_jobs(plan, Action.DELETE, is_blocked, cells),
+        tallies=tuple(
+            sorted(plan.tallies, key=lambda tally: (tally.scope, kind_order(tally.reason)))
+        ),
+        areas=_areas(plan),
+        extras=() if plan.extras is None else extra_rows(plan.extras),
+        hint=expiry_hint(plan),
+        statement=None if plan.world is None else statement(plan.world),
+        source=inventory_sentence(plan),
+    )
+
+
+def _with_action(plan: Plan, action: Action) -> Amount:
+    return total(tally.amount for tally in plan.tallies if tally.action is action)
+
+
+def _of_jobs(
+    plan: Plan, action: Action, chosen: Sequence[bool], cells: Sequence[Cell] | None
+) -> Amount | None:
+    """Return the part of an action in the chosen jobs; if all or no jobs are chosen it needs no
+    count.
+
+    An object of no job, or of a refused job, counts as in the chosen jobs.
+    """
+    amount = _with_action(plan, action)
+    if not amount.objects or True not in chosen:
+        return Amount()
+    pairs = [*zip(plan.jobs, chosen, strict=True)]
+    free = {job.job_id for job, is_chosen in pairs if not is_chosen and not job.is_wholly_refused}
+    free -= {job.job_id for job, is_chosen in pairs if is_chosen}
+    if not free:
+        return amount
+    if cells is None:
+        return None
+    own = (cell for cell in cells if cell.action is action)
+    return summed(own, lambda cell: cell.job_id not in free).get(True, Amount())
+
+
+def _tombstones(view: PlanView) -> str:
+    back = view.deferred or Amount()
+    number = view.tombstones.objects - back.objects
+    at_most = "at most " if view.deferred is None else ""
+    laid = f"lay {at_most}{counted(number, 'tombstone')}" if number else "lay no tombstones"
+    if not view.revived.objects:
+        return laid
+    return f"{laid}, drop {view.revived.objects:,} of what is in use again"
+
+
+def _amount(amount: Amount) -> str:
+    return f"{counted(amount.objects, 'object')} ({human_bytes(amount.bytes)})"
+
+
+def _areas(plan: Plan) -> tuple[AreaRow, ...]:
+    """Return what each area holds: live, orphaned, not provable, and why."""
+    found: dict[str, list[Tally]] = {}
+    for tally in plan.tallies:
+        found.setdefault(tally.scope.value, []).append(tally)
+    reasons = _reasons_by_scope(plan)
+    return tuple(
+        AreaRow(scope=scope, kinds=by_kind(tallies), reasons=reasons.get(scope, ()))
+        for scope, tallies in sorted(found.items())
+    )
+
+
+def _reasons_by_scope(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Return why files are kept unjudged, by scope: of refused jobs the refusal says it."""
+    jobs: dict[tuple[str, str], int] = {}
+    for job in plan.jobs:
+        for part in job.areas:
+            why = part.kept_because
+            if why is None:
+                continue
+            for folder in AREAS[part.area].folders:
+                key = (folder.scope.value, why)
+                jobs[key] = jobs.get(key, 0) + 1
+    found: dict[str, tuple[str, ...]] = {}
+    for (scope, why), number in jobs.items():
+        found[scope] = (*found.get(scope, ()), f"{counted(number, 'job')}: {why}")
+    return found
