@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from flinkstate.places.locations import Location, place_of
-from orphangc.collect.mark.mark import Mark, owner_of
+from orphangc.collect.mark.evidence_of_jobs import owner_of
+from orphangc.collect.mark.mark import Mark
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from flinkstate.places.locations import Location, place_of
-from orphangc.collect.mark.mark import Mark, owner_of
+from orphangc.collect.mark.evidence_of_jobs import owner_of
+from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.columns.file_names import FileNames

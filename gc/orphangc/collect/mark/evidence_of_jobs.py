@@ -1,0 +1,325 @@
+"""The evidence of each job, from what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from flinkstate.places.locations import Location, place_of
+from orphangc.collect.mark.job_directories import JobDirectories, job_directories
+from orphangc.collect.mark.job_reports import JobReport, job_reports, reported_ids
+from orphangc.collect.mark.scanned_directories import (
+    ScannedDirectory,
+    scanned_directories,
+    together,
+)
+from orphangc.collect.observe.observation import Observation
+from orphangc.core.cluster.end_records import EndRecord
+from orphangc.core.cluster.job_facts import JobFacts
+from orphangc.core.cluster.placement import configured_directories, job_answers
+from orphangc.core.decision.contradictions import contradiction
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence
+from orphangc.core.decision.flink_traces import has_trace_of_flink
+from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.model.owners import Owners
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import JobId, Scope
+
+
+def evidence_of_jobs(
+    observation: Observation,
+    settings: StorageRootSettings,
+    bases: Sequence[Location],
+    siblings: Sequence[Location],
+) -> tuple[dict[str, JobEvidence], Owners]:
+    """Return the evidence of every job that has a directory, or that may be alive, by its key.
+
+    The second value is the job of each directory.
+    """
+    marker = _JobMarker(observation, settings, bases, siblings)
+    keys = sorted({*marker.reports.jobs, *marker.exported})
+    jobs = {key: marker.with_statements(marker.seen(key)) for key in keys}
+    return jobs, Owners(bases[0], marker.known.keys)
+
+
+def _directories(
+    observation: Observation,
+    settings: StorageRootSettings,
+    root: Location,
+    scanned: Mapping[Location, ScannedDirectory],
+) -> JobDirectories:
+    """Return the job of each job directory.
+
+    ``owner`` names the one job of the one directory whose name is no job id (R3), in the storage
+    root if it has such directories: those around it are read, and their owners stay unknown.
+    """
+    owners = {place: each.job_id for place, each in scanned.items() if each.job_id is not None}
+    holding = {each.directory for each in observation.checkpoints}
+    holding |= {each.directory for each in observation.unreadable}
+    holding |= {place for place, each in scanned.items() if each.has_checkpoints}
+    unknown = [place for place, job_id in owners.items() if not job_id]
+    unknown = [place for place in unknown if root.contains(place)] or unknown
+    if settings.owner is not None and len(unknown) == 1:
+        owners[unknown[0]] = settings.owner
+    answers = job_answers(observation.before, observation.after)
+    return job_directories(
+        owners,
+        holding={place for place in holding if place is not None},
+        configured={
+            place
+            for some in answers.values()
+            for answer in some
+            for place in configured_directories(answer, settings.aliases)
+        },
+        checkpoints=observation.checkpoints,
+        working={place for place, each in scanned.items() if each.areas == {Scope.FORST}},
+    )
+
+
+class _JobMarker:
+    """Takes the evidence of one job after the other from an observation.
+
+    Attributes:
+        siblings: Bases that are other storage roots.
+        exported: Answers of exporters, by job key.
+        needed: Keys of the jobs in whose directories a checkpoint has files.
+    """
+
+    def __init__(
+        self,
+        observation: Observation,
+        settings: StorageRootSettings,
+        bases: Sequence[Location],
+        siblings: Sequence[Location],
+    ) -> None:
+        self.observation, self.settings = observation, settings
+        self.bases, self.siblings = bases, siblings
+        self.scanned = scanned_directories(observation, bases)
+        self.known = _directories(observation, settings, bases[0], self.scanned)
+        self.reports = job_reports(observation, settings, self.known)
+        self.exported = _exported_by_key(observation.exported, self.known)
+        self.by_folder = {each.folder: each for each in observation.checkpoints}
+        named = {folder for each in observation.checkpoints for folder in each.files}
+        self.needed = {owner_of(folder, self.known.keys) for folder in named}
+
+    def seen(self, key: str) -> JobEvidence:
+        """Return what the observation shows of a job, whatever the operator states."""
+        settings, known = self.settings, self.known
+        job_id = known.job_ids.get(key, JobId(key.partition("@")[0]))
+        report = self.reports.jobs.get(key) or JobReport(job_id=job_id)
+        directories = known.directories_of(key)
+        scanned = self._scanned(directories)
+        known_id = "" if "@" in key else job_id
+        reported = _reported_by(report, settings)
+        own_checkpoints = _own_checkpoints(
+            self.observation.checkpoints, directories, known_id, reported
+        )
+        return JobEvidence(
+            key=key,
+            job_id=job_id,
+            is_collected=any(self.bases[0].contains(directory) for directory in directories),
+            is_declared_ended=False,
+            directories=directories,
+            own_checkpoints=own_checkpoints,
+            ids_at_start=scanned.at_start,
+            ids_before=scanned.before,
+            ids_after=scanned.after,
+            ids_passed=scanned.passed,
+            before=report.before,
+            after=report.after,
+            held_before=report.held_before,
+            held_after=report.held_after,
+            reported_ids=reported_ids((*report.before, *report.after), settings, self.by_folder)
+            | self._retained_by_others(key, report),
+            snapshots=self._snapshots_of(key, job_id),
+            exported=_checked(self.exported.get(key), own_checkpoints, scanned, report.before),
+            ends=self._ends_of(job_id, directories),
+            strangers=self._strangers(key, job_id),
+            clusters=report.clusters,
+            unplaced=report.unplaced,
+            holders=report.holders,
+            clusters_of_id=self.reports.clusters.get(job_id, frozenset()),
+            holds_of_id=self.reports.holds.get(job_id, frozenset()),
+        )
+
+    def with_statements(self, job: JobEvidence) -> JobEvidence:
+        """Return a job with what the operator states of it.
+
+        ``--ended-job all`` covers no directory without a trace of Flink, nor another storage root.
+        """
+        settings, directories = self.settings, job.directories
+        has_trace = self._has_trace(job)
+        is_elsewhere = _lies_in(self.siblings, directories, self.bases)
+        return replace(
+            job,
+            is_declared_ended=settings.is_declared_ended(
+                job.job_id, by_id=not has_trace or is_elsewhere
+            )
+            or settings.is_declared_ended_elsewhere(job.job_id, directories, has_trace=has_trace),
+            is_declared_merged_within=settings.is_declared_merged_within(job.job_id, directories),
+            is_not_in_all="all" in settings.ended_job and not has_trace,
+        )
+
+    def _scanned(self, directories: Iterable[Location]) -> ScannedDirectory:
+        return together(self.scanned[each] for each in directories if each in self.scanned)
+
+    def _has_trace(self, job: JobEvidence) -> bool:
+        return has_trace_of_flink(
+            self._scanned(job.directories).areas,
+            *(job.own_checkpoints, job.before, job.after),
+            *(job.held_before, job.held_after),
+            *(job.snapshots, {job.key} & self.exported.keys()),
+            {job.key} & self.needed,
+        )
+
+    def _retained_by_others(self, key: str, report: JobReport) -> frozenset[int]:
+        """Return the ids in directories of the same job id, where a hold may be of these."""
+        if not report.may_be_retained_elsewhere:
+            return frozenset()
+        others = self.known.of_id(report.job_id)
+        seen = [self._scanned(places) for each, places in others.items() if each != key]
+        return frozenset(each for one in seen for each in one.before & one.after)
+
+    def _ends_of(self, job_id: JobId, directories: Sequence[Location]) -> tuple[EndRecord, ...]:
+        """Return the records of the job's end; one without a directory needs an id of only one.
+
+        A TaskManager may still store files shortly after the end that the JobManager records.
+        """
+        settings, is_alone = self.settings, len(self.known.of_id(job_id)) <= 1
+        return tuple(
+            replace(end, slack=2 * settings.clock_skew)
+            for end in self.observation.ends
+            if end.job_id == job_id
+            and (
+                is_alone
+                if end.directory is None
+                else place_of(end.directory, settings.aliases) in directories
+            )
+        )
+
+    def _snapshots_of(self, key: str, job_id: JobId) -> tuple[RegistrySnapshot, ...]:
+        """Return the snapshots of a job; one that fits no directory of its id counts for all."""
+        own = self.known.of_id(job_id)
+        mine = [
+            snapshot
+            for snapshot in self.observation.snapshots
+            if snapshot.job_id == job_id
+            and key in (_written_for(snapshot, own, self.settings) or {key})
+        ]
+        return tuple(sorted(mine, key=lambda each: (each.taken_at, each.sequence)))
+
+    def _strangers(self, key: str, own_id: JobId) -> frozenset[str]:
+        """Return the living jobs of other ids that report checkpoints in the job's directories."""
+        found: set[str] = set()
+        for cluster in self.observation.after:
+            for job_id, facts in cluster.jobs.items():
+                if job_id == own_id or facts.is_globally_terminal:
+                    continue
+                own = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
+                places = (place_of(path, self.settings.aliases) for path in own)
+                owners = (owner_of(each, self.known.keys) for each in places if each is not None)
+                if key in owners:
+                    found.add(job_id)
+        return frozenset(found)
+
+
+def _exported_by_key(
+    exported: Mapping[JobId, Exported], known: JobDirectories
+) -> dict[str, Exported]:
+    """Return each exporter's answer, by the jobs whose directories it says it writes to.
+
+    One that fits no directory of its job id counts for all of them.
+    """
+    found: dict[str, Exported] = {}
+    for job_id, answer in exported.items():
+        own = known.of_id(job_id)
+        fitting = [key for key, places in own.items() if answer.directories & set(places)]
+        for key in fitting or own or [job_id]:
+            found[key] = answer
+    return found
+
+
+def _checked(
+    exported: Exported | None,
+    own_checkpoints: Sequence[Checkpoint],
+    scanned: ScannedDirectory,
+    before: Sequence[JobFacts],
+) -> Exported | None:
+    """Return what an exporter answered, with what contradicts it."""
+    if exported is None:
+        return None
+    completed = [each.latest_completed_id for each in before]
+    why = contradiction(
+        exported,
+        own_checkpoints,
+        ids_before=scanned.before,
+        ids_after=scanned.after,
+        completed_id=next((each for each in completed if each is not None), None),
+    )
+    return replace(exported, contradiction=why)
+
+
+def _lies_in(
+    siblings: Sequence[Location], directories: Sequence[Location], bases: Sequence[Location]
+) -> bool:
+    """Return whether a job has directories, and all of them in other storage roots."""
+    own = [base for base in bases if base not in siblings]
+    return bool(directories) and not any(
+        base.contains(directory) for base in own for directory in directories
+    )
+
+
+def _own_checkpoints(
+    checkpoints: Iterable[Checkpoint],
+    directories: Sequence[Location],
+    job_id: str,
+    reported: Collection[Location],
+) -> tuple[Checkpoint, ...]:
+    """Return the job's checkpoints, oldest first; only without a directory also reported ones.
+
+    These are what its clusters report, and what has its id if no other job has it.
+    """
+    own = [
+        checkpoint
+        for checkpoint in checkpoints
+        if checkpoint.directory in directories
+        or (
+            not directories
+            and (checkpoint.folder in reported or (job_id and checkpoint.job_id == job_id))
+        )
+    ]
+    unique = {(str(checkpoint.folder), checkpoint.sha256): checkpoint for checkpoint in own}
+    return tuple(
+        sorted(
+            unique.values(),
+            key=lambda checkpoint: (checkpoint.checkpoint_id, str(checkpoint.folder)),
+        )
+    )
+
+
+def _reported_by(report: JobReport, settings: StorageRootSettings) -> frozenset[Location]:
+    """Return the places of the checkpoints that a job is said to have completed."""
+    paths = (
+        shown.external_path
+        for facts in (*report.before, *report.after)
+        for shown in facts.checkpoints
+        if not shown.is_savepoint
+    )
+    return frozenset(
+        place for path in paths if (place := place_of(path, settings.aliases)) is not None
+    )
+
+
+def _written_for(
+    snapshot: RegistrySnapshot,
+    own: Mapping[str, Sequence[Location]],
+    settings: StorageRootSettings,
+) -> set[str]:
+    place = place_of(snapshot.checkpoint_dir, settings.aliases)
+    return {key for key, places in own.items() if place in places}
+
+
+def owner_of(folder: Location, owners: Mapping[Location, str]) -> str | None:
+    """Return the job key of the innermost directory that contains a folder."""
+    return next((owners[place] for place in folder.upwards() if place in owners), None)
