@@ -18,7 +18,7 @@ from cli.stories_on_s3 import JOB_ID, S3Story, requests_to
 from orphangc.adapters.files import mount_table
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import run_all as running
-from orphangc.app.wiring import compose
+from orphangc.app.wiring import searched_places
 from orphangc.collect.observe import observation
 
 B = f"{0xB:032x}"
@@ -332,7 +332,7 @@ def test_a_memory_of_readings_that_is_lost_costs_a_reading_alone(
         case "empty":
             pack.write_bytes(b"")
         case _:
-            monkeypatch.setattr(compose, "__version__", "0.0.1")
+            monkeypatch.setattr(searched_places, "__version__", "0.0.1")
     assert story.bed.plan().removals() == before
     assert reads == [str(other.relative_to(story.bed.folder))]
 

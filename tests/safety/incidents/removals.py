@@ -25,7 +25,7 @@ from orphangc.adapters.files import local_storage, mount_clock
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import make_plan as planning
 from orphangc.app.runner import sweep_plan as sweeping
-from orphangc.app.wiring import compose, discovering
+from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle
 from orphangc.collect.decide import abandoned_savepoints, decide_listing
 from orphangc.collect.delete import revalidation
@@ -131,12 +131,12 @@ def _pins_and_snapshots(patch: _Patch) -> None:
 
 def _whole_storages(patch: _Patch) -> None:
     """Search the named places alone, whatever else is in their storages."""
-    patch.setattr(compose, "storage_search", lambda *_: None)
+    patch.setattr(searched_places, "storage_search", lambda *_: None)
 
 
 def _siblings(patch: _Patch) -> None:
     """Search no other storage root (R4)."""
-    patch.setattr(compose, "_siblings_of", lambda *_: [])
+    patch.setattr(searched_places, "_siblings_of", lambda *_: [])
 
 
 def _reported_roots(patch: _Patch) -> None:
@@ -417,7 +417,8 @@ def _operators_defaults(patch: _Patch) -> None:
 
 def _roots_of_the_state(patch: _Patch) -> None:
     """Search no other storage root that the same state location serves (R4)."""
-    patch.setattr(compose, "bound_roots", lambda _: ())
+    for module in (compose, searched_places):
+        patch.setattr(module, "bound_roots", lambda _: ())
 
 
 def _rule_of_chk_n(patch: _Patch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -17,13 +16,10 @@ from pathlib import Path
 import pyarrow.compute as pc
 from platformdirs import user_state_path
 
-from flinkstate.files.paths import overlap, resolved
-from flinkstate.places.checkpoint_names import checkpoint_id_of
-from flinkstate.places.locations import UNREADABLE, Location, canonical
+from flinkstate.files.paths import overlap
+from flinkstate.places.locations import Location, canonical
 from orphangc import __version__
-from orphangc.adapters.files.mount_table import device_of, mount_of, mounts_below
-from orphangc.adapters.files.translate import one_line
-from orphangc.adapters.files.unopened_storage import UnopenedStorage
+from orphangc.adapters.files.mount_table import device_of
 from orphangc.adapters.flink.exporter_folder import ExporterFolder, is_job_folder
 from orphangc.adapters.flink.job_archives import archived_ends
 from orphangc.adapters.open import open_state_files, open_storage
@@ -33,6 +29,7 @@ from orphangc.adapters.storage_options import storage_options
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.app.wiring.proofs import with_proof
+from orphangc.app.wiring.searched_places import searched, searched_beside
 from orphangc.collect.checkpoints.spooled_objects import contents_of
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
@@ -43,29 +40,23 @@ from orphangc.collect.observe.expired_checkpoints import (
 )
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
-from orphangc.collect.observe.storage_search import StorageSearch
-from orphangc.collect.state.read_checkpoints import ReadCheckpoints
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.bound_roots import bound_roots
 from orphangc.collect.world.memory_files import read_memory
-from orphangc.collect.world.recalling import outside_directories, recalled
+from orphangc.collect.world.recalling import recalled
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
-from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import WorldMemory
-from orphangc.core.model.codes import Guard, SearchScope
+from orphangc.core.model.codes import Guard
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import JobId, ObjectKey, Scope
+from orphangc.core.model.types import JobId, ObjectKey
 from orphangc.core.times.instants import shifted
-from orphangc.core.world.storages import storage_of
 from orphangc.errors import (
-    OrphanGcError,
     RefusedError,
     SettingsError,
-    StorageUnreachableError,
     UnreadableSnapshotError,
 )
 from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
@@ -215,140 +206,42 @@ def opened(
     """Open the adapters that a cycle of one storage root needs.
 
     Args:
-        listing: Folder that keeps the listing, so that an interrupted one can be resumed; ``None``
-            for a temporary listing.
+        listing: Folder that keeps an interrupted listing; ``None`` for a temporary one.
         is_planning: Whether an inventory may replace the listing, and what a listing does not show
             is counted.
-        earlier: Returns the storage root with an earlier listing, which this process reads
-            whatever the engine; ``None``: it is listed.
+        earlier: Returns the storage root with an earlier listing, which this process reads.
 
     Raises:
         StorageUnreachableError: The storage root or an extra root cannot be reached.
         SettingsError: A scheme is unknown.
     """
     shows_all = is_planning and settings.inventory is None
-    storage = _storage_root(settings, is_planning=is_planning)
-    if is_planning and settings.inventory is not None:
-        listing = None  # a listing never resumes an inventory, nor an inventory a listing
-    state = state_of(settings)
+    root, state = _storage_root(settings, is_planning=is_planning), state_of(settings)
     seen = recalled(state).memory if memory is None else memory
-    siblings, remembered = _searched_beside(settings, storage, seen)
-    hides = storage.has_hidden and (is_planning or settings.abort_uploads)
-    extras, folders = storage if hides else None, storage if storage.has_folders else None
-    if earlier is not None:
-        storage, listing, engine = earlier(storage), None, LOCAL
-    opening = _spark_engine(storage, engine) if engine.is_spark else _local_engine(storage, listing)
-    with opening as lister:
+    places = searched(settings, state, seen, root, shows_all=shows_all)
+    hides = root.has_hidden and (is_planning or settings.abort_uploads)
+    storage = root if earlier is None else earlier(root)
+    kept = listing if shows_all and earlier is None else None  # no inventory resumes a listing
+    with _engine(storage, engine if earlier is None else LOCAL, kept) as lister:
         environment = Environment(
             storage=storage,
-            extra=[open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
-            siblings=siblings,
-            remembered=remembered,
             device_of=device_of,
             quarantined=[*quarantined_in(state, seen), *quarantined_beside(state)],
             released=released_in(state, seen),
             clusters=flink_clusters(settings),
-            snapshots=lambda: load_snapshots(settings.registry),
-            exporters=lambda: open_exports(settings.registry),
+            snapshots=partial(load_snapshots, settings.registry),
+            exporters=partial(open_exports, settings.registry),
             ends=partial(ends_of, settings),
             open_storage=open_storage,
             engine=lister,
             wait=time.sleep,
             progress=progress,
-            extras=extras,
-            folders=folders,
+            extras=root if hides else None,
+            folders=root if root.has_folders else None,
             ha=ha_metadata(settings),
-            search=storage_search(settings, siblings, seen),
+            **places,
         )
         yield WiredRoot(settings, environment)
-
-
-def storage_search(
-    settings: StorageRootSettings, siblings: Iterable[Storage], memory: WorldMemory
-) -> StorageSearch | None:
-    """Return what searches the storages of all named places, or these places alone.
-
-    The settings' own places are scanned; where places alone are searched, no search repeats that.
-    """
-    places = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
-    named = [(each, "the settings") for each in places if not settings.is_empty(each)]
-    named += [(each.location, "another storage root") for each in siblings]
-    scanned = [each for place, _ in named for each in (place, resolved(place))]
-    known = [each for each in _storages_in(memory, settings) if not settings.is_empty(each)]
-    is_whole = settings.search is SearchScope.STORAGE
-    return StorageSearch(
-        is_whole=is_whole,
-        named=named if is_whole else (),
-        scanned=() if is_whole else scanned,
-        storage_of=storage_here if is_whole else place_here,
-        open_storage=open_storage,
-        own=resolved(canonical(settings.root)) if is_whole else None,
-        known=[each for each in known if is_whole or not any(map(each.contains, scanned))],
-        left_out=tuple(resolved(canonical(uri)) for uri in settings.search_except),
-        is_empty=settings.is_empty,
-        remembered=ReadCheckpoints(state_of(settings).files, __version__, settings.aliases, now),
-        target_of=_linked_folder,
-        mounts_below=mounts_below,
-    )
-
-
-def _storages_in(memory: WorldMemory, settings: StorageRootSettings) -> list[Location]:
-    """Return the storages that earlier cycles searched, or had to; an alias says what one means."""
-    found = (each.uri for each in memory.places if each.kind == STORAGE)
-    return [canonical(uri, settings.aliases) for uri in found]
-
-
-def storage_here(place: Location) -> Location | None:
-    """Return the storage of a place; ``None`` if here is no such place."""
-    here = place_here(place)
-    return None if here is None else storage_of(here, mount_of(here))
-
-
-def place_here(place: Location) -> Location | None:
-    """Return a place; ``None`` for a local folder that is absent or empty, and for a text in which
-    no place can be read.
-    """
-    if place.scheme == UNREADABLE:
-        return None
-    here = resolved(place)
-    if here.scheme == "file" and Path(here.path).is_file():
-        here = here.parent
-    if here.scheme == "file" and _is_bare(Path(here.path)):
-        return None
-    return here
-
-
-def _is_bare(folder: Path) -> bool:
-    """Return whether nothing is in a folder; what cannot be listed is left to its search."""
-    try:
-        with os.scandir(folder) as entries:
-            return next(entries, None) is None
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-
-
-def _linked_folder(link: Location) -> Location | None:
-    """Return the folder that a local link leads to; ``None`` if it is gone, or leads to a file.
-
-    Raises:
-        StorageUnreachableError: What it leads to cannot be seen; it may be a mount that is absent.
-    """
-    if link.scheme != "file":
-        return None
-    try:
-        is_folder = stat.S_ISDIR(Path(link.path).stat().st_mode)
-        target = resolved(link)
-        target.path.encode()
-    except (OSError, UnicodeEncodeError) as err:
-        if "\\" not in link.path and not os.path.lexists(link.path):  # a name may be escaped
-            return None
-        raise StorageUnreachableError(
-            f"it cannot be seen where this link leads ({one_line(err)}): remove it, or state with"
-            " --search-except that no checkpoint is behind it"
-        ) from err
-    return target if is_folder else None
 
 
 def quarantined_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadata]:
@@ -421,98 +314,11 @@ def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
     return found
 
 
-def _searched_beside(
-    settings: StorageRootSettings, storage: Storage, memory: WorldMemory
-) -> tuple[list[Storage], list[Storage]]:
-    """Return the siblings, and the directories outside all places that earlier cycles saw.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be listed or read.
-    """
-    siblings = _siblings_of(settings, storage)
-    known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
-    known += [storage.location for storage in siblings]
-    if settings.search is SearchScope.STORAGE:
-        known += _storages_in(memory, settings)
-    remembered: list[Storage] = []
-    for place in outside_directories(memory):
-        _add_sibling(place, known, remembered)
-    return siblings, remembered
-
-
-def _siblings_of(settings: StorageRootSettings, storage: Storage) -> list[Storage]:
-    """Return the other storage roots to search, each place once.
-
-    These are those that the settings imply, those that the same state location serves, and places
-    that are stated to be empty, where they can be reached: what they hold counts all the same.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be listed or read.
-    """
-    known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
-    chosen: list[Storage] = []
-    for place in (*settings.other_roots, *_around_job_directory(storage)):
-        _add_sibling(place, known, chosen)
-    for bound in bound_roots(state_of(settings).files):
-        if bound.root is None:
-            reason = f"no file of {bound.folder} says whose state it is: repair or remove it"
-            chosen.append(UnopenedStorage(bound.folder, reason))
-        else:
-            _add_sibling(bound.root, known, chosen)
-    for place in map(canonical, settings.empty_roots):
-        _add_stated_empty(place, known, chosen)
-    return chosen
-
-
-def _add_stated_empty(place: Location, known: list[Location], chosen: list[Storage]) -> None:
-    """Open a place that is stated to be empty, so that the statement is checked.
-
-    Where it cannot be listed, that statement is all there is, and it is of exactly this place.
-    """
-    if _is_searched(place, known):
-        return
-    try:
-        storage = open_storage(place)
-        storage.folder("")
-    except OrphanGcError:
-        return
-    known.append(place)
-    chosen.append(storage)
-
-
-def _around_job_directory(storage: Storage) -> list[Location]:
-    """Return the parent of a storage root whose contents show that it is itself a job directory.
-
-    With ``create-subdir=false`` its name is no job id, and jobs beside it may have claimed its
-    checkpoints. The root folder of a machine holds no jobs.
-    """
-    root = storage.location
-    if root.path == "/" or (root.scheme == "file" and root.parent.path == "/"):
-        return []
-    folders = storage.folder("").folders
-    is_job_directory = any(
-        name == Scope.SHARED or checkpoint_id_of(name) is not None for name in folders
-    )
-    return [root.parent] if is_job_directory else []
-
-
-def _is_searched(place: Location, known: Iterable[Location]) -> bool:
-    """Return whether a place is inside one that is searched already, whatever its spelling."""
-    return any(resolved(each).contains(resolved(place)) for each in known)
-
-
-def _add_sibling(place: Location, known: list[Location], chosen: list[Storage]) -> None:
-    """Open a place, unless it is inside one that is searched already, whatever its spelling."""
-    if _is_searched(place, known):
-        return
-    known.append(place)
-    try:
-        chosen.append(open_storage(place))
-    except OrphanGcError as err:
-        chosen.append(UnopenedStorage(place, str(err)))
-
-
-def _spark_engine(storage: Storage, choice: EngineChoice) -> AbstractContextManager[Engine]:
+def _engine(
+    storage: Storage, choice: EngineChoice, listing: Path | None
+) -> AbstractContextManager[Engine]:
+    if not choice.is_spark:
+        return _local_engine(storage, listing)
     from orphangc.app.wiring.engines import opened_spark_engine  # noqa: PLC0415 - with Spark
 
     return opened_spark_engine(storage.location, choice.work)
@@ -551,8 +357,8 @@ def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> 
     """
     reader = CheckpointReader.of(settings)
     own = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
-    seen = recalled(state_of(settings)).memory
-    siblings, remembered = _searched_beside(settings, own[0], seen)
+    state = state_of(settings)
+    siblings, remembered = searched_beside(settings, state, recalled(state).memory, own[0])
     answers = BaseSearch(own, [*siblings, *remembered]).ask(reader.collect, NOTHING_READ)
     read = [each for answer in answers for each in (*answer.checkpoints, *answer.unreadable)]
     found = {each.folder for each in read if isinstance(each, Checkpoint)}

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import counted, visible
 from orphangc.adapters.open import open_storage
-from orphangc.app.wiring.compose import state_of, storage_here
+from orphangc.app.wiring.compose import state_of
+from orphangc.app.wiring.searched_places import storage_here
 from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.memory.lost_facts import STORAGE

@@ -1,0 +1,250 @@
+"""The places that are searched for checkpoints beside the storage root."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TypedDict
+
+from flinkstate.files.paths import resolved
+from flinkstate.places.checkpoint_names import checkpoint_id_of
+from flinkstate.places.locations import UNREADABLE, Location, canonical
+from orphangc import __version__
+from orphangc.adapters.files.mount_table import mount_of, mounts_below
+from orphangc.adapters.files.translate import one_line
+from orphangc.adapters.files.unopened_storage import UnopenedStorage
+from orphangc.adapters.open import open_storage
+from orphangc.app.wiring.clock import now
+from orphangc.collect.observe.storage_search import StorageSearch
+from orphangc.collect.state.read_checkpoints import ReadCheckpoints
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.bound_roots import bound_roots
+from orphangc.collect.world.recalling import outside_directories
+from orphangc.core.memory.lost_facts import STORAGE
+from orphangc.core.memory.remembered import WorldMemory
+from orphangc.core.model.codes import SearchScope
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import Scope
+from orphangc.core.world.storages import storage_of
+from orphangc.errors import (
+    OrphanGcError,
+    StorageUnreachableError,
+)
+from orphangc.ports import Storage
+
+
+class SearchedPlaces(TypedDict):
+    """The places of an ``Environment``, beside its storage root."""
+
+    extra: Sequence[Storage]
+    siblings: Sequence[Storage]
+    remembered: Sequence[Storage]
+    search: StorageSearch | None
+
+
+def searched(
+    settings: StorageRootSettings,
+    state: RootState,
+    memory: WorldMemory,
+    storage: Storage,
+    *,
+    shows_all: bool,
+) -> SearchedPlaces:
+    """Open the places that are searched beside a storage root.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+    """
+    siblings, remembered = searched_beside(settings, state, memory, storage)
+    return {
+        "extra": [open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
+        "siblings": siblings,
+        "remembered": remembered,
+        "search": storage_search(settings, state, memory, siblings),
+    }
+
+
+def searched_beside(
+    settings: StorageRootSettings, state: RootState, memory: WorldMemory, storage: Storage
+) -> tuple[list[Storage], list[Storage]]:
+    """Return the siblings, and the directories outside all places that earlier cycles saw.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+    """
+    siblings = _siblings_of(settings, state, storage)
+    known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
+    known += [storage.location for storage in siblings]
+    if settings.search is SearchScope.STORAGE:
+        known += _storages_in(memory, settings)
+    remembered: list[Storage] = []
+    for place in outside_directories(memory):
+        _add_sibling(place, known, remembered)
+    return siblings, remembered
+
+
+def storage_search(
+    settings: StorageRootSettings,
+    state: RootState,
+    memory: WorldMemory,
+    siblings: Iterable[Storage],
+) -> StorageSearch | None:
+    """Return what searches the storages of all named places, or these places alone.
+
+    The settings' own places are scanned; where places alone are searched, no search repeats that.
+    """
+    places = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
+    named = [(each, "the settings") for each in places if not settings.is_empty(each)]
+    named += [(each.location, "another storage root") for each in siblings]
+    scanned = [each for place, _ in named for each in (place, resolved(place))]
+    known = [each for each in _storages_in(memory, settings) if not settings.is_empty(each)]
+    is_whole = settings.search is SearchScope.STORAGE
+    return StorageSearch(
+        is_whole=is_whole,
+        named=named if is_whole else (),
+        scanned=() if is_whole else scanned,
+        storage_of=storage_here if is_whole else place_here,
+        open_storage=open_storage,
+        own=resolved(canonical(settings.root)) if is_whole else None,
+        known=[each for each in known if is_whole or not any(map(each.contains, scanned))],
+        left_out=tuple(resolved(canonical(uri)) for uri in settings.search_except),
+        is_empty=settings.is_empty,
+        remembered=ReadCheckpoints(state.files, __version__, settings.aliases, now),
+        target_of=_linked_folder,
+        mounts_below=mounts_below,
+    )
+
+
+def _storages_in(memory: WorldMemory, settings: StorageRootSettings) -> list[Location]:
+    """Return the storages that earlier cycles searched, or had to; an alias says what one means."""
+    found = (each.uri for each in memory.places if each.kind == STORAGE)
+    return [canonical(uri, settings.aliases) for uri in found]
+
+
+def storage_here(place: Location) -> Location | None:
+    """Return the storage of a place; ``None`` if here is no such place."""
+    here = place_here(place)
+    return None if here is None else storage_of(here, mount_of(here))
+
+
+def place_here(place: Location) -> Location | None:
+    """Return a place; ``None`` for a local folder that is absent or empty, and for a text in which
+    no place can be read.
+    """
+    if place.scheme == UNREADABLE:
+        return None
+    here = resolved(place)
+    if here.scheme == "file" and Path(here.path).is_file():
+        here = here.parent
+    if here.scheme == "file" and _is_bare(Path(here.path)):
+        return None
+    return here
+
+
+def _is_bare(folder: Path) -> bool:
+    """Return whether nothing is in a folder; what cannot be listed is left to its search."""
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is None
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+
+
+def _linked_folder(link: Location) -> Location | None:
+    """Return the folder that a local link leads to; ``None`` if it is gone, or leads to a file.
+
+    Raises:
+        StorageUnreachableError: What it leads to cannot be seen; it may be a mount that is absent.
+    """
+    if link.scheme != "file":
+        return None
+    try:
+        is_folder = stat.S_ISDIR(Path(link.path).stat().st_mode)
+        target = resolved(link)
+        target.path.encode()
+    except (OSError, UnicodeEncodeError) as err:
+        if "\\" not in link.path and not os.path.lexists(link.path):  # a name may be escaped
+            return None
+        raise StorageUnreachableError(
+            f"it cannot be seen where this link leads ({one_line(err)}): remove it, or state with"
+            " --search-except that no checkpoint is behind it"
+        ) from err
+    return target if is_folder else None
+
+
+def _siblings_of(
+    settings: StorageRootSettings, state: RootState, storage: Storage
+) -> list[Storage]:
+    """Return the other storage roots to search, each place once.
+
+    These are those that the settings imply, those that the same state location serves, and places
+    that are stated to be empty, where they can be reached: what they hold counts all the same.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+    """
+    known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
+    chosen: list[Storage] = []
+    for place in (*settings.other_roots, *_around_job_directory(storage)):
+        _add_sibling(place, known, chosen)
+    for bound in bound_roots(state.files):
+        if bound.root is None:
+            reason = f"no file of {bound.folder} says whose state it is: repair or remove it"
+            chosen.append(UnopenedStorage(bound.folder, reason))
+        else:
+            _add_sibling(bound.root, known, chosen)
+    for place in map(canonical, settings.empty_roots):
+        _add_stated_empty(place, known, chosen)
+    return chosen
+
+
+def _add_stated_empty(place: Location, known: list[Location], chosen: list[Storage]) -> None:
+    """Open a place that is stated to be empty, so that the statement is checked.
+
+    Where it cannot be listed, that statement is all there is, and it is of exactly this place.
+    """
+    if _is_searched(place, known):
+        return
+    try:
+        storage = open_storage(place)
+        storage.folder("")
+    except OrphanGcError:
+        return
+    known.append(place)
+    chosen.append(storage)
+
+
+def _around_job_directory(storage: Storage) -> list[Location]:
+    """Return the parent of a storage root whose contents show that it is itself a job directory.
+
+    With ``create-subdir=false`` its name is no job id, and jobs beside it may have claimed its
+    checkpoints. The root folder of a machine holds no jobs.
+    """
+    root = storage.location
+    if root.path == "/" or (root.scheme == "file" and root.parent.path == "/"):
+        return []
+    folders = storage.folder("").folders
+    is_job_directory = any(
+        name == Scope.SHARED or checkpoint_id_of(name) is not None for name in folders
+    )
+    return [root.parent] if is_job_directory else []
+
+
+def _is_searched(place: Location, known: Iterable[Location]) -> bool:
+    """Return whether a place is inside one that is searched already, whatever its spelling."""
+    return any(resolved(each).contains(resolved(place)) for each in known)
+
+
+def _add_sibling(place: Location, known: list[Location], chosen: list[Storage]) -> None:
+    """Open a place, unless it is inside one that is searched already, whatever its spelling."""
+    if _is_searched(place, known):
+        return
+    known.append(place)
+    try:
+        chosen.append(open_storage(place))
+    except OrphanGcError as err:
+        chosen.append(UnopenedStorage(place, str(err)))
