@@ -306,7 +306,7 @@ def is_origin_unread(index: int, seen: Seen) -> bool:
 
 
 def is_known(seen: JobSeen, index: int, listing: Iterable[tuple[File, int]]) -> bool:
-    """Return whether anything shows that the job exists, as ``collect.mark.evidence_of_jobs`` does."""
+    """Return whether anything shows that the job exists; see ``collect.mark.evidence_of_jobs``."""
     ids = (*seen.ids_at_start, *seen.ids_before, *seen.ids_after)
     told = any(rest is not None and rest.is_running for rest in (seen.before, seen.after))
     return bool(ids) or told or seen.is_exporting or any(f[0] == index for f, _ in listing)

@@ -16,6 +16,11 @@ def instant(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
+def minute(at: datetime | None) -> str:
+    """Return a time to the minute; "" if it is unknown."""
+    return "" if at is None else f"{at:%Y-%m-%d %H:%M}"
+
+
 def duration(span: timedelta | float) -> str:
     """Return a duration as settings spell it: ``1d12h``; a number means seconds."""
     seconds = span.total_seconds() if isinstance(span, timedelta) else span

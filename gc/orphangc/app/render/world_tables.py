@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from flinkstate.places.locations import is_within
 from flinkstate.text.shown_text import visible
+from orphangc.app.console.text import minute
 from orphangc.app.render.shown_names import PLACE_NAMES, JobNames
 from orphangc.core.decision.conditions import CLOSED_WORLD
 from orphangc.core.world import (
@@ -75,7 +75,7 @@ def _changed(world: World) -> Table:
     table = Table("changed", "what", "since", "acknowledged")
     for change in world.changed:
         said = "yes" if change.acknowledged else "no: it blocks"
-        table.add_row(*_cells(change.condition, change.what, _minute(change.since), said))
+        table.add_row(*_cells(change.condition, change.what, minute(change.since), said))
     return table
 
 
@@ -83,12 +83,8 @@ def _unasked(changes: Sequence[WorldChange]) -> Table:
     table = Table("not given in this call", "known at", "a plan without it")
     for change in changes:
         said = "goes on: acknowledged" if change.acknowledged else f"blocks: {change.condition}"
-        table.add_row(*_cells(change.what, _minute(change.since), said))
+        table.add_row(*_cells(change.what, minute(change.since), said))
     return table
-
-
-def _minute(at: datetime | None) -> str:
-    return "" if at is None else f"{at:%Y-%m-%d %H:%M}"
 
 
 def statement(world: World) -> str:
@@ -133,7 +129,7 @@ def _storages(world: World) -> Table:
     """Return what was searched whole; of one that was not, why."""
     table = Table("storage", "keys", "checkpoints", "newest", "problem", "left out", "named by")
     for each in world.storages:
-        newest = _minute(each.newest_checkpoint_at)
+        newest = minute(each.newest_checkpoint_at)
         counts = ("?", "?") if each.keys is None else (f"{each.keys:,}", f"{each.checkpoints:,}")
         table.add_row(
             *_cells(
@@ -158,7 +154,7 @@ def _places(world: World) -> Table:
                 each.device or "",
                 "?" if each.job_directories is None else str(each.job_directories),
                 "?" if each.checkpoints is None else str(each.checkpoints),
-                _minute(each.newest_checkpoint_at),
+                minute(each.newest_checkpoint_at),
                 "" if each.since is None else f"{each.since:%Y-%m-%d}",
             )
         )

@@ -23,6 +23,7 @@ from flinkstate.tables.checkpoint_view import (
 )
 from flinkstate.text.shown_text import human_bytes
 from orphangc.app.console.checkpoint_host import HOST
+from orphangc.app.render.plan.stacked_bars import spans
 from orphangc.app.render.template_environment import page_environment
 
 _LIMITS = {
@@ -33,7 +34,6 @@ _LIMITS = {
 }
 """Maximum numbers of entries; the JSON document has all of them."""
 
-_DIGITS = 4
 _PAGE_METADATA_BYTES = 32 << 20
 """Largest ``_metadata`` that a page of the daemon reads: Flink's are of some kilobytes."""
 
@@ -159,12 +159,14 @@ def _section(anchor: str, page: CheckpointPage) -> _PageSection:
 
 
 def _bar(view: OperatorView, widest: int) -> _Bar:
-    """Return a bar; edges are rounded, not widths, so that gaps do not add up."""
-    rects, done = [], 0
-    for each in view.slices:
-        left, right = (round(100 * at / widest, _DIGITS) for at in (done, done + each.bytes))
-        words = f"{each.name}: {human_bytes(each.bytes)} ({PARTS[each.part].label.lower()})"
-        width = round(right - left, _DIGITS)
-        rects.append(_Rect(part=each.part, words=words, x=left, width=width))
-        done += each.bytes
-    return _Bar(view=view, rects=tuple(rects))
+    places = spans([each.bytes for each in view.slices], widest)
+    rects = tuple(
+        _Rect(
+            part=each.part,
+            words=f"{each.name}: {human_bytes(each.bytes)} ({PARTS[each.part].label.lower()})",
+            x=x,
+            width=width,
+        )
+        for each, (x, width) in zip(view.slices, places, strict=True)
+    )
+    return _Bar(view=view, rects=rects)

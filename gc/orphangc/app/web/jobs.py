@@ -151,7 +151,7 @@ def _doubt(status: Status, seen: Sequence[KnownJob]) -> str | None:
     doubt = next((each for each in map(_doubt_about, seen) if each), None) or _unseen(status)
     if doubt is not None:
         return doubt
-    old = next((known for known in seen if _is_old(status, known)), None)
+    old = next((known for known in seen if is_outdated(known.run, known.root, status)), None)
     if old is None:
         return None
     age = duration(status.now - old.run.started_at)
@@ -196,10 +196,6 @@ def _unseen(status: Status) -> str | None:
     if root is None:
         return None
     return f"There is no plan of {root.settings.root} yet: the job may have checkpoints there."
-
-
-def _is_old(status: Status, known: KnownJob) -> bool:
-    return is_outdated(known.run, known.root, status)
 
 
 def is_outdated(plan: RunRecord, root: RootStatus, status: Status) -> bool:

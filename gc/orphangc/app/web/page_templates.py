@@ -19,6 +19,7 @@ from orphangc.app.web.page_text import (
     FATE_TEXT,
     MODE_TEXT,
     RESULT_TEXT,
+    SUSTAINED_TEXT,
     minute,
     relative_time,
     span_text,
@@ -44,6 +45,7 @@ def _environment() -> Environment:
         fate_text=FATE_TEXT,
         mode_text=MODE_TEXT,
         result_text=RESULT_TEXT,
+        sustained_text=SUSTAINED_TEXT,
         anchors={},  # bars of the report link to anchors on its page; here they link to pages
         fates={},
         parts=PARTS,

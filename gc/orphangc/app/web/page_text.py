@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
+from flinkstate.text.shown_text import KindText
 from orphangc.app.render.stops import Fate
 from orphangc.core.documents.run_record import RunMode, RunResult
 
@@ -21,21 +22,13 @@ class Tone(StrEnum):
     GO = "clear"
 
 
-@dataclass(frozen=True, slots=True)
-class ModeText:
-    """Name of a mode, and what it does."""
-
-    label: str
-    meaning: str
-
-
-MODE_TEXT: Mapping[RunMode, ModeText] = {
-    RunMode.REPORT: ModeText("Report only", "It reports; it changes and deletes nothing."),
-    RunMode.QUARANTINE: ModeText(
+MODE_TEXT: Mapping[RunMode, KindText] = {
+    RunMode.REPORT: KindText("Report only", "It reports; it changes and deletes nothing."),
+    RunMode.QUARANTINE: KindText(
         "Quarantine",
         "It writes down which objects are orphans, a tombstone each; it deletes nothing.",
     ),
-    RunMode.DELETE: ModeText(
+    RunMode.DELETE: KindText(
         "Delete", "It deletes what has stayed an orphan for the whole quarantine period."
     ),
 }

@@ -154,15 +154,13 @@ def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
     Raises:
         StorageUnreachableError: A place cannot be listed.
     """
-    places = [canonical(source) for source in sources]
-    folders = [place for place in places if place.name in _folders_beside(place)]
     read = partial(contents_of, max_bytes=MAX_SNAPSHOT_BYTES)
-    opened_ones = [ExporterFolder(place, read) for place in folders]
-    return [each for each in opened_ones if each.jobs()]
-
-
-def _folders_beside(place: Location) -> tuple[str, ...]:
-    return open_storage(place.parent).folder("").folders
+    found = [
+        ExporterFolder(place, read)
+        for place in map(canonical, sources)
+        if place.name in open_storage(place.parent).folder("").folders
+    ]
+    return [each for each in found if each.jobs()]
 
 
 @dataclass(frozen=True, slots=True)

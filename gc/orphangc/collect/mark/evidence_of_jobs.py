@@ -150,7 +150,9 @@ class _JobMarker:
         """
         settings, directories = self.settings, job.directories
         has_trace = self._has_trace(job)
-        is_elsewhere = _lies_in(self.siblings, directories, self.bases)
+        here = [base for base in self.bases if base not in self.siblings]
+        is_here = any(base.contains(directory) for base in here for directory in directories)
+        is_elsewhere = bool(directories) and not is_here
         return replace(
             job,
             is_declared_ended=settings.is_declared_ended(
@@ -200,13 +202,12 @@ class _JobMarker:
 
     def _snapshots_of(self, key: str, job_id: JobId) -> tuple[RegistrySnapshot, ...]:
         """Return the snapshots of a job; one that fits no directory of its id counts for all."""
-        own = self.known.of_id(job_id)
-        mine = [
-            snapshot
-            for snapshot in self.observation.snapshots
-            if snapshot.job_id == job_id
-            and key in (_written_for(snapshot, own, self.settings) or {key})
-        ]
+        mine = []
+        for snapshot in self.observation.snapshots:
+            place = place_of(snapshot.checkpoint_dir, self.settings.aliases)
+            fitting = {each for each, own in self.known.of_id(job_id).items() if place in own}
+            if snapshot.job_id == job_id and key in (fitting or {key}):
+                mine.append(snapshot)
         return tuple(sorted(mine, key=lambda each: (each.taken_at, each.sequence)))
 
     def _strangers(self, key: str, own_id: JobId) -> frozenset[str]:
@@ -260,16 +261,6 @@ def _checked(
     return replace(exported, contradiction=why)
 
 
-def _lies_in(
-    siblings: Sequence[Location], directories: Sequence[Location], bases: Sequence[Location]
-) -> bool:
-    """Return whether a job has directories, and all of them in other storage roots."""
-    own = [base for base in bases if base not in siblings]
-    return bool(directories) and not any(
-        base.contains(directory) for base in own for directory in directories
-    )
-
-
 def _own_checkpoints(
     checkpoints: Iterable[Checkpoint],
     directories: Sequence[Location],
@@ -309,15 +300,6 @@ def _reported_by(report: JobReport, settings: StorageRootSettings) -> frozenset[
     return frozenset(
         place for path in paths if (place := place_of(path, settings.aliases)) is not None
     )
-
-
-def _written_for(
-    snapshot: RegistrySnapshot,
-    own: Mapping[str, Sequence[Location]],
-    settings: StorageRootSettings,
-) -> set[str]:
-    place = place_of(snapshot.checkpoint_dir, settings.aliases)
-    return {key for key, places in own.items() if place in places}
 
 
 def owner_of(folder: Location, owners: Mapping[Location, str]) -> str | None:

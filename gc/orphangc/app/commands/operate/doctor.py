@@ -33,10 +33,9 @@ from orphangc.app.commands.operate.run_checks import (
     checks_of_root,
     exporter_checks,
 )
-from orphangc.app.commands.world.obstacles import obstacles_of
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.stops import Unmet
+from orphangc.app.render.stops import Unmet, unmet_by
 from orphangc.app.render.world_tables import statement
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.wiring.compose import (
@@ -139,15 +138,26 @@ def _collectable(
         return
     health, said = _world(known.world)
     yield Finding(settings.root, "world", health, said)
-    found, names = obstacles_of(known.jobs, known.judged), JobNames(known.resources)
-    for each in found.common:
-        yield _stopped(settings.root, f"all {found.jobs} jobs", each, names)
-    for job, each in found.own.items():
-        yield _stopped(settings.root, f"job {names(job)}", each, names)
-    if found.jobs and not (found.common or found.own):
+    names = JobNames(known.resources)
+    unmet = {
+        key: sorted(unmet_by(known.judged[key]), key=_rank)
+        for key, job in known.jobs.items()
+        if job.is_collected
+    }
+    every, all_jobs = [*unmet.values()], f"all {len(unmet)} jobs"
+    common = [each for each in every[0] if all(each in own for own in every)] if every[1:] else []
+    yield from (_stopped(settings.root, all_jobs, each, names) for each in common)
+    for job in sorted(unmet):
+        for each in [each for each in unmet[job] if each not in common][:1]:
+            yield _stopped(settings.root, f"job {names(job)}", each, names)
+    if unmet and not any(every):
         rest = "" if known.is_listed else "; what only a listing shows, orphangc plan finds"
-        said = f"can be collected{rest}"
-        yield Finding(settings.root, f"all {found.jobs} jobs", CheckStatus.GOOD, said)
+        yield Finding(settings.root, all_jobs, CheckStatus.GOOD, f"can be collected{rest}")
+
+
+def _rank(unmet: Unmet) -> tuple[bool, bool]:
+    """Return the sort key of what stops a job: a halt first, then what lasts."""
+    return unmet.code != Condition.HALTED, unmet.may_pass
 
 
 def _stopped(root: str, who: str, obstacle: Unmet, names: JobNames) -> Finding:

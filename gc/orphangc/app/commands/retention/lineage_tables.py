@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flinkstate.text.shown_text import human_bytes, visible
-from orphangc.app.console.text import duration
+from orphangc.app.console.text import duration, minute
 from orphangc.app.render.retention.unneeded_text import money, unneeded_sentence
 from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.app.render.stops import Fate, unmet_by
@@ -55,8 +55,8 @@ def _jobs(lineage: LineagePart) -> Table:
         table.add_row(
             Text(visible(name_of(job) if job.job_id else ", ".join(job.directories))),
             job.state,
-            _day(job.first_life_at),
-            _day(job.last_life_at),
+            minute(job.first_life_at),
+            minute(job.last_life_at),
             str(own[job.job_id]),
             human_bytes(job.bytes_only),
             Text(visible(f"{origin}{by}")),
@@ -69,7 +69,7 @@ def _checkpoints(lineage: LineagePart, names: JobNames) -> Table:
     for each in lineage.checkpoints:
         table.add_row(
             Text(visible(each.uri)),
-            _day(each.stored_at),
+            minute(each.stored_at),
             Text(visible(", ".join(map(names, each.restored_by)))),
             Text(visible(verdict(each))),
         )
@@ -163,10 +163,6 @@ def _kept(report: LineageReport) -> Table:
         why = f"{reason}: {next(iter(whys))}" if len(whys) == 1 else reason
         table.add_row(Text(visible(why)), str(count), CHANGES[reason])
     return table
-
-
-def _day(at: datetime | None) -> str:
-    return "" if at is None else f"{at:%Y-%m-%d %H:%M}"
 
 
 def _ago(at: datetime | None, now: datetime) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -24,7 +23,7 @@ from orphangc.app.render.stops import Fate
 from orphangc.app.render.template_environment import page_environment
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan
-from orphangc.core.model.tallies import Amount, Cell, total
+from orphangc.core.model.tallies import Cell, total
 
 JOBS_IN_PICTURE = 50
 """Maximum number of bars; the table has all jobs."""
@@ -37,12 +36,6 @@ _LIMITS = {
     "limit_rows": 2000,
 }
 """Maximum numbers of entries; ``plan.json`` has all of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class _LeftOut:
-    jobs: int
-    amount: Amount
 
 
 def render_html(plan: Plan, breakdown: Breakdown) -> str:
@@ -91,7 +84,8 @@ def _pictures(cells: tuple[Cell, ...], names: JobNames) -> dict[str, Any]:
         "columns": [kind for kind in KINDS if any(row.kinds[kind].objects for row in by_job)],
         "bars_by_job": stacked([(row.name, row.kinds) for row in by_job[:JOBS_IN_PICTURE]]),
         "bars_by_age": stacked([(row.name, row.kinds) for row in by_age]),
-        "left_out": _LeftOut(len(rest), total(row.total for row in rest)) if rest else None,
+        "left_out": rest,
+        "left_out_bytes": sum(row.total.bytes for row in rest),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 from flinkstate.text.shown_text import human_bytes
 from orphangc.app.render.reason_groups import KINDS, ReasonKind
@@ -50,19 +51,20 @@ def stacked(rows: Sequence[tuple[str, Mapping[ReasonKind, Amount]]]) -> tuple[Ba
 
 
 def _segments(amounts: Mapping[ReasonKind, Amount], widest: int) -> tuple[Segment, ...]:
-    """Return the segments of one bar; edges are rounded, not widths, so that gaps do not add up."""
-    segments, done = [], 0
-    for kind in KINDS:
-        amount = amounts.get(kind, Amount())
-        if not amount.bytes:
-            continue
-        left, right = (_per_cent(at, widest) for at in (done, done + amount.bytes))
-        segments.append(
-            Segment(kind=kind, x=left, width=round(right - left, _DIGITS), amount=amount)
-        )
-        done += amount.bytes
-    return tuple(segments)
+    found = {kind: amounts[kind] for kind in KINDS if kind in amounts and amounts[kind].bytes}
+    places = spans([amount.bytes for amount in found.values()], widest)
+    return tuple(
+        Segment(kind=kind, x=x, width=width, amount=amount)
+        for (kind, amount), (x, width) in zip(found.items(), places, strict=True)
+    )
 
 
-def _per_cent(size: int, whole: int) -> float:
-    return round(100 * size / whole, _DIGITS)
+def spans(sizes: Sequence[int], widest: int) -> list[tuple[float, float]]:
+    """Return place and width of the parts of a bar, in per cent of the picture's width.
+
+    Edges are rounded, not widths, so that gaps do not add up.
+    """
+    edges = (
+        [round(100 * at / widest, _DIGITS) for at in accumulate(sizes, initial=0)] if sizes else []
+    )
+    return [(left, round(right - left, _DIGITS)) for left, right in pairwise(edges)]

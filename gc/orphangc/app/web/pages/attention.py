@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from enum import IntEnum
 from itertools import takewhile
 
 from flinkstate.text.shown_text import counted
@@ -45,20 +44,6 @@ _ORDER = (
 """Order of problems: possible losses, then what stops everything; then the order of discovery."""
 
 
-class Urgency(IntEnum):
-    """Whether a person must act, the most urgent first."""
-
-    ACT = 0
-    """A person must act."""
-    WAIT = 1
-    """No action: it passes, or it is intended."""
-
-    @property
-    def tone(self) -> Tone:
-        """Return the tone of its mark."""
-        return Tone.STOP if self is Urgency.ACT else Tone.WAIT
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionPlace:
     """Place of a problem; ``job``, its name for people, and ``run_id`` if there is one."""
@@ -79,9 +64,9 @@ class AttentionNeed:
     places: list[AttentionPlace] = field(default_factory=list)
 
     @property
-    def urgency(self) -> Urgency:
-        """Return whether a person must act."""
-        return Urgency.WAIT if self.advice.waits else Urgency.ACT
+    def tone(self) -> Tone:
+        """Return the tone of its mark."""
+        return Tone.WAIT if self.advice.waits else Tone.STOP
 
     @property
     def jobs(self) -> int:
@@ -118,7 +103,7 @@ def _gathered(needs: Iterable[AttentionNeed]) -> list[AttentionNeed]:
         first = together.setdefault((need.code, need.advice), need)
         if first is not need:
             first.places += need.places
-    return sorted(together.values(), key=lambda need: (need.urgency, _rank(need.code)))
+    return sorted(together.values(), key=lambda need: (need.advice.waits, _rank(need.code)))
 
 
 def _rank(code: str) -> int:

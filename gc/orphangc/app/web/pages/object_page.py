@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flinkstate.places.locations import canonical
 from flinkstate.text.shown_text import visible
-from orphangc.app.render.reason_groups import KIND_OF, ReasonKind
 from orphangc.app.render.sentences.verdict_words import REASON_MEANINGS, headline_of
 from orphangc.app.render.shown_names import JobNames
 from orphangc.core.documents.plan import JobPart, Plan
@@ -22,20 +21,6 @@ if TYPE_CHECKING:
     from orphangc.adapters.rows.verdict_lookup import VerdictLookup
 
 _EXAMPLES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """An object as an example."""
-
-    key: str
-    size: int
-    reason: Reason
-
-    @property
-    def kind(self) -> ReasonKind:
-        """Return the kind of its reason."""
-        return KIND_OF[self.reason]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +44,7 @@ class ObjectExplanation:
     job: JobPart | None = None
     job_name: str = ""
     command: str | None = None
-    examples: Mapping[Reason, tuple[Example, ...]] = field(default_factory=dict)
+    examples: Mapping[Reason, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
 
 def explanation(record: RunRecord, key: str) -> ObjectExplanation:
@@ -144,12 +129,8 @@ def _command(key: str, folder: str) -> str | None:
     return shlex.join(["orphangc", "explain", key, "--plan", folder])
 
 
-def _examples(lookup: VerdictLookup, plan: Plan) -> dict[Reason, tuple[Example, ...]]:
+def _examples(lookup: VerdictLookup, plan: Plan) -> dict[Reason, Sequence[Mapping[str, Any]]]:
     """Return some objects of each reason, those on their way to deletion first."""
     found = lookup.examples(plan, _EXAMPLES)
     order = [Reason.QUARANTINE_OVER, Reason.ORPHAN, Reason.IN_QUARANTINE, *Reason]
-    return {
-        reason: tuple(Example(row["key"], row["size"], reason) for row in found[reason])
-        for reason in dict.fromkeys(order)
-        if reason in found
-    }
+    return {reason: found[reason] for reason in dict.fromkeys(order) if reason in found}

@@ -12,8 +12,8 @@ from orphangc.app.render.reason_groups import ReasonKind
 from orphangc.app.render.shown_names import PLACE_NAMES
 from orphangc.app.status.status import Status
 from orphangc.app.web.jobs import job_names, known_jobs
-from orphangc.app.web.page_text import SUSTAINED_TEXT, Tone, relative_time
-from orphangc.app.web.pages.attention import Urgency, needs_of, setup_of
+from orphangc.app.web.page_text import Tone, relative_time
+from orphangc.app.web.pages.attention import needs_of, setup_of
 from orphangc.app.web.pages.page_view import (
     Cost,
     JobRow,
@@ -38,8 +38,8 @@ _RUNS_SHOWN = 12
 def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
     """Return the values for the template of the status page."""
     needs = needs_of(status)
-    acts = [need for need in needs if need.urgency is Urgency.ACT]
-    waits = [need for need in needs if need.urgency is Urgency.WAIT]
+    acts = [need for need in needs if not need.advice.waits]
+    waits = [need for need in needs if need.advice.waits]
     roots = [root_view(root) for root in status.roots]
     plans = [view.plan for view in roots if view.plan is not None]
     stored = stored_in("All that is stored", (each for plan in plans for each in plan.amounts))
@@ -75,7 +75,6 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
         "jobs": jobs,
         "job_groups": _by_root(jobs, status),
         "sustained": sustained_counts(jobs),
-        "sustained_text": SUSTAINED_TEXT,
         "due": due_days((plan.tombstones for plan in plans), status.now.date()),
         "next_run_at": _next_run_at(status),
         "running": [root for root in status.roots if root.running_since is not None],

@@ -24,7 +24,6 @@ from orphangc.app.web.page_templates import (
     style,
     style_name,
 )
-from orphangc.app.web.page_text import SUSTAINED_TEXT
 from orphangc.app.web.pages.checkpoint_page import (
     ReadPagePart,
     checkpoint_context,
@@ -76,7 +75,6 @@ def pages_of(source: StatusSource, http: HttpSettings, page_part: ReadPagePart) 
             "rows": [row for row in job_rows(status) if row.job_id == job_id],
             "seen": seen,
             "sustained": self_sustained(status, seen),
-            "sustained_text": SUSTAINED_TEXT,
             "stops": stops((known.record for known in seen), names),
             "growth": history_of(status, job_id),
         }
@@ -128,7 +126,6 @@ def _add_runs(router: APIRouter, source: StatusSource) -> None:
             "run": record,
             "stored": stored_in("All that is stored", record.amounts),
             "jobs": record_rows(record),
-            "sustained_text": SUSTAINED_TEXT,
             "stops": stops(record.jobs, names),
             "due": due_days([record.tombstones], status.now.date()),
         }
