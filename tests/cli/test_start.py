@@ -119,7 +119,7 @@ def test_a_plan_of_local_files_loads_no_client_of_a_store(tmp_path: Path) -> Non
     (root / "taskowned").mkdir(parents=True)
     modules = loaded_by(*plan_of(str(root.parent), tmp_path))
     assert packages(modules) & (NEVER | OF_S3) == set()
-    assert len(modules) <= 763
+    assert len(modules) <= 764
 
 
 def commands(

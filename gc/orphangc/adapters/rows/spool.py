@@ -119,11 +119,11 @@ class ArrowSpool:
         assert self._folder is not None  # noqa: S101 - one of the two
         return self._folder
 
-    def _submit(self, write: Callable[[], None]) -> Future[None]:
+    def submit(self, write: Callable[[], None]) -> Future[None]:
         """Run ``write`` on the writing thread; raise after the spool is closed."""
         return self._writer.submit(write)
 
-    def _finish(self, file: _SpoolFile, part: FinishedPart) -> None:
+    def finish(self, file: _SpoolFile, part: FinishedPart) -> None:
         """Add a finished part; sync its bytes first if a later run may resume it."""
         if self._resumable is not None and part.length:
             file.sync()
@@ -207,7 +207,7 @@ class FileSpoolPart:
         """Submit the buffered rows as a block; at most one block is being written."""
         self._await()
         if self._held_rows:
-            self._pending = self._spool._submit(partial(self._write_block, self._held))  # noqa: SLF001 - one thing in two classes
+            self._pending = self._spool.submit(partial(self._write_block, self._held))
         self._held, self._held_rows, self._held_bytes = [], 0, 0
 
     def _await(self) -> None:
@@ -237,7 +237,7 @@ class FileSpoolPart:
             length=self._file.end - self._start,
             crc32=self._checksum,
         )
-        self._spool._finish(self._file, part)  # noqa: SLF001 - one thing in two classes
+        self._spool.finish(self._file, part)
 
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

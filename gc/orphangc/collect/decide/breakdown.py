@@ -37,7 +37,7 @@ class Breakdown:
 
     def __init__(self, now: datetime) -> None:
         self.now = now
-        self._sums: pa.Table | None = None
+        self.sums: pa.Table | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take a batch of ``VERDICT_SCHEMA``."""
@@ -46,22 +46,22 @@ class Breakdown:
         columns["size"] = batch.column("size")
         grouped = pa.table(columns).group_by(_KEYS).aggregate([("size", "sum"), ([], "count_all")])
         sums = grouped.rename_columns({"size_sum": "bytes", "count_all": "objects"})
-        self._sums = sums if self._sums is None else _together(self._sums, sums)
+        self.sums = sums if self.sums is None else _together(self.sums, sums)
 
     def close(self) -> None:
         """Nothing was opened."""
 
     def add(self, other: Breakdown) -> None:
         """Take the sums of another part of the verdicts."""
-        if other._sums is not None:
-            sums = other._sums
-            self._sums = sums if self._sums is None else _together(self._sums, sums)
+        if other.sums is not None:
+            sums = other.sums
+            self.sums = sums if self.sums is None else _together(self.sums, sums)
 
     def cells(self) -> tuple[Cell, ...]:
         """Return every sum that is not empty, by job, area, action, reason and age."""
-        if self._sums is None:
+        if self.sums is None:
             return ()
-        ordered = self._sums.sort_by([(name, "ascending") for name in _KEYS])
+        ordered = self.sums.sort_by([(name, "ascending") for name in _KEYS])
         return tuple(_cell(row) for row in ordered.to_pylist())
 
 

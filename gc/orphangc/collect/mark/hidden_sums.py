@@ -57,7 +57,7 @@ class HiddenSums:
     """
 
     root_name: str = ""
-    _sums: dict[tuple[Scope, str, HiddenKind], _Sum] = field(default_factory=dict)
+    sums: dict[tuple[Scope, str, HiddenKind], _Sum] = field(default_factory=dict)
     _owners: dict[str, tuple[Scope, str]] = field(default_factory=dict)
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -86,17 +86,17 @@ class HiddenSums:
     def together(self, others: Iterable[HiddenSums]) -> HiddenSums:
         """Return this with what the others have."""
         for other in others:
-            for key, found in other._sums.items():  # noqa: SLF001 - of its own kind
+            for key, found in other.sums.items():
                 self._add(key, found)
         return self
 
     def parts(self, uncounted: Collection[HiddenKind] = ()) -> tuple[HiddenPart, ...]:
         """Return one part for each area of a job that has anything."""
-        owners = sorted({(scope, job_id) for scope, job_id, _ in self._sums})
+        owners = sorted({(scope, job_id) for scope, job_id, _ in self.sums})
         return tuple(self._part(*owner, uncounted) for owner in owners)
 
     def _add(self, key: tuple[Scope, str, HiddenKind], found: _Sum) -> None:
-        self._sums.setdefault(key, _Sum()).add(found)
+        self.sums.setdefault(key, _Sum()).add(found)
 
     def _owner(self, folder: str) -> tuple[Scope, str]:
         if folder not in self._owners:
@@ -108,11 +108,11 @@ class HiddenSums:
         def shown(kind: HiddenKind) -> _Shown:
             if kind in uncounted:
                 return _Shown()
-            of = self._sums.get((scope, job_id, kind), _Sum())
+            of = self.sums.get((scope, job_id, kind), _Sum())
             return _Shown(of.number, of.size, of.without_size, from_microseconds(of.oldest_us))
 
         uploads, old = shown(HiddenKind.UPLOAD), shown(HiddenKind.NONCURRENT)
-        dead = self._sums.get((scope, job_id, HiddenKind.DEAD_UPLOAD), _Sum())
+        dead = self.sums.get((scope, job_id, HiddenKind.DEAD_UPLOAD), _Sum())
         return HiddenPart(
             scope=scope,
             job_id=job_id,

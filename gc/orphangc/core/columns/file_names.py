@@ -64,7 +64,7 @@ class FileNames:
     def from_columns(cls, columns: NameColumns) -> FileNames:
         """Return the names that were gathered, each once, and leave nothing in the columns."""
         found = cls.__new__(cls)
-        found._take(columns)  # noqa: SLF001 - its own
+        cls._take(found, columns)
         return found
 
     def _take(self, columns: NameColumns) -> None:

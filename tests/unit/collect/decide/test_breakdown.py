@@ -145,7 +145,7 @@ def test_memory_grows_with_jobs_and_not_with_objects():
     batch = a_batch(*({"job_id": job, "size": n} for n in range(500) for job in JOBS))
     for _ in range(20):
         breakdown.write(batch)
-    assert breakdown._sums.num_rows == len(JOBS)
+    assert breakdown.sums.num_rows == len(JOBS)
     assert sum(cell.amount.objects for cell in breakdown.cells()) == 20 * 500 * len(JOBS)
 
 
