@@ -21,7 +21,7 @@ from flinkstate.metadata.parser import (
     is_plain_name,
     parse_metadata,
 )
-from flinkstate.values.metadata_values import HandleKind
+from flinkstate.values.metadata_values import HandleKind, MetadataFacts
 
 _NAMED = RECORD_LISTS[RecordPart.NAMED_STREAMS]
 _SHORTEST_RUN = 8
@@ -29,35 +29,21 @@ _LONGEST_PAUSE = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceFacts:
+class ReferenceFacts(MetadataFacts):
     """What one metadata file says of itself, without the names of its files.
 
     Attributes:
-        format_version: Format version of the file, 2 to 7.
-        is_savepoint: Whether it is a savepoint; None if the file has no properties.
         handles: Number of handles of all kinds, nested ones included.
         directories: Absolute paths of directories that Flink deletes as a whole.
         kinds: Kinds of handles that occur.
         ref_checkpoint_ids: Ids of older checkpoints that must be kept as long (version 7).
-        deleted_on: Ends of the job upon which Flink deletes the checkpoint, and ``SUBSUMED``; None
-            if the file has no properties.
-        is_of_a_stop: Whether the properties say that the job was stopped with this savepoint.
-        is_unclaimed: Whether the properties say that Flink does not own it.
-        operators: Ids of the operators of its job.
 
     """
 
-    checkpoint_id: int
-    format_version: int
-    is_savepoint: bool | None
     handles: int
     directories: Sequence[str]
     kinds: frozenset[HandleKind]
     ref_checkpoint_ids: tuple[int, ...]
-    deleted_on: tuple[str, ...] | None = None
-    is_of_a_stop: bool = False
-    is_unclaimed: bool = False
-    operators: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

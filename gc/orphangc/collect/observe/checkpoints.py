@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import partial
 from threading import Lock
@@ -19,7 +19,7 @@ from flinkstate.metadata.references import ReferenceFacts, pack_references
 from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME, checkpoint_id_of
 from flinkstate.places.locations import Alias, Location, canonical
 from flinkstate.uuid_scan import uuid_lots
-from flinkstate.values.metadata_values import HandleKind
+from flinkstate.values.metadata_values import HandleKind, MetadataFacts
 from orphangc.collect.checkpoints.spooled_objects import LARGE, contents_of
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.read_checkpoints import Contents
@@ -373,9 +373,6 @@ class CheckpointReader:
             folder=location,
             directory=_directory(base, place) if is_own else None,
             job_id=place.job_id,
-            checkpoint_id=references.checkpoint_id,
-            format_version=references.format_version,
-            is_savepoint=references.is_savepoint,
             modified_at=listed.modified_at,
             sha256=sha256,
             files=files,
@@ -383,11 +380,8 @@ class CheckpointReader:
             raw=_raw_uuids(data, files.values()),
             unproven_layout=_unproven_layout(references),
             layouts=_layouts(references, files),
-            deleted_on=references.deleted_on,
-            is_of_a_stop=references.is_of_a_stop,
-            is_unclaimed=references.is_unclaimed,
             has_write_ahead_sink=has_write_ahead_sink,
-            operators=references.operators,
+            **{each.name: getattr(references, each.name) for each in fields(MetadataFacts)},
         )
 
 

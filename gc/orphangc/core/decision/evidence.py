@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from flinkstate.places.locations import Location
+from flinkstate.values.metadata_values import MetadataFacts
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import Hold
 from orphangc.core.cluster.job_facts import JobFacts
@@ -23,14 +24,13 @@ from orphangc.core.world import OutsidePath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
+class Checkpoint(MetadataFacts):
     """One ``_metadata`` that was read to its last byte: a checkpoint that must stay restorable.
 
     Attributes:
         folder: The checkpoint's exclusive directory.
         directory: Job directory that contains its ``chk-<n>``; ``None`` for any other place.
         job_id: Job id of that directory; "" for any other place.
-        is_savepoint: Whether it is a savepoint; ``None`` if the format does not say.
         files: Referenced files by folder: base names.
         unregistered: Names of those files, outside its own folder, that Flink's shared state
             registry does not know: private files of RocksDB, for the most part.
@@ -38,10 +38,6 @@ class Checkpoint:
         unproven_layout: Reason why checkpoints cannot prove its liveness (R2), or ``None``.
         layouts: Layouts in which its handles or their folders show that files were written, but
             flat files and files of single checkpoints.
-        deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
-            the format does not say.
-        is_of_a_stop: Whether its properties say that the job was stopped with this savepoint.
-        is_unclaimed: Whether its properties say that Flink does not own it.
         has_write_ahead_sink: Whether it names the operator state of a write-ahead sink, whose
             bytes hold handles that no oracle reads (R37).
     """
@@ -49,9 +45,6 @@ class Checkpoint:
     folder: Location
     directory: Location | None
     job_id: JobId
-    checkpoint_id: int
-    format_version: int
-    is_savepoint: bool | None
     modified_at: datetime | None
     sha256: str
     files: Mapping[Location, FileNames]
@@ -59,11 +52,7 @@ class Checkpoint:
     raw: UuidSet = field(default_factory=UuidSet)
     unproven_layout: str | None = None
     layouts: frozenset[DirectoryLayout] = frozenset()
-    deleted_on: tuple[str, ...] | None = None
-    is_of_a_stop: bool = False
-    is_unclaimed: bool = False
     has_write_ahead_sink: bool = False
-    operators: frozenset[str] = frozenset()
 
     @property
     def is_self_contained(self) -> bool:
