@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flinkstate.rescale.java_hash_order import order_of_computed, order_of_put
 from flinkstate.state.partitions import partition_sizes, states_of
@@ -37,14 +37,7 @@ class AssignedState:
 
     def part(self, start: int, end: int) -> AssignedState:
         """Return some of the partitions, by their index in the list."""
-        return AssignedState(
-            name=self.name,
-            mode=self.mode,
-            offsets=self.offsets[start:end],
-            sizes=self.sizes[start:end],
-            from_subtask=self.from_subtask,
-            delegate=self.delegate,
-        )
+        return replace(self, offsets=self.offsets[start:end], sizes=self.sizes[start:end])
 
 
 _Assigned = dict[tuple[object, str], AssignedState]

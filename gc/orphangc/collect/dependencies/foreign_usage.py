@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
@@ -248,13 +248,7 @@ def _with_stored(foreign: Foreign, stored: FileNames | None) -> Foreign:
         return foreign
     uuids, names = files_of(stored)
     uuids.update(foreign.uuids)
-    return Foreign(
-        kind=foreign.kind,
-        place=foreign.place,
-        uuids=uuids,
-        names=(names | foreign.names) - {METADATA_NAME},
-        is_known=foreign.is_known,
-    )
+    return replace(foreign, uuids=uuids, names=(names | foreign.names) - {METADATA_NAME})
 
 
 def _users_of(

@@ -342,18 +342,16 @@ class Quarantine:
                 raise RefusedError(f"{checkpoint.uri} is gone since the cycle; stopped")
             stored, base = found, str(storage.location)
         self._facts[checkpoint.uri] = stored
-        return ExpiredCheckpoint(
-            uri=checkpoint.uri,
+        return ExpiredCheckpoint.like(
+            checkpoint,
             key=stored.key,
             base=base,
-            job_id=checkpoint.job_id,
-            checkpoint_id=checkpoint.checkpoint_id,
-            sha256=checkpoint.sha256,
             size=stored.size,
             stored_at=stored.modified_at,
             expired_at=self._now(),
             run_id=self.run.run_id,
-            reason=checkpoint.reason,
+            released_at=None,
+            restored_at=None,
         )
 
     def _copied(self, record: ExpiredCheckpoint) -> bytes:

@@ -70,11 +70,8 @@ def expected_of(checkpoints: Iterable[Checkpoint], base: Location) -> Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """What is expected and not listed, in the form of ``Expected``."""
-
-    heads: Mapping[str, UuidSet] = field(default_factory=dict)
-    others: frozenset[str] = frozenset()
+class Missing(Expected):
+    """What is expected and not listed."""
 
     def of(self, checkpoints: Iterable[Checkpoint], base: Location) -> list[str]:
         """Return its keys that some of the checkpoints refer to, sorted."""

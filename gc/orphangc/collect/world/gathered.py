@@ -90,17 +90,14 @@ def searched_storages(seen: Observation) -> Iterable[SearchedStorage]:
         places = (place_of(broken.uri) for broken in seen.unreadable)
         broken = [place for place in places if place is not None and each.contains(place)]
         is_searched = each.problem is None
-        yield SearchedStorage(
+        yield SearchedStorage.like(
+            each,
             uri=str(each.location),
-            named_by=each.named_by,
-            keys=each.keys,
             checkpoints=len({root.folder for root in within}) + len(broken)
             if is_searched
             else None,
-            tables=each.tables,
             newest_checkpoint_at=_newest(root.modified_at for root in within),
             left_out=tuple(map(str, each.left_out)),
-            problem=each.problem,
         )
 
 

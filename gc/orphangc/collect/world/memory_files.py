@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from orphangc.collect.observe.expired_checkpoints import copies_folder, copy_name, record_name
 from orphangc.collect.state.memory_documents import (
@@ -40,8 +40,8 @@ class MemoryRead:
         marker: Marker that shows that there was a memory; ``None`` if there was none.
     """
 
-    memory: WorldMemory
-    names: tuple[str, ...]
+    memory: WorldMemory = field(default_factory=WorldMemory)
+    names: tuple[str, ...] = ()
     marker: MemoryMarker | None = None
 
 

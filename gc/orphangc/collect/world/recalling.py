@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from flinkstate.places.locations import Location, place_of
@@ -26,7 +26,7 @@ from orphangc.errors import StorageUnreachableError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class Recalled(MemoryRead):
     """What earlier cycles left to this one.
 
     Attributes:
@@ -36,15 +36,12 @@ class Recalled:
         is_new: Whether the state location has nothing at all about the storage root.
     """
 
-    memory: WorldMemory = field(default_factory=WorldMemory)
     given: tuple[Acknowledgement, ...] = ()
     memory_problem: str | None = None
     state_problem: str | None = None
     standing: tuple[StandingFact, ...] = ()
     expected: tuple[str, ...] = ()
     is_new: bool = False
-    names: tuple[str, ...] = ()
-    marker: MemoryMarker | None = None
     place: str = ""
 
 
@@ -177,9 +174,8 @@ def not_kept(state: RootState, before: Recalled, after: WorldMemory | None) -> s
     if after is None or before.memory_problem is not None:
         return before.memory_problem
     memory = after.model_copy(update={"standing": (*after.standing, *before.standing)})
-    read = MemoryRead(before.memory, before.names, before.marker)
     try:
-        write_memory(state, memory, read, uuid.uuid4().hex[:16])
+        write_memory(state, memory, before, uuid.uuid4().hex[:16])
     except StorageUnreachableError as err:
         return (
             f"what this cycle saw is not remembered, so a later one may miss what disappears: {err}"

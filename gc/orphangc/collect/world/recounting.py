@@ -35,12 +35,7 @@ def world_with_memory(world: World, comparison: CycleComparison, memory: WorldMe
                 each.model_copy(update={"since": since.get(each.uri)}) for each in world.places
             ),
             "changed": tuple(
-                WorldChange(
-                    condition=each.condition,
-                    what=each.what,
-                    since=each.since,
-                    acknowledged=each.is_acknowledged,
-                )
+                WorldChange.like(each, acknowledged=each.is_acknowledged)
                 for each in comparison.facts
             ),
         }

@@ -205,16 +205,8 @@ def _concerns(root: Checkpoint, base: Location, others: Sequence[Searched]) -> b
 def _checkpoints(roots: Iterable[Checkpoint], at: datetime) -> tuple[RememberedCheckpoint, ...]:
     unique = {(str(root.folder), root.sha256): root for root in roots}
     return tuple(
-        RememberedCheckpoint(
-            uri=uri,
-            checkpoint_id=root.checkpoint_id,
-            seen_at=at,
-            deleted_on=root.deleted_on,
-            stored_at=root.modified_at,
-            sha256=sha256,
-            is_self_contained=root.is_self_contained,
-        )
-        for (uri, sha256), root in sorted(unique.items())
+        RememberedCheckpoint.like(root, uri=uri, seen_at=at, stored_at=root.modified_at)
+        for (uri, _), root in sorted(unique.items())
     )
 
 

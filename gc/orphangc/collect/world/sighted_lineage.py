@@ -43,14 +43,7 @@ def seen_lineage(
     )
     names = {each for facts in seen.ha_after for each in facts.names}
     ran = (
-        ResourceJob(
-            resource=each.name,
-            job_id=each.job_id,
-            identity=each.identity,
-            is_stateless=each.is_stateless,
-            first_seen_at=at,
-            seen_at=at,
-        )
+        ResourceJob.like(each, resource=each.name, first_seen_at=at, seen_at=at)
         for each in sorted(names)
     )
     fixed = {job.job_id for job in jobs.values() if any(each.is_id_fixed for each in job.facts)}

@@ -120,14 +120,11 @@ def divided(batch: pa.RecordBatch, count: int) -> list[pa.RecordBatch]:
 def marked_rows(batch: pa.RecordBatch, recogniser: Recogniser, marking: Marking) -> MarkedRows:
     """Return a batch of the listing with what is known of its objects."""
     columns = recogniser.columns(batch)
-    marks = marking.marks(columns)
     has_folders = batch.column("size").null_count > 0
     return MarkedRows(
         columns=columns,
         folders=tuple(_folder_rows(batch)) if has_folders else (),
-        in_parsed=marks.in_parsed,
-        in_raw=marks.in_raw,
-        tombstones=marks.tombstones,
+        **marking.marks(columns)._asdict(),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from orphangc.core.iam.permissions import (
@@ -92,7 +93,7 @@ def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
             f"{' and '.join(sorted(accounts))} are two accounts: print a policy of each"
         )
     # each object is checked before it is deleted
-    found += [_with(need, Right.READ) for need in found if _is_orphans(need)]
+    found += [replace(need, right=Right.READ) for need in found if _is_orphans(need)]
     actions = sorted({action for need in found for action in _ACTIONS[need.right]})
     scope = "/subscriptions/SUBSCRIPTION/resourceGroups/RESOURCE_GROUP"
     account = f"{scope}/providers/Microsoft.Storage/storageAccounts/ACCOUNT"
@@ -114,10 +115,6 @@ def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
             "conditionVersion": "2.0",
         },
     }
-
-
-def _with(need: StorageNeed, right: Right) -> StorageNeed:
-    return StorageNeed(right=right, area=need.area, place=need.place, purpose=need.purpose)
 
 
 def _is_orphans(need: StorageNeed) -> bool:

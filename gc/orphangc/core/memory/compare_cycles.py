@@ -85,11 +85,7 @@ def compared(
             clusters=clusters,
             jobs=tuple(e for e in jobs if e.job_id in needed or after.is_young(e.known_at)),
             registries=known_registries,
-            standing=tuple(
-                StandingFact(condition=each.condition, what=each.what, since=each.since)
-                for each in facts
-                if not each.is_acknowledged
-            ),
+            standing=tuple(StandingFact.like(e) for e in facts if not e.is_acknowledged),
             lineage=remembered_lineage(memory.lineage, sighting.lineage, sighting.at),
             expired=memory.expired,
             savepoints=_savepoints(memory, sighting),
@@ -181,17 +177,15 @@ class _After:
 
     def _place(self, now: SeenPlace, known: RememberedPlace | None) -> RememberedPlace:
         others = sorted(now.others)
-        return RememberedPlace(
-            uri=now.uri,
-            kind=now.kind,
+        return RememberedPlace.like(
+            now,
             device=now.device or (None if known is None else known.device),
             first_seen_at=self.sighting.at if known is None else known.first_seen_at,
             seen_at=self.sighting.at,
-            job_directories=now.job_directories,
+            resolved_at=None,
             checkpoints=now.checkpoints or 0,
             others=tuple(others[:MOST_OTHERS]),
             has_more_others=len(others) > MOST_OTHERS,
-            keys=now.keys,
             is_stated=now.kind == STORAGE
             and (
                 is_covered(now, self.memory, self.sighting)

@@ -63,9 +63,7 @@ class Explanations:
     Attributes:
         jobs: All records of a job, with the facts of this cycle, by job id.
         claimers: Directories of the jobs that were restored from a checkpoint, by checkpoint.
-        present: Folders of all checkpoints that are there now.
         shown: Directories that contain checkpoints now.
-        discarded: Checkpoints that their own cluster shows discarded; when each was triggered.
         expired: Digests of the checkpoints that a sweep released from quarantine, by folder.
         unfound: Checkpoints that a cluster shows completed and not discarded after the listing,
             and that are not there.
@@ -74,20 +72,15 @@ class Explanations:
         users: Other directories whose checkpoints name, or named, files in one, by directory.
     """
 
-    at: datetime
+    sighting: Sighting
     jobs: Mapping[str, tuple[RememberedJob, ...]]
     claimers: Mapping[str, frozenset[str]]
-    present: frozenset[str]
     shown: Mapping[str, RememberedDirectory]
-    discarded: Mapping[str, datetime]
     expired: Mapping[str, frozenset[str]]
     unfound: Mapping[str, SeenReport]
     searched: frozenset[str]
     users: Mapping[str, frozenset[str]]
     directories: Mapping[str, int]
-    declared_ended: frozenset[str]
-    are_all_declared_ended: bool
-    clock_skew: timedelta
 
     @classmethod
     def of(
@@ -110,25 +103,20 @@ class Explanations:
         resolved = (each for each in memory.directories if each.resolved_at is not None)
         found = frozenset(each.uri for each in (*sighting.directories, *resolved))
         return cls(
-            at=sighting.at,
+            sighting=sighting,
             claimers={uri: frozenset(each) for uri, each in claimers.items()},
             jobs={job_id: tuple(records) for job_id, records in by_job.items()},
-            present=sighting.present,
             shown={each.uri: each for each in sighting.directories},
-            discarded=sighting.discarded,
             expired=_released(memory),
             unfound=_unfound(sighting),
             searched=_with_predecessors(found, claimers, sighting, by_job),
             users={uri: frozenset(each) for uri, each in users.items()},
             directories=Counter(known.values()),
-            declared_ended=sighting.declared_ended,
-            are_all_declared_ended=sighting.are_all_declared_ended,
-            clock_skew=sighting.clock_skew,
         )
 
     def is_gone(self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory) -> bool:
         """Return whether a checkpoint is not there any more, or another one is at its path."""
-        if checkpoint.uri not in self.present:
+        if checkpoint.uri not in self.sighting.present:
             return True
         shown = self.shown.get(directory.uri)
         own = () if shown is None else shown.checkpoints
@@ -179,11 +167,11 @@ class Explanations:
         report, stored = self.unfound.get(checkpoint.uri), checkpoint.stored_at
         if report is None or report.triggered_at is None or stored is None:
             return report
-        return report if stored + self.clock_skew >= report.triggered_at else None
+        return report if stored + self.sighting.clock_skew >= report.triggered_at else None
 
     def _is_discarded(self, checkpoint: RememberedCheckpoint) -> bool:
         """Return whether Flink shows it discarded, and none that was there before at its path."""
-        triggered = self.discarded.get(checkpoint.uri)
+        triggered = self.sighting.discarded.get(checkpoint.uri)
         stored = checkpoint.stored_at
         return triggered is not None and stored is not None and stored >= triggered
 
@@ -202,20 +190,21 @@ class Explanations:
         is_alive = self._is_alive(records)
         begun = max((each.began_at for each in records if each.began_at), default=None)
         return any(
-            _is_covered(checkpoint, record, begun, self.clock_skew)
+            _is_covered(checkpoint, record, begun, self.sighting.clock_skew)
             for record in records
             if proves_end(record, directory.uri)
             and ((is_over(record) and not is_alive) or _was_before_the_end(checkpoint, record))
         )
 
     def _is_alive(self, records: Iterable[RememberedJob]) -> bool:
-        return any(record.alive_at == self.at for record in records)
+        return any(record.alive_at == self.sighting.at for record in records)
 
     def _is_declared(
         self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
     ) -> bool:
         """Return whether its job is declared ended; in which state is unknown."""
-        if not self.are_all_declared_ended and directory.job_id not in self.declared_ended:
+        seen = self.sighting
+        if not seen.are_all_declared_ended and directory.job_id not in seen.declared_ended:
             return False
         is_alive = self._is_alive(self.jobs.get(directory.job_id, ()))
         return not is_alive and all(_is_deleted_on(checkpoint, end) for end in ALL_ENDS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from flinkstate.places.checkpoint_names import checkpoint_id_of
 from orphangc.core.memory.remembered import (
@@ -19,7 +19,7 @@ from orphangc.core.memory.remembered import (
     WorldMemory,
     newest_restored,
 )
-from orphangc.core.memory.sighting import SeenJob, Sighting, StoppingSavepoint
+from orphangc.core.memory.sighting import SeenJob, Sighting
 from orphangc.core.model.joined_facts import joined
 
 FINISHED = ("FINISHED",)
@@ -181,17 +181,15 @@ class _Stops:
     """The savepoints that jobs were stopped with.
 
     Attributes:
-        savepoints: Savepoints that state it themselves, by folder.
         ids: Known ids of jobs that no witness shows alive, by their first digits.
         newest: Newest checkpoint id that earlier cycles saw, by job id.
         newest_now: Newest checkpoint id, also of this cycle, by job id.
     """
 
-    savepoints: Mapping[str, StoppingSavepoint]
+    sighting: Sighting
     ids: Mapping[str, frozenset[str]]
     newest: Mapping[str, int]
     newest_now: Mapping[str, int]
-    clock_skew: timedelta
 
     @classmethod
     def of(cls, memory: WorldMemory, sighting: Sighting) -> _Stops:
@@ -203,11 +201,10 @@ class _Stops:
         for job_id in known - {each.job_id for each in sighting.jobs if each.is_alive}:
             ids.setdefault(job_id[:_DIGITS], set()).add(job_id)
         return cls(
-            savepoints=sighting.stops,
+            sighting,
             ids={prefix: frozenset(each) for prefix, each in ids.items()},
             newest=_newest_ids(memory.directories),
             newest_now=_newest_ids(directories),
-            clock_skew=sighting.clock_skew,
         )
 
     def ends_before(self, seen: SeenJob, record: RememberedJob) -> tuple[str, ...] | None:
@@ -231,7 +228,7 @@ class _Stops:
         It has to be of that job alone, of its current run, and newer than all of its checkpoints:
         a job that fails to stop goes on, and completes more of them.
         """
-        found = self.savepoints.get(seen.restored or "")
+        found = self.sighting.stops.get(seen.restored or "")
         prefix = savepoint_prefix(seen.restored or "")
         if found is None or prefix != record.job_id[:_DIGITS]:
             return False
@@ -241,7 +238,7 @@ class _Stops:
         if record.began_at is None or found.stored_at is None:
             return False
         is_newest = self.newest.get(record.job_id, -1) < found.checkpoint_id
-        return is_newest and found.stored_at > record.began_at + self.clock_skew
+        return is_newest and found.stored_at > record.began_at + self.sighting.clock_skew
 
 
 def _newest_ids(directories: Iterable[RememberedDirectory]) -> dict[str, int]:

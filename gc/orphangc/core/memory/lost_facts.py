@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from flinkstate.places.locations import is_within
 from orphangc.core.memory.acknowledgement import (
@@ -347,24 +347,21 @@ class _ReportsShown:
 
     Attributes:
         directories: Directories that hold checkpoints now.
-        present: Folders of all checkpoints that are there now.
         kept: Checkpoints of living jobs that a cluster shows completed and not discarded, after
             the listing.
     """
 
+    sighting: Sighting
     directories: Mapping[str, RememberedDirectory]
-    present: frozenset[str]
     kept: frozenset[str]
-    clock_skew: timedelta
 
     @classmethod
     def of(cls, sighting: Sighting) -> _ReportsShown:
         """Return what a cycle shows."""
         return cls(
+            sighting,
             directories={each.uri: each for each in sighting.directories},
-            present=sighting.present,
             kept=frozenset(each.path for each in sighting.reports if each.is_living),
-            clock_skew=sighting.clock_skew,
         )
 
     def explains(self, report: RememberedReport) -> bool:
@@ -373,11 +370,11 @@ class _ReportsShown:
         None has subsumed it while its cluster shows it kept.
         """
         directory = self.directories.get(report.uri)
-        if report.path in self.present or report.path in self.kept or directory is None:
-            return report.path in self.present
+        if report.path in self.sighting.present or report.path in self.kept or directory is None:
+            return report.path in self.sighting.present
         completed = report.first_reported_at
         if report.triggered_at is not None:
-            completed = min(completed, report.triggered_at + self.clock_skew)
+            completed = min(completed, report.triggered_at + self.sighting.clock_skew)
         return directory.has_subsumed(report.checkpoint_id, completed)
 
 
