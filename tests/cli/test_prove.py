@@ -23,7 +23,7 @@ from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.app.commands.examine import prove_storage
-from orphangc.core.documents.storage_proof import StorageProof
+from orphangc.collect.state.storage_proof import StorageProof
 from orphangc.ports import DeletionStatus
 
 CHECKS = ["names", "order", "clock", "lock", "conditional delete", "failures by key", "undelete"]

@@ -50,7 +50,7 @@ from orphangc.adapters.s3_inventory.data_files import current_objects
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.collect.mark.hidden_sums import HiddenSums
 from orphangc.collect.state.history import newest_records
-from orphangc.collect.state.kept_proof import read_proof
+from orphangc.collect.state.storage_proof import proof_name, read_proof
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import upload_abortion
 from orphangc.collect.sweep.upload_abortion import UploadMark
@@ -61,7 +61,6 @@ from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import JobRecord
 from orphangc.core.documents.s3_inventory import read_manifest, report_time
-from orphangc.core.documents.storage_proof import proof_name
 from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.ranges.key_ranges import EVERYTHING
@@ -544,7 +543,7 @@ READERS = {
     "expired checkpoint": Reader("core.lineage.expired_checkpoint", _expired, names="world/"),
     "marker of a memory": Reader("core.world.known_states", _marker, names="remembers.json"),
     "acknowledgement": Reader("core.memory.acknowledgement", _acknowledged, names="acknowledged/"),
-    "proof of a storage": Reader("core.documents.storage_proof", _proof),
+    "proof of a storage": Reader("collect.state.storage_proof", _proof),
     "kept plan": Reader("app.runner.plan_store", _known_state),
     "verdict": Reader("adapters.rows.plan_directory", _verdict, names="part-1.parquet"),
     "verdict of a page": Reader("adapters.rows.verdict_lookup", _looked_up, names="verdicts"),

@@ -161,7 +161,7 @@ def a_root(
         is_savepoint=False,
         modified_at=ago(age),
         sha256=f"{checkpoint_id:064x}",
-        files={directory.child("shared"): FileNames.from_names(names)},
+        files={directory.child("shared"): FileNames(names)},
         raw=UuidSet({UUID}),
     )
     return replace(root, **changes)

@@ -15,7 +15,6 @@ from orphangc.ports.cluster import (
     ExporterReader,
     FactsSource,
     HaMetadata,
-    NonceWriter,
 )
 from orphangc.ports.row_files import (
     OUTCOME_SCHEMA,
@@ -57,7 +56,6 @@ __all__ = [
     "Folder",
     "HaMetadata",
     "HiddenKind",
-    "NonceWriter",
     "OutcomeSink",
     "Progress",
     "Spool",

@@ -79,8 +79,8 @@ class ExporterReader(Protocol):
         ...
 
 
-class NonceWriter(Protocol):
-    """Requests a new snapshot from an exporter by a nonce: the only file written beside theirs."""
+class ExporterChannel(ExporterReader, Protocol):
+    """Requests new snapshots, too, by a nonce: the only file written beside those of exporters."""
 
     def write(self, job_id: JobId, nonce: str) -> None:
         """Write ``nonce`` for the job's exporter; replace an older nonce.
@@ -89,7 +89,3 @@ class NonceWriter(Protocol):
             StorageUnreachableError: The nonce cannot be written.
         """
         ...
-
-
-class ExporterChannel(ExporterReader, NonceWriter, Protocol):
-    """Reads snapshots from and writes nonces to one exporter folder."""

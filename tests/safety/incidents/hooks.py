@@ -78,7 +78,7 @@ def misreading(monkeypatch, *, parser: Iterable[Path], raw: Iterable[Path]) -> N
     def decoded(self, data, base, folder, listed):  # noqa: PLR0917 - as what it stands for
         root = decode(self, data, base, folder, listed)
         files = {
-            place: FileNames.from_names(name for name in names if name not in unparsed)
+            place: FileNames(name for name in names if name not in unparsed)
             for place, names in root.files.items()
         }
         named = {uuid_of(name) for names in root.files.values() for name in names} - {None}

@@ -182,7 +182,7 @@ def places(root: Root, *, has_id: bool = False) -> dict[Location, FileNames]:
     for file in root.files:
         names = found.setdefault(directory(file[0]).child("shared"), [])
         names.append(name_of(file, has_id=has_id))
-    return {folder: FileNames.from_names(names) for folder, names in found.items()}
+    return {folder: FileNames(names) for folder, names in found.items()}
 
 
 @cache

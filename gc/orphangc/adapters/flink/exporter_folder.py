@@ -108,7 +108,7 @@ class ExporterFolder:
         return None if data is None else data.decode("utf-8", "replace").strip()
 
     def write(self, job_id: JobId, nonce: str) -> None:
-        """Replace the nonce atomically; see ``NonceWriter``."""
+        """Replace the nonce atomically; see ``ExporterChannel``."""
         self._files.write(f"{job_id}/{_NONCE}", nonce.encode())
 
     def check_writable(self, job_id: JobId) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
 
-from flinkstate.console.exit import ENDING, SIGNALLED, complain_as
+from flinkstate.console.exit import ENDING, SIGNALLED, Interrupted, complain_as
 
 complain = partial(complain_as, "orphangc")
 """Prints an error in one line on stderr; see ``complain_as``."""
@@ -17,6 +17,23 @@ complain = partial(complain_as, "orphangc")
 def is_signal(exit_code: int) -> bool:
     """Return whether an exit code means that a signal ended the process."""
     return exit_code > SIGNALLED
+
+
+@contextmanager
+def saying(sentence: Callable[[], str]) -> Iterator[None]:
+    """Print a sentence if a signal interrupts the block, before the process ends.
+
+    Raises:
+        SystemExit: A signal came.
+    """
+    try:
+        yield
+    except SystemExit as err:
+        if isinstance(err.code, int) and is_signal(err.code):
+            complain(f"interrupted: {sentence()}")
+            if isinstance(err, Interrupted):
+                err.is_said = True
+        raise
 
 
 class Signals:

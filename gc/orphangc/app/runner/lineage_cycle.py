@@ -23,15 +23,14 @@ from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
 
 
-class UnkeptVerdicts:
-    """A sink of verdicts that keeps none."""
+class DiscardingSink:
+    """Discards the verdicts of a cycle."""
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """See ``VerdictSink``."""
-        del batch
+        """Discard rows."""
 
     def close(self) -> None:
-        """See ``VerdictSink``."""
+        """Do nothing; no file is open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +56,7 @@ def lineage_cycle(
         reader=reader,
         tombstones=state.tombstones(),
         halted=state.halted(),
-        open_sink=UnkeptVerdicts,
+        open_sink=DiscardingSink,
         before=before,
     )
     report = lineage_report(cycle, root.settings, policy, root.environment)

@@ -156,16 +156,6 @@ def _remember_readings(search: StorageSearch | None, cycle: Cycle) -> None:
             search.remembered.save(listed)
 
 
-class DiscardingSink:
-    """Discards the verdicts of a cycle whose jobs alone are asked about."""
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Discard rows."""
-
-    def close(self) -> None:
-        """Do nothing; no file is open."""
-
-
 def cycle_of(
     settings: StorageRootSettings,
     open_sink: Callable[[], VerdictSink],

@@ -19,7 +19,7 @@ def with_proof(storage: Storage, state: Location) -> Storage:
     """
     if storage.is_tested:
         return storage
-    from orphangc.collect.state.kept_proof import read_proof  # noqa: PLC0415 - rarely used
+    from orphangc.collect.state.storage_proof import read_proof  # noqa: PLC0415 - rarely used
 
     proof = read_proof(open_state_files(state), storage.location)
     if proof is not None and proof.is_of(storage.location, __version__, storage.client):

@@ -56,11 +56,6 @@ class FileNames:
         self._take(columns)
 
     @classmethod
-    def from_names(cls, names: Iterable[str]) -> FileNames:
-        """Return these names, each once."""
-        return cls(names)
-
-    @classmethod
     def from_columns(cls, columns: NameColumns) -> FileNames:
         """Return the names that were gathered, each once, and leave nothing in the columns."""
         found = cls.__new__(cls)

@@ -14,7 +14,7 @@ FOLDER = BASE.child(f"{JOB}/shared")
 
 def a_checkpoint_of(*names: str, number: int = 43, layouts: frozenset = frozenset()):
     """Return a checkpoint that names some files."""
-    files = {FOLDER: FileNames.from_names(names)}
+    files = {FOLDER: FileNames(names)}
     return replace(a_root(number), files=files, layouts=layouts)
 
 

@@ -139,9 +139,7 @@ def test_what_is_named_and_not_listed_is_missing_and_nothing_else(listed, named)
         folder, _, name = key.rpartition("/")
         by_folder.setdefault(folder, set()).add(name)
     root = a_root(
-        files={
-            BASE.child(folder): FileNames.from_names(names) for folder, names in by_folder.items()
-        }
+        files={BASE.child(folder): FileNames(names) for folder, names in by_folder.items()}
     )
     expected = expected_of([root], BASE)
     live = LiveSet(parsed=packed(*UUIDS))
@@ -189,7 +187,7 @@ def test_an_empty_sub_folder_of_shared_tells_of_a_layout() -> None:
 def test_a_moved_file_is_found_by_its_uuid(listed: str, lacking: int) -> None:
     """A latest root may name another place than the one collected; its files must be somewhere."""
     away = BASE.__class__(BASE.scheme, "elsewhere", "/moved/shared")
-    root = a_root(files={away: FileNames.from_names([UUIDS[0]])})
+    root = a_root(files={away: FileNames([UUIDS[0]])})
     job = a_job(own_checkpoints=(root,), ids_before=frozenset({root.checkpoint_id}))
 
     class Here:
@@ -207,7 +205,7 @@ def test_a_sample_shows_that_a_part_of_a_bucket_is_lost(number: int, lost: float
     """Of a job whose state is wholly elsewhere; its ``shared/`` is not listed for that."""
     away = BASE.__class__(BASE.scheme, "elsewhere", "/")
     names = [str(UUID(int=each << 64)) for each in range(number)]
-    root = a_root(files={away.child("shared"): FileNames.from_names(names)})
+    root = a_root(files={away.child("shared"): FileNames(names)})
     job = a_job(own_checkpoints=(root,), ids_before=frozenset({root.checkpoint_id}))
     gone, asked = {f"shared/{name}" for name in names[: int(number * lost)]}, list[str]()
 

@@ -21,7 +21,7 @@ def known(
 
 def test_directories_of_one_id_are_one_job_if_one_of_them_holds_checkpoints() -> None:
     """The others hold prefixes of entropy, or a changelog, which its checkpoints name."""
-    names = FileNames.from_names(["x"])
+    names = FileNames(["x"])
     named = a_root(42, directory=B, files={each.child("shared"): names for each in (A, C)})
     found = known({B, OTHER}, checkpoints=(named,))
     assert set(found.keys.values()) == {JOB, OTHER_JOB}
@@ -42,7 +42,7 @@ def test_a_folder_of_entropy_belongs_to_its_job_though_no_checkpoint_names_it(pa
     base = canonical("s3://e/base")
     own, other = base.child(JOB), base.child(part).child(JOB)
     random = [base.child(each).child(JOB) for each in ("a1b2", "c3d4")]
-    names = FileNames.from_names(["x"])
+    names = FileNames(["x"])
     root = a_root(42, directory=own, files={each.child("shared"): names for each in random})
     ids = dict.fromkeys((own, other, *random), JOB)
     found = job_directories(ids, holding={own}, configured=(), checkpoints=(root,))
@@ -60,7 +60,7 @@ def test_directories_of_one_id_that_hold_checkpoints_are_jobs_of_their_own() -> 
 
 def test_a_directory_belongs_to_the_job_whose_checkpoints_name_files_in_it() -> None:
     """If there is exactly one."""
-    names = FileNames.from_names(["x"])
+    names = FileNames(["x"])
     of_a = a_root(42, directory=A, files={C.child("shared"): names})
     of_b = a_root(42, directory=B, files={C.child("shared"): names})
     found = known({A, B}, checkpoints=(of_a,))

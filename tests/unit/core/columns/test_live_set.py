@@ -228,7 +228,7 @@ def test_a_uuid_has_sixteen_bytes(wrong: bytes) -> None:
 @given(st.lists(names | st.sampled_from([NAME, NAME_WITH_ID, "x" + NAME, "_metadata", ""])))
 def test_file_names_are_a_set_of_names(given_names: list[str]) -> None:
     """Every spelling is kept apart, and none is lost."""
-    found = FileNames.from_names(iter(given_names))
+    found = FileNames(iter(given_names))
     expected = set(given_names)
     assert set(found) == expected
     assert len(list(found)) == len(found) == len(expected)

@@ -16,7 +16,7 @@ from support.builders import BASE, JOB, OTHER_JOB, a_cycle, a_job, a_root, a_sur
 def spread(*parts: str, job: str = JOB):
     """Return a job whose checkpoint names a file below each random folder."""
     folders = [canonical(f"s3://bucket/{part}/checkpoints/{job}/shared") for part in parts]
-    names = FileNames.from_names([artifact_name(None, bytes(16))])
+    names = FileNames([artifact_name(None, bytes(16))])
     root = replace(a_root(43), files=dict.fromkeys(folders, names))
     listed = {folder.parent for folder in folders}
     return a_job(own_checkpoints=(root,), survey=a_survey(shared_directories=listed))

@@ -15,7 +15,7 @@ BEFORE = ago("72h")
 
 
 def names(*uuids: bytes) -> FileNames:
-    return FileNames.from_names([artifact_name(None, each) for each in uuids])
+    return FileNames([artifact_name(None, each) for each in uuids])
 
 
 def test_the_oldest_of_several_is_left_behind_if_it_is_older_than_the_grace_period() -> None:

@@ -29,10 +29,9 @@ from orphangc.collect.delete.deletion import Deletion
 from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.revalidation import Revalidation
-from orphangc.collect.state.kept_proof import write_proof
+from orphangc.collect.state.storage_proof import StorageProof, write_proof
 from orphangc.collect.state.store import RootState
 from orphangc.core.columns.stored_objects import stored_objects
-from orphangc.core.documents.storage_proof import StorageProof
 from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.types import Action, AreaName, ObjectKey, Outcome, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange

@@ -1,4 +1,4 @@
-"""What a person proved of one storage, kept in the state location (R27)."""
+"""The proof that a person made of one storage, kept in the state location (R27)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from flinkstate.places.locations import Location
 from orphangc.core.times.instants import Instant
+from orphangc.ports import StateFiles
 
 
 def proof_name(storage: Location) -> str:
@@ -45,3 +46,23 @@ class StorageProof(BaseModel):
         days = (now - self.proven_at).days
         at = self.proven_at.date().isoformat()
         return f"proven {days} days ago ({at}) by orphangc {self.tool_version} with {self.client}"
+
+
+def write_proof(files: StateFiles, storage: Location, proof: StorageProof) -> None:
+    """Keep a proof; it replaces an older one of the same storage."""
+    files.write(proof_name(storage), proof.model_dump_json(indent=1).encode())
+
+
+def read_proof(files: StateFiles, storage: Location) -> StorageProof | None:
+    """Return the proof of a storage; ``None`` without one, or if it cannot be read.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be read.
+    """
+    data = files.read(proof_name(storage))
+    if data is None:
+        return None
+    try:
+        return StorageProof.model_validate_json(data)
+    except ValueError:
+        return None
