@@ -34,7 +34,6 @@ class EntryShape:
     """Positions of the parts of an entry, for all entries of one size.
 
     Attributes:
-        size: Size of an entry in bytes.
         fixed: Offset and value of each byte that must equal the first entry's.
         texts: Offset and size of texts that name no file.
         reference: Offset and size of the path or relative name.

@@ -35,7 +35,6 @@ class ReferenceFacts(MetadataFacts):
     Attributes:
         handles: Number of handles of all kinds, nested ones included.
         directories: Absolute paths of directories that Flink deletes as a whole.
-        kinds: Kinds of handles that occur.
         ref_checkpoint_ids: Ids of older checkpoints that must be kept as long (version 7).
 
     """

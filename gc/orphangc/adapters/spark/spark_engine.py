@@ -42,12 +42,7 @@ _MOST_ROWS = 1_000_000
 
 
 class SparkEngine:
-    """Lists and runs passes on the executors of a session; the driver sees file names and counts.
-
-    Attributes:
-        name: Name of the engine: ``spark``.
-
-    """
+    """Lists and runs passes on the executors of a session; the driver sees names and counts."""
 
     name: EngineName = "spark"
 

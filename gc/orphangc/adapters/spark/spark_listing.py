@@ -37,7 +37,6 @@ class ListedParts:
 
     Attributes:
         parts: Files of ``LISTING_SCHEMA``.
-        requests: Number of list requests.
         roots: Objects called ``_metadata``, which are few.
         links: Keys of links, as ``links_in`` has them.
         objects: Number of objects in parts of an earlier listing, see ``EarlierPart``.

@@ -25,7 +25,6 @@ class HeldPlan:
     """Plan in the hands of a run.
 
     Attributes:
-        path: Folder of the plan.
         is_deleting: Whether what is due goes; else the run only checks, and writes tombstones.
         result: Result so far, also after an error or a signal.
     """

@@ -99,7 +99,6 @@ class Survey:
     Attributes:
         live_in_shared: Number of those objects in flat ``shared/``.
         live_artifacts: Number of those objects that are files of any area.
-        flat_artifacts: Number of artifacts in flat ``shared/``.
         sub_folders: A few names of folders inside ``shared/`` (R2).
         shared_directories: Job directories with an object in ``shared/``.
         only_in_raw_bytes: Artifacts that raw bytes name and the parser did not (R7), a few.
