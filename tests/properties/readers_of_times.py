@@ -550,12 +550,13 @@ READERS = {
     "outcome": Reader("adapters.rows.outcome_files", _outcome, names="outcomes.parquet"),
     "kept listing": Reader("adapters.rows.resumable_listing", _kept_listing),
     "rows of a kept listing": Reader("adapters.rows.spool", _spooled),
-    "registry snapshot": Reader("core.exporter.registry_format", _snapshot, names="taken_at"),
+    "registry snapshot": Reader("core.exporter.registry_snapshot", _snapshot, names="taken_at"),
     **{
-        f"REST, {place}": Reader(
-            "core.cluster.rest_json", partial(_rest, place=place), step_us=1000, names="/jobs"
+        f"REST, {place}": Reader(module, partial(_rest, place=place), step_us=1000, names="/jobs")
+        for place, module in (
+            ("start-time", "core.cluster.rest_json"),
+            ("trigger_timestamp", "core.cluster.job_facts"),
         )
-        for place in ("start-time", "trigger_timestamp")
     },
     "manifest": Reader(
         "core.documents.s3_inventory", _manifest, step_us=1000, names="creationTimestamp"

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 import flinkstate
 import orphangc
+from orphangc.core.cluster.job_facts import RestInstant
 from orphangc.core.model.bounds import SafetyMargins, cutoff, job_bounds
 from orphangc.core.times.instants import (
     EARLIEST,
@@ -261,12 +262,18 @@ def test_every_reader_of_rows_checks_their_times() -> None:
 
 def _times_in(hint: Any) -> Iterator[Any]:
     """Yield every part of a type that is a time and is not checked."""
-    if get_args(Instant)[1] in getattr(hint, "__metadata__", ()):
+    checks = [get_args(each)[1] for each in (Instant, RestInstant)]
+    if any(each in checks for each in getattr(hint, "__metadata__", ())):
         return
     if hint is datetime:
         yield hint
     for each in get_args(hint):
         yield from _times_in(each)
+
+
+def is_read(model: type) -> bool:
+    """Return whether pydantic makes values of a class."""
+    return issubclass(model, BaseModel) or hasattr(model, "__pydantic_config__")
 
 
 def test_every_time_of_a_document_is_checked() -> None:
@@ -279,11 +286,11 @@ def test_every_time_of_a_document_is_checked() -> None:
             name if name.startswith("flinkstate") else f"orphangc.{name}"
         )
         for model in vars(module).values():
-            if isinstance(model, type) and issubclass(model, BaseModel):
+            if isinstance(model, type) and is_read(model):
                 hints = get_type_hints(model, include_extras=True)
                 unchecked |= {
                     (model.__module__, model.__name__, field)
-                    for field in model.model_fields
+                    for field in getattr(model, "model_fields", hints)
                     if field in hints and any(_times_in(hints[field]))
                 }
     answers = {"orphangc.app.web.jobs", "orphangc.app.web.rest"}  # nothing reads them here
