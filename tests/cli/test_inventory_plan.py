@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from cli.helpers import Planned, Ran, metadata, run
-from cli.stories_on_s3 import JOB_ID, S3Story, requests_to
+from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story, requests_to
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.adapters.spark.work_folder import WorkFolder
@@ -334,6 +334,35 @@ def test_a_checkpoint_that_is_younger_than_the_inventory_protects_what_it_names(
     root = metadata(9, [inventoried.path(named)])
     inventoried.story.put(f"{JOB_ID}/chk-9/_metadata", root)
     assert inventoried.plan().removals() == {other}
+
+
+@pytest.mark.parametrize("state", ["state", "another"])
+def test_a_quarantine_that_the_inventory_does_not_show_keeps_what_it_names(
+    inventoried: Inventoried, state: str
+) -> None:
+    """R44: the markers of an expiry are younger, and stand in folders that each cycle looks at."""
+    story = inventoried.story
+    inventoried.deliver()
+    options = (story.root, "--ended-job", "all", "--closed-world")
+    policy = ("--dead", JOB_ID, "--ended-for", "0", *NO_MARGINS, "--quarantine-period", "24h")
+    out, place = story.folder / "expiry", f"s3://{story.bucket}"
+    assert run("expire", *options, "--state", f"{place}/state", *policy, "--out", out).code == 0
+    assert run("sweep", out, "--delete").code == 0
+    before = set(story.contents())
+    for number in range(2):
+        plan = Planned(
+            run(
+                *("plan", *options, *NO_MARGINS, "--max-delete-share", "1"),
+                *("--state", f"{place}/{state}", "--inventory", inventoried.uri),
+                *("--out", story.folder / f"after-{number}"),
+            ),
+            story.folder / f"after-{number}",
+        )
+        blocked = {each["condition"] for each in job_of(plan)["blocked"]}
+        assert ("state_lost" in blocked) == (state == "another")
+        story.sweep(plan, "--delete")
+    gone = before - set(story.contents())
+    assert gone == (set() if state == "another" else story.orphans)
 
 
 # --- refusals

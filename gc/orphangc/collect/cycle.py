@@ -93,8 +93,9 @@ def run_cycle(
     pinned = pinned_uuids(environment, pinned_places(seen, settings))
     marked = marked_cycle(seen, environment, settings, pinned=pinned)
     survey = _survey(marked, environment, settings, reader=reader, tombstones=tombstones)
-    markers = _markers(survey, environment.storage.location)
-    recalled = _recalled(before, seen, markers, environment.storage.location)
+    base = environment.storage.location
+    markers = tuple((base.child(key), state) for key, state in seen.second[0].scan.expiries)
+    recalled = _recalled(before, seen, markers, base)
     known = judged_cycle(
         marked, environment, settings, survey=survey, halted=halted, before=recalled
     )
@@ -123,11 +124,6 @@ def run_cycle(
         searched=marked.searched,
         savepoints=decided.savepoints,
     )
-
-
-def _markers(survey: ListingSurvey, base: Location) -> tuple[tuple[Location, str], ...]:
-    """Return folder and state location of each marker of an expiry, "" for a leftover."""
-    return tuple((base.child(key), state) for key, state in survey.surveyed.expiries)
 
 
 def _recalled(

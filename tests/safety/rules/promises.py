@@ -13,6 +13,7 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
     "expiry-marker": (
         "safety/incidents/test_expiry.py::test_r44_a_state_location_that_is_lost_in_a_quarantine_blocks",
         "cli/test_expire.py::test_where_no_marker_can_be_written_nothing_expires",
+        "cli/test_inventory_plan.py::test_a_quarantine_that_the_inventory_does_not_show_keeps_what_it_names",
     ),
     "whole-successor": (
         "safety/incidents/test_expiry_of_branches.py::test_r41_what_lost_the_bytes_of_a_file_stands_for_nothing",

@@ -14,7 +14,6 @@ from orphangc.core.columns.fingerprint import NOTHING, Fingerprint
 from orphangc.core.columns.listing_columns import NO_TIME, Columns
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.columns.uuid_words import bytes_of
 from orphangc.core.decision.evidence import Survey
 from orphangc.core.model.naming import (
     EXPIRY_MARKER,
@@ -66,8 +65,6 @@ class Surveyed:
         held: UUIDs of live files of all areas, by job key, if they were requested.
         savepoints: Folders of savepoints that hold objects.
         savepoint_folders: Keys of all folders of savepoints, where a storage shows folders.
-        expiries: Folder and state location of each marker of an expiry (R44); "" for a file that
-            an interrupted undelete left.
     """
 
     jobs: dict[str, Survey] = field(default_factory=dict)
@@ -81,7 +78,6 @@ class Surveyed:
     markers: HiddenSums = field(default_factory=HiddenSums)
     savepoints: dict[str, SavepointListed] = field(default_factory=dict)
     savepoint_folders: set[str] = field(default_factory=set)
-    expiries: set[tuple[str, str]] = field(default_factory=set)
 
     def see_savepoint(self, folder: str, listed: SavepointListed) -> None:
         """Add what is listed of the folder of a savepoint."""
@@ -142,7 +138,6 @@ class SurveyPass:
         if len(rows.columns.kind):
             self._see_objects(found, rows)
             _see_savepoints(found, rows.columns)
-            _see_expiries(found, rows.columns)
             self._see_live(found, rows)
             self._see_odd_names(found, rows)
 
@@ -164,7 +159,6 @@ class SurveyPass:
             for folder, listed in each.savepoints.items():
                 total.see_savepoint(folder, replace(listed))
             total.savepoint_folders |= each.savepoint_folders
-            total.expiries |= each.expiries
             total.seen.extend(*each.seen.columns())
             total.seen_names |= each.seen_names
             for key, uuids in each.held.items():
@@ -261,18 +255,6 @@ def _see_savepoints(found: Surveyed, columns: Columns) -> None:
             has_others=not kind.is_artifact and _is_named(columns, number),
         )
         found.see_savepoint(kind.head.rpartition("/")[0], listed)
-
-
-def _see_expiries(found: Surveyed, columns: Columns) -> None:
-    """Record the files of expiries; their names end in a UUID, so each folder's are a kind."""
-    for number, kind in enumerate(columns.kinds):
-        folder, _, name = kind.head.rpartition("/")
-        if name == TEMPORARY:
-            found.expiries.add((folder, ""))
-        elif name == EXPIRY_MARKER:
-            rows = (columns.kind == number) & columns.has_uuid
-            states = bytes_of(columns.hi[rows], columns.lo[rows]).hex()
-            found.expiries |= {(folder, states[at : at + 32]) for at in range(0, len(states), 32)}
 
 
 def _is_expiry(head: str) -> bool:

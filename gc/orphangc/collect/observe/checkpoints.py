@@ -28,7 +28,13 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
 from orphangc.core.model.codes import NOT_FOLLOWED
-from orphangc.core.model.naming import FilePlace, place_of_folder
+from orphangc.core.model.naming import (
+    EXPIRY_MARKER,
+    TEMPORARY,
+    FilePlace,
+    place_of_folder,
+    uuid_of,
+)
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
@@ -84,6 +90,8 @@ class CheckpointScan:
         areas: Areas with a folder, by job directory.
         changed_at: Newest store time of the objects in the folders that were entered, by job
             directory.
+        expiries: Folder and state location of each marker of an expiry (R44); "" for a file that
+            an interrupted undelete left.
 
     """
 
@@ -94,6 +102,7 @@ class CheckpointScan:
     closed: tuple[str, ...] = ()
     areas: Mapping[str, frozenset[Scope]] = field(default_factory=dict)
     changed_at: Mapping[str, datetime] = field(default_factory=dict)
+    expiries: frozenset[tuple[str, str]] = frozenset()
 
 
 def _join(folder: str, name: str) -> str:
@@ -141,6 +150,7 @@ class _Levels:
     closed: list[str] = field(default_factory=list)
     areas: dict[str, set[Scope]] = field(default_factory=dict)
     changed_at: dict[str, datetime] = field(default_factory=dict)
+    expiries: set[tuple[str, str]] = field(default_factory=set)
     folders: set[str] = field(default_factory=lambda: {""})
 
     def enter(self, folder: str, listed: Folder) -> Iterator[str]:
@@ -169,6 +179,7 @@ class _Levels:
     def _add_objects(self, folder: str, objects: Sequence[StoredObject]) -> None:
         own = _join(folder, METADATA_NAME)
         self.metadata.update((folder, each) for each in objects if each.key == own)
+        self.expiries.update((folder, each) for each in _expiries(folder, objects))
         directory = place_of_folder(folder, self.root_name).job_directory
         times = [each.modified_at for each in objects if each.modified_at is not None]
         if directory is not None and times:
@@ -184,7 +195,17 @@ class _Levels:
             tuple(self.closed),
             {directory: frozenset(each) for directory, each in self.areas.items()},
             self.changed_at,
+            frozenset(self.expiries),
         )
+
+
+def _expiries(folder: str, objects: Iterable[StoredObject]) -> Iterator[str]:
+    """Yield the state locations whose expiries left something in a folder, "" if unknown."""
+    marker, temporary = _join(folder, EXPIRY_MARKER), _join(folder, TEMPORARY)
+    for key in (each.key for each in objects if each.key.startswith((marker, temporary))):
+        uuid = uuid_of(key.rpartition("/")[2])
+        if uuid is not None:
+            yield uuid.hex() if key.startswith(marker) else ""
 
 
 def is_of_checkpoint(folder: str, root_name: str) -> bool:
