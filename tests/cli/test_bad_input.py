@@ -430,3 +430,26 @@ def test_an_error_that_cannot_be_shown_keeps_its_code(streams: str) -> None:
     """The exit code is all that is left then."""
     ran = _started("plan", "s3:relative", streams=streams)
     assert (ran.code, ran.out, ran.err) == (2, "", "")
+
+
+@pytest.mark.parametrize("name", ["root.json", "tombstones"])
+def test_what_is_damaged_in_the_state_location_says_what_lifts_it(story, name) -> None:
+    """And that does: nothing goes before, and no quarantine is taken for over afterwards."""
+    bed = story.bed
+    bed.sweep(bed.plan())
+    (damaged,) = (
+        path
+        for path in bed.state.glob(f"*/{name}*")
+        for path in [path, *path.glob("*")]
+        if path.is_file()
+    )
+    damaged.write_bytes(damaged.read_bytes()[:-9])
+    plan = bed.plan()
+    complaints = plan.ran.complaints or bed.sweep(plan, "--delete").complaints
+    assert len(complaints) == 1
+    assert str(damaged.parent) in complaints[0]
+    assert "remove" in complaints[0]
+    damaged.unlink()
+    plan, ran = bed.cycle()
+    assert (ran.code, ran.complaints, plan.blocks(story.job)) == (0, [], [])
+    assert [each.exists() for each in story.orphans] == [name == "tombstones"] * 2

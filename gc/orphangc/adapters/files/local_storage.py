@@ -30,6 +30,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _NO_EMPTY_FOLDER = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.ELOOP}
 _LINKS_WITHOUT_FOLDERS = 2
+_ESCAPED = "its name is shown escaped, for it is no UTF-8: rename it, if it is still there"
 
 
 class _LinkedFolderError(OSError):
@@ -129,7 +130,7 @@ class LocalStorage(Storage):
                 return file.read(min(size, max(found.st_size - start, 0)))
         except FileNotFoundError as err:
             if "\\" in key:
-                raise unreachable(f"read {self._place(key)}", "the name may be escaped") from err
+                raise unreachable(f"read {self._place(key)}", _ESCAPED) from err
             return None
         except (OSError, ValueError) as err:
             raise unreachable(f"read {self._place(key)}", err) from err
@@ -266,7 +267,7 @@ class LocalStorage(Storage):
                 handle = _descend(handle, checked_parts(key))
         except FileNotFoundError as err:
             if "\\" in key:
-                raise unreachable(f"list {self._place(key)}", "the name may be escaped") from err
+                raise unreachable(f"list {self._place(key)}", _ESCAPED) from err
             yield None
             return
         except (OSError, ValueError) as err:

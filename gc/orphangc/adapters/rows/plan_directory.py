@@ -161,9 +161,9 @@ class PlanDirectory:
             plan = Plan.model_validate_json(data)
         except ValidationError as err:
             first = err.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
+            where = ".".join(str(part) for part in first["loc"]) or "all of it"
             raise PlanMismatchError(
-                f"{path} is no plan of this version: {where}: {first['msg']}"
+                f"{path} is no plan of this version: {where}: {first['msg']}; plan again"
             ) from err
         if plan.plan_id != plan.digest():
             raise PlanMismatchError(f"{path} was altered: its identity does not match its content")

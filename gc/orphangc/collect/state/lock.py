@@ -209,4 +209,7 @@ def _check_is_free(
     files.remove(probe)
     if now is None or held_at is None or now - held_at < TIME_TO_LIVE:
         who = f"process {other.pid} on {other.host}" if other else "somebody"
-        raise LockHeldError(f"{who} holds the lock in {files.location} since {held_at}")
+        raise LockHeldError(
+            f"{who} holds the lock in {files.location} since {held_at}, until the end of that run;"
+            f" a lock that is not renewed for {TIME_TO_LIVE.seconds // 60} minutes is free"
+        )

@@ -51,7 +51,10 @@ class RootState:
         content = json.dumps({"root": str(self.root)}).encode()
         name = f"{self.folder}/{BINDING}"
         if not self.files.create(name, content) and self.files.read(name) != content:
-            raise RefusedError(f"{self.files.location}/{name} belongs to another storage root")
+            raise RefusedError(
+                f"{self.files.location}/{name} does not name {self.root}: if its folder was never"
+                " another storage root's, the file is damaged; remove it, and it is written again"
+            )
 
     # --- tombstones
 
@@ -69,7 +72,10 @@ class RootState:
         name = f"{self.folder}/tombstones/{names[-1]}"
         data = self.files.read(name) or b""
         if not names[-1].endswith(_digested(data)):
-            raise OrphanGcError(f"tombstones in {self.files.location}/{name} are damaged")
+            raise OrphanGcError(
+                f"tombstones in {self.files.location}/{name} are damaged: restore the file, or"
+                " remove all files of its folder, and each quarantine begins anew"
+            )
         try:
             with pq.ParquetFile(pa.BufferReader(data)) as file:
                 return Tombstones.from_batches(map(check_rows, file.iter_batches()))
