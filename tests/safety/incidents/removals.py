@@ -36,7 +36,7 @@ from orphangc.collect.expire import (
     quarantine,
     savepoint_folders,
 )
-from orphangc.collect.mark import job_reports, mark, survey
+from orphangc.collect.mark import evidence_of_jobs, job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
 from orphangc.collect.state import lock
@@ -237,7 +237,7 @@ def _limits(patch: _Patch) -> None:
 
 def _traces_of_flink(patch: _Patch) -> None:
     """Take every directory with the name of a job id for Flink's (R13)."""
-    patch.setattr(mark, "has_trace_of_flink", lambda *_: True)
+    patch.setattr(evidence_of_jobs, "has_trace_of_flink", lambda *_: True)
 
 
 def _share_of_artifacts(patch: _Patch) -> None:

@@ -6,13 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from orphangc.collect.mark.gather_evidence import gather_evidence
 from orphangc.collect.mark.job_dependencies import dependencies_of
 from orphangc.collect.mark.mark import cycle_evidence as real_cycle_evidence
 from orphangc.collect.mark.mark import mark
 from orphangc.collect.mark.missing import Missing
 from orphangc.collect.mark.survey import Surveyed
-from orphangc.collect.mark.survey_listing import ListingSurvey
+from orphangc.collect.mark.survey_listing import ListingSurvey, gather_evidence
 from orphangc.collect.observe.checkpoints import CheckpointScan, CheckpointsRead, _ids
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import ClusterFacts

@@ -285,7 +285,7 @@ def _exported(index: int, seen: JobSeen, *, has_id: bool) -> Exported | None:
 
 def depends_on(index: int, seen: Seen) -> frozenset[int]:
     """Return the jobs whose files a job needs; mirrors
-    ``collect.mark.gather_evidence``.
+    ``collect.mark.survey_listing.gather_evidence``.
     """
     job = seen.jobs[index]
     restored = {r.restored for r in (job.before, job.after) if r is not None and r.restored}

@@ -15,7 +15,7 @@ from orphangc.core.model.tallies import Cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobView(ByKind):
+class ShownJob(ByKind):
     """A job of a plan, or of the record of a run, with what is stored of it.
 
     Attributes:

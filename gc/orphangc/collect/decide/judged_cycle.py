@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from orphangc.collect.mark.gather_evidence import gather_evidence
 from orphangc.collect.mark.mark import Mark, cycle_evidence, mark
 from orphangc.collect.mark.missing import is_listed
 from orphangc.collect.mark.since_listing import listed_at
-from orphangc.collect.mark.survey_listing import ListingSurvey
+from orphangc.collect.mark.survey_listing import ListingSurvey, gather_evidence
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.world.gathered import (
     empty_places,

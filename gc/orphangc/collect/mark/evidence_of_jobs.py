@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from flinkstate.places.locations import Location, place_of
-from orphangc.collect.mark.job_directories import JobDirectories, job_directories
-from orphangc.collect.mark.job_reports import JobReport, job_reports, reported_ids
-from orphangc.collect.mark.scanned_directories import (
+from orphangc.collect.mark.job_directories import (
+    JobDirectories,
     ScannedDirectory,
+    job_directories,
     scanned_directories,
     together,
 )
+from orphangc.collect.mark.job_reports import JobReport, job_reports, reported_ids
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.job_facts import JobFacts

@@ -213,15 +213,14 @@ def observe(
     search = search_of(environment)
     at_start = search.ask(scan_checkpoints, NO_SCAN)
     environment.progress("roots", 0)
-    read = partial(reader.collect, engine=environment.engine)
-    first = search.ask(read, NOTHING_READ)
+    read = partial(search.ask, partial(reader.collect, engine=environment.engine), NOTHING_READ)
+    first = read()
     listed = _list(environment, first[0])
     exported = _ask_exporters(environment, settings, handshake, before.clusters, time=time)
     snapshots += [each for each in environment.snapshots() if each not in snapshots]
     snapshots += [each for answer in exported.values() for each in answer.snapshots]
-    second = search.ask(read, NOTHING_READ)
-    _let_the_cache_expire(environment, before.clusters)
-    after = _Answers.of(environment)
+    second = read()
+    after = before.asked_again(environment)
     both, parts = before + after, (*first, *second)
     reported = _read_reported(environment, settings, reader, both, snapshots=snapshots, parts=parts)
     elsewhere = [*reported, *_read_elsewhere(environment, reader, first[0], second[0])]
@@ -264,6 +263,12 @@ class _Answers:
         clusters, errors = _ask(environment.clusters)
         ha, ha_errors = _ask(environment.ha)
         return cls(clusters, ha, errors | ha_errors)
+
+    def asked_again(self, environment: Environment) -> _Answers:
+        """Return later answers, Flink's each newer than its cache: than what was listed (R11)."""
+        if self.clusters:
+            environment.wait(max(each.cache_seconds for each in self.clusters) + _LATER)
+        return _Answers.of(environment)
 
     def __add__(self, later: _Answers) -> _Answers:
         errors = later.errors | self.errors
@@ -452,12 +457,6 @@ def _list(environment: Environment, known: CheckpointsRead) -> Listed:
         counts={key: len(names) for key, names in worth.items()},
     )
     return environment.engine.list_all(environment.storage, hints, environment.progress)
-
-
-def _let_the_cache_expire(environment: Environment, before: Sequence[ClusterFacts]) -> None:
-    """Wait until an answer of Flink's REST API must be newer than the last listing (R11)."""
-    if before:
-        environment.wait(max(cluster.cache_seconds for cluster in before) + _LATER)
 
 
 def _read_reported(

@@ -159,7 +159,7 @@ _Flag = Annotated[bool, Strict()]
 _Instant = Annotated[Instant, BeforeValidator(_instant), PlainSerializer(_spelled)]
 
 
-class _Part:
+class _FileObject:
     """What a file says in one object: no unknown field, and none is missing."""
 
     __slots__ = ()
@@ -167,7 +167,7 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetainedCheckpoint(_Part):
+class RetainedCheckpoint(_FileObject):
     """One checkpoint of the completed store; ``is_savepoint`` ones keep nothing back."""
 
     id: _Count
@@ -176,7 +176,7 @@ class RetainedCheckpoint(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IssuedCheckpoint(_Part):
+class IssuedCheckpoint(_FileObject):
     """One unfinished checkpoint: its id was given out ``at`` (JobManager's clock)."""
 
     id: _Count
@@ -184,7 +184,7 @@ class IssuedCheckpoint(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestoredCheckpoint(_Part):
+class RestoredCheckpoint(_FileObject):
     """One checkpoint that the job continued from; ``mode`` is Flink's word, if known."""
 
     id: _Count
@@ -193,7 +193,7 @@ class RestoredCheckpoint(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergingSettings(_Part):
+class MergingSettings(_FileObject):
     """What the job's own configuration says of file merging; ``None``: it says nothing.
 
     A TaskManager asks the job's configuration first, and its own only where that one is silent.
@@ -224,7 +224,7 @@ UNKNOWN_SETTINGS = JobSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryHeader(_Part):
+class RegistryHeader(_FileObject):
     """What a snapshot says before its entries, its settings aside.
 
     Attributes:

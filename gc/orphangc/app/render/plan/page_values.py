@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from orphangc.app.console.text import duration
-from orphangc.app.render.job_view import JobView
+from orphangc.app.render.job_view import ShownJob
 from orphangc.app.render.plan.plan_view import PlanView
 from orphangc.app.render.reason_groups import AGE_LABELS, ByKind, by_kind, kind_order
 from orphangc.app.render.shown_names import JobNames
@@ -36,7 +36,7 @@ class JobOnPage:
         deciding: Positions of the bounds that decide the cutoff.
     """
 
-    view: JobView
+    view: ShownJob
     anchor: str
     verdicts: tuple[tuple[VerdictKey, Amount], ...]
     stops: tuple[Stop, ...]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.console.text import instant, share
-from orphangc.app.render.job_view import JobView
+from orphangc.app.render.job_view import ShownJob
 from orphangc.app.render.plan.plan_view import AreaRow, PlanView, plan_view
 from orphangc.app.render.plan.unlisted_rows import is_worth_showing
 from orphangc.app.render.reason_groups import KINDS, ReasonKind
@@ -74,7 +74,7 @@ def _sentence(text: str) -> str:
     return re.sub(r"(--[a-z]+(?:-[a-z]+)*)", r"`\1`", text)
 
 
-def _job_parts(jobs: Sequence[JobView]) -> Iterator[list[str]]:
+def _job_parts(jobs: Sequence[ShownJob]) -> Iterator[list[str]]:
     if not jobs:
         return
     rows = (

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flinkstate.text.shown_text import counted, human_bytes
-from orphangc.app.render.job_view import JobView
+from orphangc.app.render.job_view import ShownJob
 from orphangc.app.render.plan.unlisted_rows import ExtraRow, extra_rows, inventory_sentence
 from orphangc.app.render.reason_groups import ByKind, by_kind, kind_order
 from orphangc.app.render.retention.unneeded_text import expiry_hint
@@ -49,7 +49,7 @@ class PlanView(ByKind):
     plan: Plan
     names: JobNames
     cells: tuple[Cell, ...]
-    jobs: tuple[JobView, ...]
+    jobs: tuple[ShownJob, ...]
     stops: tuple[Stop, ...]
     warnings: tuple[str, ...]
     fates: Mapping[Fate, int]
@@ -114,7 +114,7 @@ def plan_view(plan: Plan, breakdown: Breakdown | None = None) -> PlanView:
         cells=cells or (),
         kinds=by_kind(plan.tallies),
         jobs=tuple(
-            JobView.of(job, own.get(job.job_id, ()) if job.job_id else ()) for job in plan.jobs
+            ShownJob.of(job, own.get(job.job_id, ()) if job.job_id else ()) for job in plan.jobs
         ),
         stops=stops(plan.jobs, names),
         warnings=tuple(map(names.in_text, plan.warnings)),

@@ -9,7 +9,7 @@ from datetime import date
 
 from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.app.config.configuration import HttpSettings
-from orphangc.app.render.job_view import JobView
+from orphangc.app.render.job_view import ShownJob
 from orphangc.app.render.plan.stacked_bars import Bar, stacked
 from orphangc.app.render.reason_groups import ByKind, by_kind
 from orphangc.app.render.shown_names import name_of
@@ -112,7 +112,7 @@ def _deleted(record: RunRecord) -> Amount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobRow(JobView):
+class JobRow(ShownJob):
     """A job in a list of jobs.
 
     Attributes:
