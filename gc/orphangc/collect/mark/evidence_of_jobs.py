@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.mark.job_directories import (
@@ -13,13 +13,13 @@ from orphangc.collect.mark.job_directories import (
     scanned_directories,
     together,
 )
-from orphangc.collect.mark.job_reports import JobReport, job_reports, reported_ids
+from orphangc.collect.mark.job_reports import job_reports, reported_ids
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.cluster.placement import configured_directories, job_answers
 from orphangc.core.decision.contradictions import contradiction
-from orphangc.core.decision.evidence import Checkpoint, JobEvidence
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence, JobReport
 from orphangc.core.decision.flink_traces import has_trace_of_flink
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
@@ -118,7 +118,6 @@ class _JobMarker:
         )
         return JobEvidence(
             key=key,
-            job_id=job_id,
             is_collected=any(self.bases[0].contains(directory) for directory in directories),
             is_declared_ended=False,
             directories=directories,
@@ -127,21 +126,15 @@ class _JobMarker:
             ids_before=scanned.before,
             ids_after=scanned.after,
             ids_passed=scanned.passed,
-            before=report.before,
-            after=report.after,
-            held_before=report.held_before,
-            held_after=report.held_after,
-            reported_ids=reported_ids((*report.before, *report.after), settings, self.by_folder)
+            reported_ids=reported_ids(report.facts, settings, self.by_folder)
             | self._retained_by_others(key, report),
             snapshots=self._snapshots_of(key, job_id),
             exported=_checked(self.exported.get(key), own_checkpoints, scanned, report.before),
             ends=self._ends_of(job_id, directories),
             strangers=self._strangers(key, job_id),
-            clusters=report.clusters,
-            unplaced=report.unplaced,
-            holders=report.holders,
             clusters_of_id=self.reports.clusters.get(job_id, frozenset()),
             holds_of_id=self.reports.holds.get(job_id, frozenset()),
+            **{each.name: getattr(report, each.name) for each in fields(JobReport)},
         )
 
     def with_statements(self, job: JobEvidence) -> JobEvidence:
@@ -178,7 +171,7 @@ class _JobMarker:
 
     def _retained_by_others(self, key: str, report: JobReport) -> frozenset[int]:
         """Return the ids in directories of the same job id, where a hold may be of these."""
-        if not report.may_be_retained_elsewhere:
+        if key not in self.reports.elsewhere:
             return frozenset()
         others = self.known.of_id(report.job_id)
         seen = [self._scanned(places) for each, places in others.items() if each != key]
@@ -294,7 +287,7 @@ def _reported_by(report: JobReport, settings: StorageRootSettings) -> frozenset[
     """Return the places of the checkpoints that a job is said to have completed."""
     paths = (
         shown.external_path
-        for facts in (*report.before, *report.after)
+        for facts in report.facts
         for shown in facts.checkpoints
         if not shown.is_savepoint
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.mark.job_directories import JobDirectories
@@ -18,44 +18,9 @@ from orphangc.core.cluster.placement import (
     home_of,
     job_answers,
 )
-from orphangc.core.decision.evidence import Checkpoint
+from orphangc.core.decision.evidence import Checkpoint, JobReport
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
-
-
-@dataclass(slots=True, kw_only=True)
-class JobReport:
-    """Answers about one job.
-
-    Attributes:
-        before: Answers before the checkpoints were read.
-        after: Answers after them.
-        clusters: Clusters that gave the answers in ``after``, in their order.
-        unplaced: Living answers about the id that fit no directory, and may concern this job.
-        holders: Clusters that may write into its directories by their HA metadata.
-        may_be_retained_elsewhere: Whether a hold may be of another job of the id.
-        is_proven: Whether an answer is proven to concern this job.
-    """
-
-    job_id: JobId
-    before: tuple[JobFacts, ...] = ()
-    after: tuple[JobFacts, ...] = ()
-    clusters: tuple[str, ...] = ()
-    unplaced: tuple[str, ...] = ()
-    held_before: tuple[Hold, ...] = ()
-    held_after: tuple[Hold, ...] = ()
-    holders: frozenset[str] = frozenset()
-    may_be_retained_elsewhere: bool = False
-    is_proven: bool = False
-
-    def add(self, answer: JobAnswer, *, is_proven: bool) -> None:
-        """Count an answer for this job."""
-        if answer.before is not None:
-            self.before = (*self.before, answer.before)
-        if answer.after is not None:
-            self.after = (*self.after, answer.after)
-            self.clusters = (*self.clusters, answer.uri)
-        self.is_proven = self.is_proven or is_proven
 
 
 @dataclass(slots=True)
@@ -66,11 +31,25 @@ class JobReports:
         jobs: Reports of directories, and of clusters that write to other places.
         clusters: Clusters that run a job of the id after the checkpoints were read, by job id.
         holds: Holds of any job of the id, by job id.
+        elsewhere: Keys of the jobs for which a hold may be of another job of the id.
     """
 
     jobs: dict[str, JobReport] = field(default_factory=dict)
     clusters: dict[str, frozenset[str]] = field(default_factory=dict)
     holds: dict[str, frozenset[str]] = field(default_factory=dict)
+    elsewhere: set[str] = field(default_factory=set)
+
+    def add(self, key: str, answer: JobAnswer) -> None:
+        """Count an answer for a job."""
+        report = self.jobs[key]
+        before = () if answer.before is None else (answer.before,)
+        after = () if answer.after is None else (answer.after,)
+        self.jobs[key] = replace(
+            report,
+            before=(*report.before, *before),
+            after=(*report.after, *after),
+            clusters=(*report.clusters, *(answer.uri for _ in after)),
+        )
 
 
 def job_reports(
@@ -119,11 +98,9 @@ def _report_without_directory(
     before, after = holds[0].get(job_id, ()), holds[1].get(job_id, ())
     if not (before or after or any(each.is_living for each in answers)):
         return
-    report = JobReport(job_id=JobId(job_id), held_before=before, held_after=after)
-    report.holders = frozenset(hold.cluster for hold in (*before, *after) if hold.cluster)
+    found.jobs[job_id] = JobReport(job_id=JobId(job_id), held_before=before, held_after=after)
     for each in answers:
-        report.add(each, is_proven=True)
-    found.jobs[job_id] = report
+        found.add(job_id, each)
 
 
 def _add_answers(
@@ -140,24 +117,27 @@ def _add_answers(
     unless HA metadata decides that (``is_decided``) and no checkpoint contradicts it.
     """
     unplaced: list[str] = []
+    proven: set[str] = set()
     for answer, home in placed:
         for key in home.keys:
             is_empty = key not in known.with_checkpoints
             if home.is_proven or answer.is_living or (is_decided and is_empty):
-                found.jobs[key].add(answer, is_proven=home.is_proven)
+                found.add(key, answer)
+                proven |= {key} if home.is_proven else set()
         if not home.keys and answer.is_living:
             unplaced.append(answer.uri)
-            report = JobReport(job_id=answer.job_id)
-            report.add(answer, is_proven=True)
-            found.jobs[f"{answer.job_id}@{answer.uri}"] = report
+            apart = f"{answer.job_id}@{answer.uri}"
+            found.jobs[apart] = JobReport(job_id=answer.job_id)
+            found.add(apart, answer)
         elif not home.is_proven and answer.is_living and len(directories) > 1:
             unplaced.append(answer.uri)
     for key in directories:
         report = found.jobs[key]
         living = tuple(answer.uri for answer, _ in placed if answer.is_living)
         doubted = living if key in known.unclaimed else unplaced
-        if not report.is_proven:
-            report.unplaced = tuple(uri for uri in doubted if uri not in report.clusters)
+        if key not in proven:
+            doubt = tuple(uri for uri in doubted if uri not in report.clusters)
+            found.jobs[key] = replace(report, unplaced=doubt)
 
 
 def _add_holds(
@@ -185,14 +165,15 @@ def _add_holds(
     }
     free = sum(not certain[key] for key in directories)
     for key in directories:
-        report = found.jobs[key]
-        report.held_before = tuple(hold for hold in before if key in matched[hold.uri].keys)
-        report.held_after = tuple(hold for hold in after if key in matched[hold.uri].keys)
         is_tight = len(directories) == 1 or len(loose) > free
-        report.holders = frozenset(certain[key] | (loose if is_tight else set()))
-        report.may_be_retained_elsewhere = any(
-            not matched[hold.uri].is_matched for hold in (*before, *after)
+        found.jobs[key] = replace(
+            found.jobs[key],
+            held_before=tuple(hold for hold in before if key in matched[hold.uri].keys),
+            held_after=tuple(hold for hold in after if key in matched[hold.uri].keys),
+            holders=frozenset(certain[key] | (loose if is_tight else set())),
         )
+        if any(not matched[hold.uri].is_matched for hold in (*before, *after)):
+            found.elsewhere.add(key)
 
 
 def holds_by_job(asked: Iterable[HaFacts]) -> dict[str, tuple[Hold, ...]]:

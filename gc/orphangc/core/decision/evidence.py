@@ -121,71 +121,26 @@ class Survey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobEvidence:
-    """Everything known of one job: a directory and a job id (decision 20).
+class JobReport:
+    """What clusters, HA metadata and resources say of one job.
 
     Attributes:
-        key: Job id if one job alone has it, else the directory, or the cluster that shows the job.
-        directories: Directories of its files; several with entropy injection or a changelog.
-        is_collected: Whether one of them is below the storage root that is being collected.
-        is_not_in_all: The operator stated that all jobs are over, and nothing shows that Flink
-            wrote this directory, so the statement does not cover it.
-        own_checkpoints: Checkpoints in its ``chk-<n>`` folders, of both listings.
-        ids_at_start: Ids of the ``chk-<n>`` with ``_metadata`` in the listing of names (S0).
-        ids_before: Ids of the ``chk-<n>`` in the first listing that was read (S1).
-        ids_after: Ids of the ``chk-<n>`` in the second listing (S2).
-        ids_passed: Ids of the ``chk-<n>`` that one listing showed without ``_metadata``, and the
-            next one neither it nor a later one that is whole: it may have come and gone unread.
+        before: REST answers before the listings.
         after: REST answers after the listings.
-        reported_ids: Ids of the checkpoints at places where Flink reports one of this job.
-        snapshots: Registry snapshots of this job, oldest first.
-        depends_on: Keys of the jobs whose directories contain its state, by path or by UUID.
-        is_origin_unread: Flink says that it was restored from a checkpoint that was not read,
-            so ``depends_on`` may lack some.
-        strangers: Ids of living jobs that report checkpoints of theirs in its directories.
         clusters: Clusters that gave the answers in ``after``, in their order.
         unplaced: Clusters that run a job of this id, and whose answers fit no directory.
-        other_runs: Clusters that showed another run of it alive in an earlier cycle, and no end of
-            that one since.
         holders: Clusters that may write into its directories by their HA metadata; ``None``: all
             that hold it.
-        clusters_of_id: Clusters that run any job of its id.
-        holds_of_id: HA metadata and resources that hold any job of its id.
-        survey: Facts of the listing; empty for a job that is not collected.
-        outside_paths: Paths outside every searched place that concern the job.
     """
 
-    key: str
     job_id: JobId
-    is_collected: bool
-    is_declared_ended: bool
-    directories: tuple[Location, ...] = ()
-    own_checkpoints: tuple[Checkpoint, ...] = ()
-    ids_at_start: frozenset[int] = frozenset()
-    ids_before: frozenset[int] = frozenset()
-    ids_after: frozenset[int] = frozenset()
-    ids_passed: frozenset[int] = frozenset()
     before: tuple[JobFacts, ...] = ()
     after: tuple[JobFacts, ...] = ()
-    held_before: tuple[Hold, ...] = ()
-    held_after: tuple[Hold, ...] = ()
-    reported_ids: frozenset[int] = frozenset()
-    snapshots: tuple[RegistrySnapshot, ...] = ()
-    exported: Exported | None = None
-    is_not_in_all: bool = False
-    is_declared_merged_within: bool = False
-    depends_on: frozenset[str] = frozenset()
-    is_origin_unread: bool = False
-    strangers: frozenset[str] = frozenset()
     clusters: tuple[str, ...] = ()
     unplaced: tuple[str, ...] = ()
-    other_runs: tuple[str, ...] = ()
+    held_before: tuple[Hold, ...] = ()
+    held_after: tuple[Hold, ...] = ()
     holders: frozenset[str] | None = None
-    clusters_of_id: frozenset[str] = frozenset()
-    holds_of_id: frozenset[str] = frozenset()
-    ends: tuple[EndRecord, ...] = ()
-    survey: Survey = field(default_factory=Survey)
-    outside_paths: tuple[OutsidePath, ...] = ()
 
     @property
     def facts(self) -> tuple[JobFacts, ...]:
@@ -201,6 +156,61 @@ class JobEvidence:
     def holds(self) -> tuple[Hold, ...]:
         """Return all HA metadata and resources that hold, or held, the job."""
         return (*self.held_before, *self.held_after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEvidence(JobReport):
+    """Everything known of one job: a directory and a job id (decision 20).
+
+    Attributes:
+        key: Job id if one job alone has it, else the directory, or the cluster that shows the job.
+        directories: Directories of its files; several with entropy injection or a changelog.
+        is_collected: Whether one of them is below the storage root that is being collected.
+        is_not_in_all: The operator stated that all jobs are over, and nothing shows that Flink
+            wrote this directory, so the statement does not cover it.
+        own_checkpoints: Checkpoints in its ``chk-<n>`` folders, of both listings.
+        ids_at_start: Ids of the ``chk-<n>`` with ``_metadata`` in the listing of names (S0).
+        ids_before: Ids of the ``chk-<n>`` in the first listing that was read (S1).
+        ids_after: Ids of the ``chk-<n>`` in the second listing (S2).
+        ids_passed: Ids of the ``chk-<n>`` that one listing showed without ``_metadata``, and the
+            next one neither it nor a later one that is whole: it may have come and gone unread.
+        reported_ids: Ids of the checkpoints at places where Flink reports one of this job.
+        snapshots: Registry snapshots of this job, oldest first.
+        depends_on: Keys of the jobs whose directories contain its state, by path or by UUID.
+        is_origin_unread: Flink says that it was restored from a checkpoint that was not read,
+            so ``depends_on`` may lack some.
+        strangers: Ids of living jobs that report checkpoints of theirs in its directories.
+        other_runs: Clusters that showed another run of it alive in an earlier cycle, and no end of
+            that one since.
+        clusters_of_id: Clusters that run any job of its id.
+        holds_of_id: HA metadata and resources that hold any job of its id.
+        survey: Facts of the listing; empty for a job that is not collected.
+        outside_paths: Paths outside every searched place that concern the job.
+    """
+
+    key: str
+    is_collected: bool
+    is_declared_ended: bool
+    directories: tuple[Location, ...] = ()
+    own_checkpoints: tuple[Checkpoint, ...] = ()
+    ids_at_start: frozenset[int] = frozenset()
+    ids_before: frozenset[int] = frozenset()
+    ids_after: frozenset[int] = frozenset()
+    ids_passed: frozenset[int] = frozenset()
+    reported_ids: frozenset[int] = frozenset()
+    snapshots: tuple[RegistrySnapshot, ...] = ()
+    exported: Exported | None = None
+    is_not_in_all: bool = False
+    is_declared_merged_within: bool = False
+    depends_on: frozenset[str] = frozenset()
+    is_origin_unread: bool = False
+    strangers: frozenset[str] = frozenset()
+    other_runs: tuple[str, ...] = ()
+    clusters_of_id: frozenset[str] = frozenset()
+    holds_of_id: frozenset[str] = frozenset()
+    ends: tuple[EndRecord, ...] = ()
+    survey: Survey = field(default_factory=Survey)
+    outside_paths: tuple[OutsidePath, ...] = ()
 
     @property
     def status(self) -> JobStatus:
