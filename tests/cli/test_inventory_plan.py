@@ -12,8 +12,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import yaml
 
-from cli.helpers import Planned, Ran, metadata, run
+from cli.helpers import Job, Planned, Ran, flink, metadata, now, run
 from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story, requests_to
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.spark.spark_engine import SparkEngine
@@ -22,7 +23,9 @@ from orphangc.app.commands.examine.search_estimate import search_estimate
 from orphangc.collect.mark import missing_check as confirming
 from orphangc.core.model.settings import StorageRootSettings
 from support.inventory_reports import CSV, ORC, PARQUET, VERSIONED, Report, a_report, row_of
+from support.rest_server import RestServer
 from unit.adapters.spark.spark_here import HereCluster
+from unit.flinkstate.metadata.properties_by_hand import checkpoint_properties
 
 FOLDER = "inventory/daily"
 
@@ -343,12 +346,14 @@ def test_a_quarantine_that_the_inventory_does_not_show_keeps_what_it_names(
     """R44: the markers of an expiry are younger, and stand in folders that each cycle looks at."""
     story = inventoried.story
     inventoried.deliver()
+    time.sleep(1.1)  # within the same second the directory would not be still
     options = (story.root, "--ended-job", "all", "--closed-world")
     policy = ("--dead", JOB_ID, "--ended-for", "0", *NO_MARGINS, "--quarantine-period", "24h")
     out, place = story.folder / "expiry", f"s3://{story.bucket}"
     assert run("expire", *options, "--state", f"{place}/state", *policy, "--out", out).code == 0
     assert run("sweep", out, "--delete").code == 0
     before = set(story.contents())
+    assert not [key for key in before if key.endswith("_metadata")]
     for number in range(2):
         plan = Planned(
             run(
@@ -363,6 +368,61 @@ def test_a_quarantine_that_the_inventory_does_not_show_keeps_what_it_names(
         story.sweep(plan, "--delete")
     gone = before - set(story.contents())
     assert gone == (set() if state == "another" else story.orphans)
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_checkpoint_that_lost_a_file_since_the_inventory_stands_for_nothing(
+    inventoried: Inventoried, is_lost
+) -> None:
+    """R41: three are to stay, and of those that can be restored there are three with the oldest."""
+    story, (old, new) = inventoried.story, ("7c1e90fb" * 4, "3a41c2d9" * 4)
+    for shown in ("Versions", "DeleteMarkers"):
+        for each in story.client.list_object_versions(Bucket=story.bucket).get(shown, ()):
+            named = {"Key": each["Key"], "VersionId": each["VersionId"]}
+            story.client.delete_object(Bucket=story.bucket, **named)
+    files, properties = {}, checkpoint_properties()
+    for job, number in ((old, 7), (old, 8), (new, 9), (new, 10)):
+        if number == 9:
+            began = int(now().timestamp() * 1000)
+        files[number] = f"{job}/shared/00000000-0000-4000-8000-{number:012x}"
+        story.put(files[number], b"state")
+        time.sleep(1.1)
+        data = metadata(number, [inventoried.path(files[number])], properties=properties)
+        story.put(f"{job}/chk-{number}/_metadata", data)
+    inventoried.deliver()
+    time.sleep(1.1)
+    if is_lost:
+        inventoried.delete(files[9])
+    place = Path(f"/{story.bucket}/checkpoints")
+    routes = flink(
+        Job(new, place / new),
+        completed=10,
+        restored=(8, place / old / "chk-8"),
+        restored_ms=began,
+        started_ms=began,
+    )
+    routes = {
+        path: (code, body.replace(b"file:/", b"s3://")) for path, (code, body) in routes.items()
+    }
+    with RestServer(routes) as server:
+        root = {
+            "root": story.root,
+            "state": f"s3://{story.bucket}/state",
+            "closed_world": True,
+            "ended_job": [old],
+            "flink_rest": [server.url],
+            "inventory": inventoried.uri,
+            "expire": {"keep_last": 3, "ended_for": "0"},
+            "allow_short_margins": True,
+            **dict.fromkeys(("grace_period", "quiet_period", "clock_skew"), "0"),
+        }
+        file = story.folder / "orphangc.yaml"
+        plans = str(story.folder / "plans")
+        file.write_text(yaml.safe_dump({"mode": "delete", "plans": plans, "storage_roots": [root]}))
+        for _ in range(2):  # the first one only reports
+            ran = run("run", "--config", file)
+            assert ran.code == 0, ran.err
+    assert (f"{old}/chk-7/_metadata" in story.contents()) == is_lost
 
 
 # --- refusals

@@ -563,7 +563,7 @@ def _checkpoints_of_statements(patch: _Patch) -> None:
 
 def _sizes_of_files(patch: _Patch) -> None:
     """Ask only whether a file is there (R41)."""
-    patch.setattr(assemble_report, "incomplete", lambda *_: frozenset())
+    patch.setattr(assemble_report, "incomplete", lambda *_, **__: frozenset())
 
 
 def _markers_of_expiries(patch: _Patch) -> None:

@@ -17,6 +17,7 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
     ),
     "whole-successor": (
         "safety/incidents/test_expiry_of_branches.py::test_r41_what_lost_the_bytes_of_a_file_stands_for_nothing",
+        "cli/test_inventory_plan.py::test_a_checkpoint_that_lost_a_file_since_the_inventory_stands_for_nothing",
     ),
     "lineage": (
         "safety/model_checking/test_lineages.py::test_only_what_a_proven_job_continued_expires",

@@ -74,7 +74,16 @@ def lineage_report(
     known = cycle_lineages(cycle, settings, policy=policy, savepoints=savepoints)
     facts = retention_facts(cycle, settings, policy, known.hidden)
     fates = fates_of(known.lineages, facts)
-    known = known.without(incomplete(fates, known.by_folder, environment, settings.aliases))
+    is_listed_now = cycle.evidence.listed_at is None
+    known = known.without(
+        incomplete(
+            fates,
+            known.by_folder,
+            environment,
+            settings.aliases,
+            is_listed_now=is_listed_now,
+        )
+    )
     fates = fates_of(known.lineages, facts)
     weighed = _weighed(known, fates, environment.engine, environment.progress)
     base = cycle.mark.owners.base

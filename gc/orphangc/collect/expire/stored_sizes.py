@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from flinkstate.metadata.reader import read_metadata
 from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME
 from flinkstate.places.locations import Alias, Location, place_of
 from flinkstate.state.expected_sizes import expected_files
+from orphangc.collect.mark.missing_check import present_of
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.sorted_uuids import SortedUuids, distinct
@@ -72,6 +74,8 @@ def incomplete(
     by_folder: Mapping[str, Checkpoint],
     environment: Environment,
     aliases: Sequence[Alias],
+    *,
+    is_listed_now: bool,
 ) -> frozenset[str]:
     """Return the folders of checkpoints that lack a part of a file, which Flink cannot restore.
 
@@ -81,6 +85,8 @@ def incomplete(
         fates: Fates by the names of files alone.
         by_folder: Every checkpoint that was read, by its folder.
         environment: Ports of the cycle, whose engine still holds its listing.
+        is_listed_now: Whether the whole listing is of this cycle; what an older one shows may be
+            gone, so each file is looked at.
     """
     going = {id(each.lineage) for each in fates if each.action is RetentionAction.EXPIRE}
     base = environment.storage.location
@@ -92,8 +98,9 @@ def incomplete(
     asked = [each for each in asked if base.contains(each.folder)]
     if not asked:
         return frozenset()
+    look = partial(_needed, environment.storage, aliases, is_listed_now=is_listed_now)
     with ThreadPoolExecutor(max(1, environment.storage.at_once)) as pool:
-        needed = [*pool.map(lambda each: _needed(each, environment.storage, aliases), asked)]
+        needed = [*pool.map(look, asked)]
     parts = [each for each in needed if each is not None]
     hi = np.concatenate([np.empty(0, np.uint64), *(each.hi for each in parts)])
     lo = np.concatenate([np.empty(0, np.uint64), *(each.lo for each in parts)])
@@ -106,33 +113,50 @@ def incomplete(
     )
 
 
-def _needed(checkpoint: Checkpoint, storage: Storage, aliases: Sequence[Alias]) -> _Needed | None:
-    """Return which files a checkpoint needs, ``None`` if it is another one by now."""
+def _needed(
+    storage: Storage, aliases: Sequence[Alias], checkpoint: Checkpoint, *, is_listed_now: bool
+) -> _Needed | None:
+    """Return which files a checkpoint needs, ``None`` if it, or one of them, is another by now."""
     key = ObjectKey(f"{storage.location.key_of(checkpoint.folder)}/{METADATA_NAME}")
     sizes = least_sizes(checkpoint, storage, key)
     if sizes is None:
         return None
+    inside = [*_inside(sizes, storage.location, aliases)]
+    if not is_listed_now and _are_short(inside, storage):
+        return None
     words, least = bytearray(), []
-    for name, size in _inside(sizes, storage.location, aliases):
-        uuid = uuid_of(name)
+    for name, size in inside:
+        uuid = uuid_of(name.rpartition("/")[2])
         if uuid is not None:
             words += uuid
             least.append(size)
     return _Needed(*words_of(bytes(words)), np.array(least, np.int64))
 
 
+def _are_short(files: Sequence[tuple[str, int]], storage: Storage) -> bool:
+    """Return whether any file is not stored, or with fewer bytes than it must have."""
+    present = present_of([key for key, _ in files], storage)
+    return any(
+        found is None or found.size < least
+        for found, (_, least) in zip(present, files, strict=True)
+    )
+
+
 def _inside(
     sizes: Iterable[tuple[str, int]], base: Location, aliases: Sequence[Alias]
 ) -> Iterator[tuple[str, int]]:
-    """Yield the names of the files below a place, with their sizes; a listing shows no others."""
-    folders: dict[str, bool] = {}
+    """Yield the keys of the files below a place, with their sizes; a listing shows no others."""
+    folders: dict[str, str | None] = {}
     for path, size in sizes:
         folder, _, name = path.rpartition("/")
         if folder not in folders:
             place = place_of(folder, aliases)
-            folders[folder] = place is not None and base.contains(place)
-        if folders[folder]:
-            yield name, size
+            folders[folder] = (
+                None if place is None or not base.contains(place) else base.key_of(place)
+            )
+        key = folders[folder]
+        if key is not None:
+            yield f"{key}/{name}" if key else name, size
 
 
 def least_sizes(
