@@ -141,7 +141,6 @@ class Daemon:
 
     def stop(self) -> None:
         """Stop in order: start no new run, end those in progress, and wait for them."""
-        self._status.is_ending = True
         self._children.end()
         self._scheduler.remove_all_jobs()
         self._scheduler.shutdown(wait=True)
