@@ -123,7 +123,7 @@ class _Service:
         shown = f"[{host}]" if ":" in host else host
         log.info("daemon.serving", address=f"http://{shown}:{port}", version=__version__)
         os.read(self._ending, 1)
-        self._status.is_ending = True  # before it is said: whoever reads that finds it so
+        self._status.is_ending = True  # first: a reader of the log finds it so
         log.info("daemon.ending")
         undisturbed(lambda: self._stop(http), stop=lambda: None, name="ending")
         log.info("daemon.ended")
