@@ -6,11 +6,10 @@ order of a real cycle, and it judges each job; it decides on no object.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from flinkstate.places.locations import Location
 from orphangc.collect.decide.judged_cycle import judged_cycle, marked_cycle
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, observe
@@ -24,25 +23,15 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import StoredObject
 from orphangc.core.world import World
 from orphangc.ports import Progress, Storage
-from orphangc.ports.engine import EngineName, Listed, ListingHints, ListingPass
+from orphangc.ports.engine import Engine, EngineName, Listed, ListingHints, ListingPass
 
 _T = TypeVar("_T")
 
 
-class UnlistedEngine:
+class UnlistedEngine(Engine):
     """An engine that lists nothing, so that each pass sees no row."""
 
     name: EngineName = "local"
-
-    def read_apart(
-        self,
-        read: Callable[[Storage, StoredObject], _T],
-        base: Location,
-        objects: Sequence[StoredObject],
-    ) -> Mapping[StoredObject, _T]:
-        """See ``Engine``: this process works alone."""
-        del read, base, objects
-        return {}
 
     def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
         """Return a listing of no objects; the storage is not asked."""

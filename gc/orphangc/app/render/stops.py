@@ -74,7 +74,8 @@ def fate_of(job: Judged | Judgement) -> Fate:
 
 def stopping(job: Judged | Judgement) -> list[Unmet]:
     """Return the guard that refuses a job, or else its unmet conditions."""
-    return [each for each in unmet_by(job) if each.fate is fate_of(job)]
+    fate = fate_of(job)
+    return [each for each in unmet_by(job) if each.fate is fate]
 
 
 def is_deferred(job: Judged) -> bool:

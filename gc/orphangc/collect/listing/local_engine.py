@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import BinaryIO, TypeVar
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
-from flinkstate.places.locations import Location
 from orphangc.collect.listing.list_storage import list_all
 from orphangc.collect.listing.marked_cache import MarkedCache
 from orphangc.collect.listing.noted_names import NotingSpool, links_in, objects_named
@@ -16,12 +15,12 @@ from orphangc.core.columns.marked_listing import WholeMarking
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import StoredObject
 from orphangc.ports import Progress, Spool, Storage
-from orphangc.ports.engine import EngineName, Listed, ListingHints, ListingPass
+from orphangc.ports.engine import Engine, EngineName, Listed, ListingHints, ListingPass
 
 _T = TypeVar("_T")
 
 
-class LocalEngine:
+class LocalEngine(Engine):
     """Lists and passes in this process; memory does not grow with the storage root."""
 
     name: EngineName = "local"
@@ -36,16 +35,6 @@ class LocalEngine:
         self._streams = streams
         self._marking = WholeMarking(LiveSet(), Tombstones.empty())
         self._noted: NotingSpool | None = None
-
-    def read_apart(
-        self,
-        read: Callable[[Storage, StoredObject], _T],
-        base: Location,
-        objects: Sequence[StoredObject],
-    ) -> Mapping[StoredObject, _T]:
-        """See ``Engine``: this process works alone."""
-        del read, base, objects
-        return {}
 
     def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
         """See ``Engine``."""
