@@ -18,6 +18,7 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_bytes import NamedFiles
 from orphangc.collect.expire.stored_sizes import least_sizes
+from orphangc.collect.observe.checkpoints import is_hidden
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.lineage.retention_policy import RetentionPolicy
@@ -120,6 +121,9 @@ def _obstacle(
         return "its folder is in no place that expire.savepoints names"
     if not any(place.contains(folder) for place in searched):
         return "its folder is in no extra root"
+    keys = ((place.key_of(folder), place.name) for place in searched)
+    if any(is_hidden(key, name) for key, name in keys if key):
+        return "its folder is in one that no scan enters, where no later run sees a quarantine"
     if any(place.contains(folder) for place in of_others):
         return "its folder is in a place of another storage root: only that one may let it go"
     if savepoint.is_savepoint is False or not is_savepoint_folder(folder.name):

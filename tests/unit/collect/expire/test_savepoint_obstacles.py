@@ -83,6 +83,8 @@ UNNAMED = "its folder is in no place that expire.savepoints names"
 NO_SAVEPOINT = "it is no savepoint by its folder's name and its properties"
 OF_OTHERS = "its folder is in a place of another storage root: only that one may let it go"
 SPREAD = "not all of its files are in its own folder"
+HIDDEN = "its folder is in one that no scan enters, where no later run sees a quarantine"
+SHARED, ROOT = f"s3://b/cp/{'a' * 32}/shared", {"searched": ("s3://b/cp",)}
 
 
 @pytest.mark.parametrize(
@@ -92,6 +94,7 @@ SPREAD = "not all of its files are in its own folder"
         ({}, {"places": (str(FOLDER),)}, UNNAMED),
         ({}, {"searched": ("s3://b/other",)}, "its folder is in no extra root"),
         ({}, {"others": ("s3://b",)}, OF_OTHERS),
+        ({"folder": canonical(f"{SHARED}/x/savepoint-a")}, {"places": (SHARED,)} | ROOT, HIDDEN),
         ({"is_savepoint": False}, {}, NO_SAVEPOINT),
         ({"folder": canonical(f"{PLACE}/x")}, {}, NO_SAVEPOINT),
         ({"unproven_layout": "changelog"}, {}, SPREAD),
