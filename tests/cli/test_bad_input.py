@@ -6,12 +6,11 @@ import shutil
 import subprocess
 import sys
 import uuid
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from cli.helpers import DAY, ENDED, Bed, Ran, contents, metadata, run, run_process, write
+from cli.helpers import DAY, ENDED, Bed, Ran, contents, run, run_process, write
 from cli.stories import make_story
 from cli.stories_on_s3 import use_s3
 from support import speed
@@ -131,13 +130,6 @@ def test_an_absent_snapshot_is_reported(story) -> None:
     """In a folder that is there."""
     ran = planned_badly(story.bed, story.bed.root, "--registry", story.bed.folder / "absent")
     said(ran, 4, "absent")
-
-
-@pytest.mark.parametrize("data", [b"", b"hello\n", b"\x1f\x8bzzz"], ids=["empty", "text", "gzip"])
-def test_an_unreadable_snapshot_is_reported(story, data) -> None:
-    """Exit 4."""
-    file = write(story.bed.folder / "snapshot", data, DAY)
-    said(planned_badly(story.bed, story.bed.root, "--registry", file), 4, str(file))
 
 
 def test_an_empty_folder_of_snapshots_is_reported(story) -> None:
@@ -369,16 +361,6 @@ def test_names_that_are_no_text_are_counted_and_kept(story) -> None:
     plan = story.bed.plan()
     assert plan.ran.code == 0
     assert plan.rows[f"{story.job.id}/shared/\\xff\\xfe"]["reason"] == "unrecognised"
-
-
-def test_a_terminal_escape_in_a_name_is_not_printed(story) -> None:
-    """Names are shown to people."""
-    write(story.job.folder / "chk-9\x1b[31m" / "_metadata", metadata(9, []), 20 * DAY)
-    other = story.bed.root / ("\x1b[31m" + "x") / "shared" / str(uuid.uuid4())
-    write(other, b"x", timedelta(days=30))
-    ran = story.bed.plan("--output", "table").ran
-    assert ran.code == 0
-    assert "\x1b" not in ran.out
 
 
 def test_a_process_says_it_in_one_line_too(story) -> None:

@@ -179,6 +179,7 @@ def test_undelete_puts_it_back(chain) -> None:
     out = expire(chain)
     ran = run("undelete", out)
     assert (ran.code, ran.json["counts"]) == (0, {"restored": 3})
+    assert ran.json["warning"] is None
     digests = {name: each and each[0] for name, each in contents(chain.bed.root).items()}
     assert digests == {name: each and each[0] for name, each in before.items()}
     assert run("undelete", out).code == 4, "nothing is left to put back"
@@ -226,11 +227,6 @@ def test_undelete_after_the_release_halts_where_its_files_have_tombstones(chain)
     assert (cleared.code, "while halted stands" in cleared.out + cleared.err) == (0, False)
     assert chain.files() == files
     assert "had a tombstone" not in run("plan", *chain.options).out
-
-
-def test_undelete_before_the_release_warns_of_nothing(chain) -> None:
-    ran = run("undelete", expire(chain))
-    assert (ran.code, ran.json["warning"]) == (0, None)
 
 
 def test_a_copy_that_is_damaged_stops_everything(chain) -> None:

@@ -1,7 +1,6 @@
 """``plan``: what it says, where it writes, and what it exits with."""
 
 import hashlib
-import json
 import subprocess
 import sys
 
@@ -131,15 +130,6 @@ def test_the_printed_plan_is_the_saved_one(story) -> None:
     assert story.bed.plan("--output", "json").ran.json["objects_listed"] == 7
 
 
-def test_a_table_is_printed_on_request(story) -> None:
-    """For people: no JSON, but the job and what would go."""
-    ran = story.bed.plan("--output", "table").ran
-    assert ran.code == 0
-    assert story.job.id in ran.out
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(ran.out)
-
-
 def test_the_report_and_the_summary_are_written_on_request(story) -> None:
     """One file each, where they were asked for."""
     report, summary = story.bed.folder / "new" / "report.html", story.bed.folder / "summary.md"
@@ -197,29 +187,7 @@ def test_a_report_that_cannot_be_written_stops_the_plan_before_it_begins(
     assert contents(story.bed.folder) == before
 
 
-def test_a_plan_is_never_written_over_another(story) -> None:
-    """The folder must be new or empty."""
-    plan = story.bed.plan()
-    before = contents(plan.path)
-    ran = run("plan", story.bed.root, "--state", story.bed.state, "--out", plan.path)
-    assert (ran.code, contents(plan.path)) == (2, before)
-
-
 # --- verdicts
-
-
-def test_live_files_are_kept_and_orphans_are_found(story) -> None:
-    """The whole point, both sides."""
-    plan = story.bed.plan()
-    assert [plan.verdict(path) for path in story.live] == [("keep", "referenced")] * 3
-    assert [plan.verdict(path) for path in story.orphans] == [("tombstone", "orphan")] * 2
-
-
-def test_an_orphan_younger_than_the_grace_period_is_kept(story) -> None:
-    """A tie with a bound keeps, and so does a second more."""
-    young = story.job.shared(age=8 * DAY)
-    assert story.bed.plan("--grace-period", "9d").verdict(young) == ("keep", "too_young")
-    assert story.bed.plan("--grace-period", "7d").verdict(young) == ("tombstone", "orphan")
 
 
 def test_an_orphan_younger_than_the_oldest_retained_checkpoint_is_kept(undeclared) -> None:
@@ -249,12 +217,6 @@ def test_ids_in_names_keep_what_is_not_older_than_the_oldest_retained(undeclared
     assert plan.rows[f"{job.id}/shared/{named[5].name}"]["checkpoint_id"] == 5
 
 
-def test_an_old_id_does_not_make_a_young_file_old(undeclared) -> None:
-    """Copies keep names; both clocks must agree."""
-    copied = undeclared.job.shared(f"1_{UUID_1}", age=DAY)
-    assert undeclared.bed.plan().verdict(copied) == ("keep", "too_young")
-
-
 def test_an_ended_job_leaks_after_its_oldest_checkpoint_too(story) -> None:
     """Nothing can be pending, so the quiet period stands in for ids and roots."""
     late = story.job.shared(f"9_{UUID_1}", age=10 * DAY)
@@ -262,30 +224,6 @@ def test_an_ended_job_leaks_after_its_oldest_checkpoint_too(story) -> None:
     plan = story.bed.plan("--quiet-period", "11d")
     assert plan.verdict(late) == ("keep", "too_young")
     assert plan.blocks(story.job) == ["not_quiet"]
-
-
-@pytest.mark.parametrize(
-    "named_as",
-    [
-        pytest.param("file:/elsewhere/{id}/shared/{name}", id="the base name in a moved tree"),
-        pytest.param("s3a://bucket/{id}/shared/{name}", id="the base name on another store"),
-        pytest.param("{folder}/shared/12_{name}", id="the UUID behind an id"),
-    ],
-)
-def test_a_file_is_live_however_a_root_names_it(story, named_as) -> None:
-    """By path, base name, or UUID alone (R5)."""
-    named = story.orphans[0]
-    path = named_as.format(id=story.job.id, folder=story.job.folder, name=named.name)
-    story.job.checkpoint(9, *story.live, path)
-    assert story.bed.plan().verdict(named) == ("keep", "referenced")
-
-
-def test_what_fits_no_scheme_is_counted_and_kept(story) -> None:
-    """An allow-list: upper case, an extension, a shorter UUID are nothing of Flink's."""
-    names = (UUID_1.upper().replace("0", "A"), f"{UUID_1}.sst", UUID_1[:-1], f"-1_{UUID_1}", "x")
-    paths = [story.job.shared(name) for name in names]
-    plan = story.bed.plan()
-    assert {plan.verdict(path) for path in paths} == {("keep", "unrecognised")}
 
 
 def test_areas_that_are_not_named_are_reported_and_kept(story) -> None:
@@ -372,14 +310,6 @@ def test_the_root_may_lie_above_the_job_directories(story) -> None:
 # --- refusals
 
 
-def test_a_layout_that_roots_cannot_prove_voids_the_job(story) -> None:
-    """One strange sub-folder of ``shared/`` is enough, an empty one too (R2)."""
-    (story.job.folder / "shared" / "strange").mkdir()
-    plan = story.bed.plan()
-    assert (plan.refusal(story.job), plan.ran.code) == ("unproven_layout", 4)
-    assert {row["reason"] for row in plan.rows.values()} == {"job_refused"}
-
-
 def test_one_refused_job_of_two_is_no_refused_plan(story) -> None:
     """Exit 0; the refused one stands in the plan and on stderr."""
     other = make_story(story.bed, 2)
@@ -414,14 +344,6 @@ def test_an_acknowledged_broken_root_protects_what_its_bytes_name(story) -> None
     assert plan.refusal(other.job) == "acknowledged_root"
     assert plan.verdict(story.orphans[0])[0] == "keep"
     assert plan.verdict(story.orphans[1]) == ("tombstone", "orphan")
-
-
-def test_nothing_is_deleted_without_a_stated_closed_world(story) -> None:
-    """A job with an unlisted base would be invisible (R3a)."""
-    bed = Bed(story.bed.folder, ("--ended-job", "all"))
-    plan = bed.plan()
-    assert plan.blocks(story.job) == ["closed_world"]
-    assert plan.removals()
 
 
 def test_too_large_a_share_blocks(bed) -> None:

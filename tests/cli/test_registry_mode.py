@@ -144,7 +144,7 @@ def test_what_became_registered_during_the_listing_is_kept(mode, monkeypatch) ->
     later = of_story(mode.story, *mode.story.live, named).entries
 
     def register() -> None:
-        mode.exporter.template = of_later(mode.exporter.template, later)
+        mode.exporter.template = replace(mode.exporter.template, entries=later)
 
     after_the_listing(monkeypatch, register)
     plan = mode.plan()
@@ -162,14 +162,6 @@ def test_what_completes_while_an_answer_is_waited_for_is_kept(mode, sleeping) ->
 
     sleeping(go_on)
     assert mode.plan().verdict(private) == ("keep", "referenced")
-
-
-def of_later(snapshot: RegistrySnapshot, entries: tuple[RegistryEntry, ...]) -> RegistrySnapshot:
-    return snapshot.__class__(**{**_fields(snapshot), "entries": entries})
-
-
-def _fields(snapshot: RegistrySnapshot) -> dict:
-    return {name: getattr(snapshot, name) for name in snapshot.__dataclass_fields__}
 
 
 def test_an_id_that_was_issued_long_ago_keeps_all_since(mode) -> None:
@@ -324,14 +316,14 @@ def test_a_job_elsewhere_that_claimed_files_here_must_answer_too(mode, sleeping,
     own = directory.shared()
     directory.checkpoint(8, own)
     files = of_story(mode.story, mode.story.orphans[0], own).entries
-    claiming = {
-        **_fields(mode.exporter.template),
-        "job_id": JobId("c" * 32),
-        "checkpoint_dir": str(directory.folder),
-        "entries": files,
-        "retained": mode.exporter.template.retained[1:],
-    }
-    other = Exporter(mode.exporter.folder, RegistrySnapshot(**claiming), mode.exporter.at)
+    claiming = replace(
+        mode.exporter.template,
+        job_id=JobId("c" * 32),
+        checkpoint_dir=str(directory.folder),
+        entries=files,
+        retained=mode.exporter.template.retained[1:],
+    )
+    other = Exporter(mode.exporter.folder, claiming, mode.exporter.at)
     other.export()
     sleeping(lambda: (mode.exporter.export(), answers and other.export()))
     plan = mode.plan("--extra-roots", mode.bed.folder / "elsewhere")

@@ -257,13 +257,6 @@ def test_one_root_alone_can_be_run(story, tmp_path) -> None:
     assert str(other["root"]) in wrong.complaints[0].partition("did you mean")[2]
 
 
-def test_a_table_is_printed_on_request(story) -> None:
-    """For people."""
-    ran = Configured.of(story).run("--output", "table")
-    assert ran.code == 0
-    assert "storage root" in ran.out
-
-
 def test_only_the_newest_plans_are_kept(story) -> None:
     """Foreign files there stay."""
     config = Configured.of(story, keep_plans=2)
@@ -539,12 +532,6 @@ def due(story, monkeypatch) -> Due:
     config = Configured.of(story)
     assert [config.run().code for _ in range(2)] == [0, 0]
     return Due(story, config, monkeypatch)
-
-
-def test_a_run_deletes_by_the_cycle_that_it_made(due) -> None:
-    """There is no other cycle whose verdicts it could wait for."""
-    assert swept(due.deletes_after(lambda: None)) == {"delete/done": 2}
-    assert due.left == [False, False]
 
 
 def test_verdicts_that_change_on_disk_after_the_cycle_delete_nothing(due) -> None:

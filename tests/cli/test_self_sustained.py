@@ -133,13 +133,6 @@ def test_waiting_is_a_second_check(bed, monkeypatch) -> None:
     assert pauses == [600, 600]
 
 
-def test_an_ended_job_needs_no_second_check(bed) -> None:
-    """No newer checkpoint can come."""
-    job = bed.job()
-    job.checkpoint(5, job.shared())
-    assert asked(bed, job, "--ended-job", "all")[1]["confirmed"] is True
-
-
 def test_what_scheduled_runs_saw_counts(bed) -> None:
     """Two runs with a newer checkpoint between make a yes of the daemon, and of the command."""
     job = bed.job()

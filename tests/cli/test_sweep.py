@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import uuid
 from datetime import timedelta
 from pathlib import Path
@@ -28,7 +27,6 @@ from cli.helpers import (
 )
 from cli.stories import Story, make_story
 from flinkstate.places.locations import canonical
-from orphangc.collect.state.lock import TIME_TO_LIVE
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world import recalling
 from orphangc.collect.world.memory_files import MemoryRead
@@ -102,16 +100,6 @@ def test_the_outcome_is_written_beside_the_plan_and_printed(story) -> None:
     assert written["plan_id"] == plan.document["plan_id"]
 
 
-def test_a_table_of_outcomes_is_printed_on_request(story) -> None:
-    """For people."""
-    plan = story.bed.plan()
-    swept = story.bed.sweep(plan, "--output", "table")
-    assert swept.code == 0
-    assert "tombstone" in swept.out
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(swept.out)
-
-
 def test_an_orphan_stays_in_quarantine_for_its_period(story) -> None:
     """Tombstone, quarantine, deletion: each in a run of its own."""
     bed = Bed(story.bed.folder, ENDED)
@@ -144,13 +132,6 @@ def test_a_plan_that_is_swept_twice_does_no_harm(story) -> None:
 
 
 # --- which plan
-
-
-def test_no_plan_is_no_sweep(story) -> None:
-    """A folder without one, an absent folder, a file."""
-    for place in (story.bed.root, story.bed.folder / "absent", story.live[0]):
-        ran = run("sweep", place, "--delete")
-        assert (ran.code, len(ran.complaints)) == (2, 1)
 
 
 def refused(plan: Planned, bed: Bed) -> str:
@@ -298,24 +279,6 @@ def test_what_the_plans_listing_shows_too_young_is_said_with_the_next_step(bed) 
     assert command in swept.out.splitlines() + swept.err.splitlines()
     bed.sweep(plan, "--relist")
     assert set(outcomes(plan).values()) == {"done"}
-
-
-def test_a_touched_object_is_kept(story) -> None:
-    """The same bytes with another store time were written again."""
-    story.bed.cycle()
-    plan = story.bed.plan()
-    os.utime(story.orphans[0], (1_700_000_000, 1_700_000_000))
-    story.bed.sweep(plan, "--delete")
-    assert [path.exists() for path in story.orphans] == [True, False]
-
-
-def test_an_object_that_is_gone_already_is_no_failure(story) -> None:
-    """Another process was faster."""
-    story.bed.cycle()
-    plan = story.bed.plan()
-    story.orphans[0].unlink()
-    swept = story.bed.sweep(plan, "--delete")
-    assert (swept.code, story.orphans[1].exists()) == (0, False)
 
 
 def test_a_root_that_appears_between_plan_and_sweep_protects(story) -> None:
@@ -647,24 +610,6 @@ def test_a_held_lock_excludes_every_other_run(story) -> None:
     assert story.bed.plan().ran.code == 0
 
 
-def test_the_lock_of_a_dead_process_is_taken_over(story) -> None:
-    """On this machine its end can be seen."""
-    story.bed.cycle()
-    lock = lock_file(story.bed, host=socket.gethostname(), pid=os.getpid(), started="long ago")
-    _, swept = story.bed.cycle()
-    assert (swept.code, any(path.exists() for path in story.orphans)) == (0, False)
-    assert (lock.exists(), holders(story.bed)) == (False, [])
-
-
-def test_a_lock_that_is_not_renewed_is_taken_over(story) -> None:
-    """A run elsewhere may have died unseen."""
-    story.bed.cycle()
-    lock = lock_file(story.bed)
-    stale = (now() - TIME_TO_LIVE - timedelta(minutes=1)).timestamp()
-    os.utime(lock, (stale, stale))
-    assert story.bed.cycle()[1].code == 0
-
-
 def test_the_lock_is_released_after_every_sweep(story) -> None:
     """Also after one that is refused."""
     story.bed.cycle()
@@ -710,16 +655,6 @@ def test_nothing_of_the_sweep_is_written_below_the_root(story) -> None:
     expected = {"chk-7", "chk-8", "shared", "taskowned"}
     assert {path.name for path in story.job.folder.iterdir()} == expected
     assert [path.name for path in story.bed.root.iterdir()] == [story.job.id]
-
-
-def test_damaged_tombstones_stop_everything(story) -> None:
-    """Forgetting them silently would restart every quarantine; guessing would end it."""
-    story.bed.cycle()
-    (file,) = state_files(story.bed, "tombstones/*.parquet")
-    file.write_bytes(file.read_bytes()[:-10])
-    before = contents(story.bed.folder)
-    ran = story.bed.plan().ran
-    assert (ran.code, len(ran.complaints), contents(story.bed.folder)) == (1, 1, before)
 
 
 def test_lost_tombstones_begin_a_new_quarantine(story) -> None:
