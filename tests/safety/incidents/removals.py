@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from inspect import isfunction, signature
 from pathlib import Path
 
 import numpy as np
@@ -627,79 +628,8 @@ def _self_contained_savepoints(patch: _Patch) -> None:
 
 
 REMOVALS: Mapping[str, _Removal] = {
-    each.__name__.removeprefix("_"): each
-    for each in (
-        _matching_by_name,
-        _other_jobs_roots,
-        _every_root,
-        _pins_and_snapshots,
-        _siblings,
-        _whole_storages,
-        _reported_roots,
-        _areas_elsewhere,
-        _reading_anew,
-        _looking_again,
-        _cutoff,
-        _frozen_cutoff,
-        _clock_of_a_mount,
-        _known_times,
-        _checkpoint_ids,
-        _grammar,
-        _identity,
-        _limits,
-        _traces_of_flink,
-        _share_of_artifacts,
-        _dependents,
-        _placement,
-        _lock,
-        _lock_check,
-        _halt_of_a_sweep,
-        _plan_identity,
-        _durations,
-        _safe_minimums,
-        _folders_that_stay,
-        _only_empty_folders,
-        _exact_keys,
-        _errors_of_keys,
-        _every_page,
-        _memory,
-        _discovery_memory,
-        _marker_of_discovery,
-        _every_memory_of_discovery,
-        _lasting_blocks,
-        _operators_defaults,
-        _roots_of_the_state,
-        _rule_of_chk_n,
-        _pending_savepoints,
-        _savepoints_of_earlier_cycles,
-        _strange_names_in_savepoints,
-        _largest_chk_n_is_the_newest,
-        _trigger_bounds_the_log,
-        _gate_of_merged_files,
-        _merging_within,
-        _quiet_is_an_end,
-        _handles_in_state_bytes,
-        _references_in_quarantine,
-        _quarantine_of_other_roots,
-        _origins_before_a_failover,
-        _metadata_alone,
-        _rules_of_a_lineage,
-        _edges_of_lineages,
-        _points_of_restores,
-        _runs_of_successors,
-        _checkpoints_of_statements,
-        _ids_that_were_chosen,
-        _times_of_ends,
-        _markers_of_expiries,
-        _proofs_of_successors,
-        _sizes_of_files,
-        _policies_of_owners,
-        _origins_that_are_stated,
-        _origins_that_no_cycle_saw,
-        _what_fails_with_its_job,
-        _makers_of_savepoints,
-        _places_of_other_roots,
-        _namers_of_savepoints,
-        _self_contained_savepoints,
-    )
+    name.removeprefix("_"): each
+    for name, each in dict(vars()).items()
+    if isfunction(each) and [*signature(each).parameters] == ["patch"]
 }
+"""Each function of this module that is given nothing but what it patches."""
