@@ -8,11 +8,9 @@ import pytest
 from support.house import SOURCES, folders
 from support.words import (
     CONTRACT,
+    MOST,
     ROOT,
     Found,
-    counted,
-    lowered,
-    maxima,
     words_in,
     words_in_page,
     words_of,
@@ -21,7 +19,6 @@ from support.words import (
 pytestmark = pytest.mark.ci
 
 FOLDERS = [each.relative_to(SOURCES).as_posix() for each in folders()]
-MOST = maxima()
 CLEAN_TESTS = ("cli", "unit/app")
 PAGES = (
     *("gc/README.md", "gc/SAFETY.md", "gc/decisions/*.md"),
@@ -48,12 +45,6 @@ def test_a_folder_holds_no_more_such_words_than_before(folder: str, left: list[F
 def test_every_maximum_is_of_a_folder() -> None:
     """A folder that moved takes its maximum along."""
     assert set(MOST) - set(FOLDERS) == set()
-
-
-def test_a_maximum_only_falls(left: list[Found]) -> None:
-    """``--lower`` never raises one, and names no new folder."""
-    counts = counted(left)
-    assert lowered(dict.fromkeys(MOST, 0), counts) == lowered(dict.fromkeys(MOST, 0), counted([]))
 
 
 def test_every_exception_has_its_reason() -> None:
