@@ -25,7 +25,6 @@ _BENCHES: dict[str, tuple[str, list[str], list[str]]] = {
     "list": ("Listing and planning on S3", _LARGE, _SMALL),
     "same_keys": ("The same keys as other clients", [], ["5000"]),
     "plan": ("A plan on local files", [], ["50000"]),
-    "metadata": ("Reading `_metadata`", [], ["5"]),
     "kernel": ("The rule over columns", [], []),
     "delete": ("Deleting", ["1000000", "3200"], ["50000", "3200"]),
     "spark": ("Spark", [], []),
