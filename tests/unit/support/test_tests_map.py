@@ -1,19 +1,14 @@
 """``tests/README.md`` has a line for each folder of tests, and says what is true of it."""
 
-import ast
-
 import pytest
 
 from support.tests_map import (
     PAGE,
     PURPOSES,
     TESTS,
-    classes,
     folders,
-    marks,
     page_with_table,
     purpose,
-    starts,
 )
 
 pytestmark = pytest.mark.ci
@@ -40,20 +35,3 @@ def test_every_test_is_in_a_folder_of_the_map() -> None:
     lost = [each for each in files if not known & {str(above) for above in each.parents}]
     assert lost == []
     assert PURPOSES.keys() <= known
-
-
-def test_what_a_folder_starts_and_who_runs_it_is_found(tmp_path) -> None:
-    """By marks in code, also of the folder above; a text about marks is none."""
-    folder = tmp_path / "group" / "one"
-    folder.mkdir(parents=True)
-    (tmp_path / "group" / "conftest.py").write_text("import pytest\nX = pytest.mark.s3\n")
-    test = folder / "test_a.py"
-    test.write_text(
-        "import pytest\npytestmark = [pytest.mark.nightly]\nTEXT = 'pytest.mark.spark'\n"
-    )
-    assert list(folders(tmp_path)) == ["group/one"]
-    assert starts("group/one", tmp_path) == ["s3"]
-    assert classes("group/one", tmp_path) == ["nightly"]
-    test.write_text("import pytest\n\n@pytest.mark.ci\ndef test_b(): ...\n")
-    assert classes("group/one", tmp_path) == ["command", "ci"]
-    assert marks(ast.parse("item.add_marker(mark.flink)")) == {"flink"}

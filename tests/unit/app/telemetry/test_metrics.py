@@ -21,7 +21,6 @@ from orphangc.core.documents.run_record import (
     TombstonesPart,
     Totals,
     totals_after,
-    totals_merged,
 )
 from orphangc.core.model.types import Action, Outcome, Reason, Scope
 from unit.app.status.records import ROOT, T0, a_phase, a_record
@@ -213,14 +212,6 @@ def test_runs_that_never_began_count_though_no_run_records_them(result) -> None:
     assert value(of, "orphangc_runs_total", phase="plan", result=str(result)) == 2
     assert value(of, "orphangc_runs_total", phase="plan", result="done") == 2
     assert value(of, "orphangc_run_duration_seconds_count", phase="plan") == 2
-
-
-def test_totals_of_two_lines_of_runs_merge_to_the_larger() -> None:
-    """Whatever order they are read in."""
-    one, other = Totals(runs={"a": 3, "b": 1}, list_requests=5), Totals(runs={"a": 2, "c": 4})
-    merged = Totals(runs={"a": 3, "b": 1, "c": 4}, list_requests=5)
-    assert totals_merged(one, other) == totals_merged(other, one) == merged
-    assert totals_merged(merged, one) == merged
 
 
 def test_the_version_is_reported() -> None:

@@ -1,17 +1,29 @@
-"""The rule for one object, row by row, in the order of design, section 2."""
+"""The rule for one object, row by row, in the order of design, section 2.
+
+Each verdict is asked of the rule in plain steps and of the kernel, which must say the same.
+"""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
+from orphangc.core.columns.listing_columns import NO_TIME
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.decision.kernel import (
+    BoundsTable,
+    action_words,
+    kernel,
+    microseconds,
+    reason_words,
+)
 from orphangc.core.model.bounds import NEVER, Bound, BoundName
-from orphangc.core.model.naming import Artifact
+from orphangc.core.model.naming import Artifact, artifact_name
 from orphangc.core.model.types import Action, DirectoryLayout, Reason
 from support.builders import (
-    NAME,
+    JOB,
     OTHER_UUID,
     T0,
     UUID,
@@ -20,6 +32,7 @@ from support.builders import (
     ahead,
     an_artifact,
     an_object,
+    columns_of,
     live,
     some_bounds,
 )
@@ -43,14 +56,30 @@ EXCLUSIVE = Artifact(DirectoryLayout.EXCLUSIVE)
 
 def verdict(stored=None, artifact=None, **facts) -> Verdict:
     """Return the verdict on an old unreferenced artifact whose quarantine is over, changed."""
-    stored = stored or an_object()
-    return decide(
-        stored,
-        artifact or an_artifact(),
-        live=facts.get("live", live()),
-        bounds=facts.get("bounds", some_bounds()),
-        tombstone=facts.get("tombstone", a_tombstone(stored)),
+    stored, artifact = stored or an_object(), artifact or an_artifact()
+    named = facts.get("live", live())
+    bounds = facts.get("bounds", some_bounds())
+    tombstone = facts.get("tombstone", a_tombstone(stored))
+    said = decide(stored, artifact, live=named, bounds=bounds, tombstone=tombstone)
+    is_same = tombstone is not None and tombstone.object.is_same_as(stored)
+    actions, reasons = kernel(
+        columns_of(replace(stored, key=f"{JOB}/shared/{name_of(artifact)}")),
+        is_live=np.array([artifact.uuid in named]),
+        since_us=np.array([microseconds(tombstone.since) if is_same else NO_TIME]),
+        has_tombstone=np.array([tombstone is not None]),
+        owner=np.zeros(1, np.int32),
+        bounds=BoundsTable.of([bounds]),
     )
+    assert action_words(actions).to_pylist() == [said.action]
+    assert reason_words(reasons).to_pylist() == [said.reason]
+    return said
+
+
+def name_of(artifact: Artifact) -> str:
+    """Return a file name that the listing takes for this artifact."""
+    if artifact.uuid is not None:
+        return artifact_name(artifact.checkpoint_id, artifact.uuid)
+    return "x" if artifact.layout is DirectoryLayout.UNRECOGNISED else "_metadata"
 
 
 def test_an_orphan_whose_quarantine_is_over_goes() -> None:
@@ -277,8 +306,3 @@ def test_an_ended_job_needs_no_newer_checkpoint() -> None:
     bounds = some_bounds(is_ended=True, newest_completed_at=None)
     assert verdict(bounds=bounds) == DELETE
     assert verdict(bounds=bounds, tombstone=a_tombstone(laid=ago("1h"))) == IN_QUARANTINE
-
-
-def test_the_name_of_the_key_says_nothing_to_the_rule() -> None:
-    """One place recognises names, another decides; they cannot disagree about a key."""
-    assert verdict(an_object(f"not-{NAME}")) == DELETE

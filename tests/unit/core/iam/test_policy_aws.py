@@ -190,48 +190,11 @@ def test_a_whole_bucket_as_root_is_listed_without_a_condition() -> None:
     assert not may(document, "DeleteObject", f"{JOB}/chk-7/_metadata")
 
 
-def test_the_whole_document() -> None:
-    """As an operator gets it."""
-    document = policy("s3://bucket/cp", state="s3://bucket/state", mode="delete")
-    arn, below = "arn:aws:s3:::bucket", "arn:aws:s3:::bucket/cp/"
-    own = ["s3:DeleteObject", "s3:GetObject", "s3:PutObject"]
-    listed = {"StringLike": {"s3:prefix": ["cp/*", "state/*"]}}
-
-    def statement(sid: str, actions: list[str], resources: list[str], effect: str = "Allow"):
-        return {"Sid": sid, "Effect": effect, "Action": actions, "Resource": resources}
-
-    assert document == {
-        "Version": "2012-10-17",
-        "Statement": [
-            statement("List", ["s3:ListBucket"], [arn]) | {"Condition": listed},
-            statement(
-                "ReadMetadata", ["s3:GetObject"], [f"{below}*/_metadata", f"{below}_metadata"]
-            ),
-            statement("KeepState", own, [f"{arn}/state/*"]),
-            statement("DeleteOrphans", ["s3:DeleteObject"], [f"{below}{'?' * 32}/shared/*"]),
-            statement(
-                "NeverAnythingElse",
-                ["s3:DeleteObject", "s3:DeleteObjectVersion"],
-                [f"{below}*/*/", f"{below}*/*/*/*", f"{below}*_metadata"],
-                "Deny",
-            ),
-        ],
-    }
-
-
 @pytest.mark.parametrize("bucket", ["logs--use1-az4--x-s3", "name-abc-s3alias", "a b"])
 def test_a_bucket_without_permissions_by_prefix_is_refused(bucket: str) -> None:
     """A policy that looks right and means nothing is worse than none."""
     with pytest.raises(ValueError, match="no general purpose bucket"):
         policy(f"s3://{bucket}/cp")
-
-
-def test_another_partition_is_in_every_name() -> None:
-    """China and GovCloud have names of their own."""
-    settings = StorageRootSettings(root=ROOT)
-    document = aws_policy(needs_of(settings, mode=RunMode.DELETE), partition="aws-cn")
-    names = [name for each in document["Statement"] for name in each["Resource"]]
-    assert {name.partition(":s3:")[0] for name in names} == {"arn:aws-cn"}
 
 
 ALL_AREAS = policy(scope=tuple(AreaName))

@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.azure import azure_policy
-from orphangc.core.iam.permissions import StorageNeed, needs_of
+from orphangc.core.iam.permissions import needs_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName
+from unit.core.iam.asked import JOB, UUID, needs
 from unit.core.iam.azure_judge import Asked, allows, holds
 
-JOB = "0123456789abcdef" * 2
-UUID = "00000000-0000-4000-8000-000000000001"
 AZURE = "abfs://container@account.dfs.core.windows.net"
 EVERY = (
     "read", "write", "add/action", "delete", "deleteBlobVersion/action", "permanentDelete/action",
@@ -24,27 +23,8 @@ EVERY = (
 )  # fmt: skip
 """The actions on blobs that Azure has, for which a condition can be written."""
 HOSTILE = [
-    "*",
-    "?",
-    '"',
-    ")",
-    ") OR (",
-    "é",
-    "\u202e",
-    "a b",
-    "%2F",
-    "..",
-    ".",
-    "@Resource[x]",
-    "{}",
-]
-
-
-def needs(root: str, mode: str = "delete", **more) -> tuple[StorageNeed, ...]:
-    settings = StorageRootSettings.model_validate(
-        {"root": root, "scope": ["shared"], "search": "places", **more}
-    )
-    return needs_of(settings, mode=RunMode(mode))
+    "*", "?", '"', ")", ") OR (", "é", "\u202e", "a b", "%2F", "..", ".", "@Resource[x]", "{}",
+]  # fmt: skip
 
 
 DELETE = azure_policy(needs(f"{AZURE}/c*p", state=f"{AZURE}/state"))
@@ -227,9 +207,8 @@ def test_containers_of_one_name_in_two_accounts_have_no_policy_in_common() -> No
 
 def test_what_only_s3_has_is_refused() -> None:
     """No policy allows what no command can do."""
-    settings = StorageRootSettings(root=AZURE, abort_uploads=True)
     with pytest.raises(ValueError, match="for S3"):
-        azure_policy(needs_of(settings, mode=RunMode.DELETE))
+        azure_policy(needs(AZURE, abort_uploads=True))
 
 
 @pytest.mark.parametrize("file", ["shared/op_x/db", "chk-7", "taskowned", "dstl"])

@@ -6,24 +6,15 @@ Each was written down from what it must mean; the judges beside show that it mea
 from typing import Any
 
 from flinkstate.places.locations import Location, canonical
-from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.aws import aws_policy
 from orphangc.core.iam.azure import azure_policy
 from orphangc.core.iam.gcp import gcs_policy
-from orphangc.core.iam.permissions import Purpose, Right, StorageArea, StorageNeed, needs_of
-from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.iam.permissions import Purpose, Right, StorageArea, StorageNeed
+from unit.core.iam.asked import JOB, needs
 
-JOB = "0123456789abcdef" * 2
 ANY_JOB = "?" * 32
 DIR = "Orders"
 """Directory of one job, without a job id as its name: the folder around it is not searched."""
-
-
-def needs(root: str, work: str | None = None, *, undelete: bool = False, **more: Any):
-    settings = StorageRootSettings.model_validate(
-        {"root": root, "scope": ["shared"], "search": "places", **more}
-    )
-    return needs_of(settings, mode=RunMode.DELETE, may_undelete=undelete, work=work)
 
 
 # --- what is needed

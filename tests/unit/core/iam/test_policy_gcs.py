@@ -13,22 +13,14 @@ from orphangc.core.iam.gcp import gcs_policy
 from orphangc.core.iam.permissions import Purpose, Right, StorageArea, StorageNeed, needs_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName
+from unit.core.iam.asked import JOB, UUID, needs
 from unit.core.iam.google_judge import allows, extract, holds
 
-JOB = "0123456789abcdef" * 2
-UUID = "00000000-0000-4000-8000-000000000001"
 EVERY = ("create", "delete", "get", "getIamPolicy", "setIamPolicy", "update")
 HOSTILE = [
     '"', "\\", '" || true || "', "\\u0022", "\u202e", "'", "é", "a b", "%2F", "..", ".", "*", "$",
     "resource.name", "projects/_/buckets/bucket/objects/cp/",
 ]  # fmt: skip
-
-
-def needs(root: str, mode: str = "delete", **more) -> tuple[StorageNeed, ...]:
-    settings = StorageRootSettings.model_validate(
-        {"root": root, "scope": ["shared"], "search": "places", **more}
-    )
-    return needs_of(settings, mode=RunMode(mode))
 
 
 DELETE = gcs_policy(needs("gs://bucket/cp", state="gs://bucket/state"))
@@ -150,7 +142,7 @@ def test_a_hostile_path_stands_for_itself(part, key) -> None:
 def test_a_report_may_read_metadata_and_a_quarantine_keep_its_state(key) -> None:
     """Neither may delete a file of a job."""
     report = gcs_policy(needs("gs://bucket/cp", mode="report"))
-    quarantine = gcs_policy(needs("gs://bucket/cp", "quarantine", state="gs://bucket/state"))
+    quarantine = gcs_policy(needs("gs://bucket/cp", mode="quarantine", state="gs://bucket/state"))
     for permission in ("create", "delete"):
         assert not allows(report, permission, key)
         assert allows(quarantine, permission, key) is key.startswith("state/")
@@ -165,7 +157,7 @@ def test_the_directory_of_one_job_has_shared_files_of_its_own(key) -> None:
     assert allows(document, "delete", f"cp/{JOB}/shared/{UUID}")
 
 
-REGISTRY = gcs_policy(needs("gs://bucket/cp", "report", registry=["gs://bucket/reg"]))
+REGISTRY = gcs_policy(needs("gs://bucket/cp", mode="report", registry=["gs://bucket/reg"]))
 
 
 def check_registry(key: str) -> None:
@@ -227,9 +219,8 @@ def test_roles_of_a_bucket_and_of_objects_have_names_of_their_own() -> None:
 
 def test_what_only_s3_has_is_refused() -> None:
     """No policy allows what no command can do."""
-    settings = StorageRootSettings(root="gs://b/cp", abort_uploads=True)
     with pytest.raises(ValueError, match="for S3"):
-        gcs_policy(needs_of(settings, mode=RunMode.DELETE))
+        gcs_policy(needs("gs://b/cp", abort_uploads=True))
 
 
 @pytest.mark.parametrize("file", ["shared/op_x/db", "chk-7", "taskowned", "dstl"])

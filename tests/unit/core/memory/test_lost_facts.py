@@ -221,13 +221,6 @@ def test_a_job_that_goes_on_from_a_newer_checkpoint_of_its_own_claims_nothing() 
     assert missed(before, seen(1, OTHER, twin, jobs=(after,))) == [EMPTIED]
 
 
-def test_a_claim_of_the_newest_does_not_explain_what_was_beside_it() -> None:
-    """A job retains three, and a claim takes one of them."""
-    before = seen(0, OTHER, a_directory(7, 8, 9), jobs=(a_job(),))
-    after = seen(1, OTHER, a_directory(10, job=NEXT), jobs=(CLAIMS_NEWER,))
-    assert missed(before, after) == [EMPTIED]
-
-
 def a_chain(*, place: str = ROOT, more: tuple[SeenJob, ...] = ()) -> list[Sighting]:
     """Return a claim by a job that is replaced before a cycle sees any checkpoint of it."""
     first, second = a_job(restored=None), a_job(NEXT, restored=f"{DIRECTORY}/chk-1")
