@@ -23,6 +23,7 @@ from orphangc.core.documents.plan import (
     tallies_of,
 )
 from orphangc.core.documents.s3_inventory import Inventory
+from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action, EvidenceSource, JobState, Mode, Reason, Scope
 from orphangc.ports import VERDICT_SCHEMA
@@ -64,6 +65,21 @@ STORY = (
     (FRAUD, Scope.SHARED, Reason.IN_QUARANTINE, 18, 24 << 20, 90, 300),
     ("", Scope.OTHER, Reason.UNRECOGNISED, 9, 3 << 20, 500, 9000),
     ("", Scope.SAVEPOINT, Reason.REPORT_ONLY, 21, 96 << 20, 200, 2000),
+)
+
+
+OPEN_WORLD = BlockedPart(
+    condition=Condition.CLOSED_WORLD,
+    message="nobody stated that the given roots are all there is (--closed-world)",
+)
+NOT_SEEN = BlockedPart(
+    condition=Condition.JOB_STATE_UNKNOWN,
+    message="the job is neither seen running (--flink-rest) nor declared ended (--ended-job)",
+)
+DAMAGED = RefusedPart(
+    guard=Guard.DAMAGED_LATEST_ROOT,
+    message="the latest checkpoint refers to files that cannot be seen"
+    " (shared/2f6c1b0e-9d4b-4a55-8d0f-5b1a2c3d4e5f and 1 more): already damaged?",
 )
 
 
@@ -142,17 +158,9 @@ def a_job(job_id=ORDERS, **changes) -> JobPart:
 def story_jobs() -> tuple[JobPart, ...]:
     """Return the jobs of the story: clear, blocked, refused, ended, and one in registry mode."""
     ended = NOW - timedelta(days=7)
-    closed = BlockedPart(
-        condition="closed_world",
-        message="nobody stated that the given roots are all there is (--closed-world)",
-    )
-    unknown = BlockedPart(
-        condition="job_state_unknown",
-        message="the job is neither seen running (--flink-rest) nor declared ended (--ended-job)",
-    )
     return (
         a_job(ORDERS),
-        a_job(PAYMENTS, blocked=(closed, unknown), state=JobState.UNKNOWN, live_objects=500),
+        a_job(PAYMENTS, blocked=(OPEN_WORLD, NOT_SEEN), state=JobState.UNKNOWN, live_objects=500),
         a_job(
             SESSIONS,
             cutoff=datetime(1970, 1, 1, tzinfo=UTC),
@@ -161,12 +169,8 @@ def story_jobs() -> tuple[JobPart, ...]:
                 BoundPart(name="oldest_own_root", at=None),
             ),
             missing=("shared/2f6c1b0e-9d4b-4a55-8d0f-5b1a2c3d4e5f", "shared/77aa2b1c-0d3e-4f5a"),
-            refused=RefusedPart(
-                guard="damaged_latest_root",
-                message="the latest checkpoint refers to files that cannot be seen"
-                " (shared/2f6c1b0e-9d4b-4a55-8d0f-5b1a2c3d4e5f and 1 more): already damaged?",
-            ),
-            blocked=(closed,),
+            refused=DAMAGED,
+            blocked=(OPEN_WORLD,),
         ),
         a_job(
             LEGACY,

@@ -1,7 +1,7 @@
 """Statuses as a daemon has them, as scenarios: fresh, well, in trouble, large."""
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from random import Random
 
 from orphangc.app.config.configuration import ScheduledRoot
@@ -29,16 +29,20 @@ from orphangc.core.world import (
     World,
     WorldChange,
 )
+from unit.app.render.plan_builder import (
+    ACTIONS,
+    DAMAGED,
+    NOT_SEEN,
+    NOW,
+    OPEN_WORLD,
+    ORDERS,
+    PAYMENTS,
+    ROOT,
+    SESSIONS,
+)
 
-NOW = datetime(2026, 11, 21, 14, 44, 12, tzinfo=UTC)
-ROOT = "s3://acme-flink-prod-eu/checkpoints"
 OTHER_ROOT = "s3://acme-flink-staging-eu/checkpoints"
-ORDERS = "4ae4a2986a0e1a49b0f165b58085d4b3"
-PAYMENTS = "c91d5b07f3a24e0d8f6b1122aa33cc44"
-SESSIONS = "0f3b8d2e91c74a55b6d7e8f901234567"
 GB = 10**9
-
-ACTIONS = {Reason.ORPHAN: Action.TOMBSTONE, Reason.QUARANTINE_OVER: Action.DELETE}
 
 
 @dataclass
@@ -228,34 +232,16 @@ def fresh() -> Status:
 
 def reporting() -> Status:
     """Return a daemon after its first report: nothing was said yet of what it cannot know."""
-    blocked = (
-        BlockedPart(
-            condition=Condition.CLOSED_WORLD,
-            message="nobody stated that the given roots are all there is (--closed-world)",
-        ),
-        BlockedPart(
-            condition=Condition.JOB_STATE_UNKNOWN,
-            message="the job is neither seen running (--flink-rest) nor declared ended"
-            " (--ended-job)",
-        ),
-    )
+    unclear = {"blocked": (OPEN_WORLD, NOT_SEEN), "state": JobState.UNKNOWN}
     jobs = (
-        a_job(
-            blocked=blocked, state=JobState.UNKNOWN, amounts=amounts(live=57, young=8, orphan=28)
-        ),
+        a_job(**unclear, amounts=amounts(live=57, young=8, orphan=28)),
         a_job(
             PAYMENTS,
-            blocked=blocked,
-            state=JobState.UNKNOWN,
+            **unclear,
             amounts=amounts(live=22, young=4, orphan=9),
             state_self_sustained=False,
         ),
-        a_job(
-            SESSIONS,
-            blocked=blocked,
-            state=JobState.UNKNOWN,
-            amounts=amounts(live=14, young=1, orphan=41),
-        ),
+        a_job(SESSIONS, **unclear, amounts=amounts(live=14, young=1, orphan=41)),
     )
     record = a_record(jobs=jobs, mode=RunMode.REPORT, effective_mode=RunMode.REPORT)
     return a_status(a_root(record, settings={"mode": RunMode.REPORT}))
@@ -321,11 +307,6 @@ def troubled() -> Status:
         condition=Condition.HALTED,
         message=f"run 20261120T081455-7f2e: {PAYMENTS}/shared/41_9b2c1a52 was in use",
     )
-    damaged = RefusedPart(
-        guard=Guard.DAMAGED_LATEST_ROOT,
-        message="the latest checkpoint refers to files that cannot be seen"
-        " (shared/2f6c1b0e-9d4b-4a55-8d0f-5b1a2c3d4e5f and 1 more): already damaged?",
-    )
     first = a_record(
         1,
         jobs=(
@@ -357,7 +338,7 @@ def troubled() -> Status:
             ),
             a_job(
                 "e" * 32,
-                refused=damaged,
+                refused=DAMAGED,
                 missing_objects=2,
                 amounts=amounts(refused=18),
                 directories=(f"{OTHER_ROOT}/{'e' * 32}",),
