@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -320,7 +319,6 @@ class Scene:
     job: str
     lost: set[Path]
     collector: Collector
-    due: Planned
 
     @property
     def job_dir(self) -> Path:
@@ -341,8 +339,8 @@ def scene(
     work = tmp_path_factory.mktemp("scene")
     collector = Collector(work / "ckpt", work)
     try:
-        job, lost, due = haunted_until_due(started_flink_cluster, collector.root, collector)
-        yield Scene(started_flink_cluster, collector.root, job, lost, collector, due)
+        job, lost, _ = haunted_until_due(started_flink_cluster, collector.root, collector)
+        yield Scene(started_flink_cluster, collector.root, job, lost, collector)
     finally:
         started_flink_cluster.tidy()
 
@@ -399,43 +397,3 @@ class TestARunningJobWithOrphans:
         assert not entries & scene.lost
         if newest.name == f"chk-{shown.document['retained_checkpoint_ids'][-1]}":
             assert needed <= entries
-
-    def test_its_newest_checkpoint_can_be_inspected(self, scene: Scene) -> None:
-        """The document lists the stored files whose names stand in its bytes, and no other."""
-        checkpoint = retained(scene.job_dir)[-1]
-        stored = named_by(checkpoint, scene.job_dir)
-        done = orphangc("inspect", checkpoint, "--output", "jsonl")
-        assert done.code == 0, str(done)
-        document = done.document
-        assert document["checkpoint_id"] == int(checkpoint.name.removeprefix("chk-"))
-        files = {Path(urlsplit(each["path"]).path) for each in document["files"]}
-        assert files == stored != set()
-        assert len(document["operators"]) >= 2
-        if scene.cluster.version.startswith("2."):  # format 5 and later
-            assert "ledger" in {each["uid"] for each in document["operators"]}
-
-    def test_why_an_orphan_goes_and_a_live_file_stays_is_explained(self, scene: Scene) -> None:
-        """From the saved plan, with the checkpoints that name the file by now."""
-        gone = orphangc("explain", min(scene.lost), "--plan", scene.due.folder)
-        assert gone.code == 0, str(gone)
-        assert gone.document["verdict"] == {"action": "delete", "reason": "quarantine_over"}
-        assert gone.document["referenced_by"] == []
-        assert gone.document["tombstone"] is not None
-
-        kept_by_plan = scene.due.files("keep", reason="referenced")
-        shared = scene.job_dir / "shared"
-        live = seen(lambda: min(named_by(scene.job_dir, shared) & kept_by_plan, key=stored_at))
-        kept = orphangc("explain", live, "--plan", scene.due.folder)
-        assert kept.code == 0, str(kept)
-        assert kept.document["verdict"] == {"action": "keep", "reason": "referenced"}
-        assert {each["how"] for each in kept.document["referenced_by"]} == {"path"}
-
-    def test_with_default_margins_a_fresh_orphan_is_too_young(
-        self, scene: Scene, tmp_path: Path
-    ) -> None:
-        """The grace period is three days unless someone insists."""
-        asked = "explain", min(scene.lost), *scene.rest, "--state", tmp_path / "state"
-        done = orphangc(*asked)
-        assert done.code == 0, str(done)
-        if not done.was_outrun:
-            assert done.document["verdict"] == {"action": "keep", "reason": "too_young"}

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from robustness.fuzz.test_fuzz import TARGETS
 from support import filing
 
-pytest_plugins = ["pytester"]
-
 FILED = sorted(filing.FOLDER.glob("*.json"))
 BY_NAME = {each.name: each for each in TARGETS}
 
@@ -63,34 +61,6 @@ def test_a_property_that_does_not_hold_is_filed_and_fails_again(request, tmp_pat
         again(read, request, tmp_path)
 
 
-def test_a_search_that_fails_is_filed_from_its_report(pytester: pytest.Pytester) -> None:
-    """With the whole example and the blob, out of what pytest reports of it."""
-    pytester.makeconftest(FILING)
-    pytester.makepyfile(SEARCH)
-    done = pytester.runpytest("-p", "no:randomly", "-p", "no:cacheprovider")
-    done.assert_outcomes(failed=1)
-    (path,) = pytester.path.joinpath("filed").iterdir()
-    filed = filing.read(path)
-    assert isinstance(filed, filing.FoundExample)
-    assert "number=77,\n    word='0',\n)" in filed.text or "number=77,\n    word=''," in filed.text
-    assert filed.blob
-
-
-FILING = """
-import pathlib
-from support import filing
-def pytest_configure(config):
-    config.pluginmanager.register(filing.Filing(pathlib.Path("filed")))
-"""
-SEARCH = """
-from hypothesis import given, settings, strategies as st
-@settings(database=None, print_blob=True)
-@given(st.integers(0, 10_000), st.text())
-def test_search(number, word):
-    assert number < 77
-"""
-
-
 def test_what_another_hypothesis_found_has_to_be_written_down(request, tmp_path: Path) -> None:
     """It never passes because nothing can read it."""
     filed = filing.FoundExample(test=HERE, version="1.0", blob="AA", text="number=77")
@@ -103,8 +73,3 @@ def test_an_input_is_filed_as_it_is(value, tmp_path: Path) -> None:
     """Bytes as bytes, JSON as JSON."""
     filed = filing.FoundInput(target="one answer", value=value)
     assert filing.read(filed.file(tmp_path)) == filed
-
-
-def test_what_is_no_search_is_not_filed() -> None:
-    """A plain failure says nothing of an example."""
-    assert filing.example_of("tests/x.py::test_x", "E   assert 1 == 2") is None
