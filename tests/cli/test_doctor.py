@@ -1,6 +1,5 @@
 """``doctor``: what is in place and what is not, before anything runs."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -142,15 +141,6 @@ def test_an_unreachable_flink_is_bad(story) -> None:
     ran = examined(story, flink_rest=["http://user:secret@127.0.0.1:1"])
     assert ran.code == 10
     assert "secret" not in ran.out + ran.err
-
-
-def test_a_table_is_printed_on_request(story) -> None:
-    """For people."""
-    ran = examined(story, "--output", "table")
-    assert ran.code == 0
-    assert f"{story.bed.root}\n● good list: 1 job directories" in ran.out
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(ran.out)
 
 
 BAD = {
