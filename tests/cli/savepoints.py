@@ -63,4 +63,4 @@ class Savepoints:
     @property
     def files(self) -> list[int]:
         """Return how many files of state each savepoint has."""
-        return [len([*folder.glob("*-*")]) for folder in self.folders]
+        return [len([*folder.glob("0*")]) for folder in self.folders]

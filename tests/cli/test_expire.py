@@ -327,6 +327,10 @@ def test_another_state_location_blocks_while_a_quarantine_of_the_first_one_lasts
     }
     assert "has the marker of an expiry by state" in said
     assert str(chain.bed.state) in said
+    own = chain.bed.folder / "own"
+    chain.expire("--out", own, "--ended-for", "0")
+    ran = run("sweep", own, "--delete")
+    assert (ran.code, said in ran.err, markers(chain)) == (4, True, sorted(GO))
     give_up(said.partition("run: ")[2])
     assert "state_lost" not in unmet(run("plan", *chain.options))
     chain.bed.state = first

@@ -9,7 +9,9 @@ from cli.helpers import DAY, contents, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.collect.expire.quarantine import Quarantine
+from orphangc.core.model.naming import EXPIRY_MARKER
 
 
 @pytest.fixture
@@ -28,12 +30,30 @@ def test_they_go_in_two_steps_and_come_back_before_the_second(savepoints) -> Non
     assert digests == {name: each and each[0] for name, each in before.items()}
 
 
+def markers(savepoints: Savepoints) -> int:
+    """Return the number of markers of expiries beside savepoints."""
+    return len([*savepoints.root.glob(f"*/{EXPIRY_MARKER}*")])
+
+
+def test_markers_beside_them_last_as_long_as_their_quarantine(savepoints, monkeypatch) -> None:
+    """One that an interrupted run left goes with the next expiry."""
+    out = savepoints.expire()
+    savepoints.expire()
+    assert markers(savepoints) == 3
+    with monkeypatch.context() as patch:
+        patch.setattr(CheckpointFolders, "unmark", lambda *_, **__: None)
+        run("undelete", out)
+    assert (markers(savepoints), savepoints.complete) == (3, [True] * 3)
+    savepoints.expire()
+    assert markers(savepoints) == 0
+
+
 def test_after_the_quarantine_their_files_go(savepoints) -> None:
     out = savepoints.expire()
     savepoints.expire()
     assert savepoints.files == [2] * 3, "their quarantine is not over"
     savepoints.expire(*SHORT)
-    assert savepoints.files == [0] * 3
+    assert (savepoints.files, markers(savepoints)) == ([0] * 3, 0)
     ran = run("undelete", out)
     assert "cannot be restored" in str(ran.json["failed"])
     assert savepoints.complete == [False] * 3
@@ -94,7 +114,7 @@ def test_a_pin_keeps_it_and_what_operators_own_is_left_to_them(savepoints) -> No
 
 def test_a_claim_between_the_two_steps_keeps_the_files(savepoints) -> None:
     savepoints.expire()
-    file = next(savepoints.folders[0].glob("*-*"))
+    file = next(savepoints.folders[0].glob("0*"))
     own = (savepoints.chain.running.folder / "shared").iterdir()
     savepoints.chain.running.checkpoint(19, *own, file, age=DAY)
     kept = savepoints.reasons(*SHORT)
@@ -107,7 +127,7 @@ def test_a_claim_in_the_last_moment_keeps_the_files_and_halts(savepoints, monkey
     clear = Quarantine._clear
 
     def late(self, part):
-        file = next(savepoints.folders[0].glob("*-*"))
+        file = next(savepoints.folders[0].glob("0*"))
         own = (savepoints.chain.running.folder / "shared").iterdir()
         savepoints.chain.running.checkpoint(19, *own, file, age=DAY)
         clear(self, part)
@@ -179,6 +199,6 @@ def test_bytes_that_a_living_job_needs_are_no_unneeded_ones(savepoints) -> None:
         places = ("--extra-roots", savepoints.root)
         return int(savepoints.chain.expire(*policy, *places).json["expiry"]["unneeded_bytes"])
 
-    before, files = unneeded(), [*savepoints.folders[0].glob("*-*")]
+    before, files = unneeded(), [*savepoints.folders[0].glob("0*")]
     savepoints.chain.running.checkpoint(18, *files, age=DAY)
     assert unneeded() == before - sum(path.stat().st_size for path in files)

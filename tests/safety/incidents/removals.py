@@ -26,6 +26,7 @@ from orphangc.adapters.files import local_storage, mount_clock
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import make_plan as planning
 from orphangc.app.runner import sweep_plan as sweeping
+from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle
 from orphangc.collect.decide import abandoned_savepoints, decide_listing
@@ -570,6 +571,16 @@ def _sizes_of_files(patch: _Patch) -> None:
 def _markers_of_expiries(patch: _Patch) -> None:
     """Forget that a marker shows an expiry which the state location does not know (R44)."""
     patch.setattr(cycle, "with_expiries", lambda before, *_, **__: before)
+
+
+def _markers_of_savepoints(patch: _Patch) -> None:
+    """Leave no marker beside a savepoint of an extra root (R44)."""
+    mark_of = CheckpointFolders.mark
+
+    def marked(self, record, state):
+        return None if record.base else mark_of(self, record, state)
+
+    patch.setattr(CheckpointFolders, "mark", marked)
 
 
 def _proofs_of_successors(patch: _Patch) -> None:

@@ -47,6 +47,38 @@ def test_r44_a_state_location_that_is_lost_in_a_quarantine_blocks(chain) -> None
     must_be_there(*files)
 
 
+@pytest.mark.answered_by("markers_of_expiries")
+def test_r44_an_expiry_with_another_state_location_leaves_the_markers_of_the_first(chain) -> None:
+    """It takes none of them for what an interrupted run of its own left."""
+    files = list((chain.jobs[0].folder / "shared").iterdir())
+    out = chain.expired(*POLICY)
+    chain.bed.state = chain.bed.folder / "another"
+    own = chain.bed.folder / "own"
+    chain.expire("--out", own, *POLICY)
+    run("sweep", own, "--delete")
+    chain.collected("--max-delete-share", "1")
+    must_be_there(*files)
+    assert run("undelete", out).json["counts"] == {"restored": 1}
+
+
+@pytest.mark.answered_by("markers_of_savepoints")
+def test_r44_a_savepoint_in_quarantine_is_none_that_was_never_completed(tmp_path) -> None:
+    """A second collector begins meanwhile, with a storage root around both and its own state."""
+    with ExitStack() as stack:
+        own = Savepoints(Redeploys.made(tmp_path / "data", stack, count=2, ids=distinct))
+        chain, around = own.chain, own.chain.bed.folder
+        chain.bed.folder = tmp_path
+        chain.bed.state = chain.bed.state.rename(tmp_path / "state")
+        pins = [option for n in ("0/5", "0/6") for option in ("--pin", chain.folder_of(n))]
+        out = own.expire(*pins)
+        files = [file for folder in own.folders for file in folder.glob("0*")]
+        chain.bed.root, chain.bed.state = around, tmp_path / "another"
+        chain.collected("--extra-roots", own.root, "--max-delete-share", "1")
+    assert own.complete == [False] * 3
+    must_be_there(*files)
+    assert run("undelete", out).json["counts"] == {"restored": 3}
+
+
 @pytest.mark.answered_by("metadata_alone")
 def test_r44_what_a_claimer_names_stays_when_its_maker_expires(tmp_path) -> None:
     """The newest checkpoint of the job after it, which stays, names a file in its directory."""

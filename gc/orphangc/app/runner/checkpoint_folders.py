@@ -45,14 +45,13 @@ class CheckpointFolders:
 
     def mark(self, record: ExpiredCheckpoint, state: str) -> None:
         """Write the marker of a state location, an empty object; see ``BesideCheckpoints``."""
-        if record.base:  # no rule collects the files of savepoints that no state location knows
-            return
+        place = record.base or self.settings.root
         name = f"{record.key.rpartition('/')[0]}/{expiry_marker(state)}"
         try:
-            open_state_files(self.settings.root, is_probed=False).create(name, b"")
+            open_state_files(place, is_probed=False).create(name, b"")
         except OrphanGcError as err:
             raise RefusedError(
-                f"{self.settings.root}/{name} cannot be written ({err}): it shows later runs that a"
+                f"{place}/{name} cannot be written ({err}): it shows later runs that a"
                 " checkpoint is in quarantine, so nothing expires; orphangc policy has that right"
             ) from err
 

@@ -183,7 +183,7 @@ class HeldExpiry:
                 )
             renewal.check()
             self._check_remembered(fresh, before)
-            self._check_halt()
+            self._check_state(fresh)
             self._act(root, fresh, reader, sink)
 
     def _check_remembered(self, fresh: LineageCycle, before: Recalled) -> None:
@@ -199,8 +199,15 @@ class HeldExpiry:
         if problem is not None:
             raise RefusedError(problem, guard=Condition.MEMORY_UNREADABLE)
 
-    def _check_halt(self) -> None:
-        halted = self.held.run.state.halted()
+    def _check_state(self, fresh: LineageCycle) -> None:
+        """Make sure that nothing is halted, and that this is the state of what is in quarantine.
+
+        Raises:
+            RefusedError: It is not: a marker that another one left beside a checkpoint must stay.
+        """
+        lost, halted = fresh.cycle.evidence.state_problem, self.held.run.state.halted()
+        if lost is not None:
+            raise RefusedError(lost, guard=Condition.STATE_LOST)
         if halted is not None:
             raise RefusedError(halted, guard=Condition.HALTED)
 

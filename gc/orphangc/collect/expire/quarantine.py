@@ -155,7 +155,14 @@ class Quarantine:
         known = read_memory(self.run.state).memory.expired
         kept = {each.folder for each in self.revalidation.environment.quarantined}
         kept |= {canonical(each.uri) for each in known if each.is_in_quarantine}
-        for folder in {folder for folder, _ in self.cycle.expiries}:
+        beside = zip(self.extra, self.cycle.seen.second[1:], strict=False)
+        ours = {
+            storage.location.child(key)
+            for storage, read in beside
+            for key, state in read.scan.expiries
+            if state in self.cycle.remembered.states
+        }
+        for folder in {folder for folder, _ in self.cycle.expiries} | ours:
             self.beside.unmark(folder, is_over=folder not in kept)
 
     def _release(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:

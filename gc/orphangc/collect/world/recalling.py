@@ -133,7 +133,8 @@ def with_expiries(
     if before.memory_problem is not None:  # which blocks, and says nothing of what it knew
         return before
     condition = Condition.STATE_LOST
-    known = {each.uri for each in before.memory.expired} | {str(each) for each in quarantined}
+    known = {each.uri for each in before.memory.expired if each.is_in_quarantine}
+    known |= {str(each) for each in quarantined}
     ours = {
         *before.memory.states,
         *(each.what for each in before.given if each.condition == condition),

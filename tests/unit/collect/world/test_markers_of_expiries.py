@@ -1,0 +1,49 @@
+"""Markers of expiries that a state location knows nothing of (R44)."""
+
+import pytest
+
+from flinkstate.places.locations import canonical
+from orphangc.collect.world.recalling import Recalled, with_expiries
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
+from orphangc.core.memory.remembered import WorldMemory
+from unit.core.lineage.lineage_builders import NOW
+
+ROOT = canonical("/data/checkpoints")
+FOLDER = ROOT.child(f"{'a' * 32}/chk-5")
+OWN, OTHER = "1" * 32, "2" * 32
+
+
+def expired(**later: object) -> Recalled:
+    """Return what a state location recalls that put a checkpoint into quarantine."""
+    record = ExpiredCheckpoint(
+        uri=str(FOLDER),
+        key="k",
+        job_id="a" * 32,
+        checkpoint_id=5,
+        sha256="0" * 64,
+        size=1,
+        expired_at=NOW,
+        run_id="r",
+        reason="superseded",
+        **later,
+    )
+    memory = WorldMemory(root=str(ROOT), states=(OWN,), written_at=NOW, expired=(record,))
+    return Recalled(memory=memory, place="/state")
+
+
+@pytest.mark.parametrize(
+    ("later", "state", "is_lost"),
+    [
+        ({}, OWN, False),
+        ({}, OTHER, False),
+        ({"released_at": NOW}, OWN, False),
+        ({"released_at": NOW}, OTHER, True),
+        ({"restored_at": NOW}, OTHER, True),
+    ],
+)
+def test_only_what_is_in_quarantine_here_explains_the_marker_of_another(
+    later, state, is_lost
+) -> None:
+    """What came back, or was released, may have been put into quarantine by the other one since."""
+    found = with_expiries(expired(**later), ROOT, [(FOLDER, state)], NOW)
+    assert (found.state_problem is not None) is is_lost
