@@ -3,6 +3,7 @@
 A job that was restored from some checkpoint continued that one, and what came before it.
 """
 
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import DAY, Bed, Job, Ran, as_json, flink, metadata, now, run, write
+from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, as_json, flink, metadata, now, run, write
 from cli.savepoints import distinct
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer
@@ -155,6 +156,30 @@ def test_r40_without_a_policy_not_even_what_flink_was_to_delete_goes(jobs) -> No
     must_be_there(only)
     assert (made.code, swept.code) == (0, 0), made.err + swept.err
     assert went(jobs.expire("--keep-last", "1")) == {"chk-7"}
+
+
+@pytest.mark.answered_by("markers_of_expiries")
+@pytest.mark.parametrize("what", ["", "*/world"])
+def test_r44_a_state_location_that_was_set_back_remembers_no_quarantine_and_blocks(
+    jobs, what
+) -> None:
+    """It is a backup of the day before; that Flink deletes such a checkpoint explains its loss."""
+    files = [jobs.new.shared(age=days * DAY) for days in (9, 20)]
+    properties = checkpoint_properties(NEVER_RETAINED)
+    jobs.new.checkpoint(7, *files, age=9 * DAY, properties=properties)
+    jobs.runs(7, 60 * DAY, None, status="FAILED")
+    jobs.looks()
+    (place,) = jobs.bed.state.glob(what) if what else [jobs.bed.state]
+    shutil.copytree(place, jobs.bed.folder / "backup")
+    assert went(jobs.expire("--keep-last", "1")) == {"chk-7"}
+    shutil.rmtree(place)
+    shutil.copytree(jobs.bed.folder / "backup", place)
+    margins = ("--grace-period", "0", "--quiet-period", "0", *AT_ONCE)
+    for _ in range(2):
+        over = ("--ended-job", jobs.new.id, "--max-delete-share", "1")
+        plan = jobs.bed.plan("--closed-world", *over, *margins)
+        jobs.bed.sweep(plan, "--delete")
+    must_be_there(*files)
 
 
 @pytest.mark.answered_by("origins_that_are_stated")

@@ -14,6 +14,7 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
         "safety/incidents/test_expiry.py::test_r44_a_state_location_that_is_lost_in_a_quarantine_blocks",
         "safety/incidents/test_expiry.py::test_r44_an_expiry_with_another_state_location_leaves_the_markers_of_the_first",
         "safety/incidents/test_expiry.py::test_r44_a_savepoint_in_quarantine_is_none_that_was_never_completed",
+        "safety/incidents/test_expiry_of_branches.py::test_r44_a_state_location_that_was_set_back_remembers_no_quarantine_and_blocks",
         "cli/test_expire.py::test_where_no_marker_can_be_written_nothing_expires",
         "cli/test_inventory_plan.py::test_a_quarantine_that_the_inventory_does_not_show_keeps_what_it_names",
     ),

@@ -126,6 +126,8 @@ def with_expiries(
 ) -> Recalled:
     """Return what is left where a marker shows an expiry that no memory knows (R44).
 
+    A marker of this very state location that no record explains shows that it was set back.
+
     Args:
         markers: Folder and state location of each marker that the storage root holds.
         quarantined: Folders of checkpoints in quarantine, also by other storage roots.
@@ -133,24 +135,22 @@ def with_expiries(
     if before.memory_problem is not None:  # which blocks, and says nothing of what it knew
         return before
     condition = Condition.STATE_LOST
-    known = {each.uri for each in before.memory.expired if each.is_in_quarantine}
-    known |= {str(each) for each in quarantined}
-    ours = {
-        *before.memory.states,
-        *(each.what for each in before.given if each.condition == condition),
-        *(each.what for each in before.standing),
-    }
+    expired = before.memory.expired
+    known = {each.uri for each in expired if each.is_in_quarantine} | set(map(str, quarantined))
+    own = {(each.uri, state) for each in expired for state in before.memory.states}
+    given_up = {each.what for each in before.given if each.condition == condition}
+    given_up |= {each.what for each in before.standing}
     lost = {
         state: folder
         for folder, state in sorted(markers, key=str, reverse=True)
-        if state not in ours and str(folder) not in known
+        if not (str(folder) in known or (str(folder), state) in own or state in given_up)
     }
     for state, folder in lost.items():
         command = acknowledging_command(str(root), condition, state, state=before.place)
         problem = (
-            f"{folder} has the marker of an expiry by state {state}, and {before.place} holds"
-            " another one, which does not know what is in quarantine: give that one with --state"
-            f" or restore it, or run: {command}"
+            f"{folder} has the marker of an expiry by state {state}, of which {before.place} does"
+            " not know: give the state location that does with --state or restore it, or run:"
+            f" {command}"
         )
         fact = StandingFact(condition=condition, what=state, since=at)
         standing = (*before.standing, fact)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flinkstate.places.locations import canonical
+from flinkstate.places.locations import Location, canonical
 from orphangc.collect.world.recalling import Recalled, with_expiries
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.memory.remembered import WorldMemory
@@ -13,10 +13,10 @@ FOLDER = ROOT.child(f"{'a' * 32}/chk-5")
 OWN, OTHER = "1" * 32, "2" * 32
 
 
-def expired(**later: object) -> Recalled:
+def expired(folder: Location = FOLDER, **later: object) -> Recalled:
     """Return what a state location recalls that put a checkpoint into quarantine."""
     record = ExpiredCheckpoint(
-        uri=str(FOLDER),
+        uri=str(folder),
         key="k",
         job_id="a" * 32,
         checkpoint_id=5,
@@ -47,3 +47,9 @@ def test_only_what_is_in_quarantine_here_explains_the_marker_of_another(
     """What came back, or was released, may have been put into quarantine by the other one since."""
     found = with_expiries(expired(**later), ROOT, [(FOLDER, state)], NOW)
     assert (found.state_problem is not None) is is_lost
+
+
+def test_a_marker_of_its_own_that_no_record_explains_shows_that_the_state_was_set_back() -> None:
+    found = with_expiries(expired(ROOT.child("another")), ROOT, [(FOLDER, OWN)], NOW)
+    assert found.state_problem is not None
+    assert [each.what for each in found.standing] == [OWN]
