@@ -38,6 +38,7 @@ NO_FILES = (
     f"{JOB}/chk-42/._metadata.inprogress.7_{NAME}",
     f"{JOB}/shared/._metadata.inprogress.{NAME}",
     f"{JOB}/taskowned/41_{NAME}",
+    f"{JOB}/dstl/41_{NAME}",
     f"{JOB}/shared/job_{JOB}_op_{VERTEX}_0_4/deeper/{NAME}",
     f"{JOB}/shared/job_{JOB}_op_{VERTEX}_0_4/41_{NAME}",
     f"{JOB}/shared/op_x/{NAME}",

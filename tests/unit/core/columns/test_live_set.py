@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.columns import sorted_uuids, uuid_set
+from orphangc.core.columns import sorted_uuids
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.sorted_uuids import SortedUuids, in_order
@@ -20,6 +20,7 @@ from orphangc.core.columns.uuid_words import bytes_of, texts_of, words_of
 from orphangc.core.model.naming import uuid_of
 from support.builders import NAME, NAME_WITH_ID, OTHER_UUID, UUID
 from support.strategies import names
+from unit.core.columns.test_uuid_set import SMALL
 
 EDGES = [0, 1, 2**32, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1]
 EVERY = [(hi << 64 | lo).to_bytes(16) for hi, lo in product(EDGES, EDGES)]
@@ -35,20 +36,12 @@ def some(count: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a set of a few members go through what a hundred million go through."""
-    for module, name, value in (
-        (uuid_set, "_FRESH", 2),
-        (uuid_set, "_STAGED", 3),
-        (uuid_set, "_RECENT", 4),
-        (uuid_set, "_BLOCK", 3),
-        (sorted_uuids, "_PAGE", 3),
-        (sorted_uuids, "_BLOCK", 2),
-        (sorted_uuids, "_ENTRIES_PER_START", 2),
-    ):
+    for module, name, value in SMALL:
         monkeypatch.setattr(module, name, value)
 
 
 lots = st.lists(st.lists(st.sampled_from(EVERY) | st.binary(min_size=16, max_size=16), max_size=9))
-ways = ("extend", "update", "add", "union", "look", "pickle")
+ways = ("extend", "update", "add", "union", "adopt", "adopt in order", "look", "pickle")
 
 
 @pytest.mark.usefixtures("small_steps")
@@ -62,9 +55,9 @@ def test_a_set_is_a_set_whatever_it_went_through() -> None:
             uuids = grown(uuids, lot, data.draw(st.sampled_from(ways)))
             expected |= set(lot)
         asked = [*EVERY, *expected]
-        assert uuids.contains(*words_of(b"".join(asked))).tolist() == [
-            each in expected for each in asked
-        ]
+        is_there = uuids.contains(*words_of(b"".join(asked)))
+        assert is_there.dtype == np.bool_
+        assert is_there.tolist() == [each in expected for each in asked]
         assert [each in uuids for each in EVERY] == [each in expected for each in EVERY]
         assert list(uuids) == sorted(expected)
         assert bytes_of(*uuids.columns()) == b"".join(sorted(expected))
@@ -81,6 +74,10 @@ def grown(uuids: UuidSet, lot: list[bytes], way: str) -> UuidSet:
             uuids.add(each)
     elif way == "extend":
         uuids.extend(*words_of(b"".join(lot)))
+    elif way == "adopt":
+        uuids.adopt(*words_of(b"".join(lot)))
+    elif way == "adopt in order":
+        uuids.adopt(*words_of(b"".join(sorted(set(lot)))))
     else:
         uuids.update(UuidSet(lot) if way == "union" else iter(lot))
     if way == "look":
@@ -176,50 +173,6 @@ def test_nobody_misses_a_member_while_others_add() -> None:
     for thread in threads:
         thread.join()
     assert missed == [0] * 60
-
-
-def test_a_merge_that_was_broken_off_is_never_looked_into(monkeypatch) -> None:
-    """A signal or a lack of memory may come at any moment; what is left may lack members."""
-    uuids = UuidSet()
-    uuids.extend(*some(100))
-
-    def fails(*_: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(SortedUuids, "insert", fails)
-    with pytest.raises(MemoryError):
-        len(uuids)
-    monkeypatch.undo()
-    for look in (len, list, UuidSet.columns, lambda u: u.contains(*some(1)), lambda u: UUID in u):
-        with pytest.raises(RuntimeError, match="broken off"):
-            look(uuids)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        (np.zeros(2, np.uint64), np.zeros(1, np.uint64)),
-        (np.zeros(2, np.int64), np.zeros(2, np.int64)),
-        (np.zeros(2, ">u8"), np.zeros(2, ">u8")),
-        (np.zeros((2, 2), np.uint64), np.zeros((2, 2), np.uint64)),
-        (np.zeros(2), np.zeros(2)),
-    ],
-)
-def test_columns_that_are_no_uuids_are_refused(wrong) -> None:
-    """What is looked for in another form would not be found, and would count as an orphan."""
-    for method in (UuidSet().extend, UuidSet().contains):
-        with pytest.raises(ValueError, match="uint64"):
-            method(*wrong)
-
-
-@pytest.mark.parametrize("wrong", [b"", UUID[:15], UUID + b"\0"])
-def test_a_uuid_has_sixteen_bytes(wrong: bytes) -> None:
-    """Two wrong lengths may add up to a right one, and then nothing would fit."""
-    with pytest.raises(ValueError, match="16 bytes"):
-        UuidSet([UUID, wrong])
-    with pytest.raises(ValueError, match="16 bytes"):
-        UuidSet().add(wrong)
-    assert wrong not in UuidSet([UUID])
 
 
 # --------------------------------------------------------------------------- names

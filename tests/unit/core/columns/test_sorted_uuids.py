@@ -100,15 +100,6 @@ def test_of_equal_ones_the_first_is_found() -> None:
     assert is_there.tolist() == [each in known for each in EVERY]
 
 
-def test_among_none_nothing_is_found() -> None:
-    """The first root is parsed while nothing is known."""
-    none = SortedUuids.empty()
-    rows, is_there = none.find(*columns_of(EVERY))
-    assert pairs_of(none.hi, none.lo) == []
-    assert (rows.tolist(), is_there.tolist()) == ([0] * len(EVERY), [False] * len(EVERY))
-    assert (rows.dtype, is_there.dtype) == (np.int64, np.bool_)
-
-
 def test_an_entry_is_compared_with_its_own_row() -> None:
     """Equal halves of two entries make no entry, and there is none behind the last."""
     entries = SortedUuids(*columns_of([(1, 7), (3, 7), (3, 9)]))

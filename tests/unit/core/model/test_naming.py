@@ -154,12 +154,6 @@ def test_a_near_miss_directly_in_shared_is_counted_as_unrecognised(name: str) ->
     assert layout_of(f"{JOB}/shared/{name}") is DirectoryLayout.UNRECOGNISED
 
 
-@pytest.mark.parametrize("area", ["taskowned", "dstl", "chk-42"])
-def test_a_flat_name_outside_shared_has_no_uuid_to_judge_by(area: str) -> None:
-    """R1: only files directly in ``shared/``; the others are report-only by their shape."""
-    assert found_at(f"{JOB}/{area}/41_{NAME}").uuid is None
-
-
 @pytest.mark.parametrize(("prefix", "checkpoint_id"), [("", None), ("0_", 0), ("41_", 41)])
 def test_a_flat_name_gives_uuid_and_checkpoint_id(prefix: str, checkpoint_id: int | None) -> None:
     """R5, R9: the UUID is compared with the roots, the id with the oldest retained one."""
@@ -202,13 +196,6 @@ def test_a_job_directory_is_found_at_any_depth(above: str, area: str, scope: Sco
     """R3: the directory named by a job id owns its areas, whatever the folders above are called."""
     directory = f"{above}/{JOB}".lstrip("/")
     assert place_of_folder(f"{directory}/{area}", "ck") == FilePlace(directory, JOB, scope)
-
-
-@pytest.mark.parametrize("entropy", ["a1b2", "0f", "_entropy_"])
-def test_entropy_before_the_job_directory_changes_no_owner(entropy: str) -> None:
-    """R4: with entropy injection every file lies under another random prefix."""
-    place = place_of_folder(f"{entropy}/checkpoints/{JOB}/shared", "bucket")
-    assert (place.job_id, place.scope, place.inner) == (JOB, Scope.SHARED, "")
 
 
 def test_the_storage_root_may_itself_be_the_job_directory() -> None:

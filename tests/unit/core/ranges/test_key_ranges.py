@@ -14,7 +14,7 @@ from orphangc.core.ranges.key_ranges import (
     landmarks,
     split_at,
 )
-from orphangc.core.ranges.split_points import Scale, midpoint, scale_of
+from orphangc.core.ranges.split_points import Scale, midpoint
 
 JOB = "4ae4a2986a0e1a49b0f165b58085d4b3"
 OTHER = "c91d5b07f3a24e0d8f6b1122aa33cc44"
@@ -53,13 +53,6 @@ def test_everything_holds_the_empty_key_and_the_last_one() -> None:
 def test_a_range_is_empty_if_nothing_can_be_in_it(within, is_empty) -> None:
     """Open below, closed above."""
     assert within.is_empty is is_empty
-
-
-def test_gaps_of_nothing_are_everything_and_of_everything_nothing() -> None:
-    """The two ends of a listing."""
-    assert gaps([]) == [EVERYTHING]
-    assert gaps([EVERYTHING]) == []
-    assert gaps([KeyRange("b", "c")]) == [KeyRange(None, "b"), KeyRange("c", None)]
 
 
 @pytest.mark.parametrize("wanted", [2, 16, 64, 256])
@@ -112,40 +105,12 @@ def test_nothing_known_is_not_cut() -> None:
     assert landmarks([], {}).median(EVERYTHING) is None
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "scale"),
-    [
-        (f"{SHARED}/00012f2a-", f"{SHARED}/0a012f2a-1", Scale(f"{SHARED}/", "0123456789abcdef")),
-        (f"{SHARED}/12345678-", f"{SHARED}/12345679-", Scale(f"{SHARED}/", "0123456789abcdef")),
-        (f"{SHARED}/10_ff", f"{SHARED}/100_aa", Scale(f"{SHARED}/", "0123456789")),
-        ("j/chk-1/aa", "j/chk-1003/zz", Scale("j/chk-", "0123456789")),
-        (f"{JOB}/shared/a", f"{OTHER}/shared/b", Scale("", "0123456789abcdef")),
-    ],
-)
-def test_names_are_read_in_the_alphabet_that_they_are_written_in(first, last, scale) -> None:
-    """UUIDs and job ids in hex, ids in decimal digits."""
-    assert scale_of(*sorted((first, last))) == scale
-
-
 def test_the_middle_of_what_remains_is_found_on_the_scale_of_the_names() -> None:
     """Half of the UUIDs that are still to come; a quarter has been seen."""
     seen = f"{SHARED}/40000000-0000-4000-8000-000000000000"
     assert midpoint(seen, EVERYTHING) == f"{SHARED}/a"
     assert midpoint(seen, KeyRange(None, f"{SHARED}/5")) == f"{SHARED}/48"
     assert midpoint(f"{SHARED}/5_x", EVERYTHING, Scale(f"{SHARED}/", "0123456789")) == f"{SHARED}/8"
-
-
-@pytest.mark.parametrize("until", ["a\0", "a\0\0", "a ", "a!"])
-def test_no_control_character_is_made_up(until) -> None:
-    """Servers choke on them; a range that has nothing else between is listed by one stream."""
-    middle = midpoint("a", KeyRange("a", until))
-    assert middle is None or middle == "a\0"  # a beginning of the boundary itself
-
-
-def test_a_key_that_is_made_up_is_no_longer_than_stores_take() -> None:
-    """1024 bytes are the limit, with the prefix of the storage root."""
-    middle = midpoint("a" * 1000, KeyRange(None, "a" * 1000 + "b"))
-    assert middle is None
 
 
 # --- exactly
