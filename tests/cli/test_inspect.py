@@ -330,23 +330,6 @@ def test_the_page_shows_time_job_and_the_new_subtasks(tmp_path: Path) -> None:
     assert "Flink restores no parallelism above it" in page.read_text()
 
 
-@pytest.mark.parametrize("command", ["inspect", "against", "declare", "unclaimed"])
-def test_an_absent_checkpoint_is_the_same_failure_everywhere(tmp_path: Path, command: str) -> None:
-    """Exit 1, and no word of a storage root."""
-    absent, known = tmp_path / "absent", golden("2.3.0/classic").folder
-    declared = write(tmp_path / "d.yaml", b"version: 1\noperators: []\n", DAY)
-    ran = {
-        "inspect": lambda: run("inspect", absent),
-        "against": lambda: run("inspect", known, "--against", absent),
-        "declare": lambda: run("declare", absent, "--out", tmp_path / "out.yaml"),
-        "unclaimed": lambda: run("unclaimed", absent, "--declarations", declared),
-    }[command]()
-    assert ran.code == 1
-    (line,) = ran.complaints
-    assert "does not exist" in line
-    assert "storage root" not in line
-
-
 def test_a_job_directory_is_answered_with_the_checkpoint_to_give(tmp_path: Path) -> None:
     """The newest that is complete."""
     source = golden("2.3.0/classic").folder / "_metadata"

@@ -764,17 +764,22 @@ def test_entries_that_cannot_be_counted_are_not_none(whole: tuple[Path, str]) ->
     assert None in {each["entries"] for each in states}
 
 
-ABSENT = ["memory://nothing-here/chk-1", "http://127.0.0.1:1/chk-1"]
+ABSENT = {
+    "memory://nothing-here/chk-1": "checkpoint {} cannot be read",
+    "http://127.0.0.1:1/chk-1": "checkpoint {} cannot be read",
+    "/nothing/here/chk-1": "there is no checkpoint: {} does not exist",
+}
 
 
 @pytest.mark.parametrize("place", ABSENT)
-@pytest.mark.parametrize("command", ["unclaimed", "declare", "against", "extract"])
+@pytest.mark.parametrize("command", ["inspect", "unclaimed", "declare", "against", "extract"])
 def test_a_checkpoint_that_cannot_be_read_gives_1_in_any_store(
     checkpoint: Path, declarations: Path, tmp_path: Path, *, command: str, place: str
 ) -> None:
-    """As on the local disk: the words are about the checkpoint, and nothing is written."""
+    """The words are about the checkpoint, and nothing is written."""
     new = tmp_path / "new"
     asked: dict[str, tuple[object, ...]] = {
+        "inspect": ("inspect", place),
         "unclaimed": ("unclaimed", place, "--declarations", declarations, "--prune-to", new),
         "declare": ("declare", place, "--out", new),
         "against": ("inspect", checkpoint, "--against", place),
@@ -783,7 +788,7 @@ def test_a_checkpoint_that_cannot_be_read_gives_1_in_any_store(
     ran = run(*asked[command])
     assert ran.code == 1, ran.err
     (line,) = ran.complaints
-    assert f"checkpoint {place} cannot be read" in line
+    assert ABSENT[place].format(place) in line
     assert "storage root" not in line
     assert not new.exists()
 

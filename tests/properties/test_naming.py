@@ -106,13 +106,6 @@ def test_a_key_below_a_root_is_found_again(key: str) -> None:
     assert canonical(f"s3a://bucket/checkpoints//{key}/") == BASE.child(key)
 
 
-@given(keys, st.sampled_from(["s3", "s3a", "hdfs", "gs", "abfss"]))
-def test_a_canonical_place_stays_as_it_is(key: str, scheme: str) -> None:
-    """Normalising twice changes nothing."""
-    place = canonical(f"{scheme}://authority/{key}")
-    assert canonical(str(place)) == place
-
-
 @given(st.text(max_size=40))
 def test_any_text_is_a_place_or_refused(text: str) -> None:
     """Losses 1.1: a place is absolute, with one slash between parts and none at the end."""

@@ -462,14 +462,6 @@ def test_suspended_is_not_over() -> None:
     assert sorted(GLOBALLY_TERMINAL) == ["CANCELED", "FAILED", "FINISHED"]
 
 
-def test_without_checkpointing_nothing_is_known() -> None:
-    """``None`` everywhere, and the gate is shut."""
-    job = facts(checkpoints=None, config=None)
-    assert job.checkpoints == ()
-    assert job.max_concurrent is job.changelog_enabled is job.restored is None
-    assert eligibility_problem(job) is not None
-
-
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

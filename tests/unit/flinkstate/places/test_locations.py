@@ -72,19 +72,6 @@ def test_a_uri_is_split_as_flinks_path_splits_it(uri: str, place: Location) -> N
     assert canonical(uri) == place
 
 
-@pytest.mark.parametrize(
-    "family",
-    [
-        ("s3", "s3a", "s3n", "s3p"),
-        ("abfs", "abfss", "az", "wasb", "wasbs"),
-        ("gs", "gcs"),
-    ],
-)
-def test_schemes_of_one_family_name_one_place(family: tuple[str, ...]) -> None:
-    """R5 (Iceberg#4346): ``s3a://`` in the metadata, ``s3://`` in the listing."""
-    assert len({canonical(f"{scheme}://b/k") for scheme in family}) == 1
-
-
 def test_every_spelling_of_a_local_file_is_one_place() -> None:
     """Losses 1.1 (Amoro#877): a URI compared with a plain path makes every file an orphan."""
     spellings = ("/x/y", "file:/x/y", "file:///x/y", "file:////x//y/", "FILE:/x/y", "local:/x/y")
