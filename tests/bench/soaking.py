@@ -122,11 +122,11 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
     began = time.time_ns()
     try:
         with (
-            opened(settings, lambda *_: None, is_planning=True) as root,
+            opened(settings, lambda *_: None, is_planning=True) as environment,
             mock.patch("orphangc.collect.decide.judged_cycle.judge_all", judged),
         ):
             cycle = run_cycle(
-                replace(root.environment, wait=lambda _: time.sleep(_POLL_SECONDS)),
+                replace(environment, wait=lambda _: time.sleep(_POLL_SECONDS)),
                 settings,
                 reader=CheckpointReader.of(settings),
                 tombstones=state_of(settings).tombstones(),

@@ -27,11 +27,12 @@ from orphangc.app.runner.lineage_cycle import (
     LineageCycle,
     check_report,
     lineage_cycle,
+    remembered,
     write_report,
 )
 from orphangc.app.telemetry.audit_log import Audited
 from orphangc.app.wiring.clock import now
-from orphangc.app.wiring.compose import WiredRoot, opened, state_of
+from orphangc.app.wiring.compose import opened, state_of
 from orphangc.collect.delete.deletion import RecordOutcomes
 from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.retry_queue import with_outcomes
@@ -48,12 +49,13 @@ from orphangc.collect.expire.quarantine import (
 )
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import copy_name
+from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.reported import namings
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.result import SweepResult
 from orphangc.collect.sweep.sweep import recalled_for
-from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
+from orphangc.collect.world.recalling import Recalled, not_kept, recalled
 from orphangc.core.decision.evidence import UnreadableCheckpoint
 from orphangc.core.documents.lineage_report import LineageCheckpointPart
 from orphangc.core.documents.plan import Plan
@@ -98,25 +100,13 @@ def make_expiry(
         directory.prepare()
     state = state_of(settings)
     before = recalled(state)
-    with shown_progress() as progress, opened(settings, progress, memory=before.memory) as root:
-        found = lineage_cycle(
-            root,
-            policy,
-            state=state,
-            before=before,
-            reader=CheckpointReader.of(settings),
-        )
+    reader = CheckpointReader.of(settings)
+    with shown_progress() as progress, opened(settings, progress, memory=before.memory) as world:
+        found = lineage_cycle(world, settings, policy, state=state, before=before, reader=reader)
     for each in found.report.impossible:
         raise SettingsError(each)
     write_report(found.report, report, price)
-    warnings = [new_state_warning(state)] if before.is_new else []
-    plan = found.cycle.plan
-    problem = not_kept(state, before, found.cycle.remembered)
-    if problem is not None:
-        plan = plan.model_copy(update={"states": ()})
-        warnings.append(problem)
-    plan = plan.model_copy(update={"warnings": (*plan.warnings, *warnings)})
-    return _written(replace(found, cycle=replace(found.cycle, plan=plan)), directory)
+    return _written(replace(found, cycle=remembered(found.cycle, state, before)), directory)
 
 
 def _check_savepoints(settings: StorageRootSettings, policy: RetentionPolicy | None) -> None:
@@ -174,17 +164,20 @@ class HeldExpiry:
         reader = CheckpointReader.of(run.settings)
         with (
             shown_progress() as progress,
-            opened(run.settings, progress, memory=before.memory) as root,
+            opened(run.settings, progress, memory=before.memory) as environment,
         ):
-            fresh = self.made
-            if fresh is None:
-                fresh = lineage_cycle(
-                    root, planned.policy, state=run.state, before=before, reader=reader
-                )
+            fresh = self.made or lineage_cycle(
+                environment,
+                run.settings,
+                planned.policy,
+                state=run.state,
+                before=before,
+                reader=reader,
+            )
             renewal.check()
             self._check_remembered(fresh, before)
             self._check_state(fresh)
-            self._act(root, fresh, reader, sink)
+            self._act(environment, fresh, reader, sink)
 
     def _check_remembered(self, fresh: LineageCycle, before: Recalled) -> None:
         """Make sure that what the cycle saw is written down: later cycles protect by it.
@@ -212,7 +205,7 @@ class HeldExpiry:
             raise RefusedError(halted, guard=Condition.HALTED)
 
     def _act(
-        self, root: WiredRoot, fresh: LineageCycle, reader: CheckpointReader, sink: Audited
+        self, environment: Environment, fresh: LineageCycle, reader: CheckpointReader, sink: Audited
     ) -> None:
         """Carry out what is agreed on, journalled; write down what becomes of the rest."""
         held, run, cycle = self.held, self.held.run, fresh.cycle
@@ -229,7 +222,7 @@ class HeldExpiry:
             record(with_outcomes(rows_of(wanted, stored), Outcome.PLANNED))
             return
         run.begin(held.plan, cycle.plan, cycle.evidence.now)
-        quarantine = self._quarantine(root, fresh, reader, record)
+        quarantine = self._quarantine(environment, fresh, reader, record)
         held.result.stopped_by = quarantine.carry_out(wanted)
         quarantine.remove_leftovers()
         held.result.exit_code = _exit_code(held.result)
@@ -262,18 +255,18 @@ class HeldExpiry:
 
     def _quarantine(
         self,
-        root: WiredRoot,
+        environment: Environment,
         fresh: LineageCycle,
         reader: CheckpointReader,
         record: RecordOutcomes,
     ) -> Quarantine:
         run, cycle, seen = self.held.run, fresh.cycle, fresh.cycle.seen
         return Quarantine(
-            storage=root.environment.storage,
-            extra=root.environment.extra,
+            storage=environment.storage,
+            extra=environment.extra,
             run=run,
             revalidation=Revalidation(
-                environment=root.environment,
+                environment=environment,
                 settings=run.settings,
                 reader=reader,
                 jobs=preconditions_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,12 +12,13 @@ from orphangc.adapters.rows.plan_directory import check_writable
 from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
-from orphangc.app.wiring.compose import WiredRoot, opened, state_of
+from orphangc.app.wiring.compose import opened, state_of
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.expire.assemble_report import lineage_report
 from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.observe.observation import Environment
 from orphangc.collect.state.store import RootState
-from orphangc.collect.world.recalling import Recalled, recalled
+from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
@@ -42,7 +43,8 @@ class LineageCycle:
 
 
 def lineage_cycle(
-    root: WiredRoot,
+    environment: Environment,
+    settings: StorageRootSettings,
     policy: RetentionPolicy | None,
     *,
     state: RootState,
@@ -51,19 +53,31 @@ def lineage_cycle(
 ) -> LineageCycle:
     """Return a fresh cycle of an opened storage root, with its lineages."""
     cycle = run_cycle(
-        root.environment,
-        root.settings,
+        environment,
+        settings,
         reader=reader,
         tombstones=state.tombstones(),
         halted=state.halted(),
         open_sink=DiscardingSink,
         before=before,
     )
-    report = lineage_report(cycle, root.settings, policy, root.environment)
-    plan = cycle.plan.model_copy(
-        update={"warnings": (*cycle.plan.warnings, *policy_warnings(report))}
-    )
-    return LineageCycle(cycle=replace(cycle, plan=plan), report=report)
+    report = lineage_report(cycle, settings, policy, environment)
+    return LineageCycle(cycle=_with_warnings(cycle, policy_warnings(report)), report=report)
+
+
+def remembered(cycle: Cycle, state: RootState, before: Recalled) -> Cycle:
+    """Return a cycle after writing it to the memory if possible, with the warnings about that."""
+    warnings = [new_state_warning(state)] if before.is_new else []
+    problem = not_kept(state, before, cycle.remembered)
+    if problem is not None:
+        cycle = replace(cycle, plan=cycle.plan.model_copy(update={"states": ()}))
+        warnings.append(problem)
+    return _with_warnings(cycle, warnings)
+
+
+def _with_warnings(cycle: Cycle, more: Iterable[str]) -> Cycle:
+    plan = cycle.plan.model_copy(update={"warnings": (*cycle.plan.warnings, *more)})
+    return replace(cycle, plan=plan)
 
 
 def policy_warnings(report: LineageReport) -> Iterator[str]:
@@ -87,9 +101,11 @@ def lineages_now(
     check_report(settings, report)
     state = state_of(settings)
     before = recalled(state)
-    with shown_progress() as progress, opened(settings, progress, memory=before.memory) as root:
+    with shown_progress() as progress, opened(settings, progress, memory=before.memory) as world:
         reader = CheckpointReader.of(settings)
-        found = lineage_cycle(root, None, state=state, before=before, reader=reader).report
+        found = lineage_cycle(
+            world, settings, None, state=state, before=before, reader=reader
+        ).report
     write_report(found, report, price)
     return found
 

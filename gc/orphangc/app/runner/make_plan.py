@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,11 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory, check_writable
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.runner.lineage_cycle import policy_warnings
+from orphangc.app.runner.lineage_cycle import policy_warnings, remembered
 from orphangc.app.telemetry.audit_log import log_plan
 from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
-from orphangc.app.wiring.compose import WiredRoot, opened, state_of
+from orphangc.app.wiring.compose import opened, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.app.wiring.sharing import listed_in_pass
 from orphangc.collect.cycle import Cycle, run_cycle
@@ -30,10 +30,10 @@ from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.expire.assemble_report import lineage_report
 from orphangc.collect.expire.unneeded_bytes import unneeded_part
 from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.observe.storage_search import StorageSearch
-from orphangc.collect.state.store import RootState
-from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
+from orphangc.collect.world.recalling import recalled
 from orphangc.core.documents.lineage_report import LineageReport, UnneededPart
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.retention_policy import RetentionPolicy
@@ -114,7 +114,7 @@ def opened_cycle(
     known: Sequence[KnownState] = (),
     is_remembered: bool = True,
     shared: SharedCheckpoints | None = None,
-) -> Iterator[tuple[Cycle, WiredRoot]]:
+) -> Iterator[tuple[Cycle, Environment]]:
     """Yield one dry cycle of a storage root, while its engine still holds the listing.
 
     Args:
@@ -132,9 +132,9 @@ def opened_cycle(
         is_planning=True,
         memory=before.memory,
         earlier=None if lists else listed_in_pass(shared, state.root),
-    ) as root:
+    ) as environment:
         cycle = run_cycle(
-            root.environment,
+            environment,
             settings,
             reader=CheckpointReader.of(settings, shared),
             tombstones=tombstones,
@@ -143,9 +143,9 @@ def opened_cycle(
             before=before,
         )
         if is_remembered:
-            cycle = replace(cycle, plan=_remembered(cycle, state, before))
-            _remember_readings(root.environment.search, cycle)
-        yield cycle, root
+            cycle = remembered(cycle, state, before)
+            _remember_readings(environment.search, cycle)
+        yield cycle, environment
 
 
 def _remember_readings(search: StorageSearch | None, cycle: Cycle) -> None:
@@ -170,17 +170,6 @@ def cycle_of(
         settings, open_sink, progress, known=known, is_remembered=is_remembered, shared=shared
     ) as (cycle, _):
         return cycle
-
-
-def _remembered(cycle: Cycle, state: RootState, before: Recalled) -> Plan:
-    """Return the plan, after writing its cycle to the memory if possible."""
-    plan = cycle.plan
-    warnings = [new_state_warning(state)] if before.is_new else []
-    problem = not_kept(state, before, cycle.remembered)
-    if problem is not None:
-        plan = plan.model_copy(update={"states": ()})
-        warnings.append(problem)
-    return plan.model_copy(update={"warnings": (*plan.warnings, *warnings)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,8 +265,10 @@ def make_plan(
             engine=engine,
             known=known,
             shared=shared,
-        ) as (cycle, root):
-            lineages, unneeded = _lineages(cycle, root, policy, is_asked=asks_lineages)
+        ) as (cycle, environment):
+            lineages, unneeded = _lineages(
+                cycle, settings, policy, environment, is_asked=asks_lineages
+            )
         breakdown, digests = _gathered(cycle.sinks, at, folder)
         unsigned = _completed(cycle.plan, engine, lineages, unneeded)
         plan = unsigned.signed() if directory is None else directory.write(unsigned, digests)
@@ -309,13 +300,17 @@ def _completed(
 
 
 def _lineages(
-    cycle: Cycle, root: WiredRoot, policy: RetentionPolicy | None, *, is_asked: bool
+    cycle: Cycle,
+    settings: StorageRootSettings,
+    policy: RetentionPolicy | None,
+    environment: Environment,
+    *,
+    is_asked: bool,
 ) -> tuple[LineageReport | None, UnneededPart]:
     """Return the lineages if they are asked for, and in any case what nothing living needs."""
-    engine, progress = root.environment.engine, root.environment.progress
     if not is_asked:
-        return None, unneeded_part(cycle, root.settings, engine, progress)
-    report = lineage_report(cycle, root.settings, policy, root.environment)
+        return None, unneeded_part(cycle, settings, environment.engine, environment.progress)
+    report = lineage_report(cycle, settings, policy, environment)
     return report, report.unneeded
 
 

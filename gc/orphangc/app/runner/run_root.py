@@ -20,7 +20,7 @@ from orphangc.app.runner.lineage_cycle import LineageCycle
 from orphangc.app.runner.make_plan import MadePlan, PlanFiles, make_plan
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.record import Draft, phase_record, tombstones_part
-from orphangc.app.runner.sweep_plan import HeldSweep
+from orphangc.app.runner.sweep_plan import sweep_held_plan
 from orphangc.app.telemetry.audit_log import log_refusal, log_run
 from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.clock import now, this_process
@@ -235,7 +235,7 @@ class _ScheduledRun:
         )
         draft.swept = held.result
         PlanDirectory(held.path).check(held.plan)
-        result = HeldSweep(held, shared=self.sharing.sweeps, made=made.cycle).carry_out()
+        result = sweep_held_plan(held, shared=self.sharing.sweeps, made=made.cycle)
         if result.stopped is not None:
             draft.error = redacted(result.stopped)
         elif result.exit_code == ExitCode.REFUSED:

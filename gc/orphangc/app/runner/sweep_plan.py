@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -69,70 +68,60 @@ def sweep_plan(
             held = HeldPlan(run=run, path=path, plan=plan, is_deleting=is_deleting)
             if plan.expiry is not None:
                 return plan, HeldExpiry(held).carry_out()
-            return plan, HeldSweep(held, engine=engine, relists=relists).carry_out()
+            return plan, sweep_held_plan(held, engine=engine, relists=relists)
 
 
-@dataclass(frozen=True, slots=True)
-class HeldSweep:
-    """Sweep of a plan by a run that holds the lock.
+def sweep_held_plan(
+    held: HeldPlan,
+    *,
+    engine: EngineChoice = LOCAL,
+    shared: SharedCheckpoints | None = None,
+    made: Cycle | None = None,
+    relists: bool = False,
+) -> SweepResult:
+    """Sweep a plan by a run that holds the lock; write the outcome beside it, and return it.
 
-    Attributes:
+    Args:
         made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
         relists: Whether the storage root is listed again for a saved plan.
+
+    Raises:
+        OrphanGcError: The sweep ended early; it left an outcome if it had begun.
     """
+    plan, directory = held.plan, PlanDirectory(held.path)
+    before = recalled_for(plan, held.run.state)
+    lists = relists or (made is not None and made.evidence.listed_at is None)
 
-    held: HeldPlan
-    _: KW_ONLY
-    engine: EngineChoice = LOCAL
-    shared: SharedCheckpoints | None = None
-    made: Cycle | None = None
-    relists: bool = False
-
-    def carry_out(self) -> SweepResult:
-        """Sweep the plan, write the outcome beside it, and return the result.
-
-        Raises:
-            OrphanGcError: The sweep ended early; it left an outcome if it had begun.
-        """
-        held, plan = self.held, self.held.plan
-        before = recalled_for(plan, held.run.state)
-        with (
-            shown_progress() as progress,
-            opened(
-                held.run.settings,
-                progress,
-                engine=self.engine,
-                memory=before.memory,
-                earlier=None if self._lists else self._planned,
-            ) as root,
-            temporary_space() as room,
-            held.recorded() as outcomes,
-        ):
-            sweep = Sweep(
-                environment=root.environment,
-                run=held.run,
-                is_deleting=held.is_deleting,
-                before=before,
-                scratch=room,
-                outcomes=outcomes,
-                shared=self.shared,
-                result=held.result,
-            )
-            try:
-                sweep.carry_out(plan, PlanDirectory(held.path).rows(plan), made=self.made)
-            finally:
-                log_stops(held.result.unmet.items(), JobNames.of(plan.jobs))
-        return held.result
-
-    @property
-    def _lists(self) -> bool:
-        """Return whether the sweep, or the cycle that it carries out, lists the storage root."""
-        return self.relists or (self.made is not None and self.made.evidence.listed_at is None)
-
-    def _planned(self, storage: Storage) -> Storage:
-        """Return the storage root, listed by the plan."""
-        directory, plan = PlanDirectory(self.held.path), self.held.plan
+    def planned(storage: Storage) -> Storage:
         return planned_storage(storage, plan, lambda: directory.rows(plan, LISTING_SCHEMA.names))
+
+    with (
+        shown_progress() as progress,
+        opened(
+            held.run.settings,
+            progress,
+            engine=engine,
+            memory=before.memory,
+            earlier=None if lists else planned,
+        ) as environment,
+        temporary_space() as room,
+        held.recorded() as outcomes,
+    ):
+        sweep = Sweep(
+            environment=environment,
+            run=held.run,
+            is_deleting=held.is_deleting,
+            before=before,
+            scratch=room,
+            outcomes=outcomes,
+            shared=shared,
+            result=held.result,
+        )
+        try:
+            sweep.carry_out(plan, directory.rows(plan), made=made)
+        finally:
+            log_stops(held.result.unmet.items(), JobNames.of(plan.jobs))
+    return held.result
 
 
 def _settings_now(

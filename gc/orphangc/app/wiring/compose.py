@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -163,14 +162,6 @@ def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
     return [each for each in found if each.jobs()]
 
 
-@dataclass(frozen=True, slots=True)
-class WiredRoot:
-    """Adapters of one storage root, ready for a cycle."""
-
-    settings: StorageRootSettings
-    environment: Environment
-
-
 def _storage_root(settings: StorageRootSettings, *, is_planning: bool) -> Storage:
     """Return the storage root, with the inventory that replaces its listing, if one does."""
     root, state = canonical(settings.root), state_place(settings)
@@ -200,7 +191,7 @@ def opened(
     is_planning: bool = False,
     memory: WorldMemory | None = None,
     earlier: Callable[[Storage], Storage] | None = None,
-) -> Iterator[WiredRoot]:
+) -> Iterator[Environment]:
     """Open the adapters that a cycle of one storage root needs.
 
     Args:
@@ -221,7 +212,7 @@ def opened(
     storage = root if earlier is None else earlier(root)
     kept = listing if shows_all and earlier is None else None  # no inventory resumes a listing
     with _engine(storage, engine if earlier is None else LOCAL, kept) as lister:
-        environment = Environment(
+        yield Environment(
             storage=storage,
             device_of=device_of,
             quarantined=[*quarantined_in(state, seen), *quarantined_beside(state)],
@@ -239,7 +230,6 @@ def opened(
             ha=ha_metadata(settings),
             **places,
         )
-        yield WiredRoot(settings, environment)
 
 
 def quarantined_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadata]:

@@ -58,10 +58,11 @@ def unlisted_cycle_of(
     """
     state = state_of(settings)
     before = recalled(state, known)
-    with opened(patient(settings), lambda *_: None, memory=before.memory) as root:
+    settings = patient(settings)
+    with opened(settings, lambda *_: None, memory=before.memory) as environment:
         return unlisted_cycle(
-            root.environment,
-            root.settings,
+            environment,
+            settings,
             reader=CheckpointReader.of(settings, shared),
             halted=state.halted(),
             before=before,
