@@ -33,6 +33,7 @@ from orphangc.core.model.bounds import JobBounds
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import Action, AreaName, DirectoryLayout, Reason, Scope
 from orphangc.ports import VerdictSink
+from orphangc.ports.engine import ListingPass
 
 _FEW = 20
 _ACTIONS, _REASONS, _SCOPES = tuple(Action), tuple(Reason), tuple(Scope)
@@ -162,7 +163,7 @@ class _BoundsRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecidePass:
+class DecidePass(ListingPass[Decided]):
     """Gives every object its verdict, and every verdict to a sink.
 
     Attributes:

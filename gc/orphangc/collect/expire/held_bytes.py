@@ -11,6 +11,7 @@ import numpy.typing as npt
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.sorted_uuids import SortedUuids, in_order
 from orphangc.core.decision.evidence import Checkpoint
+from orphangc.ports.engine import ListingPass
 
 _Words = npt.NDArray[np.uint64]
 _Groups = npt.NDArray[np.signedinteger]
@@ -131,7 +132,7 @@ class HeldBytes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldBytesPass:
+class HeldBytesPass(ListingPass[list[HeldBytes]]):
     """Sums the bytes of every division of the checkpoints into groups, in one pass.
 
     Attributes:
@@ -163,9 +164,6 @@ class HeldBytesPass:
             is_only = group != _SHARED
             np.add.at(total.size, group[is_only], held[is_only])
             np.add.at(total.objects, group[is_only], 1)
-
-    def end(self, found: list[HeldBytes]) -> None:
-        """See ``ListingPass``: nothing was opened."""
 
     def together(self, found: Iterable[list[HeldBytes]]) -> list[HeldBytes]:
         """See ``ListingPass``."""

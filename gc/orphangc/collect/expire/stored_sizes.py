@@ -26,13 +26,14 @@ from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import UnreadableMetadataError
 from orphangc.ports import Storage
+from orphangc.ports.engine import ListingPass
 
 _NOT_THERE = -1
 _MOST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SizesPass:
+class SizesPass(ListingPass[npt.NDArray[np.int64]]):
     """The size of some files, by UUID: of several of one, the shortest counts; picklable."""
 
     uuids: SortedUuids
@@ -48,9 +49,6 @@ class SizesPass:
         sizes = np.asarray(columns.batch.column("size").fill_null(_NOT_THERE))[columns.has_uuid]
         at, is_there = self.uuids.find(columns.hi[columns.has_uuid], columns.lo[columns.has_uuid])
         np.minimum.at(found, at[is_there], sizes[is_there])
-
-    def end(self, found: npt.NDArray[np.int64]) -> None:
-        """See ``ListingPass``: nothing was opened."""
 
     def together(self, found: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
         """See ``ListingPass``."""

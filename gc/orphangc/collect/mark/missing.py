@@ -19,7 +19,7 @@ from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Progress, Storage
-from orphangc.ports.engine import Engine
+from orphangc.ports.engine import Engine, ListingPass
 
 _FEW_NAMES = 100
 SAMPLED = 128
@@ -85,7 +85,7 @@ class Missing(Expected):
 
 
 @dataclass(frozen=True, slots=True)
-class _FoundPass:
+class _FoundPass(ListingPass[dict[str, UuidSet]]):
     """Finds which of the names expected under a few heads are listed."""
 
     heads: Mapping[str, UuidSet]
@@ -102,9 +102,6 @@ class _FoundPass:
             head = columns.kinds[kind].head
             if head in self.heads:
                 found.setdefault(head, UuidSet()).extend(columns.hi[part], columns.lo[part])
-
-    def end(self, found: dict[str, UuidSet]) -> None:
-        """See ``Pass``: nothing was opened."""
 
     def together(self, found: Iterable[dict[str, UuidSet]]) -> dict[str, UuidSet]:
         """See ``Pass``."""

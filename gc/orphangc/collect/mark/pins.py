@@ -16,6 +16,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Storage
+from orphangc.ports.engine import ListingPass
 
 _Mask = npt.NDArray[np.bool_]
 
@@ -57,7 +58,7 @@ def _pinned_key(pin: Location, base: Location) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class PinnedPass:
+class PinnedPass(ListingPass[UuidSet]):
     """Finds the UUIDs of objects at or below pinned places: they are in use (R4).
 
     Attributes:
@@ -81,9 +82,6 @@ class PinnedPass:
             is_pinned |= _numpy(pa.compute.or_(below, pa.compute.equal(keys, place)))
         chosen = is_pinned & columns.has_uuid
         found.extend(columns.hi[chosen], columns.lo[chosen])
-
-    def end(self, found: UuidSet) -> None:
-        """See ``Pass``: nothing was opened."""
 
     def together(self, found: Iterable[UuidSet]) -> UuidSet:
         """See ``Pass``."""

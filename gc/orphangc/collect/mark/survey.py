@@ -26,6 +26,7 @@ from orphangc.core.model.naming import (
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import from_microseconds
+from orphangc.ports.engine import ListingPass
 
 _FEW = 20
 _ANY_UUID = artifact_name(None, bytes(16))
@@ -106,7 +107,7 @@ def rows_by_kind(columns: Columns, rows: _Rows) -> Iterator[tuple[int, _Rows]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SurveyPass:
+class SurveyPass(ListingPass[Surveyed]):
     """Counts what is there, and what of that is live.
 
     Attributes:
@@ -140,9 +141,6 @@ class SurveyPass:
             _see_savepoints(found, rows.columns)
             self._see_live(found, rows)
             self._see_odd_names(found, rows)
-
-    def end(self, found: Surveyed) -> None:
-        """See ``Pass``: nothing was opened."""
 
     def together(self, found: Iterable[Surveyed]) -> Surveyed:
         """See ``Pass``."""
