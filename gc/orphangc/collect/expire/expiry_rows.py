@@ -12,7 +12,6 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.documents.plan import Plan, Tally
-from orphangc.core.lineage.checkpoint_fates import CheckpointKind
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.ports import VERDICT_SCHEMA
@@ -54,11 +53,6 @@ def _key(folder: Location, base: Location) -> ObjectKey:
     return ObjectKey(f"{place}/{METADATA_NAME}".lstrip("/"))
 
 
-def kind_of(checkpoint: LineageCheckpointPart) -> CheckpointKind:
-    """Return the word for a checkpoint in the column ``scope``."""
-    return CheckpointKind.SAVEPOINT if checkpoint.is_savepoint else CheckpointKind.CHECKPOINT
-
-
 def rows_of(
     checkpoints: Iterable[LineageCheckpointPart], stored: Mapping[str, StoredObject]
 ) -> pa.RecordBatch:
@@ -68,7 +62,7 @@ def rows_of(
             {
                 "job_id": each.job_id,
                 "key": facts.key,
-                "scope": kind_of(each).value,
+                "scope": each.kind.value,
                 "size": facts.size,
                 "modified_at": facts.modified_at,
                 "etag": facts.etag,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason, is_needed
+from orphangc.core.lineage.checkpoint_fates import CheckpointKind, RetentionAction, RetentionReason
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.frozen_part import FrozenPart
@@ -72,6 +72,11 @@ class LineageCheckpointPart(FrozenPart):
     restored_by: tuple[str, ...] = ()
     expired_at: Instant | None = None
     bytes_only: int = 0
+
+    @property
+    def kind(self) -> CheckpointKind:
+        """Return whether it is a checkpoint or a savepoint."""
+        return CheckpointKind.SAVEPOINT if self.is_savepoint else CheckpointKind.CHECKPOINT
 
 
 class LineagePart(FrozenPart):
@@ -158,7 +163,7 @@ class LineageReport(FrozenPart):
             (at, lineage.life_of(each))
             for at, lineage in enumerate(self.lineages)
             for each in lineage.checkpoints
-            if not is_needed(each.reason)
+            if not each.reason.is_needed
         ]
         return UnneededPart(
             checkpoints=len(unneeded),

@@ -23,7 +23,7 @@ class RetentionAction(StrEnum):
 
 
 class CheckpointKind(StrEnum):
-    """What a row of a plan of ``expire`` is about, in the column ``scope``."""
+    """What a row of a plan of ``expire`` is about (column ``scope``), or a mark in a picture."""
 
     CHECKPOINT = "checkpoint"
     SAVEPOINT = "savepoint"
@@ -76,20 +76,18 @@ class RetentionReason(StrEnum):
     LINEAGE_DEAD = "lineage_dead"
     """Its owner declared the lineage dead, by name."""
 
+    @property
+    def is_needed(self) -> bool:
+        """Return whether it says that something living needs a checkpoint, or may."""
+        return self in {
+            RetentionReason.HELD,
+            RetentionReason.JOB_NOT_OVER,
+            RetentionReason.ORIGIN_UNKNOWN,
+        }
+
 
 _UNWANTED_ENDS = frozenset({"CANCELED", "FAILED"})
 """Ends after which a job is to go on; the state of one that is stopped is in a savepoint."""
-
-_NEEDED = frozenset(
-    {RetentionReason.HELD, RetentionReason.JOB_NOT_OVER, RetentionReason.ORIGIN_UNKNOWN}
-)
-"""Reasons that say that something living needs a checkpoint, or may."""
-
-
-def is_needed(reason: RetentionReason) -> bool:
-    """Return whether a reason says that something living needs a checkpoint, or may."""
-    return reason in _NEEDED
-
 
 KEPT_BY_POLICY = frozenset(
     {
@@ -129,7 +127,7 @@ class CheckpointFate:
     @property
     def is_needed(self) -> bool:
         """Return whether something living needs it, or may."""
-        return is_needed(self.reason)
+        return self.reason.is_needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,6 @@ from orphangc.app.console.text import duration, minute
 from orphangc.app.render.retention.unneeded_text import money, unneeded_sentence
 from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.app.render.stops import Fate, unmet_by
-from orphangc.collect.expire.expiry_rows import kind_of
 from orphangc.core.documents.lineage_report import (
     LineageCheckpointPart,
     LineagePart,
@@ -140,7 +139,7 @@ def _going(report: LineageReport, names: JobNames) -> Table:
     for each in report.expiring:
         table.add_row(
             Text(visible(names(each.job_id))),
-            f"{each.checkpoint_id} ({kind_of(each)})",
+            f"{each.checkpoint_id} ({each.kind})",
             _ago(each.stored_at, report.created_at),
             human_bytes(each.bytes_only),
             Text(visible(names.in_text(_why(each)))),

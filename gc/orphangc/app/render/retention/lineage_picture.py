@@ -23,7 +23,7 @@ from orphangc.core.documents.lineage_report import (
     LineagePart,
     LineageReport,
 )
-from orphangc.core.lineage.checkpoint_fates import RetentionAction
+from orphangc.core.lineage.checkpoint_fates import CheckpointKind, RetentionAction
 
 WIDTH = 1000.0
 JOBS_DRAWN = 40
@@ -37,15 +37,8 @@ _DIGITS = 2
 _NAME = 12
 
 
-class MarkKind(StrEnum):
-    """How a checkpoint or savepoint is drawn: by its shape, never by colour alone."""
-
-    CHECKPOINT = "checkpoint"
-    SAVEPOINT = "savepoint"
-
-
 class MarkFate(StrEnum):
-    """What becomes of it."""
+    """What becomes of a checkpoint or savepoint."""
 
     KEPT = "kept"
     EXPIRES = "expires"
@@ -71,9 +64,9 @@ class PictureRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineageMark:
-    """One checkpoint or savepoint on the row of its job."""
+    """One checkpoint or savepoint on the row of its job: its shape says which, never its colour."""
 
-    kind: MarkKind
+    kind: CheckpointKind
     fate: MarkFate
     x: float
     y: float
@@ -174,13 +167,13 @@ def _row(job: LineageJobPart, number: int, axis: _Axis) -> PictureRow:
 
 
 def _mark(checkpoint: LineageCheckpointPart, row: PictureRow, axis: _Axis) -> LineageMark:
-    kind = MarkKind.SAVEPOINT if checkpoint.is_savepoint else MarkKind.CHECKPOINT
     fate = MarkFate.EXPIRES if checkpoint.action is RetentionAction.EXPIRE else MarkFate.KEPT
     if checkpoint.expired_at is not None:
         fate = MarkFate.QUARANTINED
     why = f", {checkpoint.why}" if checkpoint.why else ""
-    title = f"{kind} {checkpoint.uri}: {checkpoint.action}, {checkpoint.reason}{why}"
-    return LineageMark(kind=kind, fate=fate, x=axis.x(checkpoint.stored_at), y=row.y, title=title)
+    title = f"{checkpoint.kind} {checkpoint.uri}: {checkpoint.action}, {checkpoint.reason}{why}"
+    x = axis.x(checkpoint.stored_at)
+    return LineageMark(kind=checkpoint.kind, fate=fate, x=x, y=row.y, title=title)
 
 
 def _edges(
