@@ -12,7 +12,6 @@ from orphangc.ports.callbacks import Progress, Waiter
 from orphangc.ports.cluster import (
     ClusterClient,
     ExporterChannel,
-    ExporterReader,
     FactsSource,
     HaMetadata,
 )
@@ -51,7 +50,6 @@ __all__ = [
     "EarlierListing",
     "EarlierPart",
     "ExporterChannel",
-    "ExporterReader",
     "FactsSource",
     "Folder",
     "HaMetadata",

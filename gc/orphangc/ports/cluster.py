@@ -41,8 +41,10 @@ HaMetadata = FactsSource[HaFacts]
 """Finds jobs that have not ended though no cluster lists them (Kubernetes, ZooKeeper)."""
 
 
-class ExporterReader(Protocol):
-    """Reads a folder that exporters inside JobManagers write registry snapshots into.
+class ExporterChannel(Protocol):
+    """A folder that exporters inside JobManagers write registry snapshots into.
+
+    A new snapshot is requested by a nonce: the only file written beside those of exporters.
 
     Attributes:
         location: Location of the folder; it has one folder for each job.
@@ -77,10 +79,6 @@ class ExporterReader(Protocol):
     def nonce(self, job_id: JobId) -> str | None:
         """Return the nonce that the exporter has to repeat, ``None`` if there is none."""
         ...
-
-
-class ExporterChannel(ExporterReader, Protocol):
-    """Requests new snapshots, too, by a nonce: the only file written beside those of exporters."""
 
     def write(self, job_id: JobId, nonce: str) -> None:
         """Write ``nonce`` for the job's exporter; replace an older nonce.

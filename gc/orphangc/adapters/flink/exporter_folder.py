@@ -53,20 +53,20 @@ class ExporterFolder:
         self._listed: dict[ObjectKey, StoredObject] = {}
 
     def jobs(self) -> list[JobId]:
-        """Return the jobs that have a folder; see ``ExporterReader``."""
+        """Return the jobs that have a folder; see ``ExporterChannel``."""
         return sorted(
             JobId(name) for name in self._storage.folder("").folders if is_job_folder(name)
         )
 
     def names(self, job_id: JobId) -> list[str]:
-        """Return the names of finished snapshots by time; see ``ExporterReader``."""
+        """Return the names of finished snapshots by time; see ``ExporterChannel``."""
         listed = self._storage.folder(f"{job_id}/snapshots").objects
         self._listed.update((each.key, each) for each in listed)
         names = (each.key.rpartition("/")[2] for each in listed)
         return sorted(name for name in names if _SNAPSHOT.fullmatch(name))
 
     def read(self, job_id: JobId, name: str) -> Buffer | None:
-        """Return one snapshot's bytes; see ``ExporterReader``."""
+        """Return one snapshot's bytes; see ``ExporterChannel``."""
         key = ObjectKey(f"{job_id}/snapshots/{name}")
         listed = self._listed.get(key)
         if self._read is not None:
@@ -74,12 +74,12 @@ class ExporterFolder:
         return self._storage.read(key, max_bytes=MAX_SNAPSHOT_BYTES)
 
     def owners(self, job_id: JobId) -> dict[str, datetime | None]:
-        """Return the store times of the JobManagers' markers; see ``ExporterReader``."""
+        """Return the store times of the JobManagers' markers; see ``ExporterChannel``."""
         listed = self._storage.folder(f"{job_id}/owners").objects
         return {each.key.rpartition("/")[2]: each.modified_at for each in listed}
 
     def end(self, job_id: JobId) -> EndRecord | None:
-        """Return the newest end that an exporter wrote; see ``ExporterReader``."""
+        """Return the newest end that an exporter wrote; see ``ExporterChannel``."""
         folder = f"{job_id}/ended"
         files = [
             EndFile(each.key.rpartition("/")[2], data, each.modified_at)
@@ -102,7 +102,7 @@ class ExporterFolder:
         return epoch_in(names[-1]) or "" if names else None
 
     def nonce(self, job_id: JobId) -> str | None:
-        """Return the present nonce; see ``ExporterReader``."""
+        """Return the present nonce; see ``ExporterChannel``."""
         key = ObjectKey(f"{job_id}/{_NONCE}")
         data = self._storage.read(key, max_bytes=_MOST_NONCE_BYTES)
         return None if data is None else data.decode("utf-8", "replace").strip()

@@ -7,7 +7,7 @@ from orphangc.core.exporter.registry_format import read_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, epoch_in
 from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import UnreadableSnapshotError
-from orphangc.ports import ExporterReader
+from orphangc.ports import ExporterChannel
 
 _TRIES = 3
 """An exporter removes its oldest snapshots; the newest is gone only if it is very fast."""
@@ -41,7 +41,7 @@ def _named(name: str, snapshot: RegistrySnapshot) -> RegistrySnapshot:
     return snapshot
 
 
-def newest(exports: ExporterReader, job_id: JobId) -> tuple[str, RegistrySnapshot] | None:
+def newest(exports: ExporterChannel, job_id: JobId) -> tuple[str, RegistrySnapshot] | None:
     """Return name and content of a job's newest snapshot, ``None`` if there is none.
 
     Raises:
@@ -58,7 +58,7 @@ def newest(exports: ExporterReader, job_id: JobId) -> tuple[str, RegistrySnapsho
     raise UnreadableSnapshotError(f"{_place(exports, job_id)}: each newest one vanishes")
 
 
-def parsed_at(exports: ExporterReader, job_id: JobId, name: str, data: Buffer) -> RegistrySnapshot:
+def parsed_at(exports: ExporterChannel, job_id: JobId, name: str, data: Buffer) -> RegistrySnapshot:
     """Return the snapshot of a name.
 
     Raises:
@@ -70,5 +70,5 @@ def parsed_at(exports: ExporterReader, job_id: JobId, name: str, data: Buffer) -
         raise UnreadableSnapshotError(f"{_place(exports, job_id)}/{name}: {err}") from err
 
 
-def _place(exports: ExporterReader, job_id: JobId) -> str:
+def _place(exports: ExporterChannel, job_id: JobId) -> str:
     return f"{exports.location}/{job_id}/snapshots"
