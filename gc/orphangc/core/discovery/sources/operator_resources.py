@@ -47,6 +47,7 @@ from orphangc.core.discovery.texts.strict_fields import (
     UnclearFieldError,
     fields_of,
     guarded,
+    value_at,
 )
 
 DEPLOYMENT, SESSION_JOB = "FlinkDeployment", "FlinkSessionJob"
@@ -137,7 +138,7 @@ class Resource:
     @property
     def state(self) -> str:
         """Return the state of its JobManager by its status, "" if it shows none."""
-        shown = _at(self.document, "status", "jobManagerDeploymentStatus")
+        shown = value_at(self.document, "status", "jobManagerDeploymentStatus")
         return shown if isinstance(shown, str) else ""
 
     @property
@@ -147,7 +148,7 @@ class Resource:
 
 
 def _metadata(document: Mapping[str, Any], name: str) -> str:
-    found = _at(document, "metadata", name)
+    found = value_at(document, "metadata", name)
     return found if isinstance(found, str) else ""
 
 
@@ -156,15 +157,9 @@ def names_of(documents: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(_metadata(each, "name") for each in documents) - {""}
 
 
-def _at(document: Any, *path: str) -> Any:
-    for name in path:
-        document = document.get(name) if isinstance(document, Mapping) else None
-    return document
-
-
 def session_cluster_of(resource: Resource) -> str:
     """Return the name of the deployment that a session job runs in, "" if it is unknown."""
-    found = _at(resource.document, "spec", "deploymentName")
+    found = value_at(resource.document, "spec", "deploymentName")
     return found.strip() if isinstance(found, str) and resource.kind == SESSION_JOB else ""
 
 
@@ -220,7 +215,7 @@ def _facts(
         else:
             yield from guarded(origin, _of_field(each, resource, reading))
     needed = _MUST_BE.get(resource.kind, ("spec",))
-    if not _at(document, *needed):
+    if not value_at(document, *needed):
         yield UnclearFact(why=f"{'.'.join(needed)} is missing: correct it", origin=origin)
     if not resource.name:
         yield UnclearFact(why="it has no name", origin=origin)
@@ -291,7 +286,7 @@ def _target(
 
     Source: Flink Kubernetes operator 1.10-1.16, ``StateSnapshotReconciler``.
     """
-    exists = _at(resource.document, "spec", "savepoint", "alreadyExists")
+    exists = value_at(resource.document, "spec", "savepoint", "alreadyExists")
     if exists is not None and exists is not False:
         yield from pinned(path, where, reading)
     if exists is not True:
@@ -301,7 +296,7 @@ def _target(
 def _cluster(resource: Resource, reading: Reading) -> ClusterFact:
     """Return the REST service of a deployment; while it has no JobManager, nothing answers."""
     uri = rest_uri(resource.name, resource.namespace, reading)
-    ingress = _at(resource.document, "spec", "ingress", "template")
+    ingress = value_at(resource.document, "spec", "ingress", "template")
     if reading.rest == "ingress" and ingress and isinstance(ingress, str):
         address = ingress.replace("{{name}}", resource.name)
         address = address.replace("{{namespace}}", resource.namespace).split("(")[0]

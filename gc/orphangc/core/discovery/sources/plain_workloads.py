@@ -13,6 +13,7 @@ from typing import Any
 from orphangc.core.discovery.discovered_facts import Origin
 from orphangc.core.discovery.sources.cluster_services import rest_uri
 from orphangc.core.discovery.texts.flink_options import Reading
+from orphangc.core.discovery.texts.strict_fields import value_at
 
 WORKLOADS = ("Deployment", "StatefulSet", "Job")
 """Kinds whose pods may be JobManagers: an application may run as a Job."""
@@ -48,29 +49,23 @@ def plain_workload(
 
 def is_operated(document: Mapping[str, Any]) -> bool:
     """Return whether an operator's resource stands for a workload."""
-    owners = _at(document, "metadata", "ownerReferences")
+    owners = value_at(document, "metadata", "ownerReferences")
     found = owners if isinstance(owners, list) else ()
-    return any(_at(each, "kind") == "FlinkDeployment" for each in found)
+    return any(value_at(each, "kind") == "FlinkDeployment" for each in found)
 
 
 def _words(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield its name, its labels, those of its pods, and the images of its containers."""
-    pod = _at(document, "spec", "template")
+    pod = value_at(document, "spec", "template")
     yield from _texts(document, "metadata", "name")
-    for labels in (_at(document, "metadata", "labels"), _at(pod, "metadata", "labels")):
+    for labels in (value_at(document, "metadata", "labels"), value_at(pod, "metadata", "labels")):
         yield from (str(e) for e in labels.values()) if isinstance(labels, Mapping) else ()
-    containers = _at(pod, "spec", "containers")
+    containers = value_at(pod, "spec", "containers")
     for each in containers if isinstance(containers, list) else ():
         yield from _texts(each, "image")
 
 
 def _texts(value: Any, *path: str) -> Iterator[str]:
-    found = _at(value, *path)
+    found = value_at(value, *path)
     if isinstance(found, str):
         yield found
-
-
-def _at(value: Any, *path: str) -> Any:
-    for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value

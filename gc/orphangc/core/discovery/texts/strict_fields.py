@@ -101,6 +101,13 @@ def _parsed(text: str, schema: JsonText) -> Iterator[tuple[str, Schema, Any]]:
     yield "", schema.inside, whole
 
 
+def value_at(document: Any, *path: str) -> Any:
+    """Return what a document holds at a path, ``None`` if it holds nothing there."""
+    for name in path:
+        document = document.get(name) if isinstance(document, Mapping) else None
+    return document
+
+
 Found = TypeVar("Found")
 
 
