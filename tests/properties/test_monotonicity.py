@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, metadata, write
 from cli.own_environment import own_surroundings
-from orphangc.app.wiring import searched_places
+from orphangc.app.wiring import compose
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.model.codes import Condition
 from support.rest_server import RestServer, as_json
@@ -187,7 +187,7 @@ def test_hiding_deletes_nothing_more(hidden: list[str], is_claimer_running: bool
 )
 def test_without_its_condition_something_hidden_is_lost(monkeypatch, condition, hidden) -> None:
     """Each kind of memory is needed by itself, where no storage is searched whole."""
-    monkeypatch.setattr(searched_places, "storage_search", lambda *_: None)
+    monkeypatch.setattr(compose, "storage_search", lambda *_: None)
     monkeypatch.setitem(CONDITIONS, condition, lambda *_: None)
     assert lost([hidden], is_claimer_running=False)
 

@@ -133,7 +133,7 @@ def _pins_and_snapshots(patch: _Patch) -> None:
 
 def _whole_storages(patch: _Patch) -> None:
     """Search the named places alone, whatever else is in their storages."""
-    patch.setattr(searched_places, "storage_search", lambda *_: None)
+    patch.setattr(compose, "storage_search", lambda *_: None)
 
 
 def _siblings(patch: _Patch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from orphangc.collect.sweep.sweep import Sweep, recalled_for
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
-from orphangc.ports import LISTING_SCHEMA, Storage
+from orphangc.ports import LISTING_SCHEMA
 
 
 def sweep_plan(
@@ -91,10 +92,7 @@ def sweep_held_plan(
     plan, directory = held.plan, PlanDirectory(held.path)
     before = recalled_for(plan, held.run.state)
     lists = relists or (made is not None and made.evidence.listed_at is None)
-
-    def planned(storage: Storage) -> Storage:
-        return planned_storage(storage, plan, lambda: directory.rows(plan, LISTING_SCHEMA.names))
-
+    rows = partial(directory.rows, plan, LISTING_SCHEMA.names)
     with (
         shown_progress() as progress,
         opened(
@@ -102,7 +100,7 @@ def sweep_held_plan(
             progress,
             engine=engine,
             memory=before.memory,
-            earlier=None if lists else planned,
+            earlier=None if lists else lambda storage: planned_storage(storage, plan, rows),
         ) as environment,
         temporary_space() as room,
         held.recorded() as outcomes,

@@ -27,8 +27,7 @@ from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.storage_options import storage_options
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
-from orphangc.app.wiring.proofs import with_proof
-from orphangc.app.wiring.searched_places import searched, searched_beside
+from orphangc.app.wiring.searched_places import searched_beside, storage_search
 from orphangc.collect.checkpoints.spooled_objects import contents_of
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
@@ -162,6 +161,24 @@ def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
     return [each for each in found if each.jobs()]
 
 
+def with_proof(storage: Storage, state: Location) -> Storage:
+    """Return a storage that counts as tested if the state location holds a proof of it (R27).
+
+    A proof by another version of orphangc or of the storage's client proves nothing.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be read.
+    """
+    if storage.is_tested:
+        return storage
+    from orphangc.collect.state.storage_proof import read_proof  # noqa: PLC0415 - rarely used
+
+    proof = read_proof(open_state_files(state), storage.location)
+    if proof is not None and proof.is_of(storage.location, __version__, storage.client):
+        storage.is_tested, storage.proof = True, proof.words(now())
+    return storage
+
+
 def _storage_root(settings: StorageRootSettings, *, is_planning: bool) -> Storage:
     """Return the storage root, with the inventory that replaces its listing, if one does."""
     root, state = canonical(settings.root), state_place(settings)
@@ -207,13 +224,16 @@ def opened(
     shows_all = is_planning and settings.inventory is None
     root, state = _storage_root(settings, is_planning=is_planning), state_of(settings)
     seen = recalled(state).memory if memory is None else memory
-    places = searched(settings, state, seen, root, shows_all=shows_all)
-    hides = root.has_hidden and (is_planning or settings.abort_uploads)
+    siblings, remembered = searched_beside(settings, state, seen, root)
     storage = root if earlier is None else earlier(root)
     kept = listing if shows_all and earlier is None else None  # no inventory resumes a listing
     with _engine(storage, engine if earlier is None else LOCAL, kept) as lister:
         yield Environment(
             storage=storage,
+            extra=[open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
+            siblings=siblings,
+            remembered=remembered,
+            search=storage_search(settings, state, seen, siblings),
             device_of=device_of,
             quarantined=[*quarantined_in(state, seen), *quarantined_beside(state)],
             released=released_in(state, seen),
@@ -225,10 +245,9 @@ def opened(
             engine=lister,
             wait=time.sleep,
             progress=progress,
-            extras=root if hides else None,
+            extras=root if root.has_hidden and (is_planning or settings.abort_uploads) else None,
             folders=root if root.has_folders else None,
             ha=ha_metadata(settings),
-            **places,
         )
 
 

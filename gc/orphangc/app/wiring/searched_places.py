@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TypedDict
 
 from flinkstate.files.paths import resolved
 from flinkstate.places.checkpoint_names import checkpoint_id_of
@@ -33,37 +32,6 @@ from orphangc.errors import (
     StorageUnreachableError,
 )
 from orphangc.ports import Storage
-
-
-class SearchedPlaces(TypedDict):
-    """The places of an ``Environment``, beside its storage root."""
-
-    extra: Sequence[Storage]
-    siblings: Sequence[Storage]
-    remembered: Sequence[Storage]
-    search: StorageSearch | None
-
-
-def searched(
-    settings: StorageRootSettings,
-    state: RootState,
-    memory: WorldMemory,
-    storage: Storage,
-    *,
-    shows_all: bool,
-) -> SearchedPlaces:
-    """Open the places that are searched beside a storage root.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be listed or read.
-    """
-    siblings, remembered = searched_beside(settings, state, memory, storage)
-    return {
-        "extra": [open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
-        "siblings": siblings,
-        "remembered": remembered,
-        "search": storage_search(settings, state, memory, siblings),
-    }
 
 
 def searched_beside(

@@ -110,8 +110,8 @@ def judged_cycle(
         savepoint_folders=folders,
     )
     comparison = compared(before.memory, sighting, before.given)
-    now = _evidence_now(seen, environment, settings, paths, halted=halted)
-    evidence = _with_memory(replace(now, listed_at=listing_time), comparison, before)
+    now = _evidence_now(seen, environment, settings, paths, before=before, halted=halted)
+    evidence = replace(now, listed_at=listing_time, lost=comparison.facts)
     return JudgedCycle(
         jobs=jobs,
         judged=judge_all(list(jobs.values()), evidence),
@@ -121,32 +121,23 @@ def judged_cycle(
     )
 
 
-def _with_memory(
-    evidence: CycleEvidence, comparison: CycleComparison, before: Recalled
-) -> CycleEvidence:
-    """Return what a cycle shows, with what earlier ones saw."""
-    return replace(
-        evidence,
-        lost=comparison.facts,
-        memory_problem=before.memory_problem,
-        state_problem=before.state_problem,
-        written_at=written_times(before.memory.expired),
-    )
-
-
 def _evidence_now(
     seen: Observation,
     environment: Environment,
     settings: StorageRootSettings,
     paths: Sequence[OutsidePath],
     *,
+    before: Recalled,
     halted: str | None,
 ) -> CycleEvidence:
-    """Return what this cycle shows by itself, whatever earlier ones saw."""
+    """Return what concerns all jobs, but for what only a comparison with earlier cycles shows."""
     is_tested = environment.storage.is_tested
     return replace(
         cycle_evidence(seen, settings, is_tested_storage=is_tested, halted=halted),
         empty_places=empty_places(seen, environment, settings),
         unreached_places=unreached_places(seen, environment, settings),
         unsearched_storages=unsearched_storages(seen, paths),
+        memory_problem=before.memory_problem,
+        state_problem=before.state_problem,
+        written_at=written_times(before.memory.expired),
     )

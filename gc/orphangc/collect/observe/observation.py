@@ -222,8 +222,9 @@ def observe(
     second = read()
     after = before.asked_again(environment)
     both, parts = before + after, (*first, *second)
-    reported = _read_reported(environment, settings, reader, both, snapshots=snapshots, parts=parts)
-    elsewhere = [*reported, *_read_elsewhere(environment, reader, first[0], second[0])]
+    elsewhere = _read_elsewhere(
+        environment, settings, reader, both, snapshots=snapshots, first=first, second=second
+    )
     found = [each for each in elsewhere if isinstance(each, Checkpoint)]
     return Observation(
         time=time,
@@ -459,38 +460,37 @@ def _list(environment: Environment, known: CheckpointsRead) -> Listed:
     return environment.engine.list_all(environment.storage, hints, environment.progress)
 
 
-def _read_reported(
+def _read_elsewhere(
     environment: Environment,
     settings: StorageRootSettings,
     reader: CheckpointReader,
     answers: _Answers,
     *,
     snapshots: Iterable[RegistrySnapshot],
-    parts: Iterable[CheckpointsRead],
+    first: Sequence[CheckpointsRead],
+    second: Sequence[CheckpointsRead],
 ) -> list[Checkpoint | UnreadableCheckpoint]:
-    """Return the reported checkpoints but those in ``parts``, which were read already."""
-    return reported_checkpoints(
+    """Return checkpoints that no scan shows: reported, remembered, in quarantine, hidden.
+
+    Args:
+        first: Checkpoints that were read before the listing, those of the storage root first.
+        second: Those that were read after it.
+    """
+    reported = reported_checkpoints(
         answers.clusters,
         snapshots,
         settings,
         answers.ha,
         reader=reader,
         open_storage=environment.open_storage,
-        read={checkpoint.folder for part in parts for checkpoint in part.checkpoints},
+        read={checkpoint.folder for part in (*first, *second) for checkpoint in part.checkpoints},
     )
-
-
-def _read_elsewhere(
-    environment: Environment, reader: CheckpointReader, *read: CheckpointsRead
-) -> Iterator[Checkpoint | UnreadableCheckpoint]:
-    """Yield checkpoints that nothing reports and no scan shows: remembered, in quarantine, hidden.
-
-    Args:
-        read: Checkpoints of the storage root before the listing and after it.
-    """
-    yield from remembered_checkpoints(environment, reader).found
-    yield from quarantined_checkpoints(environment.quarantined, reader)
-    yield from _read_hidden(environment, reader, [each.scan for each in read])
+    return [
+        *reported,
+        *remembered_checkpoints(environment, reader).found,
+        *quarantined_checkpoints(environment.quarantined, reader),
+        *_read_hidden(environment, reader, [first[0].scan, second[0].scan]),
+    ]
 
 
 def reported_checkpoints(

@@ -42,9 +42,9 @@ from orphangc.app.wiring.compose import (
     load_snapshots,
     open_exports,
     state_place,
+    with_proof,
 )
 from orphangc.app.wiring.discovering import load_and_discover
-from orphangc.app.wiring.proofs import with_proof
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.mark.mark import proving_command
 from orphangc.collect.observe.checkpoints import scan_checkpoints
