@@ -11,7 +11,7 @@ import pytest
 
 from cli.helpers import DAY, Job, Ran, contents, flink, run
 from cli.redeploys import Redeploys, numbered
-from orphangc.collect.expire import unneeded_bytes
+from orphangc.collect.expire import assemble_report
 from support.rest_server import RestServer
 
 AT_ONCE_ENDED = ("--ended-for", "0")
@@ -105,7 +105,7 @@ def test_where_no_job_lives_the_verdicts_say_what_checkpoints_hold(chain, monkey
     chain.server.routes.update(chain.cluster(status="CANCELED"))
     options = [*chain.options, "--ended-job", chain.running.id]
     report = chain.expire("--ended-job", chain.running.id).json["expiry"]
-    monkeypatch.setattr(unneeded_bytes, "HeldBytesPass", None)
+    monkeypatch.setattr(assemble_report, "HeldBytesPass", None)
     found = run("plan", *options).json["unneeded"]
     numbers = (report["unneeded_bytes"], report["unneeded_objects"])
     assert (found["bytes"], found["objects"]) == numbers

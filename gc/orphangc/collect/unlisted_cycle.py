@@ -13,8 +13,7 @@ from typing import TypeVar
 from orphangc.collect.decide.judged_cycle import judged_cycle, marked_cycle
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, observe
-from orphangc.collect.world.recalling import Recalled
-from orphangc.collect.world.recounting import world_with_memory
+from orphangc.collect.world.recalling import Recalled, world_with_memory
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import JobEvidence

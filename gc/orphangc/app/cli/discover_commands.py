@@ -43,9 +43,12 @@ def discover(
     files name, each with its field. Exit code 10: a source cannot be read, or shows nothing.
     Exit code 2 with --as-config: nothing names a storage root.
     """
-    from orphangc.app.commands.discover.discovery_tables import discovery_tables
     from orphangc.app.commands.discover.equivalent_settings import yaml_of
-    from orphangc.app.commands.discover.show_discovery import discovery_of_call, document_of
+    from orphangc.app.commands.discover.show_discovery import (
+        discovery_of_call,
+        discovery_tables,
+        document_of,
+    )
 
     given = {"namespaces": namespace, "files": file, **settings}
     found = discovery_of_call(config, given)

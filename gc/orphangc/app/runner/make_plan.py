@@ -27,8 +27,7 @@ from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
 from orphangc.app.wiring.sharing import listed_in_pass
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.collect.expire.assemble_report import lineage_report
-from orphangc.collect.expire.unneeded_bytes import unneeded_part
+from orphangc.collect.expire.assemble_report import lineage_report, unneeded_part
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints

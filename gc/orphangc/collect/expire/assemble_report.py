@@ -1,4 +1,4 @@
-"""The report of one cycle's lineages: fates by policy, and bytes by lineage."""
+"""The report of one cycle's lineages: fates by policy, bytes by lineage, and what nothing needs."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from orphangc.core.documents.lineage_report import (
     LineageJobPart,
     LineagePart,
     LineageReport,
+    UnneededPart,
 )
 from orphangc.core.lineage.checkpoint_fates import (
     CheckpointFate,
@@ -31,6 +32,7 @@ from orphangc.core.lineage.checkpoint_fates import (
 from orphangc.core.lineage.lineage_graph import Lineage
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import Reason
 from orphangc.ports import Progress
 from orphangc.ports.engine import Engine
 
@@ -218,4 +220,57 @@ def _checkpoint_part(fate: CheckpointFate, size: int) -> LineageCheckpointPart:
         why=fate.why,
         restored_by=tuple(sorted(restored)),
         bytes_only=size,
+    )
+
+
+def unneeded_part(
+    cycle: Cycle, settings: StorageRootSettings, engine: Engine, progress: Progress
+) -> UnneededPart:
+    """Return what nothing living needs; the listing is passed over only if that is a part of all.
+
+    Args:
+        engine: Engine that still holds the cycle's listing.
+    """
+    known = cycle_lineages(cycle, settings, asks_usage=False)
+    fates = fates_of(known.lineages, retention_facts(cycle, settings, None, known.hidden))
+    part = counted_unneeded(fates)
+    if not part.checkpoints:
+        return part
+    if part.checkpoints == len(cycle.mark.checkpoints) and _names_alone(cycle):
+        return part.model_copy(update=_referenced(cycle))
+    folders = {each.checkpoint.uri for each in fates if not each.is_needed}
+    unneeded = [known.by_folder[uri] for uri in sorted(folders)]
+    needed = (each for uri, each in known.by_folder.items() if uri not in folders)
+    files = NamedFiles.of((each, 0) for each in unneeded).without(needed)
+    work = HeldBytesPass(divisions=((files, 1),))
+    (found,) = engine.run(work, progress)
+    return part.model_copy(update={"objects": int(found.objects[0]), "bytes": int(found.size[0])})
+
+
+def _names_alone(cycle: Cycle) -> bool:
+    """Return whether checkpoints alone make files live, and every job was judged.
+
+    Then, if nothing needs any of them, the verdicts say what they hold.
+    """
+    is_refused = any(each.refused is not None for each in cycle.judged.values())
+    return not (is_refused or cycle.seen.snapshots or cycle.plan.settings.pin)
+
+
+def _referenced(cycle: Cycle) -> dict[str, int]:
+    own = [each for each in cycle.plan.tallies if each.reason is Reason.REFERENCED]
+    return {
+        "objects": sum(each.objects for each in own),
+        "bytes": sum(each.bytes for each in own),
+    }
+
+
+def counted_unneeded(fates: Sequence[CheckpointFate]) -> UnneededPart:
+    """Return how many checkpoints nothing living needs; their files are not weighed."""
+    unneeded = [each for each in fates if not each.is_needed]
+    makers = (each.lineage.job_at(each.checkpoint.place) for each in unneeded)
+    lives = [job.last_life_at for job in makers if job is not None]
+    return UnneededPart(
+        checkpoints=len(unneeded),
+        lineages=len({id(each.lineage) for each in unneeded}),
+        last_life_at=min((life for life in lives if life is not None), default=None),
     )

@@ -31,8 +31,12 @@ from orphangc.collect.observe.expired_checkpoints import (
     quarantined_checkpoints,
 )
 from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
-from orphangc.collect.observe.named_places import Named, places_in_answers, places_of_files
-from orphangc.collect.observe.reported import reported_places
+from orphangc.collect.observe.reported import (
+    Named,
+    places_in_answers,
+    places_of_files,
+    reported_places,
+)
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
 from orphangc.collect.observe.storage_search import (
     FoundInStorage,
@@ -74,15 +78,6 @@ _LATER = 1.0
 """Seconds beyond the age of a cached answer: it must be surely older than the new one."""
 
 
-def _no_ends(_: Collection[JobId]) -> Sequence[EndRecord]:
-    """Return no records."""
-    return ()
-
-
-def _no_device(_: Location) -> None:
-    """Return no device."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
     """Everything outside that a cycle asks.
@@ -112,13 +107,13 @@ class Environment:
     wait: Waiter
     progress: Progress
     exporters: Callable[[], Sequence[ExporterChannel]] = tuple
-    ends: Callable[[Collection[JobId]], Sequence[EndRecord]] = _no_ends
+    ends: Callable[[Collection[JobId]], Sequence[EndRecord]] = lambda _: ()
     extras: Storage | None = None
     folders: Storage | None = None
     ha: Sequence[HaMetadata] = ()
     siblings: Sequence[Storage] = ()
     remembered: Sequence[Storage] = ()
-    device_of: Callable[[Location], str | None] = _no_device
+    device_of: Callable[[Location], str | None] = lambda _: None
     quarantined: Sequence[ExpiredMetadata] = ()
     released: Sequence[ExpiredMetadata] = ()
     search: StorageSearch | None = None

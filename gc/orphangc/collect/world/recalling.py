@@ -17,10 +17,13 @@ from orphangc.collect.world.memory_files import (
     read_memory,
     write_memory,
 )
+from orphangc.core.documents.plan import Plan
 from orphangc.core.memory.acknowledgement import Acknowledgement, acknowledging_command
+from orphangc.core.memory.compare_cycles import CycleComparison
 from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import StandingFact, WorldMemory
 from orphangc.core.model.codes import Condition
+from orphangc.core.world import World, WorldChange
 from orphangc.core.world.known_states import KnownState, MemoryMarker, other_state
 from orphangc.errors import StorageUnreachableError
 
@@ -203,4 +206,36 @@ def new_state_warning(state: RootState) -> str:
     return (
         f"no tombstones known here, as before a first run: {state.files.location} holds nothing of"
         f" {state.root} yet; if there was one, is this the right state?"
+    )
+
+
+def with_memory(plan: Plan, comparison: CycleComparison, expected: Sequence[str] = ()) -> Plan:
+    """Return a plan with what earlier cycles saw and this one does not.
+
+    Args:
+        expected: Identifiers of a state location that is lost, which later plans must miss too.
+    """
+    update: dict[str, object] = {"states": tuple(expected) or comparison.memory.states}
+    if plan.world is not None:
+        update["world"] = world_with_memory(plan.world, comparison, comparison.memory)
+    return plan.model_copy(update=update)
+
+
+def world_with_memory(world: World, comparison: CycleComparison, memory: WorldMemory) -> World:
+    """Return the world with what earlier cycles saw of it and this one does not.
+
+    Args:
+        memory: Memory of the places: of earlier cycles alone, or of this one too.
+    """
+    since = {each.uri: each.first_seen_at for each in memory.places}
+    return world.model_copy(
+        update={
+            "places": tuple(
+                each.model_copy(update={"since": since.get(each.uri)}) for each in world.places
+            ),
+            "changed": tuple(
+                WorldChange.like(each, acknowledged=each.is_acknowledged)
+                for each in comparison.facts
+            ),
+        }
     )

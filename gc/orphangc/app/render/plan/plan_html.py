@@ -1,29 +1,140 @@
-"""The plan as one HTML file: no script, no asset, no request; it can be mailed and printed."""
+"""The plan as one HTML file: no script, no asset, no request; it can be mailed and printed.
+
+The templates compare values and compute none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment
 
-from orphangc.app.render.plan.page_values import (
-    jobs_on_page,
-    rows_by_age,
-    rows_by_job,
-    settings_rows,
-)
+from orphangc.app.console.text import duration
+from orphangc.app.render.job_view import ShownJob
 from orphangc.app.render.plan.plan_view import PlanView, plan_view
 from orphangc.app.render.plan.stacked_bars import stacked
 from orphangc.app.render.plan.unlisted_rows import EXTRAS_ADVICE
-from orphangc.app.render.reason_groups import BOUND_TEXT, KINDS
+from orphangc.app.render.reason_groups import (
+    AGE_LABELS,
+    BOUND_TEXT,
+    KINDS,
+    ByKind,
+    by_kind,
+    kind_order,
+)
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.stops import Fate
+from orphangc.app.render.stops import Fate, Stop, stops
 from orphangc.app.render.template_environment import page_environment
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.core.documents.plan import Plan
-from orphangc.core.model.tallies import Cell, total
+from orphangc.core.documents.plan import JobPart, Plan
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.tallies import Amount, Cell, summed, total
+from orphangc.core.model.types import Action, Reason, Scope
+
+VerdictKey = tuple[Scope, Action, Reason]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row(ByKind):
+    """Row of a picture and of the table beside it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobOnPage:
+    """One job of the plan, with what the page alone shows of it.
+
+    Attributes:
+        anchor: Anchor on the page; made of a number, never of a name.
+        deciding: Positions of the bounds that decide the cutoff.
+    """
+
+    view: ShownJob
+    anchor: str
+    verdicts: tuple[tuple[VerdictKey, Amount], ...]
+    stops: tuple[Stop, ...]
+    deciding: frozenset[int]
+
+
+def jobs_on_page(view: PlanView) -> tuple[JobOnPage, ...]:
+    """Return the jobs of a plan, the largest first."""
+    verdicts: dict[str, list[tuple[VerdictKey, Amount]]] = {}
+    sums = summed(view.cells, lambda cell: (cell.job_id, (cell.scope, cell.action, cell.reason)))
+    for (job_id, key), amount in sorted(sums.items(), key=lambda it: _verdict_order(it[0][1])):
+        verdicts.setdefault(job_id, []).append((key, amount))
+    jobs = [
+        JobOnPage(
+            view=each,
+            anchor=f"job-{number}",
+            verdicts=tuple(verdicts.get(job.job_id, ())) if job.job_id else (),
+            stops=stops([job], view.names),
+            deciding=_deciding(job),
+        )
+        for number, (job, each) in enumerate(zip(view.plan.jobs, view.jobs, strict=True))
+    ]
+    return tuple(sorted(jobs, key=lambda each: -each.view.total.bytes))
+
+
+def _verdict_order(key: VerdictKey) -> tuple[Scope, tuple[int, int]]:
+    scope, _, reason = key
+    return scope, kind_order(reason)
+
+
+def _deciding(job: JobPart) -> frozenset[int]:
+    """Return the positions of the bounds that decide the cutoff; an unknown bound decides alone."""
+    unknown = frozenset(n for n, bound in enumerate(job.bounds) if bound.at is None)
+    earliest = frozenset(n for n, bound in enumerate(job.bounds) if bound.at == job.cutoff)
+    return unknown or earliest
+
+
+def rows_by_job(cells: Iterable[Cell], names: JobNames) -> tuple[Row, ...]:
+    """Return one row for each job, the largest first."""
+    rows = _rows(cells, lambda cell: names(cell.job_id))
+    return tuple(sorted(rows, key=lambda row: (-row.total.bytes, row.name)))
+
+
+def rows_by_age(cells: Iterable[Cell]) -> tuple[Row, ...]:
+    """Return one row for each age, including empty ones, the youngest first."""
+    return _rows(cells, lambda cell: AGE_LABELS[cell.age], AGE_LABELS.values())
+
+
+def _rows(
+    cells: Iterable[Cell], name_of: Callable[[Cell], str], names: Iterable[str] = ()
+) -> tuple[Row, ...]:
+    found: dict[str, list[Cell]] = {name: [] for name in names}
+    for cell in cells:
+        found.setdefault(name_of(cell), []).append(cell)
+    return tuple(Row(name=name, kinds=by_kind(own)) for name, own in found.items())
+
+
+def settings_rows(settings: StorageRootSettings) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return each setting with its values as text, without credentials."""
+    shown = settings.model_dump(mode="json")
+    return tuple(
+        (name, _setting(value, getattr(settings, name))) for name, value in sorted(shown.items())
+    )
+
+
+def _setting(shown: object, value: object) -> tuple[str, ...]:
+    """Return one setting as people write it.
+
+    Args:
+        shown: Value as JSON, without credentials.
+        value: Value of the model; used for durations only.
+    """
+    if shown is None:
+        return ()
+    if isinstance(value, timedelta):
+        return (duration(value),)
+    if isinstance(shown, bool):
+        return ("yes" if shown else "no",)
+    return tuple(str(each) for each in shown) if isinstance(shown, list) else (str(shown),)
+
 
 JOBS_IN_PICTURE = 50
 """Maximum number of bars; the table has all jobs."""

@@ -10,9 +10,8 @@ import yaml
 from rich.console import Console
 
 from flinkstate.places.locations import canonical
-from orphangc.app.commands.discover.discovery_tables import discovery_tables
 from orphangc.app.commands.discover.equivalent_settings import yaml_of
-from orphangc.app.commands.discover.show_discovery import discovery_of_call
+from orphangc.app.commands.discover.show_discovery import discovery_of_call, discovery_tables
 from orphangc.app.config.load import IMPLIED, load_configuration
 from orphangc.app.wiring.discovering import Discovered, load_and_discover
 from support.flink_resources import (

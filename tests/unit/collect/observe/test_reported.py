@@ -5,8 +5,7 @@ from itertools import product
 import pytest
 
 from flinkstate.places.locations import UNREADABLE, canonical
-from orphangc.collect.observe.named_places import places_in_answers
-from orphangc.collect.observe.reported import reported_places
+from orphangc.collect.observe.reported import places_in_answers, reported_places
 from orphangc.core.cluster.ha_facts import FolderNamed, HaFacts, PlaceNamed
 from orphangc.core.cluster.job_facts import ClusterFacts, RestoredFacts
 from orphangc.core.cluster.place_options import FOLDER_OPTIONS, FORST_OPTIONS, RESTORE_OPTIONS
