@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flinkstate.places.locations import canonical
-from orphangc.collect.dependencies.foreign_usage import ForeignUsages, UsageContext
+from orphangc.collect.dependencies.foreign_usage import ForeignUsages
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.dependencies.self_sustained_rule import foreign_usage_of
@@ -113,10 +113,14 @@ def looked(world: World, *asked: str) -> tuple[UsageCheckPart, ...]:
             absent.setdefault(canonical(folder), set()).add(name)
         usages[job] = foreign_usage_of(evidence, Judgement(), absent=absent)
         owners[BASE.child(job)] = job
-    around = UsageContext(
-        checkpoints=tuple(roots.values()), owners=owners, held={}, stored=lambda _: None
+    found = ForeignUsages(
+        by_job=usages,
+        checkpoints=tuple(roots.values()),
+        owners=owners,
+        held={},
+        stored=lambda _: None,
     )
-    return ForeignUsages(usages, around).check(C, [canonical(each) for each in asked])
+    return found.check(C, [canonical(each) for each in asked])
 
 
 @given(worlds())

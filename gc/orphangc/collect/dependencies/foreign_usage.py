@@ -31,25 +31,6 @@ from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageContext:
-    """Facts of one cycle beside the jobs.
-
-    Attributes:
-        owners: Job key by job directory.
-        held: UUIDs of live artifacts in its ``shared/``, by job key.
-        stored: Returns the names of the files directly in a folder, ``None`` if unknown.
-        ended: Keys of the jobs that are over.
-    """
-
-    checkpoints: Sequence[Checkpoint]
-    owners: Mapping[Location, str]
-    held: Mapping[str, UuidSet]
-    stored: Callable[[Location], FileNames | None]
-    ended: Collection[str] = ()
-    is_declared_ended: Callable[[str], bool] = lambda _: False
-
-
 def _absent(missing: Iterable[str], base: Location) -> dict[Location, set[str]]:
     """Return keys that are referred to and not there, as names by folder."""
     absent: dict[Location, set[str]] = {}
@@ -69,16 +50,25 @@ def _stored(open_storage: Callable[[Location], Storage], place: Location) -> Fil
     return FileNames(each.key.rpartition("/")[2] for each in listed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignUsages:
     """Checks the jobs of one cycle.
 
     Attributes:
-        usages: Foreign files that its state uses, by job key.
+        by_job: Foreign files that its state uses, by job key.
+        owners: Job key by job directory.
+        held: UUIDs of live artifacts in its ``shared/``, by job key.
+        stored: Returns the names of the files directly in a folder, ``None`` if unknown.
+        ended: Keys of the jobs that are over.
     """
 
-    usages: Mapping[str, ForeignUsage]
-    context: UsageContext
+    by_job: Mapping[str, ForeignUsage]
+    checkpoints: Sequence[Checkpoint]
+    owners: Mapping[Location, str]
+    held: Mapping[str, UuidSet]
+    stored: Callable[[Location], FileNames | None]
+    ended: Collection[str] = ()
+    is_declared_ended: Callable[[str], bool] = lambda _: False
 
     def check(
         self, key: str, asked: Sequence[Location] = (), weigh: Weigh | None = None
@@ -88,17 +78,17 @@ class ForeignUsages:
         These are the snapshots that it is said to be restored from, those in ``asked``, and every
         directory and snapshot that contains a file which it still names.
         """
-        usage, context = self.usages[key], self.context
-        by_folder = {checkpoint.folder: checkpoint for checkpoint in context.checkpoints}
+        usage = self.by_job[key]
+        by_folder = {checkpoint.folder: checkpoint for checkpoint in self.checkpoints}
         snapshots = dict.fromkeys((*asked, *(place for _, place in usage.restored)))
         if not usage.unowned and not snapshots:
             return checks_of(usage, ())
         options = {} if weigh is None else {"weigh": weigh}
         foreigners = [_snapshot(place, by_folder.get(place)) for place in snapshots]
-        foreigners += _by_path(usage, context, known=snapshots)
-        foreigners = _searched(key, usage, context, foreigners)
+        foreigners += _by_path(usage, self, known=snapshots)
+        foreigners = _searched(key, usage, self, foreigners)
         users = {
-            each.place: _users_of(each, key, self.usages, context)
+            each.place: _users_of(each, key, self)
             for each in foreigners
             if each.kind is ForeignKind.SNAPSHOT
         }
@@ -136,15 +126,13 @@ def foreign_usages_of(
         for key, job in jobs.items()
     }
     return ForeignUsages(
-        usages,
-        UsageContext(
-            checkpoints=marked.checkpoints,
-            owners=marked.owners.keys,
-            held=held,
-            stored=lambda place: _stored(environment.open_storage, place),
-            ended={key for key, job in jobs.items() if has_ended(job, cycle)},
-            is_declared_ended=settings.is_declared_ended,
-        ),
+        by_job=usages,
+        checkpoints=marked.checkpoints,
+        owners=marked.owners.keys,
+        held=held,
+        stored=lambda place: _stored(environment.open_storage, place),
+        ended={key for key, job in jobs.items() if has_ended(job, cycle)},
+        is_declared_ended=settings.is_declared_ended,
     )
 
 
@@ -171,12 +159,12 @@ def _snapshot(place: Location, checkpoint: Checkpoint | None) -> Foreign:
 
 
 def _by_path(
-    usage: ForeignUsage, context: UsageContext, *, known: Iterable[Location]
+    usage: ForeignUsage, usages: ForeignUsages, *, known: Iterable[Location]
 ) -> list[Foreign]:
     """Return the places that the paths of what a job names lead to."""
     lying = {
         checkpoint.folder: checkpoint
-        for checkpoint in context.checkpoints
+        for checkpoint in usages.checkpoints
         if checkpoint.directory is None
     }
     found: dict[Location, Foreign] = {}
@@ -184,11 +172,11 @@ def _by_path(
     for folder in {reference.folder for reference in usage.unowned if not reference.is_own}:
         if any(place.contains(folder) for place in left):
             continue
-        home = _home(folder, context.owners, lying)
+        home = _home(folder, usages.owners, lying)
         if home in lying:
             found[home] = _snapshot(home, lying[home])
         else:
-            found[home] = _directory(home, context)
+            found[home] = _directory(home, usages)
     return [found[place] for place in sorted(found, key=str)]
 
 
@@ -200,24 +188,24 @@ def _home(
     return next(known, None) or job_directory_of(folder) or folder
 
 
-def _directory(place: Location, context: UsageContext) -> Foreign:
+def _directory(place: Location, usages: ForeignUsages) -> Foreign:
     """Return a directory with the names in checkpoints, and the files that the listing shows."""
     uuids, names = files_of(
         *(
             each
-            for checkpoint in context.checkpoints
+            for checkpoint in usages.checkpoints
             for folder, each in checkpoint.files.items()
             if place.contains(folder)
         )
     )
-    held = context.held.get(context.owners.get(place, ""))
+    held = usages.held.get(usages.owners.get(place, ""))
     if held is not None:
         uuids.update(held)
     return Foreign(kind=ForeignKind.DIRECTORY, place=place, uuids=uuids, names=names)
 
 
 def _searched(
-    key: str, usage: ForeignUsage, context: UsageContext, foreigners: list[Foreign]
+    key: str, usage: ForeignUsage, usages: ForeignUsages, foreigners: list[Foreign]
 ) -> list[Foreign]:
     """Return the foreign places with those that contain what the job's own folders lack.
 
@@ -227,13 +215,13 @@ def _searched(
     if not unaccounted(usage.unowned, foreigners):
         return foreigners
     found = [
-        _with_stored(each, context.stored(each.place)) if not each.is_known else each
+        _with_stored(each, usages.stored(each.place)) if not each.is_known else each
         for each in foreigners
     ]
     places = {each.place for each in found}
-    for checkpoint in sorted(context.checkpoints, key=lambda each: str(each.folder)):
+    for checkpoint in sorted(usages.checkpoints, key=lambda each: str(each.folder)):
         if (
-            context.owners.get(checkpoint.directory or checkpoint.folder) == key
+            usages.owners.get(checkpoint.directory or checkpoint.folder) == key
             or checkpoint.folder in places
         ):
             continue
@@ -251,24 +239,22 @@ def _with_stored(foreign: Foreign, stored: FileNames | None) -> Foreign:
     return replace(foreign, uuids=uuids, names=(names | foreign.names) - {METADATA_NAME})
 
 
-def _users_of(
-    snapshot: Foreign, key: str, usages: Mapping[str, ForeignUsage], context: UsageContext
-) -> tuple[str, ...]:
+def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, ...]:
     """Return the other users of a snapshot's files: other jobs, and checkpoints of no job.
 
     The job that made it shares files with it, and keeps them: it counts only as long as it may go
     back to this very checkpoint.
     """
-    maker, is_user = _maker_of(snapshot.place, usages, context)
+    maker, is_user = _maker_of(snapshot.place, usages)
     others = {maker} if is_user and maker != key else set[str]()
     others |= {
         usage.job.job_id or other
-        for other, usage in usages.items()
+        for other, usage in usages.by_job.items()
         if other not in {key, maker} and _is_user(usage, snapshot)
     }
     others |= {
         str(checkpoint.folder)
-        for checkpoint in context.checkpoints
+        for checkpoint in usages.checkpoints
         if checkpoint.directory is None
         and checkpoint.folder != snapshot.place
         and any(
@@ -283,21 +269,19 @@ def _users_of(
     return tuple(sorted(others))
 
 
-def _maker_of(
-    place: Location, usages: Mapping[str, ForeignUsage], context: UsageContext
-) -> tuple[str, bool]:
+def _maker_of(place: Location, usages: ForeignUsages) -> tuple[str, bool]:
     """Return the key of the job that made a snapshot, "" for none, and whether it needs it."""
-    home = _home(place, context.owners, {})
+    home = _home(place, usages.owners, {})
     file_place = place_of_folder(place.path.lstrip("/"))
-    maker = context.owners.get(home, file_place.job_id)
+    maker = usages.owners.get(home, file_place.job_id)
     if not maker:
         return "", False
-    if maker not in usages:
-        return maker, not context.is_declared_ended(maker)
+    if maker not in usages.by_job:
+        return maker, not usages.is_declared_ended(maker)
     is_needed = is_restore_fallback(
-        place, file_place.checkpoint_id, usages[maker].job.own_checkpoints
+        place, file_place.checkpoint_id, usages.by_job[maker].job.own_checkpoints
     )
-    return maker, maker not in context.ended and is_needed
+    return maker, maker not in usages.ended and is_needed
 
 
 def _is_user(usage: ForeignUsage, snapshot: Foreign) -> bool:
