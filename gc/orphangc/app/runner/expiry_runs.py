@@ -50,7 +50,6 @@ from orphangc.collect.expire.quarantine import (
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.observe.observation import Environment
-from orphangc.collect.observe.reported import namings
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.result import SweepResult
@@ -260,7 +259,7 @@ class HeldExpiry:
         reader: CheckpointReader,
         record: RecordOutcomes,
     ) -> Quarantine:
-        run, cycle, seen = self.held.run, fresh.cycle, fresh.cycle.seen
+        run, cycle = self.held.run, fresh.cycle
         return Quarantine(
             storage=environment.storage,
             extra=environment.extra,
@@ -277,16 +276,8 @@ class HeldExpiry:
             ),
             cycle=cycle,
             report=fresh.report,
-            named=namings(
-                (*seen.before, *seen.after),
-                seen.snapshots,
-                run.settings,
-                ha=(*seen.ha_before, *seen.ha_after),
-            ),
             beside=CheckpointFolders(run.settings),
             record_outcomes=record,
-            max_deletes=run.settings.max_deletes,
-            delete_rate=run.settings.delete_rate,
         )
 
     def _forget_copies(self, at: datetime) -> None:

@@ -29,7 +29,7 @@ from orphangc.collect.delete.revalidation import CurrentReferences, Revalidation
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.expire.savepoint_folders import own_files
 from orphangc.collect.observe.expired_checkpoints import copy_name
-from orphangc.collect.observe.reported import Naming
+from orphangc.collect.observe.reported import Naming, namings
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import keep_records, read_memory, write_memory
 from orphangc.core.decision.evidence import Checkpoint
@@ -96,10 +96,7 @@ class Quarantine:
 
     Attributes:
         extra: Extra roots, of which a policy may name folders of savepoints.
-        named: Checkpoints that Flink or a resource named in that cycle, and what named each.
         record_outcomes: Receives what became of each checkpoint, ``OUTCOME_SCHEMA``.
-        delete_rate: Files of savepoints that may be deleted a second.
-        max_deletes: Files of savepoints that one run may delete; ``None``: any number.
     """
 
     storage: Storage
@@ -108,25 +105,30 @@ class Quarantine:
     revalidation: Revalidation
     cycle: Cycle
     report: LineageReport
-    named: frozenset[Naming]
     beside: BesideCheckpoints
     record_outcomes: Callable[[pa.RecordBatch], None]
-    delete_rate: int
-    max_deletes: int | None
     _cleared: int = 0
     _stored: Mapping[str, StoredObject] = field(init=False)
     _facts: dict[str, StoredObject] = field(default_factory=dict)
     _savepoints: Mapping[tuple[str, str], Checkpoint] = field(init=False)
+    _named: frozenset[Naming] = field(init=False)
     _limiter: RateLimiter = field(init=False)
 
     def __post_init__(self) -> None:
-        """Take the facts of every ``_metadata``."""
+        """Take the facts of every ``_metadata``, and what was named in the cycle."""
         self._stored = stored_metadata(self.cycle)
         everything = self.cycle.mark.checkpoints
         self._savepoints = {
             (str(each.folder), each.sha256): each for each in everything if each.directory is None
         }
-        self._limiter = RateLimiter(DeletionRate.of(self.delete_rate, self.storage.batch_size))
+        seen, settings = self.cycle.seen, self.run.settings
+        self._named = namings(
+            (*seen.before, *seen.after),
+            seen.snapshots,
+            settings,
+            ha=(*seen.ha_before, *seen.ha_after),
+        )
+        self._limiter = RateLimiter(DeletionRate.of(settings.delete_rate, self.storage.batch_size))
 
     def carry_out(self, checkpoints: Sequence[LineageCheckpointPart]) -> OrphanGcError | None:
         """Expire and release some checkpoints; return what ended it early, ``None`` if nothing."""
@@ -222,9 +224,10 @@ class Quarantine:
         storage, prefix = self._place_of(savepoint.folder)
         files = own_files(savepoint, storage, prefix)
         self._cleared += len(files)
-        if self.max_deletes is not None and self._cleared > self.max_deletes:
+        most = self.run.settings.max_deletes
+        if most is not None and self._cleared > most:
             raise RefusedError(
-                f"{part.uri}: its files are more than max_deletes allows ({self.max_deletes});"
+                f"{part.uri}: its files are more than max_deletes allows ({most});"
                 " they stay: raise max_deletes",
                 guard=Condition.MAX_DELETES,
             )
@@ -296,7 +299,7 @@ class Quarantine:
 
     def _newly_named(self) -> frozenset[str]:
         """Return the checkpoints that a job or a resource names that did not in the cycle."""
-        return frozenset(uri for _, uri in self.revalidation.namings() - self.named)
+        return frozenset(uri for _, uri in self.revalidation.namings() - self._named)
 
     def _check(self, part: Iterable[LineageCheckpointPart]) -> None:
         """Make sure that the evidence still holds, and that nothing names a checkpoint (R18).
