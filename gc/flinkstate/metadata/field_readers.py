@@ -14,7 +14,6 @@ from flinkstate.values.metadata_values import Subtask
 _KEY_GROUPS_LIMIT = 32768
 _MODES = tuple(StateMode)
 _SCOPES = tuple(SegmentScope)
-_FINISHED_OPERATOR = -1
 _SMALLEST_FINISHED_SUBTASK = 4
 
 

@@ -15,7 +15,6 @@ from orphangc.core.model.codes import SearchScope
 __all__ = ["AliasOption", "Output", "OutputOption"]
 
 _SAFETY, _EVIDENCE, _LIMITS = "Safety margins", "Evidence", "Limits"
-_LISTING = "Listing"
 
 
 class SchemaOf(StrEnum):

@@ -113,7 +113,7 @@ def page_part(uri: str, aliases: Sequence[str]) -> str:
     questions = Questions(aliases=aliases, reads_state=False)
     bounded = replace(HOST, max_bytes=_PAGE_METADATA_BYTES)
     (inspected,) = inspect_checkpoints([uri], questions, bounded)
-    return render_part(_page(inspected))
+    return _rendered("checkpoint_part.html.j2", [_page(inspected)])
 
 
 def render_checkpoints(pages: Sequence[CheckpointPage]) -> str:
@@ -123,11 +123,6 @@ def render_checkpoints(pages: Sequence[CheckpointPage]) -> str:
     template.
     """
     return _rendered("checkpoint.html.j2", pages)
-
-
-def render_part(page: CheckpointPage) -> str:
-    """Return one checkpoint as a part of another page, which has its style sheet."""
-    return _rendered("checkpoint_part.html.j2", [page])
 
 
 def _rendered(template: str, pages: Sequence[CheckpointPage]) -> str:

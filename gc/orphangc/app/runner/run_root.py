@@ -182,7 +182,8 @@ class _ScheduledRun:
             renewal.check()
             self.state.bind()  # what could never be read is no storage root of this location
         if draft.effective_mode is not RunMode.REPORT and draft.exit_code == ExitCode.DONE:
-            self._phase(Phase.SWEEP, self._sweep_and_expire)  # which renews by itself
+            # the retention policy is a part of the same phase, which renews by itself
+            self._phase(Phase.SWEEP, lambda: self._sweep() or self._expire())
         elif draft.exit_code == ExitCode.DONE:
             draft.exit_code = self._expire()
 
@@ -245,11 +246,6 @@ class _ScheduledRun:
     def _held(self, run_id: str) -> HeldRun:
         settings = self.draft.settings.bare
         return HeldRun(settings=settings, state=self.state, lock=self.lock, run_id=run_id)
-
-    def _sweep_and_expire(self) -> int:
-        """Sweep, then carry out the retention policy: a part of the same phase."""
-        code = self._sweep()
-        return code or self._expire()
 
     def _expire(self) -> int:
         """Carry out the retention policy as far as the mode allows.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,7 @@ def sweep_plan(
     with held_lock(state) as lock:
         if clears_halt:
             state.clear_halt()
-        run_id = _run_id(now(), lock.holder.token)
+        run_id = f"{now():%Y%m%dT%H%M%SZ}-{lock.holder.token[:8]}"
         with run_named(run_id=run_id, root=plan.root):
             run = HeldRun(settings=settings, state=state, lock=lock, run_id=run_id)
             held = HeldPlan(run=run, path=path, plan=plan, is_deleting=is_deleting)
@@ -142,7 +141,3 @@ def _settings_now(
     if set(given.model_dump(mode="json")["flink_rest"]) != set(settings.flink_rest):
         raise SettingsError("--flink-rest must name exactly the endpoints of the plan")
     return given
-
-
-def _run_id(at: datetime, token: str) -> str:
-    return f"{at:%Y%m%dT%H%M%SZ}-{token[:8]}"

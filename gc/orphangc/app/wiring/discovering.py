@@ -34,7 +34,6 @@ from orphangc.collect.state.discovery_memory import (
     write_discovery_memory,
 )
 from orphangc.collect.state.memory_documents import DamagedMemoryError
-from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
     Discovery,
@@ -140,14 +139,15 @@ def discovered(configuration: Configuration, *, is_remembered: bool = False) -> 
     documents = _documents(configuration.discovery)
     memories = _memories(configuration)
     shown, before = _shown(configuration, documents, memories), memories.before
-    aliases = _spellings(configuration, (*shown.resources, *before.resources))
+    roots = [each.root for each in configuration.storage_roots]
+    aliases = spellings((*shown.resources, *before.resources), roots, real=resolved)
     if aliases:
         shown, before = _spelled_once(shown, aliases), _spelled_once(before, aliases)
         configuration = _with_aliases(configuration, aliases)
     known = united(shown, before)
     found = world_of_discovery(
         known,
-        configured=[each.root for each in configuration.storage_roots],
+        configured=roots,
         acknowledged={each.what for each in before.acknowledged},
         namespaces=[each.namespace for each in documents],
     )
@@ -182,12 +182,6 @@ _Facts = TypeVar("_Facts", Discovery, DiscoveryMemory)
 def _spelled_once(found: _Facts, aliases: Sequence[Alias]) -> _Facts:
     resources = tuple(spelled_once(each, aliases) for each in found.resources)
     return found.model_copy(update={"resources": resources})
-
-
-def _spellings(configuration: Configuration, found: Iterable[ResourceFacts]) -> tuple[Alias, ...]:
-    """Return what other spellings of discovered local directories mean."""
-    roots = [each.root for each in configuration.storage_roots]
-    return spellings(found, roots, real=resolved)
 
 
 def _with_aliases(configuration: Configuration, aliases: Sequence[Alias]) -> Configuration:
@@ -363,15 +357,12 @@ def _confirmed(candidates: Sequence[Succession], clusters: Iterable[str]) -> tup
         shown = [FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe() for url in clusters]
     except OrphanGcError:
         return ()
-    living = {job for each in shown for job in _living(each)}
-    running = {j for each in shown for j, facts in each.jobs.items() if facts.status == "RUNNING"}
+    facts = [each for cluster in shown for each in cluster.jobs.items()]
+    living = {job for job, each in facts if not each.is_globally_terminal}
+    running = {job for job, each in facts if each.status == "RUNNING"}
     return tuple(
         each for each in candidates if each.successor in running and each.job_id not in living
     )
-
-
-def _living(cluster: ClusterFacts) -> Iterable[str]:
-    return (job for job, facts in cluster.jobs.items() if not facts.is_globally_terminal)
 
 
 def _completed(

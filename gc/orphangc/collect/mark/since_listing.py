@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import itemgetter
 
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.survey import Surveyed
@@ -69,7 +70,9 @@ class SinceListing:
         return cls(
             now=seen.time.now or seen.time.local,
             known=frozenset() if earlier is None else earlier.directories,
-            changed_at={storage.location.child(key): at for key, at in sorted(times, key=_at)},
+            changed_at={
+                storage.location.child(key): at for key, at in sorted(times, key=itemgetter(1))
+            },
             sub_folders={storage.location.child(key): names for key, names in shared.items()},
             written={
                 storage.location.child(key): (
@@ -126,7 +129,3 @@ def _times_in(folder: str, storage: Storage) -> Iterator[datetime]:
     yield from (each.modified_at for each in listed.objects if each.modified_at is not None)
     for name in listed.folders:
         yield from _times_in(_below(folder, name), storage)
-
-
-def _at(item: tuple[str, datetime]) -> datetime:
-    return item[1]

@@ -101,12 +101,7 @@ def shard_of(
         for batch in each.piles[number].batches()
     ]
     table = pa.Table.from_batches(batches, schema).combine_chunks()
-    rows = table.to_batches()[0] if table.num_rows else _no_rows(schema)
-    return by_key(rows)
-
-
-def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([], schema=schema)
+    return by_key(next(iter(table.to_batches()), pa.RecordBatch.from_pylist([], schema=schema)))
 
 
 def shelved(

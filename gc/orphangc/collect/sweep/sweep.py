@@ -139,7 +139,8 @@ class Sweep:
                 planned = requested_verdicts(map(seen.take, planned_rows), self.scratch)
                 fresh = Fresh.of_plan(made.tombstones, seen)
             self.run.begin(plan, cycle.plan, cycle.evidence.now)
-            self._record_refusals(cycle)
+            for key, view in cycle.views.items():
+                self.result.refuse(key, view)
             try:
                 self._act(plan, planned, cycle, fresh)
             except SystemExit as signalled:
@@ -168,10 +169,6 @@ class Sweep:
         if problem is not None:
             log.warning("world.not_remembered", reason=problem)
         return cycle
-
-    def _record_refusals(self, cycle: Cycle) -> None:
-        for key, view in cycle.views.items():
-            self.result.refuse(key, view)
 
     def _act(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> None:
         """Write the tombstones of all shards, and only then delete: four values, one by one."""

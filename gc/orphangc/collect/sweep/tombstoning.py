@@ -69,7 +69,8 @@ class TombstoneUpdate:
         ]
 
     def _lay(self, part: ConfirmedShard) -> pa.RecordBatch:
-        is_deferred = mask_of(pc.is_in(part.rows["job_id"], value_set=self._deferred_ids()))
+        deferred = pa.array(sorted(self.deferred), pa.string())
+        is_deferred = mask_of(pc.is_in(part.rows["job_id"], value_set=deferred))
         is_laid = part.agrees & ~part.waits & ~is_deferred
         rows = part.rows.filter(pa.array(is_laid))
         count = rows.num_rows
@@ -82,9 +83,6 @@ class TombstoneUpdate:
         outcomes = np.where(part.agrees | part.waits, Outcome.DONE.value, part.outcomes)
         outcomes = np.where(is_deferred & ~part.waits, Outcome.PLANNED.value, outcomes)
         return with_outcomes(part.rows, outcomes.tolist())
-
-    def _deferred_ids(self) -> pa.Array:
-        return pa.array(sorted(self.deferred), pa.string())
 
     def _drop(self, part: ConfirmedShard) -> pa.RecordBatch:
         had_one = part.tombstone >= 0

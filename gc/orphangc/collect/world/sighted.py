@@ -34,8 +34,6 @@ from orphangc.core.model.types import JobState
 from orphangc.core.world import SearchedPlace
 from orphangc.core.world.outside_naming import Searched
 
-_CHECKPOINT_FOLDER = "chk-"
-
 
 def sighting_of(
     seen: Observation,
@@ -387,7 +385,7 @@ def _reports(
                     job_id=facts.job_id,
                     by=cluster.uri,
                     path=str(place),
-                    directory=str(place.parent) if _is_chk(place) else str(place),
+                    directory=str(place.parent if place.name.startswith("chk-") else place),
                     checkpoint_id=each.id,
                     triggered_at=each.triggered_at,
                     is_living=not facts.is_globally_terminal,
@@ -418,7 +416,3 @@ def _discarded(jobs: Iterable[JobEvidence], aliases: Sequence[Alias]) -> dict[st
                         each.triggered_at, found.get(str(place), each.triggered_at)
                     )
     return found
-
-
-def _is_chk(place: Location) -> bool:
-    return place.name.startswith(_CHECKPOINT_FOLDER)

@@ -37,11 +37,8 @@ def spellings(
         spelled = known.get(resolved) or next(iter(inside), None)
         spelled = spelled or resolved
         meant |= {each: spelled for each in (place, resolved) if each != spelled}
-    return tuple(Alias(place, meant[place]) for place in sorted(meant, key=_longest_first))
-
-
-def _longest_first(place: Location) -> tuple[int, str]:
-    return -len(place.path), str(place)
+    longest_first = sorted(meant, key=lambda place: (-len(place.path), str(place)))
+    return tuple(Alias(place, meant[place]) for place in longest_first)
 
 
 def spelled_once(found: ResourceFacts, aliases: Sequence[Alias]) -> ResourceFacts:

@@ -22,8 +22,6 @@ from orphangc.core.iam.permissions import (
 )
 from orphangc.core.model.naming import EXPIRY_MARKER
 
-PARTITIONS = ("aws", "aws-cn", "aws-us-gov")
-
 MOST_CHARACTERS = 6144
 """Of a managed policy, white space not counted."""
 

@@ -43,7 +43,6 @@ from orphangc.app.web.problem_documents import problem
 from orphangc.app.web.runs import UNKNOWN_RUN, FoundRun, all_runs, find_run
 
 _ASSET_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable"}
-_RUNS_ON_STATUS = 12
 _RUNS_ON_PAGE = 500
 _READERS = 2
 """Maximum number of pages that read files at a time, so that the daemon never waits."""
