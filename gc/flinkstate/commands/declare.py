@@ -8,15 +8,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from flinkstate.commands.declarations_file import declarations_yaml
-from flinkstate.commands.open_checkpoint import OpenedCheckpoint, read_checkpoint
+from flinkstate.commands.open_checkpoint import read_named
 from flinkstate.compatibility.declarations import Declarations
 from flinkstate.compatibility.infer import implied_by, undeclarable
-from flinkstate.errors import (
-    FlinkStateError,
-    SettingsError,
-    StorageUnreachableError,
-    UnreadableMetadataError,
-)
+from flinkstate.errors import FlinkStateError, SettingsError, StorageUnreachableError
 from flinkstate.files.host import Host
 from flinkstate.files.paths import aliases_from, local_target, resolved
 from flinkstate.state.contents import CheckpointContents, OperatorContents
@@ -32,7 +27,7 @@ def declare_checkpoint(uri: str, host: Host, *, out: Path, alias: Sequence[str])
         FlinkStateError: The checkpoint cannot be read, or the file not be written.
     """
     place = local_target(out)
-    checkpoint = read_named(uri, host, alias)
+    checkpoint = read_named(uri, host, aliases_from(alias))
     if resolved(checkpoint.folder).contains(resolved(place)):
         raise SettingsError(f"{out} is inside the checkpoint {checkpoint.folder}: choose another")
     contents = checkpoint.contents
@@ -65,15 +60,3 @@ def _implied_by(contents: CheckpointContents, uri: str) -> Declarations:
 
 def _label(operator: OperatorContents) -> str:
     return f"operator {operator.uid or operator.name or operator.id}"
-
-
-def read_named(uri: str, host: Host, alias: Sequence[str]) -> OpenedCheckpoint:
-    """Return a checkpoint; an error names the checkpoint that cannot be read.
-
-    Raises:
-        FlinkStateError: The checkpoint cannot be read.
-    """
-    try:
-        return read_checkpoint(uri, host, aliases=aliases_from(alias))
-    except UnreadableMetadataError as err:
-        raise FlinkStateError(f"{uri}: {err}; nothing is written") from err

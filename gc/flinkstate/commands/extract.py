@@ -12,8 +12,8 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from flinkstate.commands.open_checkpoint import CheckpointFiles, read_checkpoint
-from flinkstate.errors import FlinkStateError, SettingsError, UnreadableMetadataError
+from flinkstate.commands.open_checkpoint import CheckpointFiles, read_named
+from flinkstate.errors import FlinkStateError, SettingsError
 from flinkstate.files.host import Host
 from flinkstate.files.paths import aliases_from, local_target, resolved
 from flinkstate.places.locations import Location
@@ -51,10 +51,7 @@ def extract_state(
             folder is then removed.
     """
     aliases, place = aliases_from(alias), local_target(out)
-    try:
-        checkpoint = read_checkpoint(uri, host, aliases=aliases, reads_state=False)
-    except UnreadableMetadataError as err:
-        raise FlinkStateError(f"{uri}: {err}; nothing is written") from err
+    checkpoint = read_named(uri, host, aliases, reads_state=False)
     _check_new(out, place, checkpoint.folder)
     owner = find_operator(checkpoint.metadata, operator)
     found = find_partitions(owner, state, subtask=subtask)

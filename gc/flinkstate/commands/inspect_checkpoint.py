@@ -13,7 +13,12 @@ from rich.console import RenderableType
 
 from flinkstate.commands.count_entries import with_entries
 from flinkstate.commands.declarations_file import read_declarations
-from flinkstate.commands.open_checkpoint import OpenedCheckpoint, named_by, read_checkpoint
+from flinkstate.commands.open_checkpoint import (
+    OpenedCheckpoint,
+    named_by,
+    read_checkpoint,
+    read_named,
+)
 from flinkstate.commands.rescale import (
     Rescaling,
     rescaled_document,
@@ -30,6 +35,7 @@ from flinkstate.inspection.compare import CheckpointComparison, Side, compared
 from flinkstate.inspection.contents_json import describe_contents
 from flinkstate.inspection.metadata_json import describe
 from flinkstate.places.locations import Alias
+from flinkstate.state.contents import CheckpointContents
 from flinkstate.tables.checkpoint_tables import (
     checkpoint_tables,
     checkpoint_tree,
@@ -84,7 +90,13 @@ def inspect_checkpoints(
     rescaling = rescaling_from(questions.rescale_to)
     against = None
     if questions.against is not None:
-        against = _other(questions.against, host, aliases, reads_state=questions.reads_state)
+        against = read_named(
+            absolute(questions.against),
+            host,
+            aliases,
+            reads_state=questions.reads_state,
+            outcome="nothing is shown",
+        )
     declared = questions.declarations
     asked = _Asked(
         questions=questions,
@@ -107,16 +119,6 @@ class _Asked:
     rescaling: Rescaling
     against: OpenedCheckpoint | None
     declared: Declarations | None = None
-
-
-def _other(
-    uri: str, host: Host, aliases: tuple[Alias, ...], *, reads_state: bool
-) -> OpenedCheckpoint:
-    """Return the checkpoint to compare others with; an error names it."""
-    try:
-        return read_checkpoint(uri, host, aliases=aliases, reads_state=reads_state)
-    except UnreadableMetadataError as err:
-        raise FlinkStateError(f"{absolute(uri)}: {err}; nothing is shown") from err
 
 
 def _inspected(uri: str, asked: _Asked) -> Inspected:
@@ -222,34 +224,19 @@ def _print_together(every: Sequence[Inspected], output: InspectOutput) -> None:
         # without indentation C code writes it, several times as fast: a document may be large
         sys.stdout.write(json.dumps(whole, indent=1 if sys.stdout.isatty() else None) + "\n")
     else:
-        render = _tables if output is InspectOutput.TABLE else _tree
-        print_tables([part for each in every for part in render(each)])
+        render = checkpoint_tables if output is InspectOutput.TABLE else checkpoint_tree
+        print_tables([part for each in every for part in _shown(each, render)])
 
 
-def _tables(inspected: Inspected) -> list[RenderableType]:
+def _shown(
+    inspected: Inspected,
+    render: Callable[[dict[str, Any], CheckpointContents], list[RenderableType]],
+) -> Iterator[RenderableType]:
+    """Yield what a checkpoint holds, and what was asked of it besides."""
     if inspected.checkpoint is None:
-        return []
-    return [
-        *checkpoint_tables(inspected.document, inspected.checkpoint.contents),
-        *_comparison(inspected),
-        *_rescaled(inspected),
-    ]
-
-
-def _tree(inspected: Inspected) -> list[RenderableType]:
-    if inspected.checkpoint is None:
-        return []
-    return [
-        *checkpoint_tree(inspected.document, inspected.checkpoint.contents),
-        *_comparison(inspected),
-        *_rescaled(inspected),
-    ]
-
-
-def _rescaled(inspected: Inspected) -> list[RenderableType]:
-    document = inspected.document.get("rescaled_to")
-    return [] if document is None else rescaled_tables(document)
-
-
-def _comparison(inspected: Inspected) -> list[RenderableType]:
-    return [] if inspected.comparison is None else comparison_tables(inspected.comparison)
+        return
+    yield from render(inspected.document, inspected.checkpoint.contents)
+    if inspected.comparison is not None:
+        yield from comparison_tables(inspected.comparison)
+    if (rescaled := inspected.document.get("rescaled_to")) is not None:
+        yield from rescaled_tables(rescaled)

@@ -15,6 +15,7 @@ from flinkstate.errors import (
     FlinkStateError,
     SettingsError,
     StorageUnreachableError,
+    UnreadableMetadataError,
 )
 from flinkstate.files.host import FolderReader, Host
 from flinkstate.files.paths import located
@@ -71,6 +72,25 @@ def read_checkpoint(
     return OpenedCheckpoint(
         folder=folder, metadata=metadata, contents=contents, stored_at=stored_at, files=files
     )
+
+
+def read_named(
+    uri: str,
+    host: Host,
+    aliases: Sequence[Alias] = (),
+    *,
+    reads_state: bool = True,
+    outcome: str = "nothing is written",
+) -> OpenedCheckpoint:
+    """Return a checkpoint; an error names the checkpoint that cannot be read.
+
+    Raises:
+        FlinkStateError: The checkpoint cannot be read.
+    """
+    try:
+        return read_checkpoint(uri, host, aliases=aliases, reads_state=reads_state)
+    except UnreadableMetadataError as err:
+        raise FlinkStateError(f"{uri}: {err}; {outcome}") from err
 
 
 def named_by(checkpoint: OpenedCheckpoint, declarations: Declarations) -> OpenedCheckpoint:

@@ -10,8 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from flinkstate.commands.declarations_file import read_declarations
-from flinkstate.commands.declare import read_named
-from flinkstate.commands.open_checkpoint import OpenedCheckpoint
+from flinkstate.commands.open_checkpoint import OpenedCheckpoint, read_named
 from flinkstate.commands.prune_keyed import prune_keyed, unprunable
 from flinkstate.commands.verify import VerifiedFiles, verify_files
 from flinkstate.compatibility.comparison import DeclarationComparison, FindingKind
@@ -77,7 +76,7 @@ def find_unclaimed(
         FlinkStateError: The checkpoint cannot be read or pruned. Nothing is written.
     """
     declared = read_declarations(declarations)
-    checkpoint = read_named(uri, host, alias)
+    checkpoint = read_named(uri, host, aliases_from(alias))
     comparison = compared(
         checkpoint.contents, declared, stateful=stateful_operators(checkpoint.metadata)
     )
