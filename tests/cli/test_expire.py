@@ -339,6 +339,18 @@ def test_another_state_location_blocks_while_a_quarantine_of_the_first_one_lasts
     assert markers(chain) == []
 
 
+def test_a_quarantine_of_the_storage_root_beside_blocks_nothing(chain) -> None:
+    """Each job directory is a storage root; one state location knows of every quarantine."""
+    chain.server.routes.update(chain.cluster(status="CANCELED"))
+    over = ("--ended-job", chain.running.id)
+    dead = [option for job in chain.jobs for option in ("--dead", job.id)]
+    chain.bed.root = chain.jobs[0].folder
+    chain.expired("--ended-for", "0", *dead, *over)
+    assert len([*chain.bed.root.glob(f"chk-*/{EXPIRY_MARKER}*")]) == 2
+    chain.bed.root = chain.jobs[1].folder
+    assert "state_lost" not in unmet(run("plan", *chain.options, *over))
+
+
 def test_a_marker_that_an_interrupted_run_left_goes_with_the_next_expiry(
     chain, monkeypatch
 ) -> None:

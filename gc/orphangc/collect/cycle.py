@@ -93,8 +93,8 @@ def run_cycle(
     marked = marked_cycle(seen, environment, settings, pinned=pinned)
     survey = _survey(marked, environment, settings, reader=reader, tombstones=tombstones)
     base = environment.storage.location
-    markers = tuple((base.child(key), state) for key, state in seen.second[0].scan.expiries)
-    recalled = _recalled(before, seen, markers, base)
+    markers = _markers_around(seen, environment)
+    recalled = _recalled(before, seen, environment, markers)
     known = judged_cycle(
         marked, environment, settings, survey=survey, halted=halted, before=recalled
     )
@@ -118,19 +118,40 @@ def run_cycle(
         sinks=decided.sinks,
         foreign_usages=found.foreign_usages,
         remembered=_with_standing(known.comparison.memory, before, recalled),
-        expiries=markers,
+        expiries=tuple(each for each in markers if base.contains(each[0])),
         tombstones=tombstones,
         searched=marked.searched,
         savepoints=decided.savepoints,
     )
 
 
+def _markers_around(
+    seen: Observation, environment: Environment
+) -> tuple[tuple[Location, str], ...]:
+    """Return folder and state location of each marker in the storage root, and around it.
+
+    What a storage root around this one has in quarantine may name files here.
+    """
+    root = environment.storage.location
+    found = (
+        (base.location.child(key), state)
+        for base, read in zip(environment.bases, seen.second, strict=True)
+        if base.location.contains(root)
+        for key, state in read.scan.expiries
+    )
+    return tuple(dict.fromkeys(found))
+
+
 def _recalled(
-    before: Recalled, seen: Observation, markers: Sequence[tuple[Location, str]], base: Location
+    before: Recalled,
+    seen: Observation,
+    environment: Environment,
+    markers: Sequence[tuple[Location, str]],
 ) -> Recalled:
     """Return what earlier cycles saw, and what the markers of expiries show of it to be lost."""
     now, stated = seen.time.now or seen.time.local, [each for each in markers if each[1]]
-    return with_expiries(before, base, stated, now, quarantined=seen.quarantined)
+    known = seen.quarantined | environment.quarantined_beside
+    return with_expiries(before, environment.storage.location, stated, now, quarantined=known)
 
 
 def _survey(

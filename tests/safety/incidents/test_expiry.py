@@ -79,6 +79,21 @@ def test_r44_a_savepoint_in_quarantine_is_none_that_was_never_completed(tmp_path
     assert run("undelete", out).json["counts"] == {"restored": 3}
 
 
+@pytest.mark.answered_by("markers_of_expiries")
+def test_r44_a_job_directory_as_storage_root_sees_the_markers_around_it(tmp_path) -> None:
+    """A claimer's checkpoint, which the storage root around it expired, names a file here."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, count=3)
+        file = chain.jobs[0].shared(UUID_1, age=95 * DAY)
+        chain.jobs[1].checkpoint(14, file, age=91 * DAY, properties=checkpoint_properties())
+        pins = [option for n in ("0/5", "0/6") for option in ("--pin", chain.folder_of(n))]
+        chain.expired("--ended-for", "0", "--keep-last", "3", *pins)
+        assert not (chain.jobs[1].folder / "chk-14" / "_metadata").exists()
+        chain.bed.root, chain.bed.state = chain.jobs[0].folder, chain.bed.folder / "another"
+        chain.collected("--max-delete-share", "1")
+    must_be_there(file)
+
+
 @pytest.mark.answered_by("metadata_alone")
 def test_r44_what_a_claimer_names_stays_when_its_maker_expires(tmp_path) -> None:
     """The newest checkpoint of the job after it, which stays, names a file in its directory."""

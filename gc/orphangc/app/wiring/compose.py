@@ -227,6 +227,8 @@ def opened(
     siblings, remembered = searched_beside(settings, state, seen, root)
     storage = root if earlier is None else earlier(root)
     kept = listing if shows_all and earlier is None else None  # no inventory resumes a listing
+    beside = quarantined_beside(state)
+    near = [e for e in beside if any(overlap(state.root, at) for at in (e.root, e.folder))]
     with _engine(storage, engine if earlier is None else LOCAL, kept) as lister:
         yield Environment(
             storage=storage,
@@ -235,7 +237,8 @@ def opened(
             remembered=remembered,
             search=storage_search(settings, state, seen, siblings),
             device_of=device_of,
-            quarantined=[*quarantined_in(state, seen), *quarantined_beside(state)],
+            quarantined=[*quarantined_in(state, seen), *near],
+            quarantined_beside=frozenset(each.folder for each in beside),
             released=released_in(state, seen),
             clusters=flink_clusters(settings),
             snapshots=partial(load_snapshots, settings.registry),
@@ -273,7 +276,7 @@ def _copy_of(state: RootState, record: ExpiredCheckpoint) -> ExpiredMetadata:
 
 
 def quarantined_beside(state: RootState) -> list[ExpiredMetadata]:
-    """Return what other storage roots of the state location have in quarantine in this one.
+    """Return what other storage roots of the state location have in quarantine.
 
     One storage root may be a folder of another: then files that this one collects belong to
     checkpoints that only the memory of that one knows.
@@ -288,7 +291,6 @@ def quarantined_beside(state: RootState) -> list[ExpiredMetadata]:
         for other in (RootState(state.files, bound.root),)
         if state.files.names(copies_folder(other))
         for each in quarantined_in(other, read_memory(other).memory)
-        if overlap(state.root, other.root) or overlap(state.root, each.folder)
     ]
 
 
