@@ -57,7 +57,7 @@ _OF_ALL = (
 
 _UNCOVERED = (
     "savepoints that may expire (expire --savepoints) are not covered by this policy: allow to"
-    " delete and write objects in their folders savepoint-*/, or their deletion fails"
+    " delete and write objects in their folders savepoint-*/, or nothing expires"
 )
 
 
