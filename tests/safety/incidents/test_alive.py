@@ -12,7 +12,7 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import EvidenceSource
 from safety.incidents.hooks import after_the_cycle, after_the_listing
 from support.kubernetes_server import a_config_map, retained, saved, send
-from support.rest_server import RestServer
+from support.rest_server import RestServer, as_json
 
 ASKED = ("--kubernetes-ha", "flink")
 
@@ -361,6 +361,23 @@ def test_a_namespace_that_shows_nothing_is_worth_a_warning(story, kubernetes) ->
     assert "kubernetes:flink shows nothing of Flink's" in warning
     kubernetes.add(a_config_map("x-cluster-config-map"))
     assert warnings(story) == []
+
+
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_a_namespace_that_shows_nothing_ends_no_job(undeclared, kubernetes, is_seen) -> None:
+    """A job of the same fixed id is over elsewhere; only a place of Flink's says: nor here."""
+    other = undeclared.bed.job(2)
+    left = other.shared()
+    if is_seen:
+        kubernetes.add(a_config_map("x-cluster-config-map"))
+    latest = dict.fromkeys(("completed", "savepoint", "restored"))
+    empty = {"counts": {"in_progress": 0, "completed": 0}, "latest": latest, "history": []}
+    said = flink(other, completed=1, status="CANCELED")
+    said[f"/jobs/{other.id}/checkpoints"] = as_json(empty)
+    with RestServer(said) as server:
+        options = (*ASKED, "--closed-world", "--flink-rest", server.url, "--max-delete-share", "1")
+        swept(Story(undeclared.bed, other, [], []), *options)
+    assert left.exists() != is_seen
 
 
 def test_a_checkpoint_folder_that_nobody_named_is_worth_a_warning(story, kubernetes) -> None:

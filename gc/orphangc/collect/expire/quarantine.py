@@ -265,7 +265,7 @@ class Quarantine:
             key = storage.location.key_of(folder)
             if key:
                 return storage, key
-        raise RefusedError(f"{folder} is in no extra root any more; stopped")
+        raise RefusedError(f"{folder} is in no extra root any more: name one, or it stays")
 
     def _storage_of(self, base: str) -> Storage:
         known = {str(each.location): each for each in self.extra}

@@ -59,8 +59,11 @@ def job_reports(
     answers = job_answers(observation.before, observation.after)
     before, after = holds_by_job(observation.ha_before), holds_by_job(observation.ha_after)
     folders = {each for facts in observation.ha_after for each in facts.folders}
-    is_ha_known = bool(observation.ha_before and observation.ha_after) and not (
-        observation.source_errors
+    is_ha_known = (
+        bool(observation.ha_before and observation.ha_after)
+        # a wrong namespace or path shows nothing at all, too
+        and all(each.things for each in (*observation.ha_before, *observation.ha_after))
+        and not observation.source_errors
     )
     found = JobReports({key: JobReport(job_id=job_id) for key, job_id in known.job_ids.items()})
     ids = {job_id for job_id in known.job_ids.values() if job_id}
