@@ -17,7 +17,7 @@ from cli.helpers import Bed
 from cli.scheduled import Configured, events, settings_of, started, swept
 from cli.stories import Story, make_story
 from support import speed
-from support.processes import is_running, until
+from support.processes import is_running, pause, until
 
 ROUTINE = {"run_at_start": True, "schedule": "24h"}
 
@@ -213,7 +213,7 @@ def test_a_second_signal_ends_the_daemon_at_once(story, tmp_path, monkeypatch) -
         (child,) = daemon.children()
         (copy,) = temporary.glob("orphangc-*/orphangc.yaml")
         assert copy.parent.stat().st_mode & 0o777 == 0o700
-        os.kill(child, signal.SIGSTOP)  # the run does not end before the second signal
+        pause(child)  # the run does not end before the second signal
         daemon.process.send_signal(signal.SIGINT)
         until(lambda: "daemon.ending" in daemon.log)
         assert daemon.end(signal.SIGINT) == 130
@@ -240,7 +240,7 @@ def test_a_second_signal_that_another_thread_is_given_ends_it_at_once(story, tmp
     with serving(twice_run(Configured.of(story, **ROUTINE)), stall=stall) as daemon:
         until(stall.exists)
         (child,) = daemon.children()
-        os.kill(child, signal.SIGSTOP)
+        pause(child)
         daemon.process.terminate()
         until(lambda: "daemon.ending" in daemon.log)
         give_to_another_thread(daemon.process.pid, signal.SIGTERM)

@@ -1,6 +1,8 @@
 """Processes of this machine."""
 
+import os
 import shutil
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,11 +30,22 @@ def until(what: Callable[[], Any]) -> Any:
 
 def is_running(process: int) -> bool:
     """Return whether a process exists, of whatever user, and is no zombie."""
+    return _state(Path("/proc", str(process))) not in {"", "Z"}
+
+
+def pause(process: int) -> None:
+    """Stop a process until SIGCONT, and wait until it stands: each thread takes its time."""
+    os.kill(process, signal.SIGSTOP)
+    tasks = Path("/proc", str(process), "task")
+    until(lambda: {_state(each) for each in tasks.iterdir()} <= {"", "T"})
+
+
+def _state(folder: Path) -> str:
+    """Return the letter of the state of a process or thread, "" of none."""
     try:
-        stat = Path("/proc", str(process), "stat").read_text()
+        return (folder / "stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
+        return ""
 
 
 def wakings(process: int) -> int:

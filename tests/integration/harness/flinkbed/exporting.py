@@ -1,8 +1,6 @@
 """A cluster with the plugin: its jobs export their registries, and may put ids into file names."""
 
-import os
 import re
-import signal
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +8,7 @@ from integration.harness.flinkbed.cluster import ClaimMode, Cluster
 from integration.harness.flinkbed.plugin import STORAGE, plugin_jar
 from integration.harness.flinkbed.settings import Workload, as_numbers
 from integration.harness.flinkbed.truth import UUID, named_in_metadata, shared_files
+from support.processes import pause
 
 FOUR_AT_ONCE = {
     "execution.checkpointing.max-concurrent-checkpoints": "4",
@@ -83,7 +82,7 @@ class ExportingCluster:
         """Stop the JobManager where it is; only ``kill_jobmanager`` helps."""
         pid = self.cluster._jobmanager.pid
         assert pid is not None
-        os.kill(pid, signal.SIGSTOP)
+        pause(pid)
 
     def nonce(self, job: str) -> str:
         """Return what a collector wrote last for the job's exporter, "" if nothing."""

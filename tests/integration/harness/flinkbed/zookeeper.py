@@ -12,6 +12,7 @@ from integration.harness.flinkbed.settings import LOG4J
 from integration.harness.flinkbed.waiting import wait_until
 from support import speed
 from support.ports import free_ports
+from support.processes import pause
 
 MAIN = "org.apache.flink.shaded.zookeeper3.org.apache.zookeeper.server.ZooKeeperServerMain"
 HEAP_MB = 64
@@ -52,7 +53,7 @@ class ZooKeeper:
 
     def pause(self) -> None:
         """Let it answer nobody until ``go_on``."""
-        os.kill(self._pid, signal.SIGSTOP)
+        pause(self._pid)
 
     def go_on(self) -> None:
         """Let it answer again."""
