@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
+from orphangc.app.config.load import IMPLIED
 from orphangc.app.config.yaml_text import field_docs
 from orphangc.app.console.text import duration
 from orphangc.core.model.settings import StorageRootSettings
@@ -33,7 +34,7 @@ Texts = list[str] | None
 
 SETTINGS: Mapping[str, tuple[Any, Any, str]] = {
 '''
-_GIVEN = {"root", "siblings", "sibling_statements", "named_by_flink", "unclear"}
+_GIVEN = {"root", *IMPLIED}
 """Fields that are no option: the argument, and what the loader of a file adds."""
 
 

@@ -5,8 +5,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cli.helpers import DAY, Job, flink, metadata, write
+from cli.scheduled import Configured
 from safety.incidents.essential import must_be_there
 from support.rest_server import Reply, RestServer, as_json
 
@@ -121,6 +123,37 @@ def test_a_storage_of_flinks_that_another_option_names_is_searched(story, volume
             story.bed.cycle("--flink-rest", server.url)
     must_be_there(orphan)
     assert not other.exists()
+
+
+@pytest.mark.parametrize("place", ["absent", "empty", "mounted"])
+@pytest.mark.parametrize(
+    "option",
+    ["high-availability.storageDir", "dstl.dfs.base-path", "state.backend.forst.primary-dir"],
+)
+@pytest.mark.answered_by("condition:place_unreachable", not_for=["mounted"])
+def test_a_storage_that_discovery_finds_and_that_is_not_mounted_here_blocks(
+    story, volume, option, place
+) -> None:
+    """No checkpoint is expected in that very folder; that says nothing of what lies beside it."""
+    named, file = (option, f"file://{volume}/ha"), story.bed.folder / "config.yaml"
+    file.write_text(yaml.safe_dump(dict([named])))
+    if place != "absent":
+        (volume / "ha").mkdir(parents=True)
+    if place == "mounted":
+        write(volume / "ha" / "completedCheckpoint7", b"java", 10 * DAY)
+    with RestServer(configured(named)) as server:
+        asked = Configured.of(
+            story,
+            discovery={
+                "files": [str(file)],
+                "flink_rest": [server.url],  # says the same
+                "alias": [f"{volume}={volume}"],
+            },
+        )
+        codes = [asked.run().code for _ in range(3)]  # the first one reports
+    assert codes[-1] == (0 if place == "mounted" else 4)
+    if place != "mounted":
+        must_be_there(*story.orphans)
 
 
 @pytest.mark.parametrize("search", ["storage", "places"])

@@ -38,7 +38,9 @@ _SECTIONS: Mapping[str, type[BaseModel]] = {
     "log": LogSettings,
     "discovery": DiscoverySettings,
 }
-IMPLIED = frozenset({"siblings", "sibling_statements", "named_by_flink", "unclear"})
+IMPLIED = frozenset(
+    {"siblings", "sibling_statements", "named_by_flink", "without_checkpoints", "unclear"}
+)
 """Settings of a storage root that no file states: the loader and discovery add them."""
 SINGULAR: Mapping[str, str] = {
     "extra_root": "extra_roots",

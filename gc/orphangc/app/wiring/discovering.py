@@ -395,11 +395,7 @@ def _with_world(
     root: ScheduledRoot, world: DiscoveredWorld, settings: DiscoverySettings, ended: Sequence[str]
 ) -> ScheduledRoot:
     place = canonical(root.root)
-    empty = [
-        each
-        for each in (*settings.empty_roots, *world.without_checkpoints)
-        if not canonical(each).contains(place)
-    ]
+    empty = [each for each in settings.empty_roots if not canonical(each).contains(place)]
     added = {
         "empty_roots": empty,
         "flink_rest": world.clusters,
@@ -419,6 +415,8 @@ def _with_world(
 def _with_places(root: ScheduledRoot, world: DiscoveredWorld) -> ScheduledRoot:
     """Return a storage root that searches every discovered place."""
     own = {canonical(uri) for uri in (root.root, *root.extra_roots)}
+    place = canonical(root.root)
+    without = [each for each in world.without_checkpoints if not canonical(each).contains(place)]
     found = [
         each for each in (*world.extra_roots, *world.known_roots) if canonical(each) not in own
     ]
@@ -427,6 +425,7 @@ def _with_places(root: ScheduledRoot, world: DiscoveredWorld) -> ScheduledRoot:
         update={
             "siblings": siblings,
             "named_by_flink": (*world.extra_roots, *world.known_roots),
+            "without_checkpoints": tuple(without),
             "unclear": tuple(map(block_of, world.unclear)),
         }
     )

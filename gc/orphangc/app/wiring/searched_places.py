@@ -157,8 +157,10 @@ def _siblings_of(
     """
     known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
     chosen: list[Storage] = []
+    unsearched = {e for e in map(canonical, settings.without_checkpoints) if not place_here(e)}
     for place in (*settings.other_roots, *_around_job_directory(storage)):
-        _add_sibling(place, known, chosen)
+        if place not in unsearched:  # the search of storages has the rule for what is not here
+            _add_sibling(place, known, chosen)
     for bound in bound_roots(state.files):
         if bound.root is None:
             reason = f"no file of {bound.folder} says whose state it is: repair or remove it"

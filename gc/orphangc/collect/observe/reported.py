@@ -139,7 +139,7 @@ def places_in_answers(
     settings: StorageRootSettings,
     ha: Iterable[HaFacts],
 ) -> Iterator[Named]:
-    """Yield the places that answers and pins name, unless they are stated to be empty."""
+    """Yield the places that answers, pins and discovered options name, but those stated empty."""
     clusters, ha = tuple(clusters), tuple(ha)
     for by, uri in sorted(namings(clusters, snapshots, settings, ha=ha)):
         folder = canonical(uri)
@@ -155,4 +155,5 @@ def places_in_answers(
     ]
     found = [(place, f"the configuration of {by}") for place, by in sorted(named, key=str)]
     found += [(canonical(pin, settings.aliases), "a pin") for pin in settings.pin]
+    found += [(canonical(each), "Flink's options") for each in settings.without_checkpoints]
     yield from ((place, by) for place, by in found if not settings.is_empty(place))

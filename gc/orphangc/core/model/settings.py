@@ -360,6 +360,8 @@ class StorageRootSettings(BaseModel):
     named_by_flink: SkipJsonSchema[tuple[Place, ...]] = ()
     """Extra roots and siblings that Flink's own configuration names: one without a checkpoint is
     not misspelled."""
+    without_checkpoints: SkipJsonSchema[tuple[Place, ...]] = ()
+    """Siblings that it names for something else than checkpoints, and in which none is expected."""
     unclear: SkipJsonSchema[tuple[str, ...]] = ()
     """Parts of what discovery reads that cannot be read, each a sentence."""
     search: SearchScope = SearchScope.STORAGE
@@ -567,8 +569,11 @@ class StorageRootSettings(BaseModel):
     def is_confirmed_empty(self, place: Location) -> bool:
         """Return whether a place without a checkpoint is the one that was meant.
 
-        The operator stated it, or Flink's configuration names it in the bucket of the storage root.
+        The operator stated it, or Flink's configuration names it for something else, or in the
+        bucket of the storage root.
         """
+        if any(canonical(uri) == place for uri in self.without_checkpoints):
+            return True
         root = canonical(self.root)
         is_same_store = (place.scheme, place.authority) == (root.scheme, root.authority)
         is_named = any(canonical(uri) == place for uri in self.named_by_flink)

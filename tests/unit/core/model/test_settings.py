@@ -58,6 +58,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "empty_roots": (),
         "siblings": (),
         "named_by_flink": (),
+        "without_checkpoints": (),
         "sibling_statements": (),
         "unclear": (),
         "search": "storage",

@@ -13,6 +13,7 @@ from flinkstate.text.shown_text import visible
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.config.load import IMPLIED, SINGULAR
 from orphangc.app.wiring.discovering import Discovered
+from orphangc.app.wiring.searched_places import place_here
 from orphangc.core.model.settings import without_credentials
 
 _COMMON = {name: Configuration.model_fields[name].default for name in ("mode", "schedule")}
@@ -41,9 +42,18 @@ def settings_by_hand(found: Discovered) -> dict[str, Any]:
 
 
 def _settings(root: ScheduledRoot, others: set[Any]) -> dict[str, Any]:
-    """Return what is set for a storage root; places that it searches besides become extra roots."""
+    """Return what is set for a storage root; places that it searches besides become extra roots.
+
+    One that Flink names for something else than checkpoints is stated to be empty if it is here.
+    """
     places = [each for each in root.siblings if canonical(each) not in others]
-    searched = root.model_copy(update={"extra_roots": (*root.extra_roots, *places)})
+    empty = [each for each in root.without_checkpoints if place_here(canonical(each))]
+    searched = root.model_copy(
+        update={
+            "extra_roots": (*root.extra_roots, *places),
+            "empty_roots": tuple(dict.fromkeys((*root.empty_roots, *empty))),
+        }
+    )
     shown = searched.model_dump(mode="json", exclude_defaults=True, exclude=set(IMPLIED))
     spelled = {old: new for new, old in SINGULAR.items()}
     return {"root": shown.pop("root"), **{spelled.get(k, k): v for k, v in shown.items()}}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flinkstate.text.shown_text import counted
-from orphangc.app.config.load import SINGULAR
+from orphangc.app.config.load import IMPLIED, SINGULAR
 from orphangc.app.console.text import duration, instant
 from orphangc.app.render.stops import widest
 from orphangc.core.documents.lineage_report import LineageReport
@@ -20,9 +20,7 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action, Outcome
 from orphangc.core.times.instants import shifted
 
-_NOT_OPTIONS = frozenset(
-    {"root", "siblings", "sibling_statements", "named_by_flink", "unclear", "max_delete_share"}
-)
+_NOT_OPTIONS = frozenset({"root", "max_delete_share", *IMPLIED})
 
 
 _YOUNG = f"/{Outcome.TOO_YOUNG}"
