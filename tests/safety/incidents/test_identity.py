@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from cli.helpers import DAY, flink, now
+from cli.helpers import AT_ONCE, DAY, flink, now
+from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer, as_json
 
 HOUR = timedelta(hours=1)
@@ -69,6 +70,29 @@ def test_l6_another_writer_that_counts_from_one_again_refuses(undeclared, comple
         job.checkpoint(1, *undeclared.live, age=HOUR)
         plan = undeclared.bed.plan(*asked, server.url)
     assert plan.refusal(job) == "two_owners"
+
+
+@pytest.mark.answered_by("guard:unstable_root")
+def test_l6_a_leftover_of_the_same_id_is_not_what_another_jobs_checkpoint_is(story) -> None:
+    """The run claimed chk-5 of the other job, which is gone; in its own directory is an old chk-5.
+
+    It has completed nothing, so its first checkpoint may name any file of the other job.
+    """
+    claimer = story.bed.job(2)
+    claimer.checkpoint(5, claimer.shared())
+    routes = flink(claimer, completed=5, restored=(5, story.job.folder / "chk-5"))
+    statistics = f"/jobs/{claimer.id}/checkpoints"
+    shown = json.loads(routes[statistics][1])
+    shown |= {"counts": {"in_progress": 1, "completed": 0}, "history": []}
+    shown["latest"]["completed"] = None
+    story.bed.options = ("--closed-world", "--ended-job", story.job.id, *AT_ONCE)
+    with RestServer(routes | {statistics: as_json(shown)}) as server:
+        for _ in range(2):
+            plan = story.bed.plan("--flink-rest", server.url)
+            story.bed.sweep(plan, "--delete")
+    must_be_there(*story.orphans)
+    assert plan.refusal(claimer) == "unstable_root"
+    assert "--extra-root" in plan.job(claimer)["refused"]["message"]
 
 
 # --------------------------------------------------------------------------- declared, and writing

@@ -25,7 +25,7 @@ from orphangc.core.cluster.job_facts import (
     restarting_problem,
     unknown_layout_problem,
 )
-from orphangc.core.cluster.known_checkpoints import is_anothers, out_of_order
+from orphangc.core.cluster.known_checkpoints import completed_by, is_anothers, out_of_order
 from orphangc.core.decision.entropy_injection import entropy_in_listing
 from orphangc.core.decision.evidence import (
     Check,
@@ -336,8 +336,8 @@ def _unstable_root(job: JobEvidence, _: CycleEvidence) -> str | None:
     if job.state is JobState.ENDED or not job.own_checkpoints or mode_of(job) is Mode.REGISTRY:
         return None
     stable = job.stable_id
-    if not job.directories:
-        return "its checkpoint directory lies outside the given roots: add it with --extra-root"
+    if (unread := _unread_state(job)) is not None:
+        return unread
     if stable is None and job.current_ids and job.ids_at_start:
         return (
             f"Flink completed checkpoint {max(job.current_ids)}, the storage shows"
@@ -352,6 +352,28 @@ def _unstable_root(job: JobEvidence, _: CycleEvidence) -> str | None:
         if not is_not_subsumed(stable, before, after):
             return f"checkpoint {stable} may have been subsumed during the listing"
     return None
+
+
+def _unread_state(job: JobEvidence) -> str | None:
+    """Return what a job surely needs and no look read; a leftover with its id is another one."""
+    if not job.directories:
+        return "its checkpoint directory lies outside the given roots: add it with --extra-root"
+    if not job.is_origin_unread or is_present_run_read(job):
+        return None
+    return (
+        "what it was restored from was not read, and no checkpoint that it completed since was:"
+        " add the place of its origin with --extra-root, or wait until it has completed one"
+    )
+
+
+def is_present_run_read(job: JobEvidence) -> bool:
+    """Return whether a checkpoint was read of each run that Flink shows alive last.
+
+    A run that completed nothing needs what it was restored from, whatever else is here.
+    """
+    living = [each for each in job.after or job.before if not each.is_globally_terminal]
+    read = {checkpoint.checkpoint_id for checkpoint in job.own_checkpoints}
+    return all(read & completed_by((each,)) for each in living)
 
 
 def _pairs(job: JobEvidence) -> list[tuple[JobFacts, JobFacts]]:

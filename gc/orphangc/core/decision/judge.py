@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from orphangc.core.areas.table import AREAS
 from orphangc.core.cluster.job_status import is_quiet
-from orphangc.core.cluster.known_checkpoints import completed_by
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.evidence import (
     Check,
@@ -20,7 +19,7 @@ from orphangc.core.decision.evidence import (
     has_ended,
     is_end_proven,
 )
-from orphangc.core.decision.guards import GUARDS
+from orphangc.core.decision.guards import GUARDS, is_present_run_read
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, exported_problem
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.types import AreaName, JobState
@@ -218,23 +217,13 @@ def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
     if _is_answered(job, cycle):
         return False
     if job.own_checkpoints:
-        return job.is_origin_unread and not _is_present_run_read(job)
+        return job.is_origin_unread and not is_present_run_read(job)
     if _is_seen_running(job):
         return job.is_origin_unread
     seen = job.ids_at_start | job.ids_before | job.ids_after
     if seen or any(hold.retained_ids for hold in job.holds):
         return True
     return _is_shown(job) and job.is_origin_unread
-
-
-def _is_present_run_read(job: JobEvidence) -> bool:
-    """Return whether a checkpoint was read of each run that Flink shows alive last.
-
-    A run that completed nothing needs what it was restored from, whatever else is here.
-    """
-    living = [each for each in job.after or job.before if not each.is_globally_terminal]
-    read = {checkpoint.checkpoint_id for checkpoint in job.own_checkpoints}
-    return all(read & completed_by((each,)) for each in living)
 
 
 def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:
