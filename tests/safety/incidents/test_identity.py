@@ -95,6 +95,31 @@ def test_l6_a_leftover_of_the_same_id_is_not_what_another_jobs_checkpoint_is(sto
     assert "--extra-root" in plan.job(claimer)["refused"]["message"]
 
 
+@pytest.mark.answered_by("dependents")
+def test_l6_what_lies_at_the_place_of_an_origin_may_be_a_later_checkpoint(story) -> None:
+    """The claimed chk-5 is gone, and a run that counts from one again has stored another chk-5.
+
+    The old one named files of the first job, of which the new one says nothing.
+    """
+    claimed, claimer = story.bed.job(2), story.bed.job(3)
+    claimed.checkpoint(5, claimed.shared(), age=10 * DAY)
+    restored_ms = round((now() - 15 * DAY).timestamp() * 1000)
+    origin = (5, claimed.folder / "chk-5")
+    routes = flink(claimer, completed=5, restored=origin, restored_ms=restored_ms)
+    statistics = f"/jobs/{claimer.id}/checkpoints"
+    shown = json.loads(routes[statistics][1])
+    shown |= {"counts": {"in_progress": 1, "completed": 0}, "history": []}
+    shown["latest"]["completed"] = None
+    ended = [each for job in (story.job, claimed) for each in ("--ended-job", job.id)]
+    story.bed.options = ("--closed-world", *ended, *AT_ONCE)
+    with RestServer(routes | {statistics: as_json(shown)}) as server:
+        for _ in range(2):
+            plan = story.bed.plan("--flink-rest", server.url)
+            story.bed.sweep(plan, "--delete")
+    must_be_there(*story.orphans)
+    assert plan.refusal(story.job) == "dependent_job"
+
+
 # --------------------------------------------------------------------------- declared, and writing
 
 

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.mark.evidence_of_jobs import owner_of
 from orphangc.collect.mark.mark import Mark
+from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.times.instants import shifted
 
 _Words = npt.NDArray[np.uint64]
 
@@ -88,7 +90,8 @@ class _State:
         return cls(
             folders=places | registered | {folder for each in files for folder in each},
             uuids=[names.uuids for each in files for names in each.values()] + uuids,
-            is_origin_unread=not by_folder.keys() >= _origins(job, settings),
+            is_origin_unread=not by_folder.keys() >= _origins(job, settings)
+            or any(_is_replaced(each, settings, by_folder) for each in job.facts),
         )
 
 
@@ -110,6 +113,22 @@ def _restored_from(
     """Return the places that the job was restored from, and the checkpoints read there."""
     places = {place for place in _origins(job, settings) if place is not None}
     return places, [by_folder[place] for place in places if place in by_folder]
+
+
+def _is_replaced(
+    facts: JobFacts, settings: StorageRootSettings, by_folder: Mapping[Location, Checkpoint]
+) -> bool:
+    """Return whether what is now where a job was restored from was stored after that.
+
+    Ids begin at 1 again where a job is started without state, so the same folder comes back.
+    """
+    if facts.restored is None or facts.restored.restored_at is None:
+        return False
+    place = place_of(facts.restored.external_path, settings.aliases)
+    found = None if place is None else by_folder.get(place)
+    stored_at = None if found is None else found.modified_at
+    latest = shifted(facts.restored.restored_at, 2 * settings.clock_skew)
+    return stored_at is not None and stored_at > latest
 
 
 def _origins(job: JobEvidence, settings: StorageRootSettings) -> set[Location | None]:
