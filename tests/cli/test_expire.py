@@ -355,11 +355,29 @@ def test_a_marker_that_an_interrupted_run_left_goes_with_the_next_expiry(
     chain, monkeypatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(CheckpointFolders, "unmark", lambda *_: None)
-        run("undelete", expire(chain))
-    assert markers(chain) == sorted(GO)
-    assert chain.names() == ALL
+        patch.setattr(CheckpointFolders, "unmark", crash)
+        with pytest.raises(RuntimeError, match="crash"):
+            run("undelete", expire(chain))
+    back = chain.names() & GO
+    assert (len(back), markers(chain)) == (1, sorted(GO))
+    assert "state_lost" not in unmet(run("plan", *chain.options))
     expire(chain)
+    assert markers(chain) == sorted(GO - back)
+
+
+def test_a_marker_stays_while_another_checkpoint_of_its_path_is_in_quarantine(chain) -> None:
+    """A later run of the id completed one of the same number, which expired as well."""
+    chain.server.routes.update(chain.cluster(status="CANCELED"))
+    over = ("--ended-job", chain.running.id, *SHORT)
+    dead = [option for job in chain.jobs for option in ("--dead", job.id)]
+    first = ("--quarantine-period", "9d", "--ended-for", "0", *dead, *over[:2])
+    chain.expired(*first)
+    chain.jobs[0].checkpoint(5, chain.jobs[0].shared(age=9 * DAY), age=9 * DAY)
+    chain.expired(*first)
+    assert chain.names() == {"2/5", "2/6"}
+    chain.expired("--ended-for", "0", *dead, *over)
+    assert markers(chain) == ["0/5"]
+    chain.expired("--ended-for", "0", *dead, *over)
     assert markers(chain) == []
 
 
@@ -567,7 +585,7 @@ def test_what_is_restored_from_meanwhile_is_put_back_and_halts(chain, monkeypatc
     assert "expired while something restored it" in run("plan", *chain.options).out
 
 
-def crash(*_: object) -> None:
+def crash(*_: object, **__: object) -> None:
     """Stop the process where it is."""
     raise RuntimeError("crash")
 

@@ -40,12 +40,20 @@ def test_markers_beside_them_last_as_long_as_their_quarantine(savepoints, monkey
     out = savepoints.expire()
     savepoints.expire()
     assert markers(savepoints) == 3
+    unmark = CheckpointFolders.unmark
+
+    def killed(self, folder, *, is_over=True):
+        if folder.name.startswith("savepoint-"):
+            raise RuntimeError("crash")
+        unmark(self, folder, is_over=is_over)
+
     with monkeypatch.context() as patch:
-        patch.setattr(CheckpointFolders, "unmark", lambda *_, **__: None)
-        run("undelete", out)
-    assert (markers(savepoints), savepoints.complete) == (3, [True] * 3)
+        patch.setattr(CheckpointFolders, "unmark", killed)
+        with pytest.raises(RuntimeError, match="crash"):
+            run("undelete", out)
+    assert (markers(savepoints), sum(savepoints.complete)) == (3, 1)
     savepoints.expire()
-    assert markers(savepoints) == 0
+    assert markers(savepoints) == 2
 
 
 def test_after_the_quarantine_their_files_go(savepoints) -> None:

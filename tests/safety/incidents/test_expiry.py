@@ -10,6 +10,7 @@ import pytest
 from cli.helpers import DAY, UUID_1, Job, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
+from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
 from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
 
@@ -22,6 +23,11 @@ def chain(tmp_path) -> Iterator[Redeploys]:
     """Return a job that ended, and one that continued it and runs."""
     with ExitStack() as stack:
         yield Redeploys.made(tmp_path, stack, count=2)
+
+
+def crash(*_: object) -> None:
+    """Stand for a kill."""
+    raise RuntimeError("crash")
 
 
 @pytest.mark.answered_by(
@@ -92,6 +98,37 @@ def test_r44_a_job_directory_as_storage_root_sees_the_markers_around_it(tmp_path
         chain.bed.root, chain.bed.state = chain.jobs[0].folder, chain.bed.folder / "another"
         chain.collected("--max-delete-share", "1")
     must_be_there(file)
+
+
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_r44_a_quarantine_that_is_over_explains_no_loss_of_what_was_stored_again(chain) -> None:
+    """A person took it from a backup; what hides it later is no expiry."""
+    files, root = list((chain.jobs[0].folder / "shared").iterdir()), chain.folder_of("0/5")
+    backup = shutil.copy(root / "_metadata", chain.bed.folder / "backup")
+    for options in ((), SHORT):
+        chain.expired(*POLICY, *options)
+    shutil.copy(backup, root / "_metadata")
+    run("plan", *chain.options)
+    (root / "_metadata").unlink()
+    chain.collected("--clock-skew", "0", "--max-delete-share", "1")
+    must_be_there(*files)
+
+
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_r44_an_expiry_that_was_killed_explains_no_later_loss(chain, monkeypatch) -> None:
+    """The checkpoint stayed, and its owner keeps it since."""
+    files, root = list((chain.jobs[0].folder / "shared").iterdir()), chain.folder_of("0/5")
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStorage, "delete", crash)
+        with pytest.raises(RuntimeError, match="crash"):
+            chain.expired(*POLICY)
+    chain.expired("--keep-last", "9")
+    (root / "_metadata").rename(chain.bed.folder / "for a moment")
+    out = chain.bed.folder / "absent"
+    chain.expire("--out", out, *POLICY, *SHORT)
+    run("sweep", out, "--delete")
+    chain.collected("--max-delete-share", "1")
+    must_be_there(*files)
 
 
 @pytest.mark.answered_by("metadata_alone")

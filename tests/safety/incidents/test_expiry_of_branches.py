@@ -115,6 +115,15 @@ def went(pair: tuple[Ran, Ran]) -> set[str]:
     }
 
 
+def collect(jobs: TwoJobs) -> None:
+    """Collect by the ordinary rules, without any margin; the younger job is over, too."""
+    margins = ("--grace-period", "0", "--quiet-period", "0", *AT_ONCE)
+    for _ in range(2):
+        over = ("--ended-job", jobs.new.id, "--max-delete-share", "1")
+        plan = jobs.bed.plan("--closed-world", *over, *margins)
+        jobs.bed.sweep(plan, "--delete")
+
+
 @pytest.mark.answered_by("points_of_restores")
 @pytest.mark.parametrize("policy", POLICIES)
 def test_r41_a_rollback_to_an_old_savepoint_leaves_the_newest_state(jobs, policy) -> None:
@@ -174,11 +183,27 @@ def test_r44_a_state_location_that_was_set_back_remembers_no_quarantine_and_bloc
     assert went(jobs.expire("--keep-last", "1")) == {"chk-7"}
     shutil.rmtree(place)
     shutil.copytree(jobs.bed.folder / "backup", place)
-    margins = ("--grace-period", "0", "--quiet-period", "0", *AT_ONCE)
-    for _ in range(2):
-        over = ("--ended-job", jobs.new.id, "--max-delete-share", "1")
-        plan = jobs.bed.plan("--closed-world", *over, *margins)
-        jobs.bed.sweep(plan, "--delete")
+    collect(jobs)
+    must_be_there(*files)
+
+
+@pytest.mark.answered_by("markers_of_expiries")
+def test_r44_a_state_that_was_set_back_to_an_earlier_quarantine_blocks(jobs) -> None:
+    """That one was undone: its record explains nothing of the marker of the next."""
+    files = [jobs.new.shared(age=days * DAY) for days in (9, 20)]
+    properties = checkpoint_properties(NEVER_RETAINED)
+    jobs.new.checkpoint(7, *files, age=9 * DAY, properties=properties)
+    jobs.runs(7, 60 * DAY, None, status="FAILED")
+    assert went(jobs.expire("--keep-last", "1")) == {"chk-7"}
+    assert run("undelete", jobs.bed.folder / "expiry-1").code == 0
+    jobs.looks()
+    backup = shutil.copytree(jobs.bed.state, jobs.bed.folder / "backup")
+    margins = ("--grace-period", "0", "--quiet-period", "0", "--clock-skew", "0")
+    again = (*margins, "--allow-short-margins")
+    assert went(jobs.expire("--keep-last", "1", *again)) == {"chk-7"}
+    shutil.rmtree(jobs.bed.state)
+    shutil.copytree(backup, jobs.bed.state)
+    collect(jobs)
     must_be_there(*files)
 
 

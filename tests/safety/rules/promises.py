@@ -15,6 +15,8 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
         "safety/incidents/test_expiry.py::test_r44_an_expiry_with_another_state_location_leaves_the_markers_of_the_first",
         "safety/incidents/test_expiry.py::test_r44_a_savepoint_in_quarantine_is_none_that_was_never_completed",
         "safety/incidents/test_expiry_of_branches.py::test_r44_a_state_location_that_was_set_back_remembers_no_quarantine_and_blocks",
+        "safety/incidents/test_expiry_of_branches.py::test_r44_a_state_that_was_set_back_to_an_earlier_quarantine_blocks",
+        "cli/test_expire.py::test_a_marker_stays_while_another_checkpoint_of_its_path_is_in_quarantine",
         "cli/test_expire.py::test_where_no_marker_can_be_written_nothing_expires",
         "cli/test_inventory_plan.py::test_a_quarantine_that_the_inventory_does_not_show_keeps_what_it_names",
     ),
@@ -74,7 +76,11 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
         "properties/test_monotonicity.py::test_without_its_condition_something_hidden_is_lost",
         "safety/incidents/test_memory.py::test_l3_a_claiming_job_that_rest_forgets_after_an_hour_keeps_its_files",
     ),
-    "absence": ("unit/core/memory/test_doubted_explanations.py",),
+    "absence": (
+        "unit/core/memory/test_doubted_explanations.py",
+        "safety/incidents/test_expiry.py::test_r44_a_quarantine_that_is_over_explains_no_loss_of_what_was_stored_again",
+        "safety/incidents/test_expiry.py::test_r44_an_expiry_that_was_killed_explains_no_later_loss",
+    ),
     "snapshots-gone": (
         "safety/incidents/test_memory.py::test_registry_snapshots_that_are_gone_keep_what_they_named",
     ),

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import structlog
-
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, expiry_marker
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError, RefusedError
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +37,6 @@ class CheckpointFolders:
             known = files.read(record.key)
         if known != data:
             raise RefusedError(f"{place}/{record.key} is another one by now; left as it is")
-        self.unmark(canonical(record.uri))
 
     def mark(self, record: ExpiredCheckpoint, state: str) -> None:
         """Write the marker of a state location, an empty object; see ``BesideCheckpoints``."""
@@ -58,14 +53,13 @@ class CheckpointFolders:
     def unmark(self, folder: Location, *, is_over: bool = True) -> None:
         """Remove what an interrupted run left in a folder, and its markers if a quarantine is over.
 
-        What cannot be removed is left to the next run.
+        Raises:
+            StorageUnreachableError: Something of it cannot be removed.
         """
         names = (EXPIRY_MARKER, TEMPORARY) if is_over else TEMPORARY
-        try:
-            found = open_storage(folder).folder("").objects
-            files = open_state_files(str(folder), is_probed=False)
-            for each in found:
-                if each.key.rpartition("/")[2].startswith(names):
-                    files.remove(each.key.rpartition("/")[2])
-        except OrphanGcError as err:
-            log.warning("expiry.marker_left", folder=str(folder), reason=str(err))
+        places = (self.settings.root, *self.settings.extra_roots)
+        place = next((e for e in places if canonical(e).contains(folder)), str(folder))
+        storage, files = open_storage(place), open_state_files(place, is_probed=False)
+        for each in storage.folder(storage.location.key_of(folder) or "").objects:
+            if each.key.rpartition("/")[2].startswith(names):
+                files.remove(each.key)

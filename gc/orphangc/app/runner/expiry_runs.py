@@ -46,6 +46,7 @@ from orphangc.collect.expire.quarantine import (
     is_release,
     newest_expired_at,
     remember_expired,
+    remove_marker,
 )
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import copy_name
@@ -402,7 +403,9 @@ def _undo(
     if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
         raise RefusedError(f"{state.files.location}/{name} is gone or damaged")
     keys = _stored_files(settings, record, data)
-    CheckpointFolders(settings).put_back(record, data)
+    beside = CheckpointFolders(settings)
+    beside.put_back(record, data)
+    remove_marker(state, beside, record)
     remember_expired(state, [record.model_copy(update={"restored_at": now()})])
     return keys
 

@@ -58,7 +58,7 @@ class BesideCheckpoints(Protocol):
     """What an expiry writes into the folders of checkpoints; nothing else ever does."""
 
     def put_back(self, record: ExpiredCheckpoint, data: bytes) -> None:
-        """Store a ``_metadata`` again, unless something is stored there; remove the marker."""
+        """Store a ``_metadata`` again, unless something is stored there."""
         ...
 
     def mark(self, record: ExpiredCheckpoint, state: str) -> None:
@@ -70,7 +70,11 @@ class BesideCheckpoints(Protocol):
         ...
 
     def unmark(self, folder: Location, *, is_over: bool = True) -> None:
-        """Remove what a run left in a folder, also its markers if a quarantine is over."""
+        """Remove what a run left in a folder, also its markers if a quarantine is over.
+
+        Raises:
+            StorageUnreachableError: Something of it cannot be removed.
+        """
         ...
 
 
@@ -136,6 +140,10 @@ class Quarantine:
         new = [each for each in checkpoints if not is_release(each)]
         parts += [new[start : start + _BATCH] for start in range(0, len(new), _BATCH)]
         stopped: OrphanGcError | None = None
+        try:
+            self._end_what_is_stored({each.uri for each in checkpoints})
+        except OrphanGcError as err:
+            stopped = err
         for number, part in enumerate(parts):
             rows = rows_of(part, self._stored)
             if stopped is not None:
@@ -153,7 +161,10 @@ class Quarantine:
         return stopped
 
     def remove_leftovers(self) -> None:
-        """Remove what interrupted runs left, and the markers of what is not in quarantine."""
+        """Remove what interrupted runs left, and the markers of what is not in quarantine.
+
+        What cannot be removed is left to the next run.
+        """
         known = read_memory(self.run.state).memory.expired
         kept = {each.folder for each in self.revalidation.environment.quarantined}
         kept |= {canonical(each.uri) for each in known if each.is_in_quarantine}
@@ -165,21 +176,44 @@ class Quarantine:
             if state in self.cycle.remembered.states
         }
         for folder in {folder for folder, _ in self.cycle.expiries} | ours:
-            self.beside.unmark(folder, is_over=folder not in kept)
+            try:
+                self.beside.unmark(folder, is_over=folder not in kept)
+            except OrphanGcError as err:
+                log.warning("expiry.marker_left", folder=str(folder), reason=str(err))
+
+    def _end_what_is_stored(self, but: Collection[str]) -> None:
+        """End each quarantine whose ``_metadata`` is stored, but of what expires now.
+
+        A run that ended early left it, or put it back: what hides it later is no expiry.
+        """
+        own = self.cycle.seen.second[: 1 + len(self.extra)]
+        read = (each for part in own for each in part.checkpoints)
+        stored, at = {(str(each.folder), each.sha256) for each in read}, self._now()
+        back = [
+            each.model_copy(update={"restored_at": at})
+            for each in read_memory(self.run.state).memory.expired
+            if each.is_in_quarantine and (each.uri, each.sha256) in stored and each.uri not in but
+        ]
+        for each in back:
+            remove_marker(self.run.state, self.beside, each)
+        if back:
+            self._remember(back)
 
     def _release(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:
-        """End a quarantine: from now on the references of the checkpoint do not count."""
+        """End a quarantine: from now on the references of the checkpoint do not count.
+
+        Its marker goes first: one without a quarantine shows that the state was set back.
+        """
         self._check(part)
         for each in part:
             self._clear(each)
+            remove_marker(self.run.state, self.beside, each)
         expired = read_memory(self.run.state).memory.expired
         known = {(each.uri, each.sha256): each for each in expired}
         at = self._now()
         self._remember(
             known[each.uri, each.sha256].model_copy(update={"released_at": at}) for each in part
         )
-        for each in part:
-            self.beside.unmark(canonical(each.uri))
         return [(Outcome.DONE, None, None)] * len(part)
 
     def _expire(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:
@@ -289,6 +323,7 @@ class Quarantine:
         for record, data in zip(records, copies, strict=True):
             if record.uri in named:
                 self.beside.put_back(record, data)
+                remove_marker(self.run.state, self.beside, record)
                 self._remember([record.model_copy(update={"restored_at": record.expired_at})])
                 if problem is None:
                     reason = f"{record.uri} expired while something restored it; it is put back"
@@ -418,6 +453,25 @@ def remember_expired(state: RootState, records: Iterable[ExpiredCheckpoint]) -> 
     if memory.written_at is None:
         raise RefusedError("no cycle has written the memory yet; nothing expires")
     write_memory(state, memory, read, uuid.uuid4().hex[:16])
+
+
+def remove_marker(
+    state: RootState,
+    beside: BesideCheckpoints,
+    checkpoint: LineageCheckpointPart | ExpiredCheckpoint,
+) -> None:
+    """Remove the marker beside a checkpoint before its quarantine ends.
+
+    It stays for another checkpoint in quarantine at the same path.
+
+    Raises:
+        OrphanGcError: It cannot be removed: then the quarantine does not end.
+    """
+    is_another = any(
+        each.is_in_quarantine and each.uri == checkpoint.uri and each.sha256 != checkpoint.sha256
+        for each in read_memory(state).memory.expired
+    )
+    beside.unmark(canonical(checkpoint.uri), is_over=not is_another)
 
 
 def expired_of(

@@ -129,7 +129,8 @@ def with_expiries(
 ) -> Recalled:
     """Return what is left where a marker shows an expiry that no memory knows (R44).
 
-    A marker of this very state location that no record explains shows that it was set back.
+    A marker goes before the record of its quarantine ends, so one of this very state location that
+    no quarantine explains shows that it was set back.
 
     Args:
         markers: Folder and state location of each marker that the storage root holds.
@@ -138,15 +139,14 @@ def with_expiries(
     if before.memory_problem is not None:  # which blocks, and says nothing of what it knew
         return before
     condition = Condition.STATE_LOST
-    expired = before.memory.expired
-    known = {each.uri for each in expired if each.is_in_quarantine} | set(map(str, quarantined))
-    own = {(each.uri, state) for each in expired for state in before.memory.states}
+    known = {each.uri for each in before.memory.expired if each.is_in_quarantine}
+    known |= set(map(str, quarantined))
     given_up = {each.what for each in before.given if each.condition == condition}
     given_up |= {each.what for each in before.standing}
     lost = {
         state: folder
         for folder, state in sorted(markers, key=str, reverse=True)
-        if not (str(folder) in known or (str(folder), state) in own or state in given_up)
+        if not (str(folder) in known or state in given_up)
     }
     for state, folder in lost.items():
         command = acknowledging_command(str(root), condition, state, state=before.place)

@@ -64,7 +64,7 @@ class Explanations:
         jobs: All records of a job, with the facts of this cycle, by job id.
         claimers: Directories of the jobs that were restored from a checkpoint, by checkpoint.
         shown: Directories that contain checkpoints now.
-        expired: Digests of the checkpoints that a sweep released from quarantine, by folder.
+        expired: When a sweep released each checkpoint from quarantine, by folder and digest.
         unfound: Checkpoints that a cluster shows completed and not discarded after the listing,
             and that are not there.
         searched: Directories of which some checkpoint is there now, or was explained away; and of
@@ -76,7 +76,7 @@ class Explanations:
     jobs: Mapping[str, tuple[RememberedJob, ...]]
     claimers: Mapping[str, frozenset[str]]
     shown: Mapping[str, RememberedDirectory]
-    expired: Mapping[str, frozenset[str]]
+    expired: Mapping[tuple[str, str], datetime]
     unfound: Mapping[str, SeenReport]
     searched: frozenset[str]
     users: Mapping[str, frozenset[str]]
@@ -138,7 +138,7 @@ class Explanations:
             return LossExplanation.SUBSUMED
         if self._is_discarded(checkpoint):
             return LossExplanation.DISCARDED
-        if checkpoint.sha256 in self.expired.get(checkpoint.uri, ()):
+        if self._is_expired(checkpoint):
             return LossExplanation.EXPIRED
         if self._has_ended(checkpoint, directory):
             return LossExplanation.ENDED
@@ -174,6 +174,13 @@ class Explanations:
         triggered = self.sighting.discarded.get(checkpoint.uri)
         stored = checkpoint.stored_at
         return triggered is not None and stored is not None and stored >= triggered
+
+    def _is_expired(self, checkpoint: RememberedCheckpoint) -> bool:
+        """Return whether a sweep released it from quarantine, and no cycle has seen it since."""
+        released_at = self.expired.get((checkpoint.uri, checkpoint.sha256))
+        return (
+            released_at is not None and checkpoint.seen_at <= released_at + self.sighting.clock_skew
+        )
 
     def _records(self, directory: RememberedDirectory) -> list[RememberedJob]:
         """Return the records that may be of its job: each of them may show that it goes on."""
@@ -272,13 +279,13 @@ class Explanations:
         return not users.isdisjoint(self._heirs({uri}) - {directory})
 
 
-def _released(memory: WorldMemory) -> dict[str, frozenset[str]]:
-    """Return the digests of the checkpoints whose quarantine is over, by folder."""
-    found: dict[str, set[str]] = {}
-    for each in memory.expired:
-        if each.released_at is not None and each.restored_at is None:
-            found.setdefault(each.uri, set()).add(each.sha256)
-    return {uri: frozenset(digests) for uri, digests in found.items()}
+def _released(memory: WorldMemory) -> dict[tuple[str, str], datetime]:
+    """Return when the quarantine of each checkpoint ended, by folder and digest."""
+    return {
+        (each.uri, each.sha256): each.released_at
+        for each in memory.expired
+        if each.released_at is not None and each.restored_at is None
+    }
 
 
 def _unfound(sighting: Sighting) -> dict[str, SeenReport]:

@@ -36,15 +36,14 @@ def expired(folder: Location = FOLDER, **later: object) -> Recalled:
     [
         ({}, OWN, False),
         ({}, OTHER, False),
-        ({"released_at": NOW}, OWN, False),
+        ({"released_at": NOW}, OWN, True),
+        ({"restored_at": NOW}, OWN, True),
         ({"released_at": NOW}, OTHER, True),
         ({"restored_at": NOW}, OTHER, True),
     ],
 )
-def test_only_what_is_in_quarantine_here_explains_the_marker_of_another(
-    later, state, is_lost
-) -> None:
-    """What came back, or was released, may have been put into quarantine by the other one since."""
+def test_only_what_is_in_quarantine_here_explains_a_marker(later, state, is_lost) -> None:
+    """What came back, or was released, may have been put into quarantine since."""
     found = with_expiries(expired(**later), ROOT, [(FOLDER, state)], NOW)
     assert (found.state_problem is not None) is is_lost
 
