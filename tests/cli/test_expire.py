@@ -553,6 +553,24 @@ def test_a_crash_after_the_deletion_leaves_what_can_be_put_back(chain, monkeypat
     assert (ran.code, chain.names()) == (0, ALL)
 
 
+def test_a_run_that_lost_its_lock_ends_no_quarantine_of_the_next_one(chain, monkeypatch) -> None:
+    """It saw the checkpoints stored, before the other run took them away."""
+    carry_out = Quarantine.carry_out
+
+    def late(self, checkpoints):
+        monkeypatch.setattr(Quarantine, "carry_out", carry_out)
+        shutil.rmtree(next(chain.bed.state.glob("*/lock")))
+        expire(chain)
+        return carry_out(self, checkpoints)
+
+    monkeypatch.setattr(Quarantine, "carry_out", late)
+    out = chain.bed.folder / "slow"
+    chain.expire("--out", out, "--keep-last", "9")
+    run("sweep", out, "--delete")
+    assert chain.names() == ALL - GO
+    assert not unmet(run("plan", *chain.options))
+
+
 def test_an_error_after_the_first_deletion_hides_none_of_them(chain, monkeypatch) -> None:
     delete, calls = LocalStorage.delete, []
 

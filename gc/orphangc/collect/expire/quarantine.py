@@ -184,15 +184,19 @@ class Quarantine:
     def _end_what_is_stored(self, but: Collection[str]) -> None:
         """End each quarantine whose ``_metadata`` is stored, but of what expires now.
 
-        A run that ended early left it, or put it back: what hides it later is no expiry.
+        A run that ended early left it, or put it back: what hides it later is no expiry. What a run
+        took away since this cycle began, which has taken the lock over, the cycle saw stored, too.
         """
-        own = self.cycle.seen.second[: 1 + len(self.extra)]
-        read = (each for part in own for each in part.checkpoints)
-        stored, at = {(str(each.folder), each.sha256) for each in read}, self._now()
+        own, began = self.cycle.seen.second[: 1 + len(self.extra)], self.cycle.evidence.now
+        stored = {(str(each.folder), each.sha256) for part in own for each in part.checkpoints}
+        at = self._now()
         back = [
             each.model_copy(update={"restored_at": at})
             for each in read_memory(self.run.state).memory.expired
-            if each.is_in_quarantine and (each.uri, each.sha256) in stored and each.uri not in but
+            if each.is_in_quarantine
+            and each.expired_at < began
+            and (each.uri, each.sha256) in stored
+            and each.uri not in but
         ]
         for each in back:
             remove_marker(self.run.state, self.beside, each)
