@@ -9,7 +9,7 @@ from orphangc.core.areas.area import AreaFacts
 from orphangc.core.cluster.job_facts import is_not_subsumed, latest_known_id
 from orphangc.core.decision.conditions import NEWEST_TESTED_FORMAT
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, is_end_proven, mode_of
-from orphangc.core.decision.guards import configured_layout, unknown_layout
+from orphangc.core.decision.guards import configured_layout, unknown_layout, written_at
 from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement
 from orphangc.core.exporter.registry_snapshot import oldest_retained
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
@@ -22,7 +22,7 @@ def bounds_of_job(
 ) -> JobBounds:
     """Return what the objects of one job are compared with."""
     is_ended = job.state is JobState.ENDED
-    newest = [checkpoint.modified_at or NEVER for checkpoint in job.own_checkpoints]
+    newest = [written_at(checkpoint, cycle) or NEVER for checkpoint in job.own_checkpoints]
     return JobBounds(
         is_refused=judgement.refused is not None,
         is_ended=is_ended,
@@ -30,7 +30,7 @@ def bounds_of_job(
             cycle.now,
             cycle.margins,
             is_ended=is_ended,
-            own_root_times=[checkpoint.modified_at for checkpoint in job.bounding_roots],
+            own_root_times=[written_at(checkpoint, cycle) for checkpoint in job.bounding_roots],
             registry_times=_registry_times(job),
             listed_at=listed_at,
         ),

@@ -215,14 +215,14 @@ def _written_by_another(job: JobEvidence, cycle: CycleEvidence) -> Checkpoint | 
     """
     own = [checkpoint for checkpoint in job.own_checkpoints if checkpoint.directory is not None]
     slack = cycle.margins.clock_skew
-    stored = {each.checkpoint_id: _written_at(each, cycle) for each in own}
+    stored = {each.checkpoint_id: written_at(each, cycle) for each in own}
     contradicting = {out_of_order(stored, facts, slack) for facts in job.after}
     unknown = (
         checkpoint
         for checkpoint in own
         if job.after
         and all(
-            is_anothers(checkpoint.checkpoint_id, _written_at(checkpoint, cycle), facts, slack)
+            is_anothers(checkpoint.checkpoint_id, written_at(checkpoint, cycle), facts, slack)
             for facts in job.after
         )
     )
@@ -230,7 +230,7 @@ def _written_by_another(job: JobEvidence, cycle: CycleEvidence) -> Checkpoint | 
     return next(chain(unknown, late), None)
 
 
-def _written_at(checkpoint: Checkpoint, cycle: CycleEvidence) -> datetime | None:
+def written_at(checkpoint: Checkpoint, cycle: CycleEvidence) -> datetime | None:
     """Return when a checkpoint was written: ``undelete`` stores the same bytes later (R44)."""
     known = cycle.written_at.get((str(checkpoint.folder), checkpoint.sha256))
     return known or checkpoint.modified_at

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from orphangc.core.decision.bounds_of_job import area_facts_of
+from orphangc.core.decision.bounds_of_job import area_facts_of, bounds_of_job
+from orphangc.core.decision.judge import Judgement
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import JobSettings, MergingSettings
 from orphangc.core.model.types import AreaName, DirectoryLayout
@@ -28,6 +29,16 @@ STATED = a_job(is_declared_merged_within=True)
 def shown(**changes: object):
     """Return REST's answer before and after the listing."""
     return {"before": (some_facts(**changes),), "after": (some_facts(**changes),)}
+
+
+def test_a_checkpoint_that_was_put_back_is_no_newer_one_that_completed() -> None:
+    """R17, R44: a job whose id comes back may run again in the directory of its earlier run."""
+    back = replace(a_root(43), modified_at=ago("1h"))
+    cycle = a_cycle(written_at={(str(back.folder), back.sha256): ago("9d")})
+    job = replace(a_job(), own_checkpoints=(back,))
+    bounds = bounds_of_job(job, Judgement(), cycle, None)
+    assert bounds.newest_completed_at == ago("9d")
+    assert bounds.cutoff <= ago("9d")
 
 
 def test_files_are_merged_within_if_that_is_stated_and_nothing_else_is_seen() -> None:
