@@ -483,6 +483,26 @@ def test_where_no_marker_can_be_written_nothing_expires(chain, monkeypatch) -> N
     assert "so nothing expires; orphangc policy has that right" in ran.err
 
 
+def test_where_no_marker_can_be_removed_the_quarantine_lasts(chain, monkeypatch) -> None:
+    def denied(*_: object) -> None:
+        raise StorageUnreachableError("no right to remove there")
+
+    files = chain.files()
+    expire(chain)
+    out = chain.bed.folder / "denied"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3", *SHORT)
+    remove = LocalStateFiles.remove
+    monkeypatch.setattr(
+        LocalStateFiles, "remove", lambda s, n: (denied if EXPIRY_MARKER in n else remove)(s, n)
+    )
+    ran = run("sweep", out, "--delete")
+    assert ran.code == 4
+    assert "until it is, the quarantine lasts; orphangc policy has that right" in ran.err
+    assert not unmet(run("plan", *chain.options))
+    chain.collected()
+    assert chain.files() == files
+
+
 def test_a_running_job_that_fails_between_plan_and_sweep_keeps_all(chain) -> None:
     out = chain.bed.folder / "late"
     chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")

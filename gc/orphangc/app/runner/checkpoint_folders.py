@@ -54,12 +54,18 @@ class CheckpointFolders:
         """Remove what an interrupted run left in a folder, and its markers if a quarantine is over.
 
         Raises:
-            StorageUnreachableError: Something of it cannot be removed.
+            RefusedError: Something of it cannot be removed.
         """
         names = (EXPIRY_MARKER, TEMPORARY) if is_over else TEMPORARY
         places = (self.settings.root, *self.settings.extra_roots)
         place = next((e for e in places if canonical(e).contains(folder)), str(folder))
-        storage, files = open_storage(place), open_state_files(place, is_probed=False)
-        for each in storage.folder(storage.location.key_of(folder) or "").objects:
-            if each.key.rpartition("/")[2].startswith(names):
-                files.remove(each.key)
+        try:
+            storage, files = open_storage(place), open_state_files(place, is_probed=False)
+            for each in storage.folder(storage.location.key_of(folder) or "").objects:
+                if each.key.rpartition("/")[2].startswith(names):
+                    files.remove(each.key)
+        except OrphanGcError as err:
+            raise RefusedError(
+                f"the marker in {folder} cannot be removed ({err}): until it is, the quarantine"
+                " lasts; orphangc policy has that right"
+            ) from err

@@ -73,7 +73,7 @@ class BesideCheckpoints(Protocol):
         """Remove what a run left in a folder, also its markers if a quarantine is over.
 
         Raises:
-            StorageUnreachableError: Something of it cannot be removed.
+            RefusedError: Something of it cannot be removed.
         """
         ...
 
