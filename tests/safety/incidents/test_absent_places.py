@@ -125,12 +125,14 @@ def test_a_storage_of_flinks_that_another_option_names_is_searched(story, volume
     assert not other.exists()
 
 
+OTHERS = ("high-availability.storageDir", "dstl.dfs.base-path", "state.backend.forst.primary-dir")
+
+
 @pytest.mark.parametrize("place", ["absent", "empty", "mounted"])
-@pytest.mark.parametrize(
-    "option",
-    ["high-availability.storageDir", "dstl.dfs.base-path", "state.backend.forst.primary-dir"],
+@pytest.mark.parametrize("option", OTHERS)
+@pytest.mark.answered_by(
+    "condition:place_unreachable", not_for=[f"{each}-mounted" for each in OTHERS]
 )
-@pytest.mark.answered_by("condition:place_unreachable", not_for=["mounted"])
 def test_a_storage_that_discovery_finds_and_that_is_not_mounted_here_blocks(
     story, volume, option, place
 ) -> None:

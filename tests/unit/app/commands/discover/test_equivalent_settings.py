@@ -88,7 +88,8 @@ def test_the_printed_configuration_gives_the_same_world(kubernetes, tmp_path, na
     for root in found.configuration.storage_roots:
         hand = again[root.root]
         assert searched(hand) == searched(root)
-        left_out = {*IMPLIED, "extra_roots"}
+        left_out = {*IMPLIED, "extra_roots", "empty_roots"}
+        assert {*hand.empty_roots} == {*root.empty_roots, *root.without_checkpoints}
         assert hand.model_dump(exclude=left_out) == root.model_dump(exclude=left_out)
     assert "&id" not in yaml_of(found)
 
