@@ -106,8 +106,9 @@ GUARDS: Mapping[str, Advice] = {
         " else deletes in this bucket; for a job that is over, --ended-job accepts the damage.",
     ),
     Guard.UNSTABLE_ROOT: Advice(
-        "Checkpoints come and go faster than they can be listed",
-        "Raise state.checkpoints.num-retained, or the checkpoint interval, so that one checkpoint"
+        "No checkpoint of the running job was there through all listings",
+        "After a restore, wait until the job has completed a checkpoint. Else raise"
+        " state.checkpoints.num-retained, or the checkpoint interval, so that one checkpoint"
         " stays for as long as the listing takes; add with --extra-root a directory that is"
         " elsewhere.",
     ),
