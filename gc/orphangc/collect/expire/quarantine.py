@@ -324,15 +324,17 @@ class Quarantine:
             named = self._newly_named()
         except OrphanGcError as err:
             problem = err
-        for record, data in zip(records, copies, strict=True):
-            if record.uri in named:
-                self.beside.put_back(record, data)
-                remove_marker(self.run.state, self.beside, record)
-                self._remember([record.model_copy(update={"restored_at": record.expired_at})])
-                if problem is None:
-                    reason = f"{record.uri} expired while something restored it; it is put back"
-                    self.run.state.halt(reason, record.expired_at)
-                    problem = RefusedError(reason)
+        back = [each for each in zip(records, copies, strict=True) if each[0].uri in named]
+        for record, data in back:
+            self.beside.put_back(record, data)
+        if back and problem is None:
+            first = back[0][0]
+            reason = f"{first.uri} expired while something restored it; it is put back"
+            self.run.state.halt(reason, first.expired_at)
+            problem = RefusedError(reason)
+        for record, _ in back:  # a marker that cannot be removed keeps no other one away
+            remove_marker(self.run.state, self.beside, record)
+            self._remember([record.model_copy(update={"restored_at": record.expired_at})])
         if problem is not None:
             raise problem
 
