@@ -623,6 +623,24 @@ def test_what_is_restored_from_meanwhile_is_put_back_and_halts(chain, monkeypatc
     assert "expired while something restored it" in run("plan", *chain.options).out
 
 
+def test_a_batch_is_put_back_whole_though_no_marker_can_be_removed(chain, monkeypatch) -> None:
+    def all_named(_: Quarantine) -> frozenset[str]:
+        folders = map(chain.folder_of, sorted(GO))
+        return frozenset(str(each) for each in folders if not (each / "_metadata").exists())
+
+    def refused(*_: object, **__: object) -> None:
+        raise StorageUnreachableError("read-only")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Quarantine, "_newly_named", all_named)
+        patch.setattr(CheckpointFolders, "unmark", refused)
+        out = chain.bed.folder / "raced"
+        chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+        assert run("sweep", out, "--delete").code != 0
+    assert chain.names() == ALL
+    assert "expired while something restored it" in run("plan", *chain.options).out
+
+
 def crash(*_: object, **__: object) -> None:
     """Stop the process where it is."""
     raise RuntimeError("crash")
