@@ -48,7 +48,7 @@ _SAME, _OTHER_PACKAGE = "same", "package"
 _ROWS = 10_000
 """Number of rows of which Spark makes a partition for each core."""
 _SECONDS_BETWEEN_REPORTS = 5.0
-_LEAST_TASKS = 12
+LEAST_TASKS = 12
 """No task may be longer than a tenth of its stage."""
 
 
@@ -144,7 +144,7 @@ class Cluster:
     @property
     def tasks(self) -> int:
         """Return into how many tasks to cut a stage: none may be longer than a tenth of it."""
-        return max(_LEAST_TASKS, 3 * self.slots)
+        return max(LEAST_TASKS, 3 * self.slots)
 
     def results(
         self,
