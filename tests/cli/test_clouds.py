@@ -30,7 +30,7 @@ NO_MARGINS = (
 GIVEN = (
     "1.20.5/tm-kill",
     *(
-        pytest.param(each, marks=pytest.mark.ci)
+        pytest.param(each, marks=pytest.mark.nightly)
         for each in ("1.15.4/restore-claim", "2.0.2/merge-within", "2.3.0/restore-noclaim")
     ),
 )
@@ -89,7 +89,7 @@ class Cloud:
 CLOUDS = (
     pytest.param("azurite", marks=pytest.mark.azurite),
     "gcs",
-    pytest.param("testbench", marks=[pytest.mark.testbench, pytest.mark.ci]),
+    pytest.param("testbench", marks=pytest.mark.testbench),
 )
 
 

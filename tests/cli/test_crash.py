@@ -56,7 +56,7 @@ def test_a_sweep_killed_before_any_step_of_its_deletions_is_finished_by_the_next
     assert {end["runs"] for end in found["ends"]} == {1}
 
 
-LARGER = [pytest.param(5, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.nightly)]
+LARGER = [pytest.param(9, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.nightly)]
 
 
 @pytest.mark.parametrize("stride", LARGER)

@@ -2,10 +2,12 @@
 
 import pytest
 
+from contracts.conftest import ALL
 from orphangc.app.commands.examine.prove_storage import prove
 
 
 @pytest.mark.ci
+@pytest.mark.parametrize("place", [each for each in ALL if each != "moto"], indirect=True)
 def test_a_tested_kind_of_storage_is_proven(place) -> None:
     """Over a page of objects, each by its own name; nothing but what was there is left."""
     place.put("j/shared/x")

@@ -81,13 +81,7 @@ def made_place(name: str, folder: Path, s3_url: str) -> Place:
     return place
 
 
-@pytest.fixture(
-    params=[
-        IN_A_FOLDER,
-        pytest.param(IN_S3, marks=pytest.mark.ci),
-        *(pytest.param(each, marks=pytest.mark.ci) for each in FIXTURES),
-    ]
-)
+@pytest.fixture
 def place_and_plan(request, made) -> tuple[Place, Planned]:
     """A storage, and what the local engine says of it."""
     return made(request.param)

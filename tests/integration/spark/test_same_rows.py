@@ -7,7 +7,8 @@ import pytest
 
 from integration.harness.sparkbed import places
 from integration.harness.sparkbed.deciding import Generated, drawn, spark_fates
-from integration.spark.conftest import IN_A_FOLDER
+from integration.harness.sparkbed.modes import ELSEWHERE
+from integration.spark.conftest import FIXTURES, IN_A_FOLDER, IN_S3
 from orphangc.core.model.types import Action, Reason
 
 WORLDS = 400
@@ -19,6 +20,22 @@ def generated() -> Generated:
     return drawn(WORLDS)
 
 
+@pytest.mark.parametrize(
+    ("spark_mode", "place_and_plan"),
+    [
+        ("local", IN_A_FOLDER),
+        *(pytest.param("local", each, marks=pytest.mark.ci) for each in (IN_S3, *FIXTURES)),
+        pytest.param("cluster", FIXTURES[-1], marks=pytest.mark.ci),
+        pytest.param("connect", IN_S3, marks=pytest.mark.ci),
+        *(
+            pytest.param(mode, each, marks=pytest.mark.nightly)
+            for mode in ELSEWHERE
+            for each in (IN_A_FOLDER, IN_S3, *FIXTURES)
+            if (mode, each) not in {("cluster", FIXTURES[-1]), ("connect", IN_S3)}
+        ),
+    ],
+    indirect=True,
+)
 def test_spark_gives_the_same_plan_as_this_process(spark_mode, place_and_plan, tmp_path):
     """A second statement of any rule would show as one row that differs."""
     place, expected = place_and_plan

@@ -33,7 +33,7 @@ def test_a_submitted_plan_is_the_one_made_here(packing, tmp_path):
     assert json.loads((out / "plan.json").read_text())["engine"] == "spark"
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_executors_at_another_endpoint_are_noticed(tmp_path):
     """The same URI would be another storage to them: its listing proves nothing of this one."""
     place = places.odd_folder(tmp_path / "odd", seed=3)

@@ -91,9 +91,8 @@ def test_two_hundred_jobs_ask_nothing_in_a_month_and_their_memory_stays_small() 
     assert len(month.memory.model_dump_json(exclude_defaults=True)) < MOST_BYTES
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(2, marks=pytest.mark.ci), pytest.param(3, marks=pytest.mark.nightly)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", [2, 3])
 def test_two_hundred_jobs_ask_nothing_of_four_cycles_a_day(seed) -> None:
     """As the chart's schedule runs them."""
     month = lived(a_fleet(jobs=200, seed=seed), a_day=4, seed=seed)

@@ -15,8 +15,6 @@ from support import night
 
 IS_NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 
-CI = pytest.mark.ci
-
 pytestmark = pytest.mark.timeout(7_200 if IS_NIGHTLY else 600)
 
 
@@ -76,11 +74,7 @@ def briefly(found: list[tuple[int, Fault]], kinds: list[str]) -> list[tuple[int,
     ("verb", "is_brief"),
     [("plan", False), ("sweep", False), ("run", False)]
     if IS_NIGHTLY
-    else [
-        pytest.param("sweep", False, marks=CI),
-        pytest.param("run", False, marks=CI),
-        ("run", True),
-    ],
+    else [pytest.param("run", False, marks=pytest.mark.ci), ("run", True)],
 )
 def test_one_fault_at_any_call_loses_nothing(verb, is_brief, record_property) -> None:
     """And the next run, which meets with none, finishes the work; a sweep looks as a plan does."""

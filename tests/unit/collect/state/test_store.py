@@ -1,9 +1,8 @@
 """What is remembered of a storage root survives, or its loss is noticed and keeps files longer."""
 
 import json
-import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,9 +11,7 @@ import pytest
 from flinkstate.places.locations import canonical
 from orphangc.collect.state.store import RootState
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.model.types import ObjectKey, StoredObject, Tombstone
 from orphangc.errors import OrphanGcError, RefusedError
-from support import speed
 from support.builders import BASE, JOB, NAME, NAME_WITH_ID, a_tombstone, ago, an_object
 from unit.collect.state.places import PLACES, Place
 
@@ -175,35 +172,6 @@ def test_a_generation_that_vanishes_is_damaged(state: RootState, monkeypatch) ->
     monkeypatch.setattr(type(state.files), "read", lambda _self, _name: None)
     with pytest.raises(OrphanGcError, match="damaged"):
         state.tombstones()
-
-
-@pytest.mark.ci
-def test_a_hundred_thousand_tombstones_take_seconds(tmp_path) -> None:
-    """The largest buckets leak that many; a sweep reads them once and writes them once."""
-    state = RootState(PLACES["local"](tmp_path).files, BASE)
-    one, old = a_tombstone(), an_object()
-    laid = [
-        Tombstone(
-            object=StoredObject(
-                key=ObjectKey(f"{JOB}/shared/{number}_{NAME}"),
-                size=number,
-                modified_at=old.modified_at + timedelta(microseconds=number),
-                etag=old.etag,
-            ),
-            job_id=one.job_id,
-            since=one.since,
-            plan_id=one.plan_id,
-        )
-        for number in range(100_000)
-    ]
-    started = time.process_time()
-    state.keep_tombstones(Tombstones.of(laid))
-    found = state.tombstones()
-    took = time.process_time() - started
-    print(f"100,000 tombstones written and read in {took:.2f} s")
-    assert len(found) == len(laid)
-    assert found.get(laid[-1].object.key) == laid[-1]
-    assert took < speed.scaled(30)
 
 
 # --------------------------------------------------------------------------- runs
