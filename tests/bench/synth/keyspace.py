@@ -8,6 +8,7 @@ the i-th name lie anywhere in the i-th of equal slots, so rank and key follow fr
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import md5
 from itertools import groupby
 from typing import NamedTuple
@@ -131,7 +132,13 @@ class Stored:
     @property
     def etag(self) -> str:
         """Return the hexadecimal digits of its ETag."""
-        return md5(self.key if self.body is None else self.body).hexdigest()
+        return _digest(self.key if self.body is None else self.body)
+
+
+@cache
+def _digest(data: bytes) -> str:
+    """Return an ETag; a large checkpoint is asked for in many parts, and each has it."""
+    return md5(data).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
