@@ -216,28 +216,36 @@ def parts_of(request: Request) -> list[Message]:
     return BytesParser().parsebytes(head + request.body).get_payload()
 
 
-def batch(statuses: dict[str, tuple[int, str]]) -> Callable[[Request], Answer]:
-    """Return an account that takes batches and answers each deletion by its key."""
+def batch(
+    statuses: dict[str, tuple[int, str]], *, told: Callable[[list[list[str]]], object] = list
+) -> Callable[[Request], Answer]:
+    """Return an account that takes batches and answers each deletion by its key.
+
+    Args:
+        told: Returns the parts of its answer from those in the order of the request.
+    """
 
     def answer(request: Request) -> Answer:
         assert request.query["comp"] == "batch"
-        lines = []
+        parts = []
         for number, part in enumerate(parts_of(request)):
             asked = part.get_payload()
             key = asked.split(" ", 2)[1].partition("?")[0].rpartition("/cp/")[2]
             assert f'If-Match: "0xcp/{key}"' in asked
             status, code = statuses.get(key, (202, ""))
-            lines += [
-                "--b",
-                "Content-Type: application/http",
-                f"Content-ID: {number}",
-                "",
-                f"HTTP/1.1 {status} as told",
-                *([f"x-ms-error-code: {code}"] if code else []),
-                "",
-                "",
-            ]
-        body = "\r\n".join([*lines, "--b--", ""])
+            parts.append(
+                [
+                    "--b",
+                    "Content-Type: application/http",
+                    f"Content-ID: {number}",
+                    "",
+                    f"HTTP/1.1 {status} as told",
+                    *([f"x-ms-error-code: {code}"] if code else []),
+                    "",
+                    "",
+                ]
+            )
+        body = "\r\n".join([*(line for part in told(parts) for line in part), "--b--", ""])
         return Answer(body, 202, {"Content-Type": "multipart/mixed; boundary=b"})
 
     return answer
@@ -270,6 +278,28 @@ def test_a_batch_has_one_result_for_each_key(stub) -> None:
     assert found["fine"].version_id == "0xcp/fine"
     assert "LeaseIdMissing" in found["leased"].error
     assert len(stub.asked("POST")) == 1
+
+
+def unnumbered(parts: list[list[str]]) -> list[list[str]]:
+    return [[line for line in part if "Content-ID" not in line] for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("told", "results"),
+    [
+        (reversed, [DeletionStatus.CHANGED, DeletionStatus.DELETED, DeletionStatus.GONE]),
+        (lambda parts: parts[:2], [DeletionStatus.CHANGED, DeletionStatus.DELETED, None]),
+        (lambda parts: parts + parts[1:2], [DeletionStatus.CHANGED, None, DeletionStatus.GONE]),
+        (unnumbered, [None] * 3),
+    ],
+    ids=["another order", "too few", "one twice", "no numbers"],
+)
+def test_the_results_of_a_batch_are_told_apart_by_their_numbers(stub, told, results) -> None:
+    """Azure promises no order of them: by their places one key would have the result of another."""
+    statuses = {"a": (412, "ConditionNotMet"), "c": (404, "BlobNotFound")}
+    stub.answer = answering("a", "b", "c", others=batch(statuses, told=told))
+    found = [each.status for each in open_storage(URI).delete(judged("a", "b", "c"))]
+    assert found == [each or DeletionStatus.UNKNOWN for each in results]
 
 
 def test_a_service_without_batches_is_asked_for_each(stub) -> None:
