@@ -191,12 +191,20 @@ def test_a_hierarchical_namespace_has_folders_and_no_order(stub) -> None:
         list(storage.pages(KeyRange("a", "b")))
 
 
-def test_directories_without_a_word_of_the_account_are_enough(stub) -> None:
-    """An identity may be refused the kind of the account."""
+@pytest.mark.parametrize("keys", [[], ["a", "b", "c"]], ids=["at once", "behind files"])
+def test_directories_without_a_word_of_the_account_are_enough(stub, keys) -> None:
+    """No identity of Entra's is told the kind of the account, and files may come first."""
     directory = blob("cp/job", more="<ResourceType>directory</ResourceType>")
-    stub.answer = lambda request: (
-        Answer(page(directory, "job/x")) if is_listing(request) else refusal(403, "Forbidden")
-    )
+    listed = [*map(blob, [f"cp/{key}" for key in keys]), directory, blob("cp/job/x")]
+
+    def answer(request: Request) -> Answer:
+        if not is_listing(request):
+            return refusal(403, "AuthorizationFailure")
+        start = request.query.get("startFrom", "")
+        shown = [each for each in listed if each.removeprefix("<Blob><Name>") >= start]
+        return Answer(page(*shown[: int(request.query.get("maxresults", "5000"))]))
+
+    stub.answer = answer
     assert not open_storage(URI).is_ordered
 
 
