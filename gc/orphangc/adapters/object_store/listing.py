@@ -133,8 +133,8 @@ def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> No
 def _first_behind(bucket: Bucket, until: str, *, start: str) -> str | None:
     """Return the first key behind a cut of those that are listed from ``start`` on."""
     with bucket.translated("list"):
-        keys = bucket.page(bucket.root, start=bucket.root + start, most=_LOOKS).rows["key"]
-    return next((key for key in keys.to_pylist() if key > until), None)
+        page = bucket.page(bucket.root, start=bucket.root + _NO_TEXT.sub("", start))
+    return next((key for key in page.rows["key"].to_pylist() if key > until), None)
 
 
 def _encoded(key: str | None) -> bytes | None:
