@@ -385,7 +385,7 @@ SOFT = blob("cp/a", etag="0xcp/a", after="<Deleted>true</Deleted>")
 VERSION = blob("cp/a", etag="0xcp/a", after="<VersionId>2026-01-02</VersionId>")
 
 
-def undeleting(stub, listing: str) -> Callable[[Request], Answer]:
+def undeleting(stub, listing: str, *, copied: str = "success") -> Callable[[Request], Answer]:
     """Return an account that has no ``cp/a`` until something restores it."""
 
     def answer(request: Request) -> Answer:
@@ -394,7 +394,7 @@ def undeleting(stub, listing: str) -> Callable[[Request], Answer]:
         if request.method == "HEAD":
             return head("a") if stub.asked("PUT") else refusal(404, "BlobNotFound")
         is_copy = "x-ms-copy-source" in request.headers
-        return Answer("", 202 if is_copy else 200, {"x-ms-copy-status": "success"})
+        return Answer("", 202 if is_copy else 200, {"x-ms-copy-status": copied})
 
     return answer
 
@@ -418,6 +418,13 @@ def test_a_version_is_made_the_blob_again_unless_there_is_one(stub) -> None:
     (copy,) = stub.asked("PUT")
     assert copy.headers["If-None-Match"] == "*"
     assert "versionid=2026-01-02" in copy.headers["x-ms-copy-source"]
+
+
+def test_a_copy_that_is_not_whole_brings_nothing_back(stub) -> None:
+    """Its blob is there while the copy goes on, and when it has failed."""
+    stub.answer = undeleting(stub, kept(VERSION), copied="pending")
+    (found,) = open_storage(URI).undelete([("a", "0xcp/a")])
+    assert (found.status, found.error) == (DeletionStatus.FAILED, "its copy is pending")
 
 
 @pytest.mark.parametrize("listing", [kept(), kept(SOFT.replace("0xcp/a", "0xother"))])

@@ -252,7 +252,9 @@ class AzureContainer(Bucket):
             if kept.version_id:
                 separator = "&" if "?" in blob.url else "?"  # of a SAS, which the copy needs too
                 source = f"{blob.url}{separator}versionid={quote(kept.version_id, safe='')}"
-                blob.start_copy_from_url(source, match_condition=MatchConditions.IfMissing)
+                copied = blob.start_copy_from_url(source, match_condition=MatchConditions.IfMissing)
+                if copied["copy_status"] != "success":
+                    raise RequestError(f"its copy is {copied['copy_status']}")
 
     def _is_hierarchical(self) -> bool:
         """Return whether the account says that it has a hierarchical namespace."""
