@@ -8,6 +8,8 @@ from email.message import Message
 from email.parser import BytesParser
 
 import pytest
+import requests
+from urllib3.exceptions import ReadTimeoutError
 
 from contracts.servers.azurite import ACCOUNT, connection_string
 from contracts.servers.stub import Answer, Request, stub_server
@@ -344,6 +346,23 @@ def test_a_deletion_without_a_usable_answer_is_sent_once(stub, answer, status) -
     found = open_storage(URI).delete(judged("a", "b"))
     assert [each.status for each in found] == [status] * 2
     assert (len(stub.asked("POST")), len(stub.asked("DELETE"))) == (1, 0)
+
+
+def test_a_deletion_whose_answer_stalls_may_be_carried_out(stub, monkeypatch) -> None:
+    """Azure's client has one error for what was never sent, and for a body that does not come."""
+    asked = requests.Session.request
+
+    def stalled(session, method, url, **more):
+        answer = asked(session, method, url, **more)
+        if method == "DELETE":
+            raise requests.ConnectionError(ReadTimeoutError(None, url, "Read timed out."))
+        return answer
+
+    monkeypatch.setattr(requests.Session, "request", stalled)
+    stub.answer = answering("a", others=lambda _: Answer("", 202))
+    (found,) = open_storage(URI).delete(judged("a"))
+    assert found.status is DeletionStatus.UNKNOWN
+    assert len(stub.asked("DELETE")) == 1
 
 
 @pytest.mark.parametrize("key", ["a/../b", "..", "./b", "b/.", "/b", "b//c", "b/", ""])

@@ -16,7 +16,7 @@ from azure.core.exceptions import (
     AzureError,
     ClientAuthenticationError,
     HttpResponseError,
-    ServiceRequestError,
+    ServiceRequestTimeoutError,
 )
 from azure.storage.blob import BlobProperties, ContainerClient
 
@@ -357,7 +357,7 @@ def _translated() -> Iterator[None]:
             HTTPStatus.UNAUTHORIZED if isinstance(err, ClientAuthenticationError) else 0
         )
         raise _error(status, code or "", str(err.message)) from err
-    except ServiceRequestError as err:
+    except ServiceRequestTimeoutError as err:  # no connection came about
         raise RequestError(_short(err), is_sent=False) from err
     except (AzureError, OSError, ValueError) as err:
         _raise(err)
