@@ -8,6 +8,8 @@ from email.message import Message
 from email.parser import BytesParser
 
 import pytest
+import requests
+from urllib3.exceptions import ReadTimeoutError
 
 from contracts.servers.azurite import ACCOUNT, connection_string
 from contracts.servers.stub import Answer, Request, stub_server
@@ -191,12 +193,20 @@ def test_a_hierarchical_namespace_has_folders_and_no_order(stub) -> None:
         list(storage.pages(KeyRange("a", "b")))
 
 
-def test_directories_without_a_word_of_the_account_are_enough(stub) -> None:
-    """An identity may be refused the kind of the account."""
+@pytest.mark.parametrize("keys", [[], ["a", "b", "c"]], ids=["at once", "behind files"])
+def test_directories_without_a_word_of_the_account_are_enough(stub, keys) -> None:
+    """No identity of Entra's is told the kind of the account, and files may come first."""
     directory = blob("cp/job", more="<ResourceType>directory</ResourceType>")
-    stub.answer = lambda request: (
-        Answer(page(directory, "job/x")) if is_listing(request) else refusal(403, "Forbidden")
-    )
+    listed = [*map(blob, [f"cp/{key}" for key in keys]), directory, blob("cp/job/x")]
+
+    def answer(request: Request) -> Answer:
+        if not is_listing(request):
+            return refusal(403, "AuthorizationFailure")
+        start = request.query.get("startFrom", "")
+        shown = [each for each in listed if each.removeprefix("<Blob><Name>") >= start]
+        return Answer(page(*shown[: int(request.query.get("maxresults", "5000"))]))
+
+    stub.answer = answer
     assert not open_storage(URI).is_ordered
 
 
@@ -216,28 +226,36 @@ def parts_of(request: Request) -> list[Message]:
     return BytesParser().parsebytes(head + request.body).get_payload()
 
 
-def batch(statuses: dict[str, tuple[int, str]]) -> Callable[[Request], Answer]:
-    """Return an account that takes batches and answers each deletion by its key."""
+def batch(
+    statuses: dict[str, tuple[int, str]], *, told: Callable[[list[list[str]]], object] = list
+) -> Callable[[Request], Answer]:
+    """Return an account that takes batches and answers each deletion by its key.
+
+    Args:
+        told: Returns the parts of its answer from those in the order of the request.
+    """
 
     def answer(request: Request) -> Answer:
         assert request.query["comp"] == "batch"
-        lines = []
+        parts = []
         for number, part in enumerate(parts_of(request)):
             asked = part.get_payload()
             key = asked.split(" ", 2)[1].partition("?")[0].rpartition("/cp/")[2]
             assert f'If-Match: "0xcp/{key}"' in asked
             status, code = statuses.get(key, (202, ""))
-            lines += [
-                "--b",
-                "Content-Type: application/http",
-                f"Content-ID: {number}",
-                "",
-                f"HTTP/1.1 {status} as told",
-                *([f"x-ms-error-code: {code}"] if code else []),
-                "",
-                "",
-            ]
-        body = "\r\n".join([*lines, "--b--", ""])
+            parts.append(
+                [
+                    "--b",
+                    "Content-Type: application/http",
+                    f"Content-ID: {number}",
+                    "",
+                    f"HTTP/1.1 {status} as told",
+                    *([f"x-ms-error-code: {code}"] if code else []),
+                    "",
+                    "",
+                ]
+            )
+        body = "\r\n".join([*(line for part in told(parts) for line in part), "--b--", ""])
         return Answer(body, 202, {"Content-Type": "multipart/mixed; boundary=b"})
 
     return answer
@@ -270,6 +288,28 @@ def test_a_batch_has_one_result_for_each_key(stub) -> None:
     assert found["fine"].version_id == "0xcp/fine"
     assert "LeaseIdMissing" in found["leased"].error
     assert len(stub.asked("POST")) == 1
+
+
+def unnumbered(parts: list[list[str]]) -> list[list[str]]:
+    return [[line for line in part if "Content-ID" not in line] for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("told", "results"),
+    [
+        (reversed, [DeletionStatus.CHANGED, DeletionStatus.DELETED, DeletionStatus.GONE]),
+        (lambda parts: parts[:2], [DeletionStatus.CHANGED, DeletionStatus.DELETED, None]),
+        (lambda parts: parts + parts[1:2], [DeletionStatus.CHANGED, None, DeletionStatus.GONE]),
+        (unnumbered, [None] * 3),
+    ],
+    ids=["another order", "too few", "one twice", "no numbers"],
+)
+def test_the_results_of_a_batch_are_told_apart_by_their_numbers(stub, told, results) -> None:
+    """Azure promises no order of them: by their places one key would have the result of another."""
+    statuses = {"a": (412, "ConditionNotMet"), "c": (404, "BlobNotFound")}
+    stub.answer = answering("a", "b", "c", others=batch(statuses, told=told))
+    found = [each.status for each in open_storage(URI).delete(judged("a", "b", "c"))]
+    assert found == [each or DeletionStatus.UNKNOWN for each in results]
 
 
 def test_a_service_without_batches_is_asked_for_each(stub) -> None:
@@ -306,6 +346,23 @@ def test_a_deletion_without_a_usable_answer_is_sent_once(stub, answer, status) -
     found = open_storage(URI).delete(judged("a", "b"))
     assert [each.status for each in found] == [status] * 2
     assert (len(stub.asked("POST")), len(stub.asked("DELETE"))) == (1, 0)
+
+
+def test_a_deletion_whose_answer_stalls_may_be_carried_out(stub, monkeypatch) -> None:
+    """Azure's client has one error for what was never sent, and for a body that does not come."""
+    asked = requests.Session.request
+
+    def stalled(session, method, url, **more):
+        answer = asked(session, method, url, **more)
+        if method == "DELETE":
+            raise requests.ConnectionError(ReadTimeoutError(None, url, "Read timed out."))
+        return answer
+
+    monkeypatch.setattr(requests.Session, "request", stalled)
+    stub.answer = answering("a", others=lambda _: Answer("", 202))
+    (found,) = open_storage(URI).delete(judged("a"))
+    assert found.status is DeletionStatus.UNKNOWN
+    assert len(stub.asked("DELETE")) == 1
 
 
 @pytest.mark.parametrize("key", ["a/../b", "..", "./b", "b/.", "/b", "b//c", "b/", ""])
@@ -347,7 +404,7 @@ SOFT = blob("cp/a", etag="0xcp/a", after="<Deleted>true</Deleted>")
 VERSION = blob("cp/a", etag="0xcp/a", after="<VersionId>2026-01-02</VersionId>")
 
 
-def undeleting(stub, listing: str) -> Callable[[Request], Answer]:
+def undeleting(stub, listing: str, *, copied: str = "success") -> Callable[[Request], Answer]:
     """Return an account that has no ``cp/a`` until something restores it."""
 
     def answer(request: Request) -> Answer:
@@ -356,7 +413,7 @@ def undeleting(stub, listing: str) -> Callable[[Request], Answer]:
         if request.method == "HEAD":
             return head("a") if stub.asked("PUT") else refusal(404, "BlobNotFound")
         is_copy = "x-ms-copy-source" in request.headers
-        return Answer("", 202 if is_copy else 200, {"x-ms-copy-status": "success"})
+        return Answer("", 202 if is_copy else 200, {"x-ms-copy-status": copied})
 
     return answer
 
@@ -380,6 +437,13 @@ def test_a_version_is_made_the_blob_again_unless_there_is_one(stub) -> None:
     (copy,) = stub.asked("PUT")
     assert copy.headers["If-None-Match"] == "*"
     assert "versionid=2026-01-02" in copy.headers["x-ms-copy-source"]
+
+
+def test_a_copy_that_is_not_whole_brings_nothing_back(stub) -> None:
+    """Its blob is there while the copy goes on, and when it has failed."""
+    stub.answer = undeleting(stub, kept(VERSION), copied="pending")
+    (found,) = open_storage(URI).undelete([("a", "0xcp/a")])
+    assert (found.status, found.error) == (DeletionStatus.FAILED, "its copy is pending")
 
 
 @pytest.mark.parametrize("listing", [kept(), kept(SOFT.replace("0xcp/a", "0xother"))])

@@ -8,7 +8,8 @@ from google.oauth2.credentials import Credentials
 
 from contracts.servers.gcs import as_json, refusal
 from contracts.servers.stub import Answer, Request
-from orphangc.adapters.gcs.requests import batch_results
+from orphangc.adapters.gcs.requests import part_error
+from orphangc.adapters.object_store.batch_answer import batch_results
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import SettingsError, StorageUnreachableError
@@ -188,7 +189,7 @@ def test_results_that_contradict_or_lack_are_unknown() -> None:
         )
 
     body = part(0, 204) + part(1, 204) + part(1, 404) + part(9, 204) + part("x", 204) + "--b--"
-    found = batch_results("multipart/mixed; boundary=b", body.encode(), 3)
+    found = batch_results("multipart/mixed; boundary=b", body.encode(), 3, part_error)
     assert found[0] is None
     assert [each.deletion_status for each in found[1:]] == [DeletionStatus.UNKNOWN] * 2
 

@@ -75,6 +75,14 @@ def test_a_bad_second_page_is_an_error(stub, second):
         rows(opened())
 
 
+def test_a_page_that_names_another_one_is_not_the_last(stub):
+    """Of two statements that contradict each other, the one counts that shows more."""
+    stub.answer = lambda request: (
+        page(["c"]) if "continuation-token" in request.query else page(["a", "b"], token="t1")
+    )  # fmt: skip
+    assert listed(opened()) == ["a", "b", "c"]
+
+
 def test_keys_from_outside_the_prefix_are_an_error(stub):
     """A server that ignores the prefix would lend us another root's files."""
     stub.answer = lambda _: page(["cp/a", "elsewhere/b"])

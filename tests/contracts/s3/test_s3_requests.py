@@ -22,6 +22,7 @@ from contracts.servers.stub import BUCKET, Answer, error, page, stub_server
 from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.s3.requests import request_template, s3_client
+from orphangc.collect.listing.storage_metadata import metadata_in
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import StorageUnreachableError
 from support import speed
@@ -38,11 +39,11 @@ def quick_retries(monkeypatch):
         yield
 
 
-def served(request, *, keys=KEYS, size: int = 2) -> Answer:
+def served(request, *, keys=KEYS, size: int = 2, order=str) -> Answer:
     """Return the page that a good server would give: the token is the number of its first key."""
     start = int(request.query.get("continuation-token", "0"))
     if "start-after" in request.query:
-        start = sum(key <= request.query["start-after"] for key in keys)
+        start = sum(order(key) <= order(request.query["start-after"]) for key in keys)
     end = start + size
     is_last = end >= len(keys)
     more = {} if is_last else {"truncated": "true", "token": str(end)}
@@ -333,6 +334,29 @@ def test_a_store_that_ignores_where_to_start_is_an_error(stub):
     assert keys_of(storage, None, "b") == ["a", "b"]
     with pytest.raises(StorageUnreachableError, match="not ordered"):
         keys_of(storage, "b", None)
+
+
+CLAIMER = "flink/J/chk-1/_metadata"
+BESIDE = ["README", "a", CLAIMER, "flink/J/shared/u", "flink-b/K/chk-9/_metadata", "z"]
+
+
+def in_folders(key: str) -> list[str]:
+    """Return what a store orders keys by that keeps them in folders."""
+    return key.split("/")
+
+
+@pytest.mark.parametrize("own", ["flink-b", "flink-a"])
+def test_what_a_store_of_folders_lists_before_a_cut_is_not_lost_behind_it(stub, own):
+    """Versity's gateway, Ozone's file-system buckets, SeaweedFS: ``flink/`` before ``flink-b/``.
+
+    By their bytes it comes behind: the part before the cut left it to the part behind, which begins
+    behind it. The search of a bucket cuts out the storage root, so it never saw the claimer's.
+    """
+    storage = opened(stub, keys=sorted(BESIDE, key=in_folders), order=in_folders)
+    with pytest.raises(StorageUnreachableError, match="not ordered"):
+        metadata_in(storage, [own], lambda *_: None)
+    storage = opened(stub, keys=sorted(BESIDE))
+    assert CLAIMER in [each.key for each in metadata_in(storage, [own], lambda *_: None).objects]
 
 
 def test_a_page_with_fewer_keys_than_it_counts_is_an_error(stub):

@@ -9,6 +9,7 @@ from contracts.places import facts, listed, rows
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.fsspec_storage import FsspecStorage
 from orphangc.adapters.files.translate import unreachable
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import DeletionStatus
 
@@ -33,6 +34,10 @@ class ReportingFileSystem(AbstractFileSystem):
         if path not in self.infos:
             raise FileNotFoundError(path)
         return self.infos[path]
+
+    def cat_file(self, path: str, **_: object) -> bytes:
+        """Return the bytes of a file."""
+        return self.infos[path]["data"]
 
     def rm_file(self, path: str) -> None:
         """Note the name."""
@@ -105,6 +110,23 @@ def test_a_link_is_not_entered_and_has_no_time():
     storage, _ = opened(link, {"name": "/r/l/x", "type": "file", "size": 1})
     storage._fs.infos.pop("/r/l/x")
     assert [(row["key"], row["modified_at"]) for row in rows(storage)] == [("l", None)]
+
+
+@pytest.mark.parametrize("kind", ["link", "symlink", "other"])
+def test_what_is_neither_a_file_nor_a_folder_may_hide_one(kind):
+    """SFTP's word, WebHDFS's, Arrow's: what a link leads to is never entered, nor overlooked."""
+    storage, _ = opened({"name": "/r/l", "type": kind, "size": 0}, a_file("x"))
+    assert storage.folder().closed == ("l",)
+
+
+def test_a_file_of_which_nothing_shows_a_change_is_read_each_time():
+    """Without a time and an ETag, a checkpoint of the same size is no sign of the same bytes."""
+    metadata = a_file("_metadata", data=b"one")
+    storage, _ = opened(metadata)
+    listed, reader = facts(storage, "_metadata"), CheckpointReader()
+    first = reader.contents(storage, "", listed)
+    metadata["data"] = b"two"
+    assert reader.contents(storage, "", listed).sha256 != first.sha256
 
 
 @pytest.mark.parametrize("key", ["x*", "x?", "x[1]", "x{1}", "x\\1"])

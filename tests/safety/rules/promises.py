@@ -121,7 +121,10 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
         "contracts/storage/test_deleter.py::test_any_difference_from_the_judged_facts_keeps_the_object",
         "contracts/storage/test_deleter.py::test_a_key_that_looks_like_a_glob_deletes_only_itself",
     ),
-    "listing": ("contracts/s3/test_s3_answers.py",),
+    "listing": (
+        "contracts/s3/test_s3_answers.py",
+        "contracts/s3/test_s3_requests.py::test_what_a_store_of_folders_lists_before_a_cut_is_not_lost_behind_it",
+    ),
     "lock": (
         "unit/collect/state/test_lock.py::test_in_every_order_of_steps_at_most_one_living_run_holds_the_lock",
     ),
@@ -130,6 +133,7 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
     ),
     "halt": (
         "unit/collect/delete/test_deletion.py::test_a_root_that_names_what_was_just_deleted_halts_everything",
+        "unit/collect/delete/test_deletion.py::test_what_is_gone_when_it_is_asked_for_may_have_been_ours",
     ),
     "engines": (
         "properties/test_kernel.py::test_the_kernel_says_what_decide_says",

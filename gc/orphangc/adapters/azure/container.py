@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from http import HTTPStatus
@@ -16,7 +16,7 @@ from azure.core.exceptions import (
     AzureError,
     ClientAuthenticationError,
     HttpResponseError,
-    ServiceRequestError,
+    ServiceRequestTimeoutError,
 )
 from azure.storage.blob import BlobProperties, ContainerClient
 
@@ -24,6 +24,7 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.azure.account import open_service
 from orphangc.adapters.azure.blob_pages import read_page
 from orphangc.adapters.files.translate import host_now
+from orphangc.adapters.object_store.batch_answer import PartAnswer, batch_results
 from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
 from orphangc.adapters.object_store.paged_versions import PagedVersions
 from orphangc.adapters.object_store.unlisted import Unlisted
@@ -43,12 +44,12 @@ _FEW = 1000
 
 
 class _RawAnswerError(Exception):
-    """Carries the answer to a listing past the client, which would make objects of it."""
+    """Carries an answer past the client, which would make objects of it, or lose its numbers."""
 
-    def __init__(self, body: bytes, date: str | None) -> None:
+    def __init__(self, body: bytes, headers: Mapping[str, str]) -> None:
         super().__init__()
         self.body = body
-        self.date = date
+        self.headers = headers
 
 
 class AzureContainer(Bucket):
@@ -106,7 +107,7 @@ class AzureContainer(Bucket):
             try:
                 next(listing.by_page(token or None))
             except _RawAnswerError as answer:
-                self.note_page(asked_at, answer.date)
+                self.note_page(asked_at, answer.headers.get("Date"))
                 return answer.body
         raise RequestError("a page of the listing had no answer")
 
@@ -251,7 +252,9 @@ class AzureContainer(Bucket):
             if kept.version_id:
                 separator = "&" if "?" in blob.url else "?"  # of a SAS, which the copy needs too
                 source = f"{blob.url}{separator}versionid={quote(kept.version_id, safe='')}"
-                blob.start_copy_from_url(source, match_condition=MatchConditions.IfMissing)
+                copied = blob.start_copy_from_url(source, match_condition=MatchConditions.IfMissing)
+                if copied["copy_status"] != "success":
+                    raise RequestError(f"its copy is {copied['copy_status']}")
 
     def _is_hierarchical(self) -> bool:
         """Return whether the account says that it has a hierarchical namespace."""
@@ -291,10 +294,12 @@ class AzureContainer(Bucket):
     def _delete_batch(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
         wanted = [{"name": name, **_if_match(etag)} for name, etag in objects]
         with _translated():
-            parts = [*self._once.delete_blobs(*wanted, raise_on_any_failure=False)]
-        if len(parts) != len(objects):
-            raise RequestError(f"{len(parts)} results of {len(objects)} deletions")
-        return [_part_error(part) for part in parts]
+            try:
+                self._once.delete_blobs(*wanted, raw_response_hook=_pass_on)
+            except _RawAnswerError as answer:
+                kind = answer.headers.get("Content-Type", "")
+                return batch_results(kind, answer.body, len(objects), _part_error)
+        raise RequestError("the deletions had no answer")
 
 
 def _if_match(etag: str) -> dict[str, Any]:
@@ -302,18 +307,15 @@ def _if_match(etag: str) -> dict[str, Any]:
 
 
 def _pass_on(answer: Any) -> None:
-    """Raise the body of a page: the client need not make objects of it."""
+    """Raise the body of an answer: the client need not make objects of it."""
     found = answer.http_response
-    if found.status_code == HTTPStatus.OK:
-        raise _RawAnswerError(found.body(), found.headers.get("Date"))
+    if found.status_code in {HTTPStatus.OK, HTTPStatus.ACCEPTED}:
+        raise _RawAnswerError(found.body(), found.headers)
 
 
-def _part_error(part: Any) -> RequestError | None:
-    """Return why one deletion of a batch failed, ``None`` if it did not."""
-    status = int(part.status_code)
-    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return None
-    return _error(status, part.headers.get("x-ms-error-code") or "", part.reason or "")
+def _part_error(part: PartAnswer) -> RequestError:
+    """Return why one deletion of a batch failed."""
+    return _error(part.status, part.headers.get("x-ms-error-code", ""), f"HTTP {part.status}")
 
 
 def _error(status: int, code: str, text: str) -> RequestError:
@@ -355,7 +357,7 @@ def _translated() -> Iterator[None]:
             HTTPStatus.UNAUTHORIZED if isinstance(err, ClientAuthenticationError) else 0
         )
         raise _error(status, code or "", str(err.message)) from err
-    except ServiceRequestError as err:
+    except ServiceRequestTimeoutError as err:  # no connection came about
         raise RequestError(_short(err), is_sent=False) from err
     except (AzureError, OSError, ValueError) as err:
         _raise(err)

@@ -265,9 +265,9 @@ class FsspecStorage(Storage):
             raise unreachable(f"{action} {self.location}", err) from err
 
 
-def _is_link(info: Mapping[str, Any]) -> bool:
-    """Return whether an entry is a link, which may point to a folder."""
-    return bool(info.get("islink")) or info.get("type") == "link"
+def _is_link(info: Info) -> bool:
+    """Return whether an entry is a link, which may point to a folder: each package has its word."""
+    return bool(info.get("islink")) or info.get("type") not in {"file", "directory"}
 
 
 def _is_folder(info: Info) -> bool:

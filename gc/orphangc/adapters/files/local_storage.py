@@ -212,7 +212,8 @@ class LocalStorage(Storage):
             result = os.stat(name, dir_fd=handle, follow_symlinks=False)
             if st.S_ISDIR(result.st_mode):
                 raise IsADirectoryError(errno.EISDIR, "is a folder")
-            if not st.S_ISREG(result.st_mode) or not _is_same(_facts(wanted.key, result), wanted):
+            is_same = _facts(wanted.key, result).is_same_as(wanted)
+            if not st.S_ISREG(result.st_mode) or not is_same:
                 return DeletionStatus.CHANGED
             os.unlink(name, dir_fd=handle)
         return DeletionStatus.DELETED
@@ -316,13 +317,6 @@ class LocalStorage(Storage):
 
     def _place(self, key: str) -> str:
         return str(self.location.child(key)) if key else str(self.location)
-
-
-def _is_same(found: StoredObject, wanted: StoredObject) -> bool:
-    """Return whether size, store time and inode (if known) equal those of the judged object."""
-    return (found.size, found.modified_at) == (wanted.size, wanted.modified_at) and (
-        wanted.etag in {None, found.etag}
-    )
 
 
 def _descend(handle: int, parts: Sequence[str]) -> int:

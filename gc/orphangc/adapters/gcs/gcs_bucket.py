@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import host_now
-from orphangc.adapters.gcs.requests import GcsRequests, batch_body, batch_results
+from orphangc.adapters.gcs.requests import GcsRequests, batch_body, part_error
+from orphangc.adapters.object_store.batch_answer import batch_results
 from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
 from orphangc.adapters.object_store.paged_versions import PagedVersions
 from orphangc.adapters.object_store.unlisted import Unlisted
@@ -274,7 +275,8 @@ class GcsBucket(Bucket):
         ]
         content_type, body = batch_body(paths)
         answer = self._requests.send_batch(content_type, body)
-        return batch_results(answer.headers.get("Content-Type", ""), answer.content, len(paths))
+        kind = answer.headers.get("Content-Type", "")
+        return batch_results(kind, answer.content, len(paths), part_error)
 
 
 def _of(name: str) -> str:

@@ -159,12 +159,13 @@ class Bucket(ABC):
         """Return whether pages ascend by the UTF-8 bytes of names and can begin anywhere.
 
         The store shows it: asked to begin at its second name, it does. A service that does not know
-        ``start`` begins at the first; one with directories has an order of its own.
+        ``start`` begins at the first; one with directories has an order of its own, and shows some
+        on its first page.
 
         Raises:
             RequestError: A page failed.
         """
-        first = self.page(self.root, most=2)
+        first = self.page(self.root)
         if first.rows["size"].null_count:
             return False
         keys = first.rows["key"].to_pylist()

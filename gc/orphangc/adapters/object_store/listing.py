@@ -18,6 +18,8 @@ from orphangc.errors import StorageUnreachableError
 
 _WORTH_A_THREAD = 0.01
 """Seconds: a store that answers sooner needs no prefetch in another thread."""
+_LOOKS = 3
+"""At a cut that objects come and go at."""
 _NO_TEXT = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
 """Characters that XML cannot hold, and the rest: some stores repeat the start unescaped."""
 
@@ -78,7 +80,8 @@ def range_rows(bucket: Bucket, within: KeyRange) -> Iterator[pa.RecordBatch]:
     Pages of a true key range are not prefetched: other ranges are listed at the same time.
 
     Raises:
-        StorageUnreachableError: As ``all_pages``; also if keys do not ascend.
+        StorageUnreachableError: As ``all_pages``; also if keys do not ascend, or the order is that
+            of folders.
     """
     after = None if within.after is None else _NO_TEXT.sub("", within.after)
     start = "" if after is None else bucket.root + after
@@ -86,16 +89,52 @@ def range_rows(bucket: Bucket, within: KeyRange) -> Iterator[pa.RecordBatch]:
     pages = all_pages(bucket, bucket.root, start=start, end=end, is_ahead=within == EVERYTHING)
     least, until = _encoded(after), _encoded(within.until)
     last: bytes | None = None
+    shown = after
     for page in pages:
         if not page.rows.num_rows:
             continue
         last = _checked(page.keys, least, last)
         begin = 0 if within.after is None else _count(page.keys, within.after.encode())
         end_row = len(page.keys) if until is None else _count(page.keys, until)
+        shown = page.rows["key"][end_row - 1].as_py() if end_row else shown
+        if within.until is not None and end_row < len(page.keys):
+            _check_cut(bucket, shown, within.until, page.rows["key"][end_row].as_py())
         if begin < end_row:
             yield page.rows.slice(begin, end_row - begin)
         if until is not None and last >= until:
             return
+
+
+def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> None:
+    """Make sure that what is shown behind a cut is also shown to who begins at the cut.
+
+    A store that keeps keys in folders lists ``a/x`` before ``a-b/y``, and by their bytes it comes
+    behind: whoever begins at ``a-b/`` is never shown it. Elsewhere both orders agree.
+
+    Args:
+        shown: Key before the cut; ``None`` for the beginning.
+        until: The cut.
+        behind: First key that was shown behind it.
+
+    Raises:
+        StorageUnreachableError: It is not shown, or objects come and go there.
+    """
+    if behind.split("/") > until.split("/"):
+        return
+    for _ in range(_LOOKS):
+        if _first_behind(bucket, until, start=until) == behind:
+            return
+        behind = _first_behind(bucket, until, start=shown or "") or ""
+    raise StorageUnreachableError(
+        f"the store is not ordered: it lists {behind!r} before {until!r}, and not behind it"
+    )
+
+
+def _first_behind(bucket: Bucket, until: str, *, start: str) -> str | None:
+    """Return the first key behind a cut of those that are listed from ``start`` on."""
+    with bucket.translated("list"):
+        page = bucket.page(bucket.root, start=bucket.root + _NO_TEXT.sub("", start))
+    return next((key for key in page.rows["key"].to_pylist() if key > until), None)
 
 
 def _encoded(key: str | None) -> bytes | None:

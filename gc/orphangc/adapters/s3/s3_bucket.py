@@ -294,8 +294,7 @@ class S3Bucket(Bucket):
             page = parse_page(body, prefix, self._shape, root=self.root)
         if page.is_truncated and not page.token:
             raise StorageUnreachableError("the listing is cut off: a page is followed by none")
-        token = page.token if page.is_truncated else ""
-        return BucketPage(page.objects, page.prefixes, token or "", page.keys)
+        return BucketPage(page.objects, page.prefixes, page.token or "", page.keys)
 
 
 def _results(answer: Answer, names: Sequence[str]) -> list[str | RequestError | None]:

@@ -39,7 +39,7 @@ _OUTCOMES = {
     DeletionStatus.CHANGED: Outcome.CHANGED,
     DeletionStatus.FAILED: Outcome.FAILED,
 }
-_MAY_BE_GONE = pa.array([Outcome.DONE, Outcome.FAILED], pa.string())
+_MAY_BE_GONE = pa.array([Outcome.DONE, Outcome.FAILED, Outcome.GONE], pa.string())
 _ANSWERS = {DeletionStatus.DELETED, DeletionStatus.GONE, DeletionStatus.CHANGED}
 _NOTHING = pa.RecordBatch.from_pylist([], schema=OUTCOME_SCHEMA)
 _NONE_AGAIN = pa.RecordBatch.from_pylist([], schema=RETRY_SCHEMA)
@@ -191,7 +191,8 @@ class BatchWork:
     ) -> OrphanGcError | None:
         """Halt all collection if a stored checkpoint names an object that was just deleted (R22).
 
-        Failed objects are checked too: a request that broke off may have deleted some of them.
+        Failed objects are checked too: a request that broke off may have deleted some of them. So
+        are those that were gone: something on the way may have repeated our own request.
         """
         names = VERDICT_SCHEMA.names
         went = done.filter(pc.is_in(done["outcome"], value_set=_MAY_BE_GONE)).select(names)

@@ -256,6 +256,8 @@ class CheckpointsRead:
 class CheckpointReader:
     """Reads each checkpoint once: the same place, time, size and ETag mean the same bytes.
 
+    One of which the store says neither time nor ETag is read each time.
+
     Attributes:
         aliases: Applied to every path inside a ``_metadata``.
         acknowledged: Digest by place of checkpoints that the operator acknowledges as broken.
@@ -343,7 +345,11 @@ class CheckpointReader:
         checkpoint = (
             read() if self.shared is None else self.shared.get(self.aliases, base, listed, read)
         )
-        if isinstance(checkpoint, Checkpoint | UnreadableCheckpoint) and checkpoint.sha256:
+        if (
+            listed.has_identity
+            and isinstance(checkpoint, Checkpoint | UnreadableCheckpoint)
+            and checkpoint.sha256
+        ):
             known[listed] = checkpoint
         return checkpoint
 

@@ -515,4 +515,4 @@ def _changing(storage: Storage, folder: str) -> UnreadableCheckpoint:
 def _is_seen(place: Location, listed: StoredObject, seen: Mapping[Location, StoredObject]) -> bool:
     """Return whether the cycle has read exactly this object already."""
     known = seen.get(place.child(_folder(listed.key)))
-    return known is not None and known.is_same_as(listed)
+    return known is not None and listed.has_identity and known.is_same_as(listed)

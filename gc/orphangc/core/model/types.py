@@ -148,6 +148,11 @@ class StoredObject:
     modified_at: datetime | None
     etag: str | None = None
 
+    @property
+    def has_identity(self) -> bool:
+        """Return whether the store says anything that another write would change."""
+        return self.modified_at is not None or bool(self.etag)
+
     def is_same_as(self, other: StoredObject) -> bool:
         """Return whether both describe the same bytes: size, ETag and store time agree."""
         return (self.size, self.etag, self.modified_at) == (

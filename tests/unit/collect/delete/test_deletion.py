@@ -315,6 +315,25 @@ def test_an_object_that_changed_after_a_lost_request_is_changed() -> None:
     assert scene.outcomes == {keys[0]: "changed", keys[1]: "done"}
 
 
+def test_what_is_gone_when_it_is_asked_for_may_have_been_ours() -> None:
+    """A client of NFS, or a proxy, repeats a request of which the answer was lost: none is there.
+
+    And whoever deleted it, a root names what is gone: a proof has failed.
+    """
+    keys = keys_of(3)
+    scene = Scene(BadStorage.of(keys))
+
+    def repeated(_, objects):
+        scene.storage.objects.clear()
+        scene.looks.named = {keys[1]}
+        return [DeletionStatus.GONE] * len(objects)
+
+    scene.storage.behaviour = repeated
+    assert isinstance(scene.delete(keys), RefusedError)
+    assert keys[1] in scene.state.halted()
+    assert scene.outcomes == dict.fromkeys(keys, "gone")
+
+
 def test_a_lost_deletion_of_what_a_root_names_by_now_halts_everything() -> None:
     """R22 holds for what may be gone as well."""
     keys = keys_of(4)

@@ -1,0 +1,69 @@
+"""The answer to a batch of deletions: one part for each, with the number of its request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from email import message_from_string
+from email.message import EmailMessage, Message
+from email.parser import BytesParser
+from email.policy import HTTP
+from http import HTTPStatus
+from typing import NamedTuple
+
+from orphangc.adapters.object_store.bucket import RequestError
+
+_STATUS = re.compile(r"HTTP/\S+ (\d{3})")
+_NUMBER = re.compile(r"<?(?:response-(?:\S*\+)?)?(\d+)>?")
+
+
+class PartAnswer(NamedTuple):
+    """The answer to one request of a batch."""
+
+    status: int
+    headers: Message
+    body: str
+
+
+def batch_results(
+    content_type: str, body: bytes, count: int, error: Callable[[PartAnswer], RequestError]
+) -> list[RequestError | None]:
+    """Return ``None`` or the error of each deletion; a result that is absent is unknown.
+
+    Results come in any order: by their places, one object would have the result of another.
+
+    Args:
+        error: Returns the error of a deletion that was not carried out.
+    """
+    answer: EmailMessage = BytesParser(policy=HTTP).parsebytes(
+        f"Content-Type: {content_type}\r\n\r\n".encode() + body
+    )
+    lost = RequestError("the answer to the batch does not mention the object")
+    results: list[RequestError | None] = [lost] * count
+    seen: set[int] = set()
+    for part in answer.iter_parts() if answer.is_multipart() else ():
+        number = _number_of(part)
+        if number is None or number >= count:
+            continue
+        # of two contradicting results neither counts
+        results[number] = lost if number in seen else _result(part, error)
+        seen.add(number)
+    return results
+
+
+def _number_of(part: Message) -> int | None:
+    found = _NUMBER.fullmatch(str(part.get("Content-ID", "")).strip())
+    return int(found[1]) if found else None
+
+
+def _result(part: Message, error: Callable[[PartAnswer], RequestError]) -> RequestError | None:
+    """Return ``None`` for a deletion that was carried out, else its error."""
+    text = str(part.get_payload()).replace("\r\n", "\n")
+    found = _STATUS.match(text)
+    if found is None:
+        return RequestError("the answer to the batch has a part without a status")
+    status = int(found[1])
+    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        return None
+    head, _, body = text.partition("\n\n")
+    return error(PartAnswer(status, message_from_string(head.partition("\n")[2]), body))
