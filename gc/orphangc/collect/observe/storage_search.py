@@ -50,6 +50,11 @@ _ABSENT = (
     " mount: mount it, say with --alias what its path means, or state with --empty-root {} that no"
     " checkpoint is there"
 )
+_TWO_NAMES = (
+    "it may be the storage of {} under another name, by which no pin there keeps a file and no job"
+    " is known again: name both as Flink does, with account or name service, or say with --alias"
+    " what it means"
+)
 
 Named = tuple[Location, str]
 """A place, and what names it."""
@@ -242,6 +247,15 @@ class StorageSearch:
         """Return whether a storage is but a part of what is stated to hold no checkpoint."""
         return any(each.contains(storage) and each != storage for each in self.left_out)
 
+    def _twin_of(self, storage: Location) -> Location | None:
+        """Return a place of the settings that may be in a storage, or around it, by another name.
+
+        Each name of one storage is another place to everything that compares places.
+        """
+        others = (*(place for place, _ in self.named), *self.scanned)
+        may_hold = (e for e in others if storage.may_be_around(e) or e.may_be_around(storage))
+        return next((e for e in may_hold if e.authority != storage.authority), None)
+
     def _listed_storage(
         self, place: Location, names: StorageNames, reader: CheckpointReader, progress: Progress
     ) -> ListedStorage:
@@ -258,6 +272,10 @@ class StorageSearch:
     ) -> ListedStorage:
         if found.location in found.left_out:
             return ListedStorage(replace(found, keys=0), None, ListedMetadata())
+        twin = self._twin_of(found.location)
+        if twin is not None:
+            problem = _TWO_NAMES.format(twin)
+            return ListedStorage(replace(found, problem=problem), None, ListedMetadata())
         if self.storage_of(found.location) is None:
             is_read = found.location.scheme != UNREADABLE
             problem = _ABSENT.format(found.location) if is_read else why_unread(found.location)

@@ -145,3 +145,38 @@ def test_a_job_that_goes_on_at_each_request_cannot_be_read() -> None:
     """It keeps every file, or one of its checkpoints was read."""
     _, is_kept = searched(range(1, 1000))
     assert is_kept
+
+
+AZURE = "abfs://c@a.dfs.core.windows.net/ck"
+
+
+@pytest.mark.parametrize(
+    ("own", "pinned", "is_one"),
+    [
+        (AZURE, "az://c/ck/job/shared", True),
+        ("az://c/ck", f"{AZURE}/job/shared", True),
+        ("hdfs://nn:8020/ck", "hdfs:///ck/job", True),
+        (AZURE, "wasbs://c@a.blob.core.windows.net/ck/job", False),
+        (AZURE, "abfs://c@b.dfs.core.windows.net/ck/job", False),
+        ("az://c/ck", "az://d/ck/job", False),
+    ],
+)
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_storage_under_another_name_is_not_searched(own, pinned, is_one, is_whole) -> None:
+    """Its places would be other ones than those of the storage root: no pin would keep a file."""
+    root, pin = canonical(own), canonical(pinned)
+    flink = Flink(Cloud(timedelta(0)), 9)
+    search = StorageSearch(
+        named=[(root, "the settings")] if is_whole else [],
+        scanned=[] if is_whole else [root],
+        storage_of=lambda place: place.top if is_whole else place,
+        open_storage=lambda place: Storage(place, flink.cloud, flink, lambda _: None),
+        own=root if is_whole else None,
+        is_whole=is_whole,
+    )
+    listings = search.listings([(pin, "a pin")], CheckpointReader(), lambda *_: None)
+    problems = {place.authority: each.found.problem for place, each in listings.items()}
+    assert problems.pop(root.authority, None) is None, "the storage root's own"
+    assert [each is not None for each in problems.values()] == (
+        [is_one] if pin.authority != root.authority else []
+    )
