@@ -273,6 +273,16 @@ def test_a_pin_keeps_its_files_whatever_link_the_storage_root_is_named_by(story,
     assert orphan.exists()
 
 
+def test_a_pin_keeps_what_it_spells_whatever_an_alias_makes_of_it(story) -> None:
+    """An alias is about paths in checkpoints; here it moves the storage root itself."""
+    moved = story.bed.folder / "moved"
+    Bed(story.bed.folder).job(2, below=moved).checkpoint(3)
+    alias, pin = f"{story.bed.root}={moved}", story.job.folder / "shared"
+    for _ in range(2):
+        story.bed.cycle("--alias", alias, "--pin", pin)
+    assert all(each.exists() for each in story.orphans)
+
+
 @pytest.mark.parametrize("spelling", ["shred", "chk-*", "chk%2D8", "SHARED"])
 def test_a_pin_at_which_nothing_is_says_so(story, spelling) -> None:
     """It keeps nothing: a path is no pattern, and is spelled as the listing spells it."""

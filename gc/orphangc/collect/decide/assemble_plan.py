@@ -108,7 +108,7 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
             ),
             *_lost_checkpoints(found, storage.location),
             *_ha_warnings(found, settings, environment),
-            *empty_pins(storage, (canonical(each, settings.aliases) for each in settings.pin)),
+            *empty_pins(storage, settings.pins),
         ),
         settings=settings,
     )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from flinkstate.files.paths import resolved
-from flinkstate.places.locations import Location, canonical, place_of
+from flinkstate.places.locations import Location, place_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.observe.reported import checkpoint_named
 from orphangc.core.decision.evidence import JobEvidence
@@ -66,7 +66,7 @@ def holds_of(
         exact.setdefault(resolved(place), []).append((kind, by))
     return CheckpointHolds(
         exact={place: tuple(sorted(set(each))) for place, each in exact.items()},
-        around=tuple(resolved(canonical(pin, settings.aliases)) for pin in settings.pin),
+        around=tuple(map(resolved, settings.pins)),
     )
 
 

@@ -56,7 +56,7 @@ def mark(
         pinned: UUIDs of what the listing shows at or below pinned places (R4).
 
     """
-    named = chain(_pins(settings), (place for _, place in _entries(observation, settings)))
+    named = chain(settings.pins, (place for _, place in _entries(observation, settings)))
     live = _live_set(observation, named, UuidSet() if pinned is None else pinned)
     jobs, owners = evidence_of_jobs(observation, settings, bases, siblings)
     return Mark(live=live, checkpoints=observation.checkpoints, jobs=jobs, owners=owners)
@@ -70,11 +70,7 @@ def pinned_places(observation: Observation, settings: StorageRootSettings) -> li
 
     """
     entries = _entries(observation, settings)
-    return [*_pins(settings), *(place for kind, place in entries if kind is EntryKind.DIRECTORY)]
-
-
-def _pins(settings: StorageRootSettings) -> list[Location]:
-    return [canonical(pin, settings.aliases) for pin in settings.pin]
+    return [*settings.pins, *(place for kind, place in entries if kind is EntryKind.DIRECTORY)]
 
 
 def _entries(

@@ -286,8 +286,8 @@ class Sweep:
         if folders is None or not free:
             return None
         in_quarantine = (e.uri for e in cycle.remembered.expired if e.is_in_quarantine)
-        base, aliases = cycle.mark.owners.base, self.run.settings.aliases
-        kept = (canonical(each, aliases) for each in (*self.run.settings.pin, *in_quarantine))
+        base = cycle.mark.owners.base
+        kept = (*self.run.settings.pins, *map(canonical, in_quarantine))
         work = FolderRemoval(
             storage=folders,
             rule=FolderRule(
