@@ -120,6 +120,7 @@ def _upload_rule(found: Found) -> UploadRule:
         owners=found.marked.owners,
         jobs={key: decided_job(view) for key, view in found.views.items()},
         live=found.marked.live,
+        pinned=found.marked.pinned,
     )
 
 

@@ -263,6 +263,7 @@ class Sweep:
             owners=cycle.mark.owners,
             jobs={key: decided_job(view) for key, view in cycle.views.items() if key in free},
             live=cycle.mark.live,
+            pinned=cycle.mark.pinned,
             areas=frozenset(self.run.settings.scope),
         )
         work = UploadAbortion(
@@ -285,9 +286,9 @@ class Sweep:
         folders = self.environment.folders
         if folders is None or not free:
             return None
-        in_quarantine = (e.uri for e in cycle.remembered.expired if e.is_in_quarantine)
         base = cycle.mark.owners.base
-        kept = (*self.run.settings.pins, *map(canonical, in_quarantine))
+        expired = (canonical(e.uri) for e in cycle.remembered.expired if e.is_in_quarantine)
+        in_quarantine = (key for each in expired for key in keys_at(each, base))
         work = FolderRemoval(
             storage=folders,
             rule=FolderRule(
@@ -295,7 +296,7 @@ class Sweep:
                 jobs={key: decided_job(view) for key, view in cycle.views.items() if key in free},
                 areas=frozenset(self.run.settings.scope),
                 savepoints=cycle.savepoints if SAVEPOINTS in free else frozenset(),
-                kept=[base.child(key) for each in kept for key in keys_at(each, base)],
+                kept=[base.child(key) for key in (*cycle.mark.pinned, *in_quarantine)],
             ),
             run=self.run,
             now=cycle.evidence.now,
