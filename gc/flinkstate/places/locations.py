@@ -73,11 +73,12 @@ class Location:
     def may_be_around(self, other: Location) -> bool:
         """Return whether ``other`` is this place or below it, or may be by what its URI leaves out.
 
-        The environment says which account a container of Azure's without one is in, and which name
-        service is meant where none is named.
+        The environment says which account a container of Azure's without one is in, which name
+        service is meant where none is named, and its port. Names of hosts have no case.
         """
-        less, more = sorted((self.authority, other.authority), key=len)
-        if self.scheme == other.scheme and less in {"", more.partition("@")[0]}:
+        less, more = sorted((self.authority.lower(), other.authority.lower()), key=len)
+        named = {"", more, *(more.partition(sign)[0] for sign in "@:")}
+        if self.scheme == other.scheme and less in named:
             other = Location(other.scheme, self.authority, other.path)
         return self.contains(other)
 
