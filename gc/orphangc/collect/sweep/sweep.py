@@ -287,8 +287,8 @@ class Sweep:
         if folders is None or not free:
             return None
         base = cycle.mark.owners.base
-        expired = (canonical(e.uri) for e in cycle.remembered.expired if e.is_in_quarantine)
-        in_quarantine = (key for each in expired for key in keys_at(each, base))
+        in_quarantine = (e.uri for e in cycle.remembered.expired if e.is_in_quarantine)
+        kept = (*self.run.settings.pins, *map(canonical, in_quarantine))
         work = FolderRemoval(
             storage=folders,
             rule=FolderRule(
@@ -296,7 +296,7 @@ class Sweep:
                 jobs={key: decided_job(view) for key, view in cycle.views.items() if key in free},
                 areas=frozenset(self.run.settings.scope),
                 savepoints=cycle.savepoints if SAVEPOINTS in free else frozenset(),
-                kept=[base.child(key) for key in (*cycle.mark.pinned, *in_quarantine)],
+                kept=[base.child(key) for each in kept for key in keys_at(each, base)],
             ),
             run=self.run,
             now=cycle.evidence.now,
