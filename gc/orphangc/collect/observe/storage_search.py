@@ -191,6 +191,7 @@ class StorageSearch:
             seen: Each ``_metadata`` that was read, by its folder.
         """
         found: dict[Location, FoundInStorage] = {}
+        named = tuple(named)
         of_files = by_files if self.is_whole else lambda _: ()
         strong, weak, waiting = [*named], [*of_files(read)], dict(listings)
         if self.own is not None:
@@ -202,6 +203,7 @@ class StorageSearch:
                 weak += of_files(found[place].checkpoints)
             wanted = _by_storage(self._storages(strong, weak, found.values()))
             if not wanted:
+                found |= {each.location: each for each in self._under_another_name(named)}
                 return (*found.values(), *self._hidden(found))
             strong, weak = [], []
             waiting = {
@@ -218,6 +220,19 @@ class StorageSearch:
         for folder in sorted({e for s in storages for e in self.mounts_below(s)} - meant, key=str):
             if not any(each.contains(folder) for each in self.left_out):
                 yield FoundInStorage(location=folder, named_by=(_MOUNTS,), problem=_HIDDEN)
+
+    def _under_another_name(self, named: Iterable[Named]) -> Iterator[FoundInStorage]:
+        """Yield the named places that may be in a place of the settings, or around it.
+
+        Each name of one storage is another place to everything that compares places.
+        """
+        given = (*(place for place, _ in self.named), *self.scanned)
+        for place, by in named:
+            near = (e for e in given if place.may_be_around(e) or e.may_be_around(place))
+            twin = next((each for each in near if each.authority != place.authority), None)
+            if twin is not None and not any(each.contains(place) for each in self.left_out):
+                problem = _TWO_NAMES.format(twin)
+                yield FoundInStorage(location=place, named_by=(by,), problem=problem)
 
     def _storages(
         self, strong: Iterable[Named], weak: Iterable[Named], found: Iterable[FoundInStorage]
@@ -247,15 +262,6 @@ class StorageSearch:
         """Return whether a storage is but a part of what is stated to hold no checkpoint."""
         return any(each.contains(storage) and each != storage for each in self.left_out)
 
-    def _twin_of(self, storage: Location) -> Location | None:
-        """Return a place of the settings that may be in a storage, or around it, by another name.
-
-        Each name of one storage is another place to everything that compares places.
-        """
-        others = (*(place for place, _ in self.named), *self.scanned)
-        may_hold = (e for e in others if storage.may_be_around(e) or e.may_be_around(storage))
-        return next((e for e in may_hold if e.authority != storage.authority), None)
-
     def _listed_storage(
         self, place: Location, names: StorageNames, reader: CheckpointReader, progress: Progress
     ) -> ListedStorage:
@@ -272,10 +278,6 @@ class StorageSearch:
     ) -> ListedStorage:
         if found.location in found.left_out:
             return ListedStorage(replace(found, keys=0), None, ListedMetadata())
-        twin = self._twin_of(found.location)
-        if twin is not None:
-            problem = _TWO_NAMES.format(twin)
-            return ListedStorage(replace(found, problem=problem), None, ListedMetadata())
         if self.storage_of(found.location) is None:
             is_read = found.location.scheme != UNREADABLE
             problem = _ABSENT.format(found.location) if is_read else why_unread(found.location)

@@ -68,11 +68,13 @@ def search_of(flink: Flink) -> StorageSearch:
     )
 
 
-def contents(search: StorageSearch, listings: Any, reader: CheckpointReader) -> Any:
+def contents(
+    search: StorageSearch, listings: Any, reader: CheckpointReader, named: Collection[Any] = ()
+) -> Any:
     """Return what was found, read after the listings."""
     return search.contents(
         listings,
-        [],
+        named,
         lambda _: [],
         read=[],
         links=[],
@@ -163,8 +165,8 @@ AZURE = "abfs://c@a.dfs.core.windows.net/ck"
     ],
 )
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_a_storage_under_another_name_is_not_searched(own, pinned, is_one, is_whole) -> None:
-    """Its places would be other ones than those of the storage root: no pin would keep a file."""
+def test_a_place_under_another_name_of_its_storage_stops(own, pinned, is_one, is_whole) -> None:
+    """It is another one than that of the storage root: no pin would keep a file."""
     root, pin = canonical(own), canonical(pinned)
     flink = Flink(Cloud(timedelta(0)), 9)
     search = StorageSearch(
@@ -175,9 +177,8 @@ def test_a_storage_under_another_name_is_not_searched(own, pinned, is_one, is_wh
         own=root if is_whole else None,
         is_whole=is_whole,
     )
-    listings = search.listings([(pin, "a pin")], CheckpointReader(), lambda *_: None)
-    problems = {place.authority: each.found.problem for place, each in listings.items()}
-    assert problems.pop(root.authority, None) is None, "the storage root's own"
-    assert [each is not None for each in problems.values()] == (
-        [is_one] if pin.authority != root.authority else []
-    )
+    reader, named = CheckpointReader(), [(pin, "a pin")]
+    listings = search.listings(named, reader, lambda *_: None)
+    found = contents(search, listings, reader, named=named)
+    problems = {each.location for each in found if each.problem is not None}
+    assert problems == ({pin} if is_one else set())
