@@ -180,6 +180,27 @@ def test_every_spelling_of_a_name_protects_its_file(cloud) -> None:
 
 
 @pytest.mark.azurite
+def test_a_pin_under_another_name_of_the_container_blocks(
+    azurite_url, monkeypatch, tmp_path
+) -> None:
+    """Without its account it named another place, and what was pinned was an orphan."""
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", azurite.connection_string(azurite_url))
+    cloud = Cloud(AzurePlace(azurite_url), tmp_path)
+    orphans, top = cloud.story(), f"az://{cloud.place.container}"
+    pin = ("--pin", f"{top}/{cloud.place.prefix}{JOB_ID}/shared")
+    for _ in range(2):
+        plan = cloud.plan(*pin)
+        cloud.sweep(plan, "--delete")
+    assert [each["condition"] for each in plan.document["jobs"][0]["blocked"]] == [
+        "place_unreachable"
+    ]
+    assert orphans <= cloud.place.keys()
+    plan = cloud.plan(*pin, "--alias", f"{top}={cloud.place.uri.removesuffix('/cp')}")
+    assert not plan.document["jobs"][0]["blocked"]
+    assert {plan.rows[each]["reason"] for each in orphans} == {"referenced"}
+
+
+@pytest.mark.azurite
 def test_what_azure_refuses_fails_alone(azurite_url, monkeypatch, tmp_path) -> None:
     """Exit 3: the others are gone, and the blob with a lease is there and named."""
     monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", azurite.connection_string(azurite_url))

@@ -129,11 +129,14 @@ def test_without_delete_they_are_counted_and_stay(story: Story) -> None:
     assert folders(story.bed.root) == before
 
 
-@pytest.mark.parametrize("kept_by", ["scope", "pin", "closed world"])
+@pytest.mark.parametrize("kept_by", ["scope", "pin", "pin by no link", "closed world"])
 def test_what_is_not_to_be_collected_keeps_its_folders(story: Story, kept_by: str) -> None:
     """As it keeps files."""
     place = story.job.folder / "chk-5"
     empty(place)
+    if kept_by == "pin by no link":
+        (link := story.bed.folder / "link").symlink_to(story.bed.root)
+        story.bed.root = link
     if kept_by == "closed world":
         unstated = replace(story, bed=Bed(story.bed.folder, ("--ended-job", "all", *AT_ONCE)))
         for _ in range(2):

@@ -296,6 +296,24 @@ def test_what_the_owner_says_keeps(chain, options, reason) -> None:
     assert verdicts(ran)["0/6"] == ("keep", reason)
 
 
+@pytest.mark.parametrize("named_by", ["nothing", "pin", "restore"])
+def test_what_is_named_without_a_link_is_held_in_a_storage_root_that_is_one(
+    tmp_path, named_by
+) -> None:
+    """Flink wrote through the link, and a person or another cluster names the folder itself."""
+    real = tmp_path / "real"
+    real.mkdir()
+    (tmp_path / "checkpoints").symlink_to(real)
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, count=3)
+        place = real / chain.jobs[0].id / "chk-5"
+        if named_by == "restore":
+            chain.server.routes.update(flink(chain.running, completed=26, restored=(5, place)))
+        pin = ("--pin", place) if named_by == "pin" else ()
+        chain.expired(*AT_ONCE_ENDED, "--keep-last", 1, *pin)
+    assert ("0/5" in chain.names()) == (named_by != "nothing")
+
+
 def test_a_job_that_may_run_keeps_its_own_and_those_before(chain) -> None:
     options = [each for each in chain.options if each not in {"--ended-job", chain.jobs[1].id}]
     ended = [o for job in (chain.jobs[0], chain.jobs[2]) for o in ("--ended-job", job.id)]

@@ -261,6 +261,28 @@ def test_a_pinned_file_and_a_pinned_folder_are_kept(story) -> None:
     assert {plan.verdict(path)[1] for path in story.orphans} == {"referenced"}
 
 
+@pytest.mark.parametrize("what", ["shared", "shared/{orphan}", "", ".."])
+def test_a_pin_keeps_its_files_whatever_link_the_storage_root_is_named_by(story, what) -> None:
+    """Flink and the pin may name the folder itself."""
+    real, orphan = story.bed.root, story.orphans[0]
+    story.bed.root = story.bed.folder / "link"
+    story.bed.root.symlink_to(real)
+    pin = story.job.folder / what.format(orphan=orphan.name)
+    for _ in range(2):
+        story.bed.cycle("--pin", pin)
+    assert orphan.exists()
+
+
+def test_a_pin_keeps_what_it_spells_whatever_an_alias_makes_of_it(story) -> None:
+    """An alias is about paths in checkpoints; here it moves the storage root itself."""
+    moved = story.bed.folder / "moved"
+    Bed(story.bed.folder).job(2, below=moved).checkpoint(3)
+    alias, pin = f"{story.bed.root}={moved}", story.job.folder / "shared"
+    for _ in range(2):
+        story.bed.cycle("--alias", alias, "--pin", pin)
+    assert all(each.exists() for each in story.orphans)
+
+
 @pytest.mark.parametrize("spelling", ["shred", "chk-*", "chk%2D8", "SHARED"])
 def test_a_pin_at_which_nothing_is_says_so(story, spelling) -> None:
     """It keeps nothing: a path is no pattern, and is spelled as the listing spells it."""

@@ -71,13 +71,14 @@ class Location:
         return self.key_of(other) is not None
 
     def may_be_around(self, other: Location) -> bool:
-        """Return whether ``other`` is this place or below it, or would be in one account.
+        """Return whether ``other`` is this place or below it, or may be by what its URI leaves out.
 
-        A container of Azure's without an account is in the one that the environment names.
+        The environment says which account a container of Azure's without one is in, which name
+        service is meant where none is named, and its port. Names of hosts have no case.
         """
-        parts = self.authority.partition("@"), other.authority.partition("@")
-        is_one_open = self.scheme == "abfs" and parts[0][2] != parts[1][2]
-        if is_one_open and parts[0][0] == parts[1][0] and "" in {parts[0][2], parts[1][2]}:
+        less, more = sorted((self.authority.lower(), other.authority.lower()), key=len)
+        named = {"", more, *(more.partition(sign)[0] for sign in "@:")}
+        if self.scheme == other.scheme and less in named:
             other = Location(other.scheme, self.authority, other.path)
         return self.contains(other)
 

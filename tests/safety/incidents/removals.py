@@ -429,6 +429,11 @@ def _rule_of_chk_n(patch: _Patch) -> None:
     patch.setitem(AREAS, AreaName.EXCLUSIVE, replace(area, objection=_content))
 
 
+def _pinned_keys(patch: _Patch) -> None:
+    """Let a pin keep listed files alone."""
+    patch.setattr(mark, "keys_at", lambda *_: ())
+
+
 def _pending_savepoints(patch: _Patch) -> None:
     """Take every folder of a savepoint without a ``_metadata`` for an abandoned one (R33)."""
     for module in (abandoned_savepoints, revalidation):

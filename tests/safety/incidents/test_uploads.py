@@ -90,3 +90,18 @@ def test_r50_a_checkpoint_that_is_being_completed_is_an_upload(running: S3Story)
     assert f"{JOB_ID}/chk-12/_metadata" in running.contents()
     assert dead[1] not in unfinished(running)
     assert outcome["uploads"] == {"done": 1}
+
+
+@pytest.mark.ci
+@pytest.mark.answered_by("pinned_keys")
+def test_r50_an_upload_below_a_pinned_place_is_kept_as_a_file_is(running: S3Story) -> None:
+    """A person wants what it becomes; no listing shows it yet."""
+    pinned, dead = begun(running, "chk-5/_metadata"), begun(running, "chk-4/_metadata")
+    pin = ("--pin", f"{running.root}/{JOB_ID}/chk-5")
+    swept(running, 8, *pin)
+    complete(running, 10)
+    outcome = swept(running, 10, *pin)
+    finish(running, *pinned)
+    assert f"{JOB_ID}/chk-5/_metadata" in running.contents()
+    assert dead[1] not in unfinished(running)
+    assert outcome["uploads"] == {"done": 1}

@@ -108,7 +108,7 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
             ),
             *_lost_checkpoints(found, storage.location),
             *_ha_warnings(found, settings, environment),
-            *empty_pins(storage, (canonical(each, settings.aliases) for each in settings.pin)),
+            *empty_pins(storage, settings.pins),
         ),
         settings=settings,
     )
@@ -120,6 +120,7 @@ def _upload_rule(found: Found) -> UploadRule:
         owners=found.marked.owners,
         jobs={key: decided_job(view) for key, view in found.views.items()},
         live=found.marked.live,
+        pinned=found.marked.pinned,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,11 +22,13 @@ class UploadRule:
 
     Attributes:
         live: UUIDs in use: what a checkpoint names, no upload of the same name is dead.
+        pinned: Keys at or below which nothing goes, "" for all.
     """
 
     owners: Owners
     jobs: Mapping[str, DecidedJob]
     live: LiveSet
+    pinned: Sequence[str] = ()
     areas: frozenset[AreaName] = frozenset(AreaName)
 
     def is_dead(self, key: str, begun_at: datetime | None) -> bool:
@@ -42,6 +44,8 @@ class UploadRule:
         job = None if owner is None else self.jobs.get(owner)
         uuid = uuid_of(name)
         if area not in self.areas or job is None or job.facts is None or begun_at is None:
+            return False
+        if any(f"{key}/".startswith(f"{each}/" if each else "") for each in self.pinned):
             return False
         if (uuid is not None and uuid in self.live) or not job.judges(area):
             return False

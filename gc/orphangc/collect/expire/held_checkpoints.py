@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from flinkstate.places.locations import Location, canonical, place_of
+from flinkstate.files.paths import resolved
+from flinkstate.places.locations import Location, place_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.observe.reported import checkpoint_named
 from orphangc.core.decision.evidence import JobEvidence
@@ -18,7 +19,7 @@ _Hold = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointHolds:
-    """Places that something names.
+    """Places that something names, without any links: what names one may spell it by another link.
 
     Attributes:
         exact: Holds of one checkpoint, by its folder.
@@ -30,9 +31,10 @@ class CheckpointHolds:
 
     def of(self, folder: Location) -> Iterator[_Hold]:
         """Yield what holds the checkpoint in a folder."""
-        yield from self.exact.get(folder, ())
+        real = resolved(folder)
+        yield from self.exact.get(real, ())
         for pin in self.around:
-            if pin.contains(folder) or folder.contains(pin):
+            if pin.contains(real) or real.contains(pin):
                 yield "pin", str(pin)
 
 
@@ -61,10 +63,10 @@ def holds_of(
         *_shown_by_flink(cycle, settings, over, free),
         *_remembered(cycle, settings, free),
     ):
-        exact.setdefault(place, []).append((kind, by))
+        exact.setdefault(resolved(place), []).append((kind, by))
     return CheckpointHolds(
         exact={place: tuple(sorted(set(each))) for place, each in exact.items()},
-        around=tuple(canonical(pin, settings.aliases) for pin in settings.pin),
+        around=tuple(map(resolved, settings.pins)),
     )
 
 

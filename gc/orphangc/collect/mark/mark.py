@@ -9,6 +9,7 @@ from itertools import chain
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.mark.evidence_of_jobs import evidence_of_jobs
+from orphangc.collect.mark.pins import keys_at
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
@@ -30,6 +31,7 @@ class Mark:
 
     Attributes:
         live: UUIDs in use, those at or below pinned places among them.
+        pinned: Keys of these places, "" for the whole storage root.
         jobs: Evidence of each job, by key; surveys are still empty.
 
     """
@@ -38,6 +40,7 @@ class Mark:
     checkpoints: tuple[Checkpoint, ...]
     jobs: dict[str, JobEvidence]
     owners: Owners
+    pinned: tuple[str, ...] = ()
 
 
 def mark(
@@ -56,10 +59,18 @@ def mark(
         pinned: UUIDs of what the listing shows at or below pinned places (R4).
 
     """
-    named = chain(_pins(settings), (place for _, place in _entries(observation, settings)))
+    named = chain(settings.pins, (place for _, place in _entries(observation, settings)))
     live = _live_set(observation, named, UuidSet() if pinned is None else pinned)
     jobs, owners = evidence_of_jobs(observation, settings, bases, siblings)
-    return Mark(live=live, checkpoints=observation.checkpoints, jobs=jobs, owners=owners)
+    return Mark(
+        live=live,
+        checkpoints=observation.checkpoints,
+        jobs=jobs,
+        owners=owners,
+        pinned=tuple(
+            key for each in pinned_places(observation, settings) for key in keys_at(each, bases[0])
+        ),
+    )
 
 
 def pinned_places(observation: Observation, settings: StorageRootSettings) -> list[Location]:
@@ -70,11 +81,7 @@ def pinned_places(observation: Observation, settings: StorageRootSettings) -> li
 
     """
     entries = _entries(observation, settings)
-    return [*_pins(settings), *(place for kind, place in entries if kind is EntryKind.DIRECTORY)]
-
-
-def _pins(settings: StorageRootSettings) -> list[Location]:
-    return [canonical(pin, settings.aliases) for pin in settings.pin]
+    return [*settings.pins, *(place for kind, place in entries if kind is EntryKind.DIRECTORY)]
 
 
 def _entries(

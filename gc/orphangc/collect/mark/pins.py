@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from flinkstate.files.paths import resolved
 from flinkstate.places.locations import Location
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.marked_listing import MarkedRows
@@ -28,7 +29,7 @@ def pinned_uuids(environment: Environment, places: Sequence[Location]) -> UuidSe
         places: Pinned places, in the storage root or outside it.
     """
     base = environment.storage.location
-    keys = tuple(key for each in places if (key := _pinned_key(each, base)) is not None)
+    keys = tuple(key for each in places for key in keys_at(each, base))
     return environment.engine.run(PinnedPass(keys), environment.progress) if keys else UuidSet()
 
 
@@ -40,7 +41,8 @@ def empty_pins(storage: Storage, places: Iterable[Location]) -> list[str]:
     return [
         f"the pin {each} keeps nothing, for nothing is there: mistyped?"
         for each in places
-        if (key := storage.location.key_of(each)) and not _is_stored(ObjectKey(key), storage)
+        if (keys := [key for key in keys_at(each, storage.location) if key])
+        and not any(_is_stored(ObjectKey(key), storage) for key in keys)
     ]
 
 
@@ -52,9 +54,15 @@ def _is_stored(key: ObjectKey, storage: Storage) -> bool:
         return True
 
 
-def _pinned_key(pin: Location, base: Location) -> str | None:
-    """Return the key that a pin protects: "" for the whole storage root, ``None`` for nothing."""
-    return "" if pin.contains(base) else base.key_of(pin)
+def keys_at(place: Location, base: Location) -> Iterator[str]:
+    """Yield the keys of a place in a storage root: as it is spelled, and without any links.
+
+    It is "" for the whole storage root, and there is none for a place outside.
+    """
+    for each, root in {(place, base), (resolved(place), resolved(base))}:
+        key = "" if each.contains(root) else root.key_of(each)
+        if key is not None:
+            yield key
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,11 @@ _ABSENT = (
     " mount: mount it, say with --alias what its path means, or state with --empty-root {} that no"
     " checkpoint is there"
 )
+_TWO_NAMES = (
+    "it may be the storage of {} under another name, by which no pin there keeps a file and no job"
+    " is known again: name both as Flink does, with account or name service, or say with --alias"
+    " what it means"
+)
 
 Named = tuple[Location, str]
 """A place, and what names it."""
@@ -186,6 +191,7 @@ class StorageSearch:
             seen: Each ``_metadata`` that was read, by its folder.
         """
         found: dict[Location, FoundInStorage] = {}
+        named = tuple(named)
         of_files = by_files if self.is_whole else lambda _: ()
         strong, weak, waiting = [*named], [*of_files(read)], dict(listings)
         if self.own is not None:
@@ -197,6 +203,7 @@ class StorageSearch:
                 weak += of_files(found[place].checkpoints)
             wanted = _by_storage(self._storages(strong, weak, found.values()))
             if not wanted:
+                found |= {each.location: each for each in self._under_another_name(named)}
                 return (*found.values(), *self._hidden(found))
             strong, weak = [], []
             waiting = {
@@ -213,6 +220,19 @@ class StorageSearch:
         for folder in sorted({e for s in storages for e in self.mounts_below(s)} - meant, key=str):
             if not any(each.contains(folder) for each in self.left_out):
                 yield FoundInStorage(location=folder, named_by=(_MOUNTS,), problem=_HIDDEN)
+
+    def _under_another_name(self, named: Iterable[Named]) -> Iterator[FoundInStorage]:
+        """Yield the named places that may be in a place of the settings, or around it.
+
+        Each name of one storage is another place to everything that compares places.
+        """
+        given = (*(place for place, _ in self.named), *self.scanned)
+        for place, by in named:
+            near = (e for e in given if place.may_be_around(e) or e.may_be_around(place))
+            twin = next((each for each in near if each.authority != place.authority), None)
+            if twin is not None and not any(each.contains(place) for each in self.left_out):
+                problem = _TWO_NAMES.format(twin)
+                yield FoundInStorage(location=place, named_by=(by,), problem=problem)
 
     def _storages(
         self, strong: Iterable[Named], weak: Iterable[Named], found: Iterable[FoundInStorage]

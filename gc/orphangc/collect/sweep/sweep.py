@@ -24,6 +24,7 @@ from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
+from orphangc.collect.mark.pins import keys_at
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
@@ -262,6 +263,7 @@ class Sweep:
             owners=cycle.mark.owners,
             jobs={key: decided_job(view) for key, view in cycle.views.items() if key in free},
             live=cycle.mark.live,
+            pinned=cycle.mark.pinned,
             areas=frozenset(self.run.settings.scope),
         )
         work = UploadAbortion(
@@ -284,7 +286,9 @@ class Sweep:
         folders = self.environment.folders
         if folders is None or not free:
             return None
+        base = cycle.mark.owners.base
         in_quarantine = (e.uri for e in cycle.remembered.expired if e.is_in_quarantine)
+        kept = (*self.run.settings.pins, *map(canonical, in_quarantine))
         work = FolderRemoval(
             storage=folders,
             rule=FolderRule(
@@ -292,10 +296,7 @@ class Sweep:
                 jobs={key: decided_job(view) for key, view in cycle.views.items() if key in free},
                 areas=frozenset(self.run.settings.scope),
                 savepoints=cycle.savepoints if SAVEPOINTS in free else frozenset(),
-                kept=[
-                    canonical(each, self.run.settings.aliases)
-                    for each in (*self.run.settings.pin, *in_quarantine)
-                ],
+                kept=[base.child(key) for each in kept for key in keys_at(each, base)],
             ),
             run=self.run,
             now=cycle.evidence.now,

@@ -513,6 +513,12 @@ class StorageRootSettings(BaseModel):
         return tuple(parse_alias(text) for text in self.alias)
 
     @property
+    def pins(self) -> tuple[Location, ...]:
+        """Return the pinned places: as they are spelled, and as an alias means them."""
+        spelled = (canonical(pin, each) for pin in self.pin for each in ((), self.aliases))
+        return tuple(dict.fromkeys(spelled))
+
+    @property
     def other_roots(self) -> tuple[Location, ...]:
         """Return the other storage roots that are searched, though no option names them.
 

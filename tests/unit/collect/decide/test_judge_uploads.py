@@ -85,6 +85,14 @@ def test_the_control_of_a_pending_metadata_fails_without_the_rule_of_its_key(mon
     assert rule_of(RUNNING).is_dead(f"{JOB}/chk-44/_metadata", OLD)
 
 
+@pytest.mark.parametrize("pin", ["", JOB, f"{JOB}/chk-42", f"{JOB}/chk-42/_metadata"])
+def test_an_upload_at_or_below_a_pinned_place_is_never_dead(pin) -> None:
+    """Nothing brings it back, and no listing shows the file that a pin would keep."""
+    rule = replace(rule_of(RUNNING), pinned=(pin,))
+    assert not rule.is_dead(f"{JOB}/chk-42/_metadata", OLD)
+    assert replace(rule, pinned=(f"{JOB}/chk-4",)).is_dead(f"{JOB}/chk-42/_metadata", OLD)
+
+
 @pytest.mark.parametrize("begun_at", [ago("1h"), ago("71h"), ago("0s"), None])
 def test_a_young_upload_is_never_dead(begun_at) -> None:
     """R9: of a running job also what was begun since the newest checkpoint."""

@@ -68,11 +68,13 @@ def search_of(flink: Flink) -> StorageSearch:
     )
 
 
-def contents(search: StorageSearch, listings: Any, reader: CheckpointReader) -> Any:
+def contents(
+    search: StorageSearch, listings: Any, reader: CheckpointReader, named: Collection[Any] = ()
+) -> Any:
     """Return what was found, read after the listings."""
     return search.contents(
         listings,
-        [],
+        named,
         lambda _: [],
         read=[],
         links=[],
@@ -145,3 +147,38 @@ def test_a_job_that_goes_on_at_each_request_cannot_be_read() -> None:
     """It keeps every file, or one of its checkpoints was read."""
     _, is_kept = searched(range(1, 1000))
     assert is_kept
+
+
+AZURE = "abfs://c@a.dfs.core.windows.net/ck"
+
+
+@pytest.mark.parametrize(
+    ("own", "pinned", "is_one"),
+    [
+        (AZURE, "az://c/ck/job/shared", True),
+        ("az://c/ck", f"{AZURE}/job/shared", True),
+        ("hdfs://nn:8020/ck", "hdfs:///ck/job", True),
+        ("hdfs://nn:8020/ck", "hdfs://NN/ck/job", True),
+        (AZURE, "wasbs://c@a.blob.core.windows.net/ck/job", False),
+        (AZURE, "abfs://c@b.dfs.core.windows.net/ck/job", False),
+        ("az://c/ck", "az://d/ck/job", False),
+    ],
+)
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_place_under_another_name_of_its_storage_stops(own, pinned, is_one, is_whole) -> None:
+    """It is another one than that of the storage root: no pin would keep a file."""
+    root, pin = canonical(own), canonical(pinned)
+    flink = Flink(Cloud(timedelta(0)), 9)
+    search = StorageSearch(
+        named=[(root, "the settings")] if is_whole else [],
+        scanned=[] if is_whole else [root],
+        storage_of=lambda place: place.top if is_whole else place,
+        open_storage=lambda place: Storage(place, flink.cloud, flink, lambda _: None),
+        own=root if is_whole else None,
+        is_whole=is_whole,
+    )
+    reader, named = CheckpointReader(), [(pin, "a pin")]
+    listings = search.listings(named, reader, lambda *_: None)
+    found = contents(search, listings, reader, named=named)
+    problems = {each.location for each in found if each.problem is not None}
+    assert problems == ({pin} if is_one else set())

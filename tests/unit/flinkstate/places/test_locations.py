@@ -255,8 +255,15 @@ def test_the_folders_that_a_place_lies_in_end_at_the_top() -> None:
         ("abfs://d@a.dfs.core.windows.net/cp", "az://c/cp/state", False),
         ("az://c/cp", "az://c/cpx", False),
         ("s3://c/cp", "s3://k@c/cp/state", False),
+        ("hdfs:///cp", "hdfs://nn:8020/cp/state", True),
+        ("hdfs://nn:8020/cp", "hdfs:///cp/state", True),
+        ("hdfs://nn:8020/cp", "hdfs://nn/cp/state", True),
+        ("hdfs://NN:8020/cp", "hdfs://nn:8020/cp/state", True),
+        ("hdfs://nn:8020/cp", "hdfs://mm:8020/cp/state", False),
+        ("hdfs://nn:8020/cp", "hdfs://n/cp/state", False),
+        ("hdfs:///cp", "viewfs://nn/cp/state", False),
     ],
 )
-def test_a_container_without_an_account_may_be_in_any(one: str, other: str, *, may: bool) -> None:
-    """In the one that the environment names; two that are named are two."""
+def test_what_a_place_leaves_out_may_be_any(one: str, other: str, *, may: bool) -> None:
+    """Account, name service or port, which the environment names; two that are named are two."""
     assert canonical(one).may_be_around(canonical(other)) is may
