@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, flink, now
+from cli.helpers import AT_ONCE, DAY, flink, metadata, now, write
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer, as_json
 
@@ -73,17 +73,24 @@ def test_l6_another_writer_that_counts_from_one_again_refuses(undeclared, comple
 
 
 @pytest.mark.answered_by("guard:unstable_root")
-def test_l6_a_leftover_of_the_same_id_is_not_what_another_jobs_checkpoint_is(story) -> None:
-    """The run claimed chk-5 of the other job, which is gone; in its own directory is an old chk-5.
+@pytest.mark.parametrize("origin", [5, 4], ids=["the origin", "a savepoint"])
+def test_l6_a_leftover_of_the_same_id_is_not_what_another_jobs_checkpoint_is(story, origin) -> None:
+    """It claimed a checkpoint of the other job, which is gone; in its directory is an old chk-5.
 
-    It has completed nothing, so its first checkpoint may name any file of the other job.
+    It has completed nothing but maybe a savepoint 5, so its first checkpoint may name any file of
+    the other job.
     """
     claimer = story.bed.job(2)
     claimer.checkpoint(5, claimer.shared())
-    routes = flink(claimer, completed=5, restored=(5, story.job.folder / "chk-5"))
+    routes = flink(claimer, completed=5, restored=(origin, story.job.folder / f"chk-{origin}"))
     statistics = f"/jobs/{claimer.id}/checkpoints"
     shown = json.loads(routes[statistics][1])
-    shown |= {"counts": {"in_progress": 1, "completed": 0}, "history": []}
+    (savepoint,) = shown["history"]
+    place = story.bed.folder / "savepoint-000000-0123456789ab"
+    write(place / "_metadata", metadata(5, ()), 20 * DAY)
+    savepoint |= {"is_savepoint": True, "external_path": f"file:{place}"}
+    own = [savepoint] if origin == 4 else []
+    shown |= {"counts": {"in_progress": 1, "completed": len(own)}, "history": own}
     shown["latest"]["completed"] = None
     story.bed.options = ("--closed-world", "--ended-job", story.job.id, *AT_ONCE)
     with RestServer(routes | {statistics: as_json(shown)}) as server:

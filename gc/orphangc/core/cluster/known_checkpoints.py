@@ -20,10 +20,13 @@ def retained_by(facts: Iterable[JobFacts]) -> frozenset[int]:
 
 
 def completed_by(facts: Iterable[JobFacts]) -> frozenset[int]:
-    """Return the ids that a run is shown to have completed itself."""
+    """Return the ids of checkpoints that a run is shown to have completed itself.
+
+    A savepoint is in no ``chk-<n>``: what has its id there is a leftover of an earlier run.
+    """
     ids: set[int | None] = set()
     for each in facts:
-        ids |= {shown.id for shown in each.checkpoints if shown.is_completed}
+        ids |= {e.id for e in each.checkpoints if e.is_completed and not e.is_savepoint}
         ids.add(each.latest_completed_id)
     return frozenset(each for each in ids if each is not None)
 
