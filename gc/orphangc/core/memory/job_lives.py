@@ -181,7 +181,7 @@ class _Stops:
     """The savepoints that jobs were stopped with.
 
     Attributes:
-        ids: Known ids of jobs that no witness shows alive, by their first digits.
+        ids: Known ids, by their first digits; those of one application may begin alike.
         newest: Newest checkpoint id that earlier cycles saw, by job id.
         newest_now: Newest checkpoint id, also of this cycle, by job id.
     """
@@ -198,7 +198,7 @@ class _Stops:
         known = {each.job_id for each in directories} | {each.job_id for each in memory.jobs}
         known |= {each.job_id for each in sighting.jobs}
         ids: dict[str, set[str]] = {}
-        for job_id in known - {each.job_id for each in sighting.jobs if each.is_alive}:
+        for job_id in known:
             ids.setdefault(job_id[:_DIGITS], set()).add(job_id)
         return cls(
             sighting,

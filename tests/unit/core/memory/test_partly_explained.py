@@ -86,6 +86,18 @@ def test_a_savepoint_of_another_fixed_id_tells_no_end(fixed_id) -> None:
     ]
 
 
+def test_a_savepoint_of_another_job_of_the_application_tells_no_end() -> None:
+    """Flink 2.3 computes the ids of an application's jobs from one: they begin alike."""
+    first, second = "5d2f1c0e9a8b7c6d5e4f3a2b1c0d9e8f", "5d2f1c0e99f325435e4f3a2b1b754765"
+    own = a_directory(1, job=first)
+    start = f"{ROOT}/savepoint-5d2f1c-0123456789ab"
+    stops = {start: StoppingSavepoint(checkpoint_id=5, stored_at=day(0.5))}
+    forked = a_job(NEXT, restored=start, is_restored_from_savepoint=True)
+    before = seen(0, OTHER, own, jobs=(a_job(first), a_job(second)))
+    after = seen(1, OTHER, jobs=(a_job(second), forked), stops=stops)
+    assert missed(before, after) == [("job_directory_emptied", own.uri)]
+
+
 def test_a_statement_about_the_job_of_a_silent_cluster_is_not_remembered_either() -> None:
     """The cluster is missed again by a cycle that is without it."""
     before = seen(0, OTHER, jobs=(a_job(NEXT),))
