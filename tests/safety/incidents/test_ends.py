@@ -18,6 +18,8 @@ MARGINS = (*AT_ONCE, "--grace-period", "0", "--quiet-period", "0", "--clock-skew
 RANDOM, FIXED = "deadbeef" * 4, "0" * 32
 COUNTED = "deadbeef" * 2 + "1".zfill(16)
 """As operators up to 1.9 made the id of a session job: of its name, and of how often it started."""
+COMPUTED = "ffffffffc3470bbbffffffffff67a8d6"
+"""As Flink 2.3 makes it for the job "main job" of cluster "orders", if that is not its first."""
 DATABASE = "shared/op_x__1_4__attempt_0/db"
 
 
@@ -67,23 +69,32 @@ def test_a_later_run_on_another_cluster_outweighs_an_old_end(tmp_path, was_seen,
     assert pending.exists() is was_seen
 
 
-@pytest.mark.parametrize("is_said", [True, False], ids=["fixed", "control"])
-def test_the_end_of_a_run_whose_id_is_configured_proves_no_end(tmp_path, is_said) -> None:
-    """Another run of that id may name the log's file, whatever its age."""
+@pytest.mark.parametrize(
+    "configured", [RANDOM, "5d2f1c0e" * 4, None], ids=["its", "1st", "control"]
+)
+def test_the_end_of_a_run_whose_id_is_configured_proves_no_end(tmp_path, configured) -> None:
+    """Another run of that id may name the log's file, whatever its age.
+
+    Flink 2.3 computes the ids of an application's further jobs from the one that is configured.
+    """
     bed = a_bed(tmp_path, *AT_ONCE)
     job = a_job(bed, RANDOM)
     job.checkpoint(7, stored(job.folder / "shared", age=40), age=20 * DAY)
     waiting = stored(job.folder / "dstl", age=15)
     routes = over(job)
-    if is_said:
-        option = {"key": "$internal.pipeline.job-id", "value": RANDOM}
+    if configured is not None:
+        option = {"key": "$internal.pipeline.job-id", "value": configured}
         routes["/jobmanager/config"] = as_json([option])
     with RestServer(routes) as server:
         swept_twice(bed, "--flink-rest", server.url)
-    assert waiting.exists() is is_said
+    assert waiting.exists() is (configured is not None)
 
 
-@pytest.mark.parametrize("claimer", [FIXED, COUNTED, RANDOM], ids=["fixed", "counted", "control"])
+@pytest.mark.parametrize(
+    "claimer",
+    [FIXED, COUNTED, COMPUTED, RANDOM],
+    ids=["fixed", "counted", "computed", "control"],
+)
 def test_a_claimer_that_may_run_on_keeps_the_files_that_its_database_reads(
     tmp_path, claimer
 ) -> None:

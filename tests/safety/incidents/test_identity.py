@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, flink, now
+from cli.helpers import AT_ONCE, DAY, flink, metadata, now, write
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer, as_json
 
@@ -40,13 +40,29 @@ def test_l6_a_declared_end_is_none_while_a_cluster_runs_the_id_elsewhere(story) 
     assert plan.refusal(story.job) is None
 
 
+@pytest.mark.parametrize("savepoint", [None, 9], ids=["no such id", "a savepoint's id"])
 @pytest.mark.answered_by("guard:two_owners")
-def test_l6_a_checkpoint_that_the_answering_jobmanager_does_not_know_refuses(undeclared) -> None:
-    """A split brain: the other JobManager completes checkpoints, and has some pending."""
+def test_l6_a_checkpoint_that_the_answering_jobmanager_does_not_know_refuses(
+    undeclared, savepoint
+) -> None:
+    """A split brain: the other JobManager completes checkpoints, and has some pending.
+
+    Both count alike, so that the one that answers may have given that number to a savepoint.
+    """
     job = undeclared.job
     started_ms = round((now() - 2 * HOUR).timestamp() * 1000)
     asked = ("--closed-world", "--flink-rest")
-    with RestServer(flink(job, completed=8, started_ms=started_ms)) as server:
+    routes = flink(job, completed=8, started_ms=started_ms)
+    if savepoint is not None:
+        place = undeclared.bed.folder / "savepoint-000000-0123456789ab"
+        write(place / "_metadata", metadata(savepoint, ()), HOUR)
+        statistics = f"/jobs/{job.id}/checkpoints"
+        shown = json.loads(routes[statistics][1])
+        (newest,) = shown["history"]
+        own = {"id": savepoint, "is_savepoint": True, "external_path": f"file:{place}"}
+        shown["history"].insert(0, newest | own)
+        routes[statistics] = as_json(shown)
+    with RestServer(routes) as server:
         assert undeclared.bed.plan(*asked, server.url).refusal(job) is None
         job.checkpoint(9, *undeclared.live, age=HOUR)
         plan = undeclared.bed.plan(*asked, server.url)
@@ -73,17 +89,26 @@ def test_l6_another_writer_that_counts_from_one_again_refuses(undeclared, comple
 
 
 @pytest.mark.answered_by("guard:unstable_root")
-def test_l6_a_leftover_of_the_same_id_is_not_what_another_jobs_checkpoint_is(story) -> None:
-    """The run claimed chk-5 of the other job, which is gone; in its own directory is an old chk-5.
+@pytest.mark.parametrize("origin", [5, 4], ids=["the origin", "a savepoint"])
+def test_l6_a_leftover_of_the_same_id_is_not_what_another_jobs_checkpoint_is(story, origin) -> None:
+    """It claimed a checkpoint of the other job, which is gone; in its directory is an old chk-5.
 
-    It has completed nothing, so its first checkpoint may name any file of the other job.
+    It has completed nothing but maybe a savepoint 5, so its first checkpoint may name any file of
+    the other job.
     """
     claimer = story.bed.job(2)
-    claimer.checkpoint(5, claimer.shared())
-    routes = flink(claimer, completed=5, restored=(5, story.job.folder / "chk-5"))
+    claimer.checkpoint(5, claimer.shared(), age=20 * DAY)
+    started_ms = round((now() - 15 * DAY).timestamp() * 1000)
+    restored = (origin, story.job.folder / f"chk-{origin}")
+    routes = flink(claimer, completed=5, started_ms=started_ms, restored=restored)
     statistics = f"/jobs/{claimer.id}/checkpoints"
     shown = json.loads(routes[statistics][1])
-    shown |= {"counts": {"in_progress": 1, "completed": 0}, "history": []}
+    (savepoint,) = shown["history"]
+    place = story.bed.folder / "savepoint-000000-0123456789ab"
+    write(place / "_metadata", metadata(5, ()), 10 * DAY)
+    savepoint |= {"is_savepoint": True, "external_path": f"file:{place}"}
+    own = [savepoint] if origin == 4 else []
+    shown |= {"counts": {"in_progress": 1, "completed": len(own)}, "history": own}
     shown["latest"]["completed"] = None
     story.bed.options = ("--closed-world", "--ended-job", story.job.id, *AT_ONCE)
     with RestServer(routes | {statistics: as_json(shown)}) as server:

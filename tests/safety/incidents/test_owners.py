@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, ENDED, Bed, contents, flink, run, write
+from cli.helpers import AT_ONCE, DAY, ENDED, Bed, Job, contents, flink, now, run, write
 from cli.stories import Story, make_story
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.core.documents.plan import Plan
 from safety.incidents.hooks import after_the_cycle
-from support.rest_server import RestServer
+from safety.incidents.test_areas import EVERYTHING, stored
+from support.rest_server import Reply, RestServer, as_json
 
 
 def without_owner(story: Story) -> Path:
@@ -80,6 +81,51 @@ def test_nessie_12765_a_job_of_the_same_id_elsewhere_that_names_files_here_stops
         assert undeclared.bed.plan(*asked).blocks(undeclared.job) == []
         plan = undeclared.bed.plan(*asked, "--extra-roots", elsewhere)
     assert plan.blocks(undeclared.job) == ["dependent_job"]
+
+
+def without_a_checkpoint(job: Job) -> dict[str, Reply]:
+    """Return a cluster whose job has not completed its first checkpoint yet."""
+    routes = flink(job, completed=0, changelog=True)
+    statistics = f"/jobs/{job.id}/checkpoints"
+    shown = json.loads(routes[statistics][1]) | {"history": []}
+    shown |= {"counts": {"in_progress": 1, "completed": 0}}
+    shown["latest"]["completed"] = None
+    configured = {"key": "execution.checkpointing.dir", "value": f"file:{job.folder.parent}"}
+    return routes | {
+        statistics: as_json(shown),
+        "/jobmanager/config": as_json([configured]),
+    }
+
+
+@pytest.mark.parametrize("second", ["whole", "pending", "elsewhere", None])
+def test_a_change_log_that_two_jobs_of_one_id_write_is_no_single_ones(tmp_path, second) -> None:
+    """Staging and production: one cluster id, hence one job id, and one folder for all logs.
+
+    What checkpoints of the one name there says nothing of what the next one of the other names.
+    """
+    bed = Bed(tmp_path)
+    one, other = (Job("0" * 32, bed.root / name / ("0" * 32)) for name in ("one", "other"))
+    log = bed.root / "logs" / one.id / "dstl"
+    triggered_ms = int((now() - 10 * DAY).timestamp() * 1000)
+    one.checkpoint(7, stored(log, age=12), one.shared(), age=9 * DAY)
+    clusters = [flink(one, completed=7, changelog=True, triggered_ms=triggered_ms)]
+    if second == "whole":
+        other.checkpoint(3, other.shared(), age=20 * DAY)
+        clusters.append(flink(other, completed=3, changelog=True))
+    elif second is not None:
+        clusters.append(without_a_checkpoint(other))
+    if second == "pending":
+        stored(other.folder / "chk-1", age=16)
+    waiting = stored(log, age=15)
+    with RestServer(clusters[0]) as first, RestServer(clusters[-1]) as last:
+        urls = {first.url, last.url} if second else {first.url}
+        asked = [each for url in urls for each in ("--flink-rest", url)]
+        options = ("--closed-world", *asked, *AT_ONCE, *EVERYTHING)
+        bed.sweep(bed.plan(*options), "--delete")
+        one.checkpoint(8, stored(log, age=0), one.shared(), age=0 * DAY)
+        first.routes |= flink(one, completed=8, changelog=True, triggered_ms=triggered_ms)
+        bed.sweep(bed.plan(*options), "--delete")
+    assert waiting.exists() is (second is not None)
 
 
 @pytest.mark.answered_by("other_jobs_roots")

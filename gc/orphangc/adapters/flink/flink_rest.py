@@ -143,7 +143,7 @@ class FlinkRest:
         jobs = {
             job_id: replace(
                 self._job(client, job_id, status, settings.flink_version),
-                is_id_fixed=job_id in settings.fixed_job_ids,
+                is_id_fixed=settings.are_ids_fixed,
             )
             for job_id, status in listed_jobs(self._body(client, JOBS_PATH)).items()
         }

@@ -17,7 +17,7 @@ from orphangc.collect.mark.job_reports import job_reports, reported_ids
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.job_facts import JobFacts
-from orphangc.core.cluster.placement import configured_directories, job_answers
+from orphangc.core.cluster.placement import configured_directories, home_of, job_answers
 from orphangc.core.decision.contradictions import contradiction
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, JobReport
 from orphangc.core.decision.flink_traces import has_trace_of_flink
@@ -75,6 +75,12 @@ def _directories(
         },
         checkpoints=observation.checkpoints,
         working={place for place, each in scanned.items() if each.areas == {Scope.FORST}},
+        elsewhere={
+            job_id
+            for job_id, some in answers.items()
+            for own in [{str(e): (e,) for e, owner in owners.items() if owner == job_id}]
+            if any(e.is_living and not home_of(e, own, settings.aliases).keys for e in some)
+        },
     )
 
 

@@ -101,7 +101,7 @@ class JobDirectories:
 
     Attributes:
         keys: Job key by directory: the job id if one job alone is proven to have it, else the
-            directory.
+            directory itself.
         job_ids: Job id by job key, "" where it is unknown.
         unclaimed: Keys of directories without a checkpoint that several jobs of one id may own.
         with_checkpoints: Keys of the jobs of which a checkpoint was seen.
@@ -132,6 +132,7 @@ def job_directories(
     configured: Collection[Location],
     checkpoints: Iterable[Checkpoint],
     working: Collection[Location] = (),
+    elsewhere: Collection[str] = (),
 ) -> JobDirectories:
     """Return which job each directory belongs to.
 
@@ -141,6 +142,7 @@ def job_directories(
         configured: Directories that some cluster is configured to write into.
         working: Directories that contain nothing but working files of ForSt, which no checkpoint
             names: an id that does not come back shows whose they are.
+        elsewhere: Ids that some cluster runs in none of these directories.
     """
     by_id: dict[str, list[Location]] = {}
     for place in sorted(owners, key=str):
@@ -158,7 +160,9 @@ def job_directories(
             ]
             for place in places
         }
-        keys |= _keys_of_id(job_id, own, found)
+        is_apart = not job_id or (job_id in elsewhere and len(places) > 1)
+        is_one = not is_apart and _is_one_job(own, found)
+        keys |= {place: job_id if is_one else str(place) for place in places}
     left = {place for place in keys if not (place in holding or place in configured)}
     return JobDirectories(
         keys=keys,
@@ -168,15 +172,14 @@ def job_directories(
     )
 
 
-def _keys_of_id(
-    job_id: str, own: Sequence[Location], claimers: Mapping[Location, Sequence[Location]]
-) -> dict[Location, str]:
-    """Return the job key of each directory of an id: one for all, if they surely are one job's."""
-    others = [place for place in claimers if place not in own]
-    if job_id and (not own or (len(own) == 1 and all(claimers[each] for each in others))):
-        return dict.fromkeys(claimers, job_id)
-    attached = {each for each in others if job_id and len(claimers[each]) == 1}
-    return {each: str(claimers[each][0] if each in attached else each) for each in claimers}
+def _is_one_job(own: Sequence[Location], claimers: Mapping[Location, Sequence[Location]]) -> bool:
+    """Return whether all directories of an id are surely of one job; else each stands alone.
+
+    A change log that checkpoints of one job name may be written by another one of the id, too,
+    whose next checkpoint names files that wait there unnamed.
+    """
+    others = (place for place in claimers if place not in own)
+    return not own or (len(own) == 1 and all(claimers[each] for each in others))
 
 
 def _named_from(checkpoints: Iterable[Checkpoint]) -> dict[Location, set[Location]]:

@@ -160,8 +160,8 @@ class JobFacts:
         checkpoints: History and latest ones, newest first, each id once.
         graph_built_at: Time when the JobManager began to count this run's checkpoints, by its
             clock; ``None`` if unknown.
-        is_id_fixed: Whether the cluster's configuration chose the id, so that another run may have
-            it too.
+        is_id_fixed: Whether the cluster's configuration chose its ids, so that another run may have
+            this one too.
     """
 
     job_id: JobId
@@ -206,13 +206,15 @@ class ClusterSettings:
         cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints in its configuration; a job's code may decide
             otherwise.
+        are_ids_fixed: Whether its configuration chooses the id of its first job. Flink 2.3 computes
+            those of the others from it, and from their names (``JobNameBasedJobIdManager``).
     """
 
     flink_version: str
     cache_seconds: float
     cluster_ids: frozenset[str] = frozenset()
     checkpoint_directories: frozenset[str] = frozenset()
-    fixed_job_ids: frozenset[str] = frozenset()
+    are_ids_fixed: bool = False
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 

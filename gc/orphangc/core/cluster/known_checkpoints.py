@@ -20,10 +20,13 @@ def retained_by(facts: Iterable[JobFacts]) -> frozenset[int]:
 
 
 def completed_by(facts: Iterable[JobFacts]) -> frozenset[int]:
-    """Return the ids that a run is shown to have completed itself."""
+    """Return the ids of checkpoints that a run is shown to have completed itself.
+
+    A savepoint is in no ``chk-<n>``: what has its id there is a leftover of an earlier run.
+    """
     ids: set[int | None] = set()
     for each in facts:
-        ids |= {shown.id for shown in each.checkpoints if shown.is_completed}
+        ids |= {e.id for e in each.checkpoints if e.is_completed and not e.is_savepoint}
         ids.add(each.latest_completed_id)
     return frozenset(each for each in ids if each is not None)
 
@@ -46,13 +49,13 @@ def is_anothers(
     Source: Flink 1.14-2.3, ``CheckpointStatsHistory``: a checkpoint enters when it is triggered,
     and the oldest one leaves.
     """
-    known = {shown.id for shown in facts.checkpoints} | retained_by((facts,))
+    listed = {shown.id for shown in facts.checkpoints if not shown.is_savepoint}
+    known = listed | retained_by((facts,))
     margin = -slack if facts.latest_completed_id is None else slack
     if checkpoint_id in known or stored_at is None or stored_at <= _began(facts) + margin:
         return False
     if _shows_all_completed(facts) and stored_at > _began(facts) + slack:
         return True  # what it was restored from may be retained beside older ones
-    listed = (shown.id for shown in facts.checkpoints if not shown.is_savepoint)
     return checkpoint_id > max(known, default=-1) or checkpoint_id > min(listed, default=2**63)
 
 

@@ -201,9 +201,7 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
             option.value for option in listed if option.key in CHECKPOINT_OPTIONS
         ),
         cluster_ids=frozenset(_cluster_ids({option.key: option.value for option in listed})),
-        fixed_job_ids=frozenset(
-            option.value.strip().lower() for option in listed if option.key in _FIXED_JOB_IDS
-        ),
+        are_ids_fixed=any(option.key in _FIXED_JOB_IDS for option in listed),
         options={option.key: option.value for option in listed},
     )
 

@@ -37,8 +37,8 @@ Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
 _RUNNING = "RUNNING"
 _WITHOUT_ORIGIN = frozenset({"INITIALIZING", "CREATED", "RESTARTING", "RECONCILING"})
 """Words of a job that may have no execution graph yet, and then shows no origin."""
-_FIXED = "000000"
-"""Start of ids that an operator or a person chose: they differ in their last digits alone."""
+_FIXED = frozenset({"000000", "ffffff"})
+"""Starts of ids that were computed from a name, or chosen: many begin so (``may_recur``)."""
 _DIGITS = 6
 _SAVEPOINT = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}", re.ASCII)
 """Name of a savepoint's folder: it starts with the job id.
@@ -181,7 +181,7 @@ class _Stops:
     """The savepoints that jobs were stopped with.
 
     Attributes:
-        ids: Known ids of jobs that no witness shows alive, by their first digits.
+        ids: Known ids, by their first digits; those of one application may begin alike.
         newest: Newest checkpoint id that earlier cycles saw, by job id.
         newest_now: Newest checkpoint id, also of this cycle, by job id.
     """
@@ -198,7 +198,7 @@ class _Stops:
         known = {each.job_id for each in directories} | {each.job_id for each in memory.jobs}
         known |= {each.job_id for each in sighting.jobs}
         ids: dict[str, set[str]] = {}
-        for job_id in known - {each.job_id for each in sighting.jobs if each.is_alive}:
+        for job_id in known:
             ids.setdefault(job_id[:_DIGITS], set()).add(job_id)
         return cls(
             sighting,
@@ -233,7 +233,7 @@ class _Stops:
         if found is None or prefix != record.job_id[:_DIGITS]:
             return False
         if seen.job_id != record.job_id:
-            is_one = prefix != _FIXED and self.ids.get(prefix) == frozenset({record.job_id})
+            is_one = prefix not in _FIXED and self.ids.get(prefix) == frozenset({record.job_id})
             return is_one and self.newest_now.get(record.job_id, -1) < found.checkpoint_id
         if record.began_at is None or found.stored_at is None:
             return False
@@ -330,7 +330,8 @@ def savepoint_prefix(uri: str) -> str:
 
 def savepoint_may_be_of(uri: str, job_id: str) -> bool:
     """Return whether a savepoint's folder is named after a job with a generated id."""
-    return savepoint_prefix(uri) == job_id[:_DIGITS] != _FIXED
+    prefix = savepoint_prefix(uri)
+    return prefix == job_id[:_DIGITS] and prefix not in _FIXED
 
 
 def fitting(

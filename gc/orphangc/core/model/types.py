@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -13,18 +14,21 @@ ObjectKey = NewType("ObjectKey", str)
 JobId = NewType("JobId", str)
 """Flink's job id, 32 lower-case hexadecimal digits; "" for objects in no job directory."""
 
-_MANY_ZEROS = "0" * 12
+_SMALL_NUMBER = re.compile("0{8}|f{8}")
+"""How a number of 32 bits, or a negative one, fills half of an id."""
 
 
 def may_recur(job_id: str) -> bool:
     """Return whether an id was computed from a name, or chosen, so that another run may have it.
 
-    Such ids have many zeros in a row; a random one has twelve of them once in 10**13.
+    Such ids have many zeros in a row, or as many "f"; a random one has them once in 10**7.
     Source: Flink 1.14-2.3, ``ApplicationDispatcherBootstrap`` (``ZERO_JOB_ID``; the hash of the
-    cluster id and 16 zeros), ``ClusterEntrypointUtils``; operator up to 1.9,
+    cluster id and 16 zeros), ``ClusterEntrypointUtils``; Flink 2.3,
+    ``JobNameBasedJobIdManager.fromJobIndex`` (the hash of a job's name is added to both halves for
+    each further job of an application); operator up to 1.9,
     ``FlinkUtils.generateSessionJobFixedJobID`` (a hash and a small number).
     """
-    return _MANY_ZEROS in job_id
+    return _SMALL_NUMBER.search(job_id) is not None
 
 
 class Action(StrEnum):

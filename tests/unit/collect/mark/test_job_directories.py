@@ -38,7 +38,10 @@ def test_a_directory_of_one_id_that_no_checkpoint_names_may_be_another_jobs() ->
 
 @pytest.mark.parametrize(("part", "is_one"), [("wxyz", True), ("staging", False)])
 def test_a_folder_of_entropy_belongs_to_its_job_though_no_checkpoint_names_it(part, is_one) -> None:
-    """What an aborted checkpoint left lies in random folders of its own (U6)."""
+    """What an aborted checkpoint left lies in random folders of its own (U6).
+
+    Where another folder may be of another job of the id, so may each of them.
+    """
     base = canonical("s3://e/base")
     own, other = base.child(JOB), base.child(part).child(JOB)
     random = [base.child(each).child(JOB) for each in ("a1b2", "c3d4")]
@@ -47,7 +50,7 @@ def test_a_folder_of_entropy_belongs_to_its_job_though_no_checkpoint_names_it(pa
     ids = dict.fromkeys((own, other, *random), JOB)
     found = job_directories(ids, holding={own}, configured=(), checkpoints=(root,))
     assert (found.keys[other] == found.keys[own]) is is_one
-    assert {found.keys[each] for each in random} == {found.keys[own]}
+    assert ({found.keys[each] for each in random} == {found.keys[own]}) is is_one
 
 
 def test_directories_of_one_id_that_hold_checkpoints_are_jobs_of_their_own() -> None:
@@ -58,15 +61,26 @@ def test_directories_of_one_id_that_hold_checkpoints_are_jobs_of_their_own() -> 
     assert found.with_checkpoints == {str(A), str(B)}
 
 
-def test_a_directory_belongs_to_the_job_whose_checkpoints_name_files_in_it() -> None:
-    """If there is exactly one."""
+@pytest.mark.parametrize("holding", [{A}, {A, B}], ids=["not yet", "whole"])
+def test_a_directory_that_one_job_names_files_in_may_be_another_ones_of_the_id(holding) -> None:
+    """Both keep their change logs below one folder; the other one's files wait there unnamed."""
     names = FileNames(["x"])
     of_a = a_root(42, directory=A, files={C.child("shared"): names})
-    of_b = a_root(42, directory=B, files={C.child("shared"): names})
-    found = known({A, B}, checkpoints=(of_a,))
-    assert found.of_id(JOB) == {str(A): (A, C), str(B): (B,)}
-    assert found.unclaimed == frozenset()
-    assert known({A, B}, checkpoints=(of_a, of_b)).unclaimed == {str(C)}
+    found = known(holding, checkpoints=(of_a,))
+    assert found.of_id(JOB) == {str(A): (A,), str(B): (B,), str(C): (C,)}
+    assert str(C) in found.unclaimed
+
+
+@pytest.mark.parametrize("elsewhere", [{JOB}, {OTHER_JOB}])
+def test_what_checkpoints_name_is_the_jobs_unless_a_cluster_runs_the_id_elsewhere(
+    elsewhere,
+) -> None:
+    """No directory of that one is seen, for its first checkpoint is pending."""
+    of_a = a_root(42, directory=A, files={C.child("shared"): FileNames(["x"])})
+    found = job_directories(
+        {A: JOB, C: JOB}, holding={A}, configured=(), checkpoints=(of_a,), elsewhere=elsewhere
+    )
+    assert (found.keys[A] == found.keys[C]) is (JOB not in elsewhere)
 
 
 def test_where_a_cluster_is_configured_to_write_is_a_job_of_its_own() -> None:

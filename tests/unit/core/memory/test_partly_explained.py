@@ -2,6 +2,7 @@
 
 import pytest
 
+from orphangc.core.memory.sighting import StoppingSavepoint
 from unit.core.memory.memory_builders import (
     DELETED,
     JOB,
@@ -11,6 +12,7 @@ from unit.core.memory.memory_builders import (
     THIRD,
     a_directory,
     a_job,
+    day,
     missed,
     seen,
 )
@@ -70,16 +72,30 @@ def test_a_job_that_starts_empty_tells_no_end_of_the_one_before(flags, asked) ->
     assert missed(before, seen(1, OTHER, jobs=(a_job(NEXT),))) == asked
 
 
-def test_a_savepoint_of_another_fixed_id_tells_no_end() -> None:
-    """Its name starts with the six digits that all fixed ids share (A14)."""
-    fixed = a_directory(1, job=f"{2:032x}")
+@pytest.mark.parametrize("fixed_id", [f"{2:032x}", "ffffffffc3df62e5" + "0" * 16])
+def test_a_savepoint_of_another_fixed_id_tells_no_end(fixed_id) -> None:
+    """Its name starts with six digits that fixed ids share; every other hash is negative (A14)."""
+    fixed = a_directory(1, job=fixed_id)
     old, beside = a_job(fixed.job_id), a_job(THIRD)
-    start = f"{ROOT}/savepoint-000000-0123456789ab"
+    start = f"{ROOT}/savepoint-{fixed_id[:6]}-0123456789ab"
     after = a_job(NEXT, restored=start, is_restored_from_savepoint=True)
+    stops = {start: StoppingSavepoint(checkpoint_id=5, stored_at=day(0.5))}
     before = seen(0, OTHER, fixed, jobs=(old, beside))
-    assert missed(before, seen(1, OTHER, jobs=(after, beside))) == [
+    assert missed(before, seen(1, OTHER, jobs=(after, beside), stops=stops)) == [
         ("job_directory_emptied", fixed.uri)
     ]
+
+
+def test_a_savepoint_of_another_job_of_the_application_tells_no_end() -> None:
+    """Flink 2.3 computes the ids of an application's jobs from one: they begin alike."""
+    first, second = "5d2f1c0e9a8b7c6d5e4f3a2b1c0d9e8f", "5d2f1c0e99f325435e4f3a2b1b754765"
+    own = a_directory(1, job=first)
+    start = f"{ROOT}/savepoint-5d2f1c-0123456789ab"
+    stops = {start: StoppingSavepoint(checkpoint_id=5, stored_at=day(0.5))}
+    forked = a_job(NEXT, restored=start, is_restored_from_savepoint=True)
+    before = seen(0, OTHER, own, jobs=(a_job(first), a_job(second)))
+    after = seen(1, OTHER, jobs=(a_job(second), forked), stops=stops)
+    assert missed(before, after) == [("job_directory_emptied", own.uri)]
 
 
 def test_a_statement_about_the_job_of_a_silent_cluster_is_not_remembered_either() -> None:
