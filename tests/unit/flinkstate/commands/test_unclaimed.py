@@ -17,7 +17,10 @@ from flinkstate.places.locations import canonical
         ("hdfs:///ck/chk-7", "hdfs:/ck/chk-7"),
         ("hdfs://nn:8020/ck/chk-7", "hdfs://nn:8020/ck/chk-7"),
         ("abfss://c@a.dfs.core.windows.net/x%41", "abfss://c@a.dfs.core.windows.net/x%41"),
-        ("wasbs://c@a.blob.core.windows.net/ck/chk-7", "wasbs://c@a.blob.core.windows.net/ck/chk-7"),
+        (
+            "wasbs://c@a.blob.core.windows.net/ck/chk-7",
+            "wasbs://c@a.blob.core.windows.net/ck/chk-7",
+        ),
         ("file://localhost/ck/chk-7", "file:/ck/chk-7"),
     ],
 )

@@ -24,6 +24,7 @@ from flinkstate.places.checkpoint_names import job_id_of
 from flinkstate.places.locations import canonical
 from orphangc.core.model.naming import place_of_folder
 from support.builders import JOB
+from unit.flinkstate.metadata import by_hand as hand
 
 PACKAGE = Path(flinkstate.__file__).parent
 DEMO = Path(orphangc.__file__).parent / "app/commands/operate/demo_storage"
@@ -166,3 +167,21 @@ def test_a_name_that_leads_elsewhere_is_refused(folder, name) -> None:
 def test_an_unknown_scheme_is_named() -> None:
     with pytest.raises(FlinkStateError, match="cannot open nothing://"):
         FsspecFolder(canonical("nothing://bucket/x"))
+
+
+def test_a_place_is_never_taken_for_several_file_systems(tmp_path) -> None:
+    """``/x::y`` would be ``/x`` to fsspec, through a second file system at ``y``."""
+    folder, target = tmp_path / "chk-1", tmp_path / "new::x"
+    folder.mkdir()
+    (folder / "_metadata").write_bytes(hand.metadata(5, hand.listed()))
+    declared = tmp_path / "d.yaml"
+    assert run("declare", folder, "--out", declared)[0] == 0
+    code, said = run("prune", folder, "--declarations", declared, "--to", target)
+    assert sorted(tmp_path.iterdir()) == [folder, declared]
+    assert (code, str(target) in said) == (2, True)
+
+
+def test_a_file_system_that_does_not_open_is_a_document_with_an_error() -> None:
+    """Whatever fsspec raises for want of options."""
+    code, text = run("inspect", "reference://x", "--output", "json")
+    assert (code, json.loads(text)["exit_code"]) == (1, 1)
