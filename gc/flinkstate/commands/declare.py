@@ -38,7 +38,7 @@ def declare_checkpoint(uri: str, host: Host, *, out: Path, alias: Sequence[str])
         remarks=remarks,
     )
     try:
-        is_new = host.writer(place.parent).create(out.name, text.encode())
+        is_new = not out.exists() and host.writer(place.parent).create(out.name, text.encode())
     except StorageUnreachableError as err:
         raise FlinkStateError(f"{out} cannot be written: {err}") from err
     if not is_new:

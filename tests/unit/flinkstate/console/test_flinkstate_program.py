@@ -113,6 +113,12 @@ def test_what_nothing_declares_is_left_out_of_a_copy_in_another_store(tmp_path, 
     assert names == {"SourceReaderState", "buffer-list", "seen-union", "rules-broadcast"}
 
 
+def test_a_wrong_parallelism_is_called_what_it_is_here() -> None:
+    """The option is ``--to`` here, and ``--rescale-to`` elsewhere."""
+    code, said = run("rescale", CHECKPOINT, "--to", "0")
+    assert (code, "--rescale-to" in said) == (2, False)
+
+
 @given(st.lists(PARTS, min_size=1, max_size=5))
 def test_both_packages_read_the_same_job_in_a_path(parts: list[str]) -> None:
     path = "/".join(parts)
