@@ -129,10 +129,22 @@ class FsspecFolder:
             self._fs.makedirs(self._root, exist_ok=True)
             try:
                 with self._fs.open(self._path(name), "xb") as file:
-                    file.write(data)
+                    self._write(file, name, data)
             except FileExistsError:
                 return False
         return True
+
+    def _write(self, file: Any, name: str, data: bytes) -> None:
+        """Write a new file; if that fails, leave no beginning of it, as a full disk does."""
+        try:
+            file.write(data)
+            file.flush()
+        except BaseException:
+            with suppress(Exception):  # the first error is the one to report
+                left = self._fs.cat_file(self._path(name))
+                if left != data and data.startswith(left):  # what another process wrote stays
+                    self._fs.rm_file(self._path(name))
+            raise
 
     def remove(self, name: str) -> None:
         """Remove a file; see ``FolderWriter``."""

@@ -4,6 +4,7 @@ import ast
 import doctest
 import json
 import re
+import resource
 import subprocess
 import sys
 from itertools import count
@@ -139,6 +140,19 @@ def test_a_file_is_created_once(folder) -> None:
     folder.remove("a")
     folder.remove("a")
     assert (folder.read("a"), folder.names("")) == (None, [])
+
+
+def test_a_write_that_a_full_disk_ends_leaves_nothing(tmp_path) -> None:
+    """Half of a ``_metadata`` would stop every collector, and half a file of declarations lie."""
+    folder = FsspecFolder(canonical(str(tmp_path)))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5, limits[1]))
+    try:
+        with pytest.raises(FlinkStateError):
+            folder.create("_metadata", b"0123456789")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert folder.names("") == []
 
 
 def test_parts_end_with_the_file(folder) -> None:
