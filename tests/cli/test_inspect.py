@@ -84,6 +84,18 @@ def test_changes_that_are_compressed_are_shorter_than_their_handle_says(
     assert run("inspect", tmp_path / "chk-7", "--verify", "--metadata-only").code == code
 
 
+@pytest.mark.parametrize("data", [metadata(7, []), b"damaged"], ids=["whole", "damaged"])
+@pytest.mark.parametrize("name", ["_metadata", "page.html"])
+def test_a_page_is_not_written_into_a_checkpoint(tmp_path, name, data) -> None:
+    """It would replace the checkpoint, or Flink would never delete the folder."""
+    folder = tmp_path / "chk-7"
+    path = write(folder / "_metadata", data, DAY)
+    before = path.read_bytes()
+    ran = run("inspect", folder, "--html", folder / name)
+    assert ([*folder.iterdir()], path.read_bytes()) == ([path], before)
+    assert (ran.code, "is inside the checkpoint" in ran.err) == (2, True)
+
+
 def test_a_folder_and_its_metadata_file_are_the_same() -> None:
     """Either spelling."""
     folder = golden("2.3.0/classic").folder
