@@ -73,6 +73,29 @@ def test_the_document_has_the_keys_of_the_contract() -> None:
     assert all(path.startswith("/") or ":" in path.partition("/")[0] for path in paths)
 
 
+@pytest.mark.parametrize(("flag", "code"), [(b"\x00", 1), (b"\x01", 0)])
+def test_changes_that_are_compressed_are_shorter_than_their_handle_says(
+    tmp_path, flag, code
+) -> None:
+    """It counts the bytes before; the first byte of the file says which they are."""
+    log = write(tmp_path / "dstl" / "log", flag + b"234", DAY)
+    changes = hand.changelog_files(hand.file_handle(str(log), size=5))
+    write(tmp_path / "chk-7" / "_metadata", hand.with_keyed(changes), DAY)
+    assert run("inspect", tmp_path / "chk-7", "--verify", "--metadata-only").code == code
+
+
+@pytest.mark.parametrize("data", [metadata(7, []), b"damaged"], ids=["whole", "damaged"])
+@pytest.mark.parametrize("name", ["_metadata", "page.html"])
+def test_a_page_is_not_written_into_a_checkpoint(tmp_path, name, data) -> None:
+    """It would replace the checkpoint, or Flink would never delete the folder."""
+    folder = tmp_path / "chk-7"
+    path = write(folder / "_metadata", data, DAY)
+    before = path.read_bytes()
+    ran = run("inspect", folder, "--html", folder / name)
+    assert ([*folder.iterdir()], path.read_bytes()) == ([path], before)
+    assert (ran.code, "is inside the checkpoint" in ran.err) == (2, True)
+
+
 def test_a_folder_and_its_metadata_file_are_the_same() -> None:
     """Either spelling."""
     folder = golden("2.3.0/classic").folder

@@ -176,6 +176,8 @@ def test_what_cannot_be_known_is_no_yes(bed) -> None:
         (("--job", "x"), 2, "is no job id"),
         (("--job", "f" * 32), 4, "cannot be known"),
         (("--job", f"{1:032x}", "--wait", "soon"), 2, "--wait"),
+        (("--job", f"{1:032x}", "--snapshot", "s3:x"), 2, "--snapshot"),
+        (("--job", f"{1:032x}", "--snapshot", ""), 2, "--snapshot"),
     ],
 )
 def test_bad_input_is_one_line(bed, options, code, said) -> None:

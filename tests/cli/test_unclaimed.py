@@ -112,6 +112,14 @@ def test_declarations_are_not_written_through_a_link(
     assert [path.read_text() for path in elsewhere.iterdir()] == ["mine"] * is_there
 
 
+@pytest.mark.parametrize("out", ["", "/", ".", ".."])
+def test_a_folder_is_no_declarations_file(checkpoint: Path, out: str) -> None:
+    """Also one whose path has no name."""
+    ran = run("declare", checkpoint, "--out", out)
+    assert ran.code == 2
+    assert "exists and is left as it is" in ran.err
+
+
 def test_two_slashes_before_a_path_are_one(checkpoint: Path, tmp_path: Path) -> None:
     """A shell's variable that ends with a slash makes them."""
     assert run("declare", checkpoint, "--out", f"/{tmp_path}/declarations.yaml").code == 0

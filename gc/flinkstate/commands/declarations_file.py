@@ -16,7 +16,7 @@ from flinkstate.compatibility.declarations import (
     OperatorDeclaration,
 )
 from flinkstate.errors import SettingsError
-from flinkstate.text.problems import first_problem, nearest
+from flinkstate.text.problems import NO_VALUE, first_problem, nearest
 from flinkstate.text.shown_text import visible
 
 _MAX_BYTES = 4_000_000
@@ -130,7 +130,7 @@ def _parsed(path: Path) -> object:
         raise SettingsError(f"cannot read {path}: {err}") from err
     except yaml.YAMLError as err:
         raise SettingsError(f"{path} is no declarations file: {_problem(err)}") from err
-    except (RecursionError, ValueError) as err:  # endless nesting; an impossible date
+    except NO_VALUE as err:
         raise SettingsError(f"{path} is no declarations file: {type(err).__name__}") from err
 
 

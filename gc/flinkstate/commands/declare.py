@@ -13,7 +13,7 @@ from flinkstate.compatibility.declarations import Declarations
 from flinkstate.compatibility.infer import implied_by, undeclarable
 from flinkstate.errors import FlinkStateError, SettingsError, StorageUnreachableError
 from flinkstate.files.host import Host
-from flinkstate.files.paths import aliases_from, local_target, resolved
+from flinkstate.files.paths import aliases_from, local_target, refuse_inside
 from flinkstate.state.contents import CheckpointContents, OperatorContents
 from flinkstate.text.problems import first_problem
 
@@ -22,14 +22,12 @@ def declare_checkpoint(uri: str, host: Host, *, out: Path, alias: Sequence[str])
     """Write the declarations file of a checkpoint; return what it lacks, one line each.
 
     Raises:
-        SettingsError: The file is a URI, exists, or would be inside the checkpoint's folder, which
-            Flink deletes only if nothing else is in it.
+        SettingsError: The file is a URI, exists, or would be inside the checkpoint's folder.
         FlinkStateError: The checkpoint cannot be read, or the file not be written.
     """
     place = local_target(out)
     checkpoint = read_named(uri, host, aliases_from(alias))
-    if resolved(checkpoint.folder).contains(resolved(place)):
-        raise SettingsError(f"{out} is inside the checkpoint {checkpoint.folder}: choose another")
+    refuse_inside(checkpoint.folder, out)
     contents = checkpoint.contents
     remarks = {each.id: undeclarable(each) for each in contents.operators}
     text = declarations_yaml(
@@ -38,7 +36,7 @@ def declare_checkpoint(uri: str, host: Host, *, out: Path, alias: Sequence[str])
         remarks=remarks,
     )
     try:
-        is_new = host.writer(place.parent).create(out.name, text.encode())
+        is_new = not out.exists() and host.writer(place.parent).create(out.name, text.encode())
     except StorageUnreachableError as err:
         raise FlinkStateError(f"{out} cannot be written: {err}") from err
     if not is_new:

@@ -15,8 +15,7 @@ from rich.table import Table
 from flinkstate.commands.open_checkpoint import CheckpointFiles, read_named
 from flinkstate.errors import FlinkStateError, SettingsError
 from flinkstate.files.host import Host
-from flinkstate.files.paths import aliases_from, local_target, resolved
-from flinkstate.places.locations import Location
+from flinkstate.files.paths import aliases_from, local_target, refuse_inside
 from flinkstate.rescale.extraction import FoundPartition, find_operator, find_partitions
 from flinkstate.state.extents import Inline, place_of
 from flinkstate.values.handles import StreamHandle
@@ -50,9 +49,11 @@ def extract_state(
         FlinkStateError: A file is missing, shorter than its partitions, or cannot be read. The new
             folder is then removed.
     """
-    aliases, place = aliases_from(alias), local_target(out)
+    aliases, _ = aliases_from(alias), local_target(out)
     checkpoint = read_named(uri, host, aliases, reads_state=False)
-    _check_new(out, place, checkpoint.folder)
+    if out.exists() or out.is_symlink():
+        raise SettingsError(f"{out} exists and is left as it is: give a new folder")
+    refuse_inside(checkpoint.folder, out)
     owner = find_operator(checkpoint.metadata, operator)
     found = find_partitions(owner, state, subtask=subtask)
     source = _Source(str(checkpoint.folder), checkpoint.files)
@@ -82,13 +83,6 @@ def extracted_tables(document: dict[str, Any]) -> list[RenderableType]:
         figures = (str(each[name]) for name in ("subtask", "partition", "mode", "offset", "length"))
         table.add_row(each["file"], *figures, compressed)
     return [table]
-
-
-def _check_new(out: Path, place: Location, checkpoint: Location) -> None:
-    if out.exists() or out.is_symlink():
-        raise SettingsError(f"{out} exists and is left as it is: give a new folder")
-    if resolved(checkpoint).contains(resolved(place)):
-        raise SettingsError(f"{out} is inside the checkpoint {checkpoint}: choose another")
 
 
 def _written(found: FoundPartition, source: _Source, folder: Path) -> dict[str, Any]:

@@ -63,10 +63,13 @@ def rescaling_from(texts: Sequence[str]) -> Rescaling:
         parallelism = int(number) if number.isdecimal() and number.isascii() else 0
         if not 1 <= parallelism <= MAX_PARALLELISM or (equals and not name):
             raise SettingsError(
-                f"--rescale-to {text}: give N, or OPERATOR=N, with N from 1 to {MAX_PARALLELISM}"
+                f"new parallelism {text!r}: give N, or OPERATOR=N, with N from 1 to"
+                f" {MAX_PARALLELISM}"
             )
         if name in operators or (not name and every is not None):
-            raise SettingsError(f"--rescale-to {text}: a second parallelism of the same operators")
+            raise SettingsError(
+                f"new parallelism {text!r}: a second parallelism of the same operators"
+            )
         if name:
             operators[name] = parallelism
         else:

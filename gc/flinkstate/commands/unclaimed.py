@@ -124,10 +124,11 @@ def _with_prunable(
 
 
 def as_flink_spells(uri: str, folder: Location, alias: Sequence[str] = ()) -> str:
-    """Return a checkpoint's folder as a handle names it: with the scheme that the caller uses.
+    """Return a checkpoint's folder as a handle names it: in the file system that the caller names.
 
-    ``s3`` and ``s3a`` are the same place to orphangc, but a cluster may have a file system for one
-    only. A folder behind an alias keeps the name that the cluster knows.
+    ``s3`` and ``s3a``, or an account's blob and dfs endpoints, are the same place to orphangc, but
+    a cluster may have a file system for one only. A folder behind an alias keeps the name that the
+    cluster knows.
 
     Source: Flink 1.8-2.3, ``Path.toString``.
     """
@@ -137,9 +138,9 @@ def as_flink_spells(uri: str, folder: Location, alias: Sequence[str] = ()) -> st
             return as_flink_spells(text.partition("=")[0], each.source.child(key))
     if folder.scheme == "file":
         return f"file:{folder.path}"
-    scheme = absolute(uri).partition(":")[0].lower()
-    authority = f"//{folder.authority}" if folder.authority else ""
-    return f"{scheme}:{authority}{folder.path}"
+    scheme, _, rest = absolute(uri).partition(":")
+    authority = rest[2:].partition("/")[0] if rest.startswith("//") else ""
+    return f"{scheme.lower()}:{authority and f'//{authority}'}{folder.path}"
 
 
 def _prune(

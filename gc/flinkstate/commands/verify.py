@@ -10,7 +10,7 @@ from typing import Any
 from flinkstate.commands.open_checkpoint import CheckpointFiles, OpenedCheckpoint
 from flinkstate.errors import ExitCode, FlinkStateError
 from flinkstate.files.host import Host
-from flinkstate.state.expected_sizes import ExpectedFile, expected_files
+from flinkstate.state.expected_sizes import COMPRESSED, ExpectedFile, expected_files
 
 _AT_ONCE = 8
 _BATCH = 500
@@ -102,12 +102,16 @@ def _verified(
 ) -> tuple[list[FileProblem], list[FileProblem], int]:
     try:
         sizes = files.sizes([each.path for each in batch])
+        damaged = [
+            FileProblem(path=each.path, problem=problem)
+            for each, stored in zip(batch, sizes, strict=True)
+            if (problem := each.problem(stored)) is not None and not _is_compressed(each, files)
+        ]
     except FlinkStateError as err:
         unseen = [FileProblem(path=each.path, problem=str(err)) for each in batch]
         return [], unseen, len(batch)
-    damaged = [
-        FileProblem(path=each.path, problem=problem)
-        for each, stored in zip(batch, sizes, strict=True)
-        if (problem := each.problem(stored)) is not None
-    ]
     return damaged, [], len(batch)
+
+
+def _is_compressed(file: ExpectedFile, files: CheckpointFiles) -> bool:
+    return file.may_be_compressed and files.part(file.path, start=0, size=1) == COMPRESSED

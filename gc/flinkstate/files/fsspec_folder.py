@@ -35,22 +35,32 @@ class FolderNames:
     folders: tuple[str, ...]
 
 
+def file_system_of(place: Location, options: Mapping[str, Any] | None = None) -> tuple[Any, str]:
+    """Return fsspec's file system of a place, without caches, and the path in it.
+
+    Raises:
+        SettingsError: fsspec does not know the scheme, its package is not installed, or fsspec
+            would read the place as several file systems, and so as another place.
+        StorageUnreachableError: The file system cannot be opened.
+    """
+    url, uncached = str(place), {"use_listings_cache": False, "skip_instance_cache": True}
+    if "::" in url:
+        raise SettingsError(f"cannot open {place}: '::' joins file systems to fsspec")
+    try:
+        return fsspec.url_to_fs(url, **{**(options or {}), **uncached})  # type: ignore[no-any-return]
+    except (ImportError, ValueError) as err:
+        raise SettingsError(f"cannot open {place}: {_one_line(err)}") from err
+    except Exception as err:
+        raise StorageUnreachableError(f"cannot open {place}: {_one_line(err)}") from err
+
+
 class FsspecFolder:
     """One folder; what it shows is never cached."""
 
     def __init__(self, place: Location) -> None:
-        """Open the file system; the folder may not exist.
-
-        Raises:
-            SettingsError: fsspec does not know the scheme, or its package is not installed.
-        """
+        """Open the file system, raising as ``file_system_of``; the folder may not exist."""
         self._place = place
-        try:
-            self._fs, root = fsspec.url_to_fs(
-                str(place), use_listings_cache=False, skip_instance_cache=True
-            )
-        except (ImportError, ValueError) as err:
-            raise SettingsError(f"cannot open {place}: {_one_line(err)}") from err
+        self._fs, root = file_system_of(place)
         self._root = root.rstrip("/")
 
     def read(self, key: str, *, max_bytes: int = MAX_METADATA_BYTES) -> bytes | None:
@@ -119,10 +129,22 @@ class FsspecFolder:
             self._fs.makedirs(self._root, exist_ok=True)
             try:
                 with self._fs.open(self._path(name), "xb") as file:
-                    file.write(data)
+                    self._write(file, name, data)
             except FileExistsError:
                 return False
         return True
+
+    def _write(self, file: Any, name: str, data: bytes) -> None:
+        """Write a new file; if that fails, leave no beginning of it, as a full disk does."""
+        try:
+            file.write(data)
+            file.flush()
+        except BaseException:
+            with suppress(Exception):  # the first error is the one to report
+                left = self._fs.cat_file(self._path(name))
+                if left != data and data.startswith(left):  # what another process wrote stays
+                    self._fs.rm_file(self._path(name))
+            raise
 
     def remove(self, name: str) -> None:
         """Remove a file; see ``FolderWriter``."""

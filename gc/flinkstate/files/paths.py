@@ -65,6 +65,18 @@ def local_target(path: Path) -> Location:
     return local(path)
 
 
+def refuse_inside(checkpoint: Location, path: Path) -> None:
+    """Refuse to write to a local path in a checkpoint's folder.
+
+    Flink deletes the folder only if nothing else is in it.
+
+    Raises:
+        SettingsError: The path is in the folder, or it is a URI.
+    """
+    if resolved(checkpoint).contains(resolved(local_target(path))):
+        raise SettingsError(f"{path} is inside the checkpoint {checkpoint}: choose another")
+
+
 def resolved(place: Location) -> Location:
     """Return a local place with its links resolved, as far as they lead anywhere."""
     if place.scheme != "file":

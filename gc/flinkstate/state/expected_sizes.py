@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flinkstate.state.extents import Extent
 from flinkstate.state.file_use import all_extents
 from flinkstate.values.metadata_values import Metadata
+
+COMPRESSED = b"\x01"
+"""First byte of a file of changes that are compressed.
+
+Source: Flink 1.15-2.3, ``StateChangeFsUploader``, ``OutputStreamWithPos.wrapInternal``.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,11 +22,18 @@ class ExpectedFile:
     Attributes:
         size: Size of the whole file in bytes; ``None`` if no handle states it.
         least: End of the last segment in the file, in bytes; 0 without segments.
+        may_be_compressed: Whether it holds changes: with ``COMPRESSED`` in front, it has any size.
     """
 
     path: str
     size: int | None = None
     least: int = 0
+    may_be_compressed: bool = False
+
+    @property
+    def least_bytes(self) -> int:
+        """Return the number of bytes that it must have at least, if it is not compressed."""
+        return max(self.size or 0, self.least)
 
     def problem(self, stored: int | None) -> str | None:
         """Return what is wrong with a file of this size in bytes, ``None`` if nothing is.
@@ -53,7 +66,9 @@ def expected_files(metadata: Metadata, *, directory: str) -> tuple[ExpectedFile,
 
 def _joined(known: ExpectedFile, extent: Extent) -> ExpectedFile:
     if extent.start is None:
-        size = extent.size if known.size is None else known.size
-        return ExpectedFile(path=known.path, size=size, least=known.least)
-    least = max(known.least, extent.start + (extent.size or 0))
-    return ExpectedFile(path=known.path, size=known.size, least=least)
+        return replace(known, size=extent.size if known.size is None else known.size)
+    return replace(
+        known,
+        least=max(known.least, extent.start + (extent.size or 0)),
+        may_be_compressed=known.may_be_compressed or extent.may_be_compressed,
+    )

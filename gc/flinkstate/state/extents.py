@@ -35,11 +35,13 @@ class Extent(NamedTuple):
     Attributes:
         start: Offset of the first byte, None if the extent is the whole file.
         size: Size in bytes, None if the handle does not state it.
+        may_be_compressed: Whether the file's first byte says if fewer bytes are stored than that.
     """
 
     path: str
     start: int | None
     size: int | None
+    may_be_compressed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -107,11 +109,12 @@ def _inner(handle: _Outer) -> tuple[Handle | None, ...]:
 def _changes_in(extent: Extent | Inline) -> Extent | Inline:
     """Return the extent of the changes in a file of the change log.
 
-    They follow a byte that says whether they are compressed, which the size in the handle does not
-    count: Flink 1.15 to 2.3, StateChangeFsUploader, OutputStreamWithPos.
+    They follow a byte that says whether they are compressed. The size in the handle does not count
+    it, and is that before the compression: Flink 1.15 to 2.3, StateChangeFsUploader,
+    OutputStreamWithPos.
     """
     if isinstance(extent, Extent) and extent.start is None and extent.size is not None:
-        return extent._replace(start=1)
+        return extent._replace(start=1, may_be_compressed=True)
     return extent
 
 

@@ -10,6 +10,11 @@ from pydantic import ValidationError
 _PLAIN = {"tuple_type": "a list is needed", "dict_type": "a mapping is needed"}
 """Words for what pydantic says in words of Python, by type of the error."""
 
+NO_VALUE = (ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What PyYAML raises besides its own errors: for an impossible date or number, a tag that its text
+does not fit, and endless nesting.
+"""
+
 
 def first_problem(err: ValidationError) -> str:
     """Return the first validation error in one line, without the value that may be secret."""

@@ -37,6 +37,7 @@ from orphangc.collect.expire import (
     lineage_facts,
     quarantine,
     savepoint_folders,
+    stored_sizes,
 )
 from orphangc.collect.mark import evidence_of_jobs, job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
@@ -571,6 +572,11 @@ def _checkpoints_of_statements(patch: _Patch) -> None:
 def _sizes_of_files(patch: _Patch) -> None:
     """Ask only whether a file is there (R41)."""
     patch.setattr(assemble_report, "incomplete", lambda *_, **__: frozenset())
+
+
+def _compression_of_changes(patch: _Patch) -> None:
+    """Take the size in each handle for that of the stored file (R41)."""
+    patch.setattr(stored_sizes, "_is_compressed", lambda *_: False)
 
 
 def _markers_of_expiries(patch: _Patch) -> None:

@@ -16,6 +16,7 @@ from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, as_json, flink, metadata, n
 from cli.savepoints import distinct
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer
+from unit.flinkstate.metadata import by_hand as hand
 from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
 
 HOUR = timedelta(hours=1)
@@ -282,6 +283,54 @@ def test_r41_what_lost_the_bytes_of_a_file_stands_for_nothing(jobs, is_newest) -
     write(file, b"12345", HOUR)
     assert not gone
     assert went(jobs.expire("--keep-last", "1" if is_newest else "3")) == {"chk-90"}
+
+
+def holds_at_90(jobs: TwoJobs, keyed: bytes) -> Path:
+    """Let a job that went on have five checkpoints, of which the second one holds a handle."""
+    operators = hand.listed(hand.operator(4, hand.listed(hand.subtask(4, keyed=keyed))))
+    properties = checkpoint_properties()
+    data = hand.metadata(4, operators, checkpoint_id=90, properties=properties)
+    for number, age in ((80, 62 * DAY), (100, 60 * DAY)):
+        jobs.checkpoint(jobs.old, number, age)
+    for number in (101, 102):
+        jobs.checkpoint(jobs.new, number, HOUR * (103 - number))
+    jobs.runs(102, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    return write(jobs.old.folder / "chk-90" / "_metadata", data, 61 * DAY)
+
+
+@pytest.mark.answered_by("compression_of_changes")
+def test_r41_a_compressed_change_log_lacks_nothing(jobs) -> None:
+    """A handle says how long its changes were before (dstl.dfs.compression.enabled)."""
+    file = jobs.old.folder / "dstl" / f"{90:08x}-0000-4000-8000-{0:012x}"
+    write(file, b"\x01" + b"234", 61 * DAY)
+    changes = hand.changelog_files(hand.file_handle(str(file)))
+    younger = holds_at_90(jobs, hand.changelog(hand.listed(), hand.listed(changes)))
+    gone = went(jobs.expire("--keep-last", "4"))
+    must_be_there(younger)
+    assert gone == {"chk-80"}
+
+
+@pytest.mark.answered_by("sizes_of_files")
+def test_r41_a_change_log_that_is_not_compressed_has_all_its_bytes(jobs) -> None:
+    """Its first byte says so."""
+    file = jobs.old.folder / "dstl" / f"{90:08x}-0000-4000-8000-{0:012x}"
+    write(file, b"\x00" + b"234", 61 * DAY)
+    changes = hand.changelog_files(hand.file_handle(str(file)))
+    holds_at_90(jobs, hand.changelog(hand.listed(), hand.listed(changes)))
+    jobs.expire("--keep-last", "4")
+    must_be_there(jobs.old.folder / "chk-80" / "_metadata")
+
+
+@pytest.mark.answered_by("sizes_of_files")
+def test_r41_a_size_that_no_file_has_ends_no_run(jobs) -> None:
+    """A damaged handle says that a segment ends behind all that can be counted."""
+    file = jobs.old.shared(f"{90:08x}-0000-4000-8000-{0:012x}", age=61 * DAY)
+    sizes = hand.i8(3) + hand.i8(4)
+    segment = hand.segment_handle(str(file)).replace(sizes, hand.i8(2**63 - 1) * 2)
+    holds_at_90(jobs, hand.key_groups(segment))
+    gone = went(jobs.expire("--keep-last", "4"))
+    must_be_there(jobs.old.folder / "chk-80" / "_metadata")
+    assert gone == {"chk-90"}
 
 
 @pytest.mark.answered_by("checkpoints_of_statements")

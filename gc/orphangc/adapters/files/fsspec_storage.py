@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-import fsspec
 import pyarrow as pa
 
+from flinkstate.files.fsspec_folder import file_system_of
 from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import (
     BatchBuilder,
@@ -24,7 +24,7 @@ from orphangc.adapters.files.translate import (
 from orphangc.adapters.storage_options import storage_options
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.times.instants import from_microseconds, known_microseconds
-from orphangc.errors import AbsentStorageError, SettingsError, StorageUnreachableError
+from orphangc.errors import AbsentStorageError, StorageUnreachableError
 from orphangc.ports import DeletionResult, DeletionStatus, Folder, Storage, StoreTime
 
 _TESTED = {"file", "memory"}
@@ -37,27 +37,8 @@ Info = Mapping[str, Any]
 
 
 def open_file_system(location: Location) -> tuple[Any, str]:
-    """Return fsspec's file system, without caches, and the path in it.
-
-    Raises:
-        SettingsError: fsspec does not know the scheme, or its package is not installed.
-        StorageUnreachableError: The file system cannot be opened.
-    """
-    try:
-        return fsspec.url_to_fs(  # type: ignore[no-any-return]
-            str(location),
-            **{
-                **storage_options(location),
-                "use_listings_cache": False,
-                "skip_instance_cache": True,
-            },
-        )
-    except ImportError as err:
-        raise SettingsError(one_line(f"{location.scheme}:// needs a package: {err}")) from err
-    except ValueError as err:
-        raise SettingsError(one_line(f"cannot open {location}: {err}")) from err
-    except Exception as err:
-        raise unreachable(f"open {location}", err) from err
+    """Return fsspec's file system with its options, raising as ``file_system_of``."""
+    return file_system_of(location, storage_options(location))
 
 
 class FsspecStorage(Storage):

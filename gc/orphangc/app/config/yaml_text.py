@@ -22,6 +22,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
+from flinkstate.text.problems import NO_VALUE
 from orphangc.errors import SettingsError
 
 _MOST_BYTES = 1 << 20
@@ -45,7 +46,7 @@ def read_yaml(path: Path) -> Any:
         raise SettingsError(f"cannot read {path}: {err}") from err
     except yaml.YAMLError as err:
         raise SettingsError(f"{path} is no YAML: {_problem(err)}") from err
-    except (ValueError, RecursionError) as err:  # an impossible date or number, or endless nesting
+    except NO_VALUE as err:
         raise SettingsError(f"{path} is no YAML that can be used: {type(err).__name__}") from err
 
 

@@ -12,7 +12,9 @@ from jinja2 import Environment
 
 from flinkstate.commands.inspect_checkpoint import Inspected, Questions, inspect_checkpoints
 from flinkstate.commands.rescale import rescaled_rows
+from flinkstate.files.paths import refuse_inside
 from flinkstate.inspection.compare import CheckpointComparison
+from flinkstate.places.locations import place_of
 from flinkstate.state.contents import CheckpointContents
 from flinkstate.tables.checkpoint_view import (
     PARTS,
@@ -84,8 +86,13 @@ def write_page(path: Path, every: Sequence[Inspected]) -> None:
     """Write one page about inspected checkpoints.
 
     Raises:
+        SettingsError: The path is a URI, or in the folder of one of them.
         OSError: The page cannot be written.
     """
+    for each in every:
+        place, is_damaged = place_of(each.document["directory"]), "offset" in each.document
+        if place is not None and (is_damaged or each.checkpoint is not None):
+            refuse_inside(place, path)
     path.write_text(render_checkpoints([*map(_page, every)]), encoding="utf-8")
 
 

@@ -17,7 +17,7 @@ from flinkstate.places.checkpoint_names import METADATA_NAME, is_savepoint_folde
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_bytes import NamedFiles
-from orphangc.collect.expire.stored_sizes import least_sizes
+from orphangc.collect.expire.stored_sizes import needed_files
 from orphangc.collect.observe.checkpoints import is_hidden
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint
@@ -102,10 +102,10 @@ def _are_whole(savepoint: Checkpoint, storage: Storage, stored: Sequence[StoredO
     Raises:
         OrphanGcError: Its ``_metadata`` cannot be read.
     """
-    least = least_sizes(savepoint, storage, ObjectKey(METADATA_NAME))
+    needed = needed_files(savepoint, storage, ObjectKey(METADATA_NAME))
     found = {each.key.rpartition("/")[2]: each.size for each in stored}
-    return least is not None and all(
-        found.get(path.rpartition("/")[2], -1) >= size for path, size in least
+    return needed is not None and all(
+        found.get(each.path.rpartition("/")[2], -1) >= each.least_bytes for each in needed
     )
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from flinkstate.metadata.reader import read_metadata
 from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME
 from flinkstate.places.locations import Alias, Location, place_of
-from flinkstate.state.expected_sizes import expected_files
+from flinkstate.state.expected_sizes import COMPRESSED, ExpectedFile, expected_files
 from orphangc.collect.mark.missing_check import present_of
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.marked_listing import MarkedRows
@@ -22,7 +22,7 @@ from orphangc.core.columns.sorted_uuids import SortedUuids, distinct
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.lineage.checkpoint_fates import CheckpointFate, RetentionAction
-from orphangc.core.model.naming import uuid_of
+from orphangc.core.model.naming import is_possible_key, uuid_of
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import UnreadableMetadataError
 from orphangc.ports import Storage
@@ -60,11 +60,16 @@ class SizesPass(ListingPass[npt.NDArray[np.int64]]):
 
 @dataclass(frozen=True, slots=True)
 class _Needed:
-    """UUIDs of the files that a checkpoint needs, and the least size of each in bytes."""
+    """UUIDs of the files that a checkpoint needs, and the least size of each in bytes.
+
+    Attributes:
+        changes: Keys of the files of changes among them, by row.
+    """
 
     hi: npt.NDArray[np.uint64]
     lo: npt.NDArray[np.uint64]
     least: npt.NDArray[np.int64]
+    changes: Mapping[int, str]
 
 
 def incomplete(
@@ -104,10 +109,16 @@ def incomplete(
     lo = np.concatenate([np.empty(0, np.uint64), *(each.lo for each in parts)])
     uuids = SortedUuids(*distinct(hi, lo))
     sizes = environment.engine.run(SizesPass(uuids=uuids), environment.progress)
+
+    def is_short(files: _Needed) -> bool:
+        short = np.flatnonzero(sizes[uuids.find(files.hi, files.lo)[0]] < files.least)
+        keys = map(files.changes.get, short.tolist())
+        return not all(_is_compressed(key, environment.storage) for key in keys)
+
     return frozenset(
         str(checkpoint.folder)
         for checkpoint, files in zip(asked, needed, strict=True)
-        if files is None or (sizes[uuids.find(files.hi, files.lo)[0]] < files.least).any()
+        if files is None or is_short(files)
     )
 
 
@@ -116,37 +127,47 @@ def _needed(
 ) -> _Needed | None:
     """Return which files a checkpoint needs, ``None`` if it, or one of them, is another by now."""
     key = ObjectKey(f"{storage.location.key_of(checkpoint.folder)}/{METADATA_NAME}")
-    sizes = least_sizes(checkpoint, storage, key)
-    if sizes is None:
+    files = needed_files(checkpoint, storage, key)
+    if files is None:
         return None
-    inside = [*_inside(sizes, storage.location, aliases)]
+    inside = [*_inside(files, storage.location, aliases)]
     if not is_listed_now and _are_short(inside, storage):
         return None
-    words, least = bytearray(), []
-    for name, size in inside:
+    words, least, changes = bytearray(), list[int](), dict[int, str]()
+    for name, file in inside:
         uuid = uuid_of(name.rpartition("/")[2])
         if uuid is not None:
+            if file.may_be_compressed:
+                changes[len(least)] = name
             words += uuid
-            least.append(size)
-    return _Needed(*words_of(bytes(words)), np.array(least, np.int64))
+            least.append(min(file.least_bytes, _MOST))  # a damaged handle says anything
+    return _Needed(*words_of(bytes(words)), np.array(least, np.int64), changes)
 
 
-def _are_short(files: Sequence[tuple[str, int]], storage: Storage) -> bool:
+def _are_short(files: Sequence[tuple[str, ExpectedFile]], storage: Storage) -> bool:
     """Return whether any file is not stored, or with fewer bytes than it must have."""
     present = present_of([key for key, _ in files], storage)
     return any(
-        found is None or found.size < least
-        for found, (_, least) in zip(present, files, strict=True)
+        (found is None or found.size < file.least_bytes)
+        and not _is_compressed(key if file.may_be_compressed else None, storage)
+        for found, (key, file) in zip(present, files, strict=True)
     )
 
 
+def _is_compressed(key: str | None, storage: Storage) -> bool:
+    """Return whether a file of changes, if it is one, is stored and compressed."""
+    if key is None or not is_possible_key(key):
+        return False
+    return storage.part(ObjectKey(key), start=0, size=1) == COMPRESSED
+
+
 def _inside(
-    sizes: Iterable[tuple[str, int]], base: Location, aliases: Sequence[Alias]
-) -> Iterator[tuple[str, int]]:
-    """Yield the keys of the files below a place, with their sizes; a listing shows no others."""
+    files: Iterable[ExpectedFile], base: Location, aliases: Sequence[Alias]
+) -> Iterator[tuple[str, ExpectedFile]]:
+    """Yield the files below a place by their keys; a listing shows no others."""
     folders: dict[str, str | None] = {}
-    for path, size in sizes:
-        folder, _, name = path.rpartition("/")
+    for file in files:
+        folder, _, name = file.path.rpartition("/")
         if folder not in folders:
             place = place_of(folder, aliases)
             folders[folder] = (
@@ -154,13 +175,13 @@ def _inside(
             )
         key = folders[folder]
         if key is not None:
-            yield f"{key}/{name}" if key else name, size
+            yield f"{key}/{name}" if key else name, file
 
 
-def least_sizes(
+def needed_files(
     checkpoint: Checkpoint, storage: Storage, key: ObjectKey
-) -> list[tuple[str, int]] | None:
-    """Return the path of each file that a checkpoint needs, and the bytes that it must have.
+) -> tuple[ExpectedFile, ...] | None:
+    """Return each file that a checkpoint needs, with the bytes that it must have.
 
     Args:
         key: Key of that there.
@@ -175,7 +196,6 @@ def least_sizes(
     if data is None or hashlib.sha256(data).hexdigest() != checkpoint.sha256:
         return None
     try:
-        expected = expected_files(read_metadata(data), directory=str(checkpoint.folder))
+        return expected_files(read_metadata(data), directory=str(checkpoint.folder))
     except UnreadableMetadataError:
         return None
-    return [(each.path, max(each.size or 0, each.least)) for each in expected]

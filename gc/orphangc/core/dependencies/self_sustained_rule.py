@@ -227,6 +227,12 @@ def _doubt(usage: ForeignUsage, foreigners: Sequence[Foreign]) -> str | None:
     """Return why a job without references to foreign files may still need one."""
     if usage.judgement.refused is not None:
         return usage.judgement.refused.message
+    sink = next((each for each in usage.job.own_checkpoints if each.has_write_ahead_sink), None)
+    if sink is not None:
+        return (
+            f"{sink.folder} holds the state of a write-ahead sink (pending-checkpoints), which may"
+            " name files in taskowned/ of another job in bytes that only the job can read"
+        )
     lost = unaccounted(usage.unowned, foreigners)
     if not lost:
         return None

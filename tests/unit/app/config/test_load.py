@@ -215,6 +215,14 @@ def test_what_is_no_yaml_is_reported_without_its_line(tmp_path) -> None:
     assert "hunter2" not in str(caught.value)
 
 
+def test_a_tag_that_its_text_does_not_fit_is_reported(tmp_path) -> None:
+    """PyYAML raises no error of its own for it."""
+    path = tmp_path / "orphangc.yaml"
+    path.write_text("storage_roots: !!int ''\n")
+    with pytest.raises(SettingsError, match="is no YAML that can be used"):
+        load_configuration(path)
+
+
 def test_what_overrides_the_file_can_be_listed(load, monkeypatch) -> None:
     """By name: values may be secret."""
     monkeypatch.setenv("ORPHANGC_MODE", "delete")

@@ -131,6 +131,17 @@ def test_of_a_refused_job_that_names_nothing_foreign_it_cannot_be_known():
     assert (look.value, look.why) == (None, "chk-43 cannot be read")
 
 
+def test_a_write_ahead_sink_may_name_files_of_another_job_in_state_bytes():
+    """R37: after a restore its log is still in ``taskowned/`` of the job before."""
+    job = holding(OWN.child("shared"))
+    before, newest = job.own_checkpoints
+    job = replace(job, own_checkpoints=(replace(before, has_write_ahead_sink=True), newest))
+
+    (look,) = looks(job)
+    assert look.value is None
+    assert "pending-checkpoints" in look.why
+
+
 # --- what it was restored from
 
 

@@ -427,6 +427,9 @@ def test_no_secret_of_a_configuration_is_shown() -> None:
         ("config.yaml", "execution: &a\n  b: *a", 0),
         ("config.yaml", "- a list", 0),
         ("config.yaml", "a: {", 0),
+        ("config.yaml", "a: !!int ''", 0),
+        ("config.yaml", "a: !!bool x", 0),
+        ("config.yaml", "a: !!timestamp x", 0),
     ],
 )
 def test_a_file_is_read_as_flink_reads_it_or_blocks(name, text, roots) -> None:

@@ -102,6 +102,9 @@ WRONG = {
     "nesting without end": ("- " * 2_000, "is no declarations file: RecursionError"),
     "too much": ("#" * 4_000_001, "has more than 4000000 bytes"),
     "a date of no calendar": ("2020-13-45: 1", "is no declarations file: ValueError"),
+    "a tag that its text does not fit": ("version: !!int ''", "is no declarations file: "),
+    "a truth that is none": ("version: !!bool x", "is no declarations file: "),
+    "a time that is none": ("version: !!timestamp x", "is no declarations file: "),
 }
 
 

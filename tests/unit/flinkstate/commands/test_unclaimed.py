@@ -17,9 +17,14 @@ from flinkstate.places.locations import canonical
         ("hdfs:///ck/chk-7", "hdfs:/ck/chk-7"),
         ("hdfs://nn:8020/ck/chk-7", "hdfs://nn:8020/ck/chk-7"),
         ("abfss://c@a.dfs.core.windows.net/x%41", "abfss://c@a.dfs.core.windows.net/x%41"),
+        (
+            "wasbs://c@a.blob.core.windows.net/ck/chk-7",
+            "wasbs://c@a.blob.core.windows.net/ck/chk-7",
+        ),
+        ("file://localhost/ck/chk-7", "file:/ck/chk-7"),
     ],
 )
-def test_the_scheme_stays_the_callers(uri: str, expected: str) -> None:
+def test_scheme_and_authority_stay_the_callers(uri: str, expected: str) -> None:
     """One place to us may be two file systems to a cluster, or one that it lacks."""
     assert as_flink_spells(uri, canonical(uri)) == expected
 
@@ -29,3 +34,6 @@ def test_what_an_alias_leads_to_is_named_by_what_it_stands_for() -> None:
     alias = ["s3a://b/ck=/mnt/ck"]
     assert as_flink_spells("/mnt/ck/chk-7", canonical("/mnt/ck/chk-7"), alias) == "s3a://b/ck/chk-7"
     assert as_flink_spells("/x/chk-7", canonical("/x/chk-7"), alias) == "file:/x/chk-7"
+    alias = ["wasb://c@a.blob.core.windows.net/ck=/mnt/ck"]
+    expected = "wasb://c@a.blob.core.windows.net/ck/chk-7"
+    assert as_flink_spells("/mnt/ck/chk-7", canonical("/mnt/ck/chk-7"), alias) == expected

@@ -4,6 +4,7 @@ import ast
 import doctest
 import json
 import re
+import resource
 import subprocess
 import sys
 from itertools import count
@@ -24,6 +25,7 @@ from flinkstate.places.checkpoint_names import job_id_of
 from flinkstate.places.locations import canonical
 from orphangc.core.model.naming import place_of_folder
 from support.builders import JOB
+from unit.flinkstate.metadata import by_hand as hand
 
 PACKAGE = Path(flinkstate.__file__).parent
 DEMO = Path(orphangc.__file__).parent / "app/commands/operate/demo_storage"
@@ -112,6 +114,12 @@ def test_what_nothing_declares_is_left_out_of_a_copy_in_another_store(tmp_path, 
     assert names == {"SourceReaderState", "buffer-list", "seen-union", "rules-broadcast"}
 
 
+def test_a_wrong_parallelism_is_called_what_it_is_here() -> None:
+    """The option is ``--to`` here, and ``--rescale-to`` elsewhere."""
+    code, said = run("rescale", CHECKPOINT, "--to", "0")
+    assert (code, "--rescale-to" in said) == (2, False)
+
+
 @given(st.lists(PARTS, min_size=1, max_size=5))
 def test_both_packages_read_the_same_job_in_a_path(parts: list[str]) -> None:
     path = "/".join(parts)
@@ -132,6 +140,19 @@ def test_a_file_is_created_once(folder) -> None:
     folder.remove("a")
     folder.remove("a")
     assert (folder.read("a"), folder.names("")) == (None, [])
+
+
+def test_a_write_that_a_full_disk_ends_leaves_nothing(tmp_path) -> None:
+    """Half of a ``_metadata`` would stop every collector, and half a file of declarations lie."""
+    folder = FsspecFolder(canonical(str(tmp_path)))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5, limits[1]))
+    try:
+        with pytest.raises(FlinkStateError):
+            folder.create("_metadata", b"0123456789")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert folder.names("") == []
 
 
 def test_parts_end_with_the_file(folder) -> None:
@@ -166,3 +187,21 @@ def test_a_name_that_leads_elsewhere_is_refused(folder, name) -> None:
 def test_an_unknown_scheme_is_named() -> None:
     with pytest.raises(FlinkStateError, match="cannot open nothing://"):
         FsspecFolder(canonical("nothing://bucket/x"))
+
+
+def test_a_place_is_never_taken_for_several_file_systems(tmp_path) -> None:
+    """``/x::y`` would be ``/x`` to fsspec, through a second file system at ``y``."""
+    folder, target = tmp_path / "chk-1", tmp_path / "new::x"
+    folder.mkdir()
+    (folder / "_metadata").write_bytes(hand.metadata(5, hand.listed()))
+    declared = tmp_path / "d.yaml"
+    assert run("declare", folder, "--out", declared)[0] == 0
+    code, said = run("prune", folder, "--declarations", declared, "--to", target)
+    assert sorted(tmp_path.iterdir()) == [folder, declared]
+    assert (code, str(target) in said) == (2, True)
+
+
+def test_a_file_system_that_does_not_open_is_a_document_with_an_error() -> None:
+    """Whatever fsspec raises for want of options."""
+    code, text = run("inspect", "reference://x", "--output", "json")
+    assert (code, json.loads(text)["exit_code"]) == (1, 1)

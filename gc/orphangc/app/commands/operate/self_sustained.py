@@ -57,7 +57,7 @@ def self_sustained(
     if not is_job_id(job):
         raise SettingsError(f"--job {job!r} is no job id of 32 lower-case hex digits")
     pause = _pause(wait)
-    asked = () if snapshot is None else (absolute(snapshot).rstrip("/").removesuffix("/_metadata"),)
+    asked = () if snapshot is None else (_folder_of(snapshot),)
     # the snapshot is read like a checkpoint that must stay, in any place
     settings = settings_from({**values, "pin": asked})
     state = state_of(settings) if settings.state is not None else None
@@ -70,6 +70,15 @@ def self_sustained(
     if state is not None:
         keep_checks(state, JobId(job), checks)
     return document
+
+
+def _folder_of(snapshot: str) -> str:
+    """Return the folder of a snapshot, given that or its ``_metadata``."""
+    try:
+        canonical(absolute(snapshot))
+    except ValueError as err:
+        raise SettingsError(f"--snapshot: {err}") from err
+    return absolute(snapshot).rstrip("/").removesuffix("/_metadata")
 
 
 def _pause(wait: str | None) -> timedelta:

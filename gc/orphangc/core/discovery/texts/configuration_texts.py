@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from flinkstate.text.problems import NO_VALUE
 from orphangc.core.discovery.texts.strict_fields import UnclearFieldError
 
 OLD_FILE, NEW_FILE = "flink-conf.yaml", "config.yaml"
@@ -98,7 +99,7 @@ def _of_yaml(name: str, text: str) -> Mapping[str, Any]:
         if any(isinstance(each, yaml.AliasToken) for each in yaml.scan(text, yaml.SafeLoader)):
             raise UnclearFieldError(name, "has YAML aliases", value=text)
         content = yaml.load(text, _UniqueKeys)  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, ValueError, RecursionError) as err:
+    except (yaml.YAMLError, *NO_VALUE) as err:
         raise UnclearFieldError(name, "is no YAML", value=text) from err
     if content is None:
         return {}
