@@ -67,6 +67,7 @@ class FoundInStorage:
         keys: Number of listed keys; ``None`` if it could not be searched to its end.
         checkpoints: Checkpoints that no other search of the cycle read.
         tables: Number of Parquet's summary files.
+        markers: Places of the markers of expiries (R44).
     """
 
     location: Location
@@ -77,6 +78,7 @@ class FoundInStorage:
     checkpoints: tuple[Checkpoint, ...] = ()
     unreadable: tuple[UnreadableCheckpoint, ...] = ()
     tables: int = 0
+    markers: tuple[Location, ...] = ()
     problem: str | None = None
 
     def contains(self, place: Location) -> bool:
@@ -302,6 +304,7 @@ class StorageSearch:
             checkpoints=tuple(each for each in contents if isinstance(each, Checkpoint)),
             unreadable=tuple(each for each in contents if isinstance(each, UnreadableCheckpoint)),
             tables=sum(isinstance(each, ParquetSummary) for each in contents),
+            markers=tuple(map(listed.found.location.child, listed.metadata.markers)),
         )
 
     def _read_listed(
@@ -394,6 +397,9 @@ class StorageSearch:
                 if not is_within(each.key, keys_aside)
             ),
             links=tuple(each for part in parts for each in part.links),
+            markers=tuple(
+                each for part in parts for each in part.markers if not is_within(each, keys_aside)
+            ),
             directories=tuple(
                 each
                 for part in parts

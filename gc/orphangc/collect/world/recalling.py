@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from flinkstate.places.locations import Location, place_of
+from flinkstate.files.paths import resolved
+from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import (
@@ -133,20 +134,20 @@ def with_expiries(
     no quarantine explains shows that it was set back.
 
     Args:
-        markers: Folder and state location of each marker that the storage root holds.
+        markers: Folder and state location of each marker that may concern the storage root.
         quarantined: Folders of checkpoints in quarantine, also by other storage roots.
     """
     if before.memory_problem is not None:  # which blocks, and says nothing of what it knew
         return before
     condition = Condition.STATE_LOST
-    known = {each.uri for each in before.memory.expired if each.is_in_quarantine}
-    known |= set(map(str, quarantined))
+    own = (canonical(each.uri) for each in before.memory.expired if each.is_in_quarantine)
+    known = set(map(resolved, (*own, *quarantined)))
     given_up = {each.what for each in before.given if each.condition == condition}
     given_up |= {each.what for each in before.standing}
     lost = {
         state: folder
         for folder, state in sorted(markers, key=str, reverse=True)
-        if not (str(folder) in known or state in given_up)
+        if not (resolved(folder) in known or state in given_up)
     }
     for state, folder in lost.items():
         command = acknowledging_command(str(root), condition, state, state=before.place)
