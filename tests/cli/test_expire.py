@@ -496,16 +496,16 @@ def leftovers(chain: Redeploys) -> list[Path]:
 
 
 def test_where_no_marker_can_be_written_nothing_expires(chain, monkeypatch) -> None:
-    create = LocalStateFiles.create
+    written = LocalStateFiles.write
 
     def denied(self, name, data):
         if EXPIRY_MARKER in name:
             raise StorageUnreachableError("no right to write there")
-        return create(self, name, data)
+        return written(self, name, data)
 
     out = chain.bed.folder / "denied"
     chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
-    monkeypatch.setattr(LocalStateFiles, "create", denied)
+    monkeypatch.setattr(LocalStateFiles, "write", denied)
     ran = run("sweep", out, "--delete")
     assert (ran.code, chain.names()) == (4, ALL)
     assert "so nothing expires; orphangc policy has that right" in ran.err

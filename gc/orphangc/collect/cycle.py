@@ -138,11 +138,9 @@ def _recalled(
     that overlaps with this one may need files here, wherever it lies.
     """
     root, now = environment.storage.location, seen.time.now or seen.time.local
-    near = (
-        (each.folder, each.state)
-        for each in expiries
-        if each.state and (each.root is None or overlap(each.root, root))
-    )
+    near = [
+        each for each in expiries if each.state and (each.root is None or overlap(each.root, root))
+    ]
     known = seen.quarantined | environment.quarantined_beside
     return with_expiries(before, root, near, now, quarantined=known)
 

@@ -41,12 +41,15 @@ class CheckpointFolders:
             raise RefusedError(f"{place}/{record.key} is another one by now; left as it is")
 
     def mark(self, record: ExpiredCheckpoint) -> None:
-        """Write the marker of a state location, an empty object; see ``BesideCheckpoints``."""
+        """Write the marker of a state location, an empty object; see ``BesideCheckpoints``.
+
+        One that was left there is written anew: it is as old as this quarantine.
+        """
         place = record.base or self.settings.root
         folder = record.key.rpartition("/")[0]
         name = f"{folder}/{expiry_marker(record.state, record.key.count('/'))}"
         try:
-            open_state_files(place, is_probed=False).create(name, b"")
+            open_state_files(place, is_probed=False).write(name, b"")
         except OrphanGcError as err:
             raise RefusedError(
                 f"{place}/{name} cannot be written ({err}): it shows later runs that a"

@@ -36,7 +36,7 @@ class ListedMetadata:
     Attributes:
         objects: Every object called ``_metadata``.
         links: Keys of links, as ``links_in`` has them.
-        markers: Keys of the markers of expiries (R44).
+        markers: Markers of expiries (R44).
         directories: Keys of folders that may be a job's. No listing of them shows one moment: a
             checkpoint may have replaced another one where the listing had passed already.
     """
@@ -44,7 +44,7 @@ class ListedMetadata:
     keys: int = 0
     objects: tuple[StoredObject, ...] = ()
     links: tuple[str, ...] = ()
-    markers: tuple[str, ...] = ()
+    markers: tuple[StoredObject, ...] = ()
     directories: tuple[str, ...] = ()
 
 
@@ -176,7 +176,7 @@ class _CountingSpool:
     kept: KeptRows | None
     objects: int = 0
     directories: set[str] = field(default_factory=set)
-    markers: list[str] = field(default_factory=list)
+    markers: list[StoredObject] = field(default_factory=list)
     _finished: list[KeyRange] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -217,7 +217,7 @@ class _CountingPart:
         self.rows = 0
         self.objects = 0
         self.directories: set[str] = set()
-        self.markers: list[str] = []
+        self.markers: list[StoredObject] = []
         self._spool = spool
         self._kept: SpoolPart | None = None
 
@@ -229,7 +229,8 @@ class _CountingPart:
         if batch.num_rows and self._spool.kept is not None:
             self._keep(batch, self._spool.kept)
         self.directories |= job_directories(keys)
-        self.markers += keys.filter(pc.match_substring(keys, f"/{EXPIRY_MARKER}")).to_pylist()
+        markers = batch.filter(pc.match_substring(keys, f"/{EXPIRY_MARKER}"))
+        self.markers += [StoredObject(**row) for row in markers.to_pylist()]
 
     def _keep(self, batch: pa.RecordBatch, kept: KeptRows) -> None:
         """Keep the rows of an ordered batch whose keys begin with one of the prefixes."""

@@ -89,7 +89,7 @@ class CheckpointScan:
         areas: Areas with a folder, by job directory.
         changed_at: Newest store time of the objects in the folders that were entered, by job
             directory.
-        expiries: Keys of what expiries left in the folders that were entered (R44).
+        expiries: What expiries left in the folders that were entered (R44).
 
     """
 
@@ -100,7 +100,7 @@ class CheckpointScan:
     closed: tuple[str, ...] = ()
     areas: Mapping[str, frozenset[Scope]] = field(default_factory=dict)
     changed_at: Mapping[str, datetime] = field(default_factory=dict)
-    expiries: frozenset[str] = frozenset()
+    expiries: tuple[StoredObject, ...] = ()
 
 
 def _join(folder: str, name: str) -> str:
@@ -148,7 +148,7 @@ class _Levels:
     closed: list[str] = field(default_factory=list)
     areas: dict[str, set[Scope]] = field(default_factory=dict)
     changed_at: dict[str, datetime] = field(default_factory=dict)
-    expiries: set[str] = field(default_factory=set)
+    expiries: list[StoredObject] = field(default_factory=list)
     folders: set[str] = field(default_factory=lambda: {""})
 
     def enter(self, folder: str, listed: Folder) -> Iterator[str]:
@@ -178,7 +178,7 @@ class _Levels:
         own = _join(folder, METADATA_NAME)
         self.metadata.update((folder, each) for each in objects if each.key == own)
         left = _join(folder, EXPIRY_MARKER), _join(folder, TEMPORARY)
-        self.expiries.update(each.key for each in objects if each.key.startswith(left))
+        self.expiries += [each for each in objects if each.key.startswith(left)]
         directory = place_of_folder(folder, self.root_name).job_directory
         times = [each.modified_at for each in objects if each.modified_at is not None]
         if directory is not None and times:
@@ -194,7 +194,7 @@ class _Levels:
             tuple(self.closed),
             {directory: frozenset(each) for directory, each in self.areas.items()},
             self.changed_at,
-            frozenset(self.expiries),
+            tuple(self.expiries),
         )
 
 

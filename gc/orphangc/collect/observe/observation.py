@@ -185,14 +185,17 @@ class Observation:
 
     def expiries(self, environment: Environment) -> tuple[ExpiryMarker, ...]:
         """Return what expiries left in any place that was searched, as the second look shows it."""
-        bases = (
-            base.location.child(key)
+        parts = [
+            (base.location, read.scan.expiries)
             for base, read in zip(environment.bases, self.second, strict=True)
-            for key in read.scan.expiries
+        ]
+        parts += [(found.location, found.markers) for found in self.storages]
+        markers = (
+            ExpiryMarker.at(place.child(each.key), each.modified_at)
+            for place, left in parts
+            for each in left
         )
-        places = (*bases, *(each for found in self.storages for each in found.markers))
-        found = dict.fromkeys(map(ExpiryMarker.at, places))
-        return tuple(each for each in found if each is not None)
+        return tuple(dict.fromkeys(each for each in markers if each is not None))
 
     @property
     def _found_in_storages(self) -> Iterator[Checkpoint]:

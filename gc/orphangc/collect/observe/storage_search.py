@@ -67,7 +67,7 @@ class FoundInStorage:
         keys: Number of listed keys; ``None`` if it could not be searched to its end.
         checkpoints: Checkpoints that no other search of the cycle read.
         tables: Number of Parquet's summary files.
-        markers: Places of the markers of expiries (R44).
+        markers: Markers of expiries (R44).
     """
 
     location: Location
@@ -78,7 +78,7 @@ class FoundInStorage:
     checkpoints: tuple[Checkpoint, ...] = ()
     unreadable: tuple[UnreadableCheckpoint, ...] = ()
     tables: int = 0
-    markers: tuple[Location, ...] = ()
+    markers: tuple[StoredObject, ...] = ()
     problem: str | None = None
 
     def contains(self, place: Location) -> bool:
@@ -304,7 +304,7 @@ class StorageSearch:
             checkpoints=tuple(each for each in contents if isinstance(each, Checkpoint)),
             unreadable=tuple(each for each in contents if isinstance(each, UnreadableCheckpoint)),
             tables=sum(isinstance(each, ParquetSummary) for each in contents),
-            markers=tuple(map(listed.found.location.child, listed.metadata.markers)),
+            markers=listed.metadata.markers,
         )
 
     def _read_listed(
@@ -398,7 +398,10 @@ class StorageSearch:
             ),
             links=tuple(each for part in parts for each in part.links),
             markers=tuple(
-                each for part in parts for each in part.markers if not is_within(each, keys_aside)
+                each
+                for part in parts
+                for each in part.markers
+                if not is_within(each.key, keys_aside)
             ),
             directories=tuple(
                 each

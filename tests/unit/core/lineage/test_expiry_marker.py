@@ -5,6 +5,7 @@ import pytest
 from flinkstate.places.locations import canonical
 from orphangc.core.lineage.expiry_marker import ExpiryMarker
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, expiry_marker
+from unit.core.lineage.lineage_builders import NOW
 
 STATE = "1" * 32
 UUID = "11111111-1111-1111-1111-111111111111"
@@ -16,8 +17,8 @@ FOLDER = ROOT.child(f"{'a' * 32}/chk-5")
 def test_a_marker_names_its_storage_root_by_how_deep_it_lies(depth) -> None:
     """So any spelling of that place will do, and a copy of the folder elsewhere names no other."""
     root = [FOLDER, FOLDER.parent, ROOT][depth]
-    marker = ExpiryMarker.at(FOLDER.child(expiry_marker(STATE, depth)))
-    assert marker == ExpiryMarker(FOLDER, STATE, root)
+    marker = ExpiryMarker.at(FOLDER.child(expiry_marker(STATE, depth)), NOW)
+    assert marker == ExpiryMarker(FOLDER, STATE, NOW, root)
 
 
 @pytest.mark.parametrize(
