@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -667,6 +667,30 @@ def test_a_batch_is_put_back_whole_though_no_marker_can_be_removed(chain, monkey
         assert run("sweep", out, "--delete").code != 0
     assert chain.names() == ALL
     assert "expired while something restored it" in run("plan", *chain.options).out
+
+
+def test_one_that_cannot_be_put_back_keeps_no_other_one_away(chain, monkeypatch) -> None:
+    """Something was stored in its place; the others are restored from just now."""
+    put_back, places = CheckpointFolders.put_back, sorted(map(str, map(chain.folder_of, GO)))
+
+    def refused(self, record, data):
+        if record.uri == places[0]:
+            raise StorageUnreachableError("not now")
+        put_back(self, record, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Quarantine, "_newly_named", lambda _: _gone(places))
+        patch.setattr(CheckpointFolders, "put_back", refused)
+        out = chain.bed.folder / "raced"
+        chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+        assert run("sweep", out, "--delete").code != 0
+    assert _gone(places) == {places[0]}
+    assert "expired while something restored it" in run("plan", *chain.options).out
+
+
+def _gone(places: Iterable[str]) -> frozenset[str]:
+    """Return the folders of checkpoints without a ``_metadata``."""
+    return frozenset(each for each in places if not Path(each, "_metadata").exists())
 
 
 def crash(*_: object, **__: object) -> None:

@@ -329,18 +329,28 @@ class Quarantine:
         except OrphanGcError as err:
             problem = err
         back = [each for each in zip(records, copies, strict=True) if each[0].uri in named]
-        for record, data in back:
-            self.beside.put_back(record, data)
+        returned = [record for record, data in back if self._is_put_back(record, data)]
         if back and problem is None:
-            first = back[0][0]
-            reason = f"{first.uri} expired while something restored it; it is put back"
+            left = [record for record, _ in back if record not in returned]
+            first = (left or returned)[0]
+            done = "it could not be put back: undelete it" if left else "it is put back"
+            reason = f"{first.uri} expired while something restored it; {done}"
             self.run.state.halt(reason, first.expired_at)
             problem = RefusedError(reason)
-        for record, _ in back:  # a marker that cannot be removed keeps no other one away
+        for record in returned:  # a marker that cannot be removed keeps no other one away
             remove_marker(self.run.state, self.beside, record)
             self._remember([record.model_copy(update={"restored_at": record.expired_at})])
         if problem is not None:
             raise problem
+
+    def _is_put_back(self, record: ExpiredCheckpoint, data: bytes) -> bool:
+        """Put one ``_metadata`` back; return whether it is: one that is not keeps no other away."""
+        try:
+            self.beside.put_back(record, data)
+        except OrphanGcError as err:
+            log.warning("expiry.not_put_back", uri=record.uri, reason=str(err))
+            return False
+        return True
 
     def _newly_named(self) -> frozenset[str]:
         """Return the checkpoints that a job or a resource names that did not in the cycle."""
