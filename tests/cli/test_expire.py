@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -36,10 +36,13 @@ from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.adapters.open import open_state_files
 from orphangc.app.render.advice import LIFT_HALT, condition_advice
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
+from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.run_root import _ScheduledRun
+from orphangc.app.wiring.clock import this_process
 from orphangc.collect.expire import expired_copies
 from orphangc.collect.expire.quarantine import Quarantine
 from orphangc.collect.listing.local_engine import LocalEngine
+from orphangc.collect.state.lock import acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY
@@ -185,6 +188,22 @@ def test_undelete_puts_it_back(chain) -> None:
     assert run("undelete", out).code == 4, "nothing is left to put back"
     kept = chain.expire("--ended-for", "0", "--keep-last", "3").json["expiry"]["lineages"]
     assert {each["action"] for each in kept[0]["checkpoints"]} == {"keep"}, "its age begins again"
+
+
+def test_an_undelete_that_lost_its_lock_puts_nothing_more_back(chain, monkeypatch) -> None:
+    """The run that took it over may just now be ending these quarantines."""
+    out, put_back = expire(chain), CheckpointFolders.put_back
+
+    def taken_over(self, record, data):
+        put_back(self, record, data)
+        state = RootState(open_state_files(str(chain.bed.state)), canonical(str(chain.bed.root)))
+        acquire(state.files, lock_folder(state), this_process(), is_dead=lambda _: True)
+
+    monkeypatch.setattr(CheckpointFolders, "put_back", taken_over)
+    ran = run("undelete", out)
+    assert (ran.code, ran.json["counts"]) == (3, {"restored": 1, "failed": 2})
+    assert "taken over by another run" in ran.json["failed"][0]["error"]
+    assert len(chain.names() & GO) == 1
 
 
 def test_what_was_put_back_is_as_old_for_a_policy_as_before(chain) -> None:
@@ -339,6 +358,15 @@ def test_another_state_location_blocks_while_a_quarantine_of_the_first_one_lasts
     assert markers(chain) == []
 
 
+def test_what_another_team_has_in_quarantine_beside_blocks_nothing(chain) -> None:
+    """Neither of both storage roots is in the other one, so nothing of it names files here."""
+    other = Job("e" * 32, chain.bed.folder / "another team" / ("e" * 32))
+    other.checkpoint(1, other.shared(age=200 * DAY), age=200 * DAY)
+    expire(chain)
+    chain.bed.root, chain.bed.state = other.folder.parent, chain.bed.folder / "another"
+    assert "state_lost" not in unmet(run("plan", *chain.options, "--ended-job", other.id))
+
+
 def test_a_quarantine_of_the_storage_root_beside_blocks_nothing(chain) -> None:
     """Each job directory is a storage root; one state location knows of every quarantine."""
     chain.server.routes.update(chain.cluster(status="CANCELED"))
@@ -468,16 +496,16 @@ def leftovers(chain: Redeploys) -> list[Path]:
 
 
 def test_where_no_marker_can_be_written_nothing_expires(chain, monkeypatch) -> None:
-    create = LocalStateFiles.create
+    written = LocalStateFiles.write
 
     def denied(self, name, data):
         if EXPIRY_MARKER in name:
             raise StorageUnreachableError("no right to write there")
-        return create(self, name, data)
+        return written(self, name, data)
 
     out = chain.bed.folder / "denied"
     chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
-    monkeypatch.setattr(LocalStateFiles, "create", denied)
+    monkeypatch.setattr(LocalStateFiles, "write", denied)
     ran = run("sweep", out, "--delete")
     assert (ran.code, chain.names()) == (4, ALL)
     assert "so nothing expires; orphangc policy has that right" in ran.err
@@ -639,6 +667,30 @@ def test_a_batch_is_put_back_whole_though_no_marker_can_be_removed(chain, monkey
         assert run("sweep", out, "--delete").code != 0
     assert chain.names() == ALL
     assert "expired while something restored it" in run("plan", *chain.options).out
+
+
+def test_one_that_cannot_be_put_back_keeps_no_other_one_away(chain, monkeypatch) -> None:
+    """Something was stored in its place; the others are restored from just now."""
+    put_back, places = CheckpointFolders.put_back, sorted(map(str, map(chain.folder_of, GO)))
+
+    def refused(self, record, data):
+        if record.uri == places[0]:
+            raise StorageUnreachableError("not now")
+        put_back(self, record, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Quarantine, "_newly_named", lambda _: _gone(places))
+        patch.setattr(CheckpointFolders, "put_back", refused)
+        out = chain.bed.folder / "raced"
+        chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+        assert run("sweep", out, "--delete").code != 0
+    assert _gone(places) == {places[0]}
+    assert "expired while something restored it" in run("plan", *chain.options).out
+
+
+def _gone(places: Iterable[str]) -> frozenset[str]:
+    """Return the folders of checkpoints without a ``_metadata``."""
+    return frozenset(each for each in places if not Path(each, "_metadata").exists())
 
 
 def crash(*_: object, **__: object) -> None:

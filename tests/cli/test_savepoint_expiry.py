@@ -42,10 +42,10 @@ def test_markers_beside_them_last_as_long_as_their_quarantine(savepoints, monkey
     assert markers(savepoints) == 3
     unmark = CheckpointFolders.unmark
 
-    def killed(self, folder, *, is_over=True):
+    def killed(self, folder, states=()):
         if folder.name.startswith("savepoint-"):
             raise RuntimeError("crash")
-        unmark(self, folder, is_over=is_over)
+        unmark(self, folder, states)
 
     with monkeypatch.context() as patch:
         patch.setattr(CheckpointFolders, "unmark", killed)

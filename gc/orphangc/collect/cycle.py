@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from flinkstate.files.paths import overlap
 from flinkstate.places.locations import Location
 from orphangc.collect.decide.abandoned_savepoints import abandoned_savepoints
 from orphangc.collect.decide.assemble_plan import Found, missing_by_job, plan_of
@@ -32,6 +33,7 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.documents.plan import Plan
+from orphangc.core.lineage.expiry_marker import ExpiryMarker
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.settings import StorageRootSettings
@@ -52,7 +54,7 @@ class Cycle:
         searched: Every place and storage that was searched.
         sinks: Closed sinks of the verdicts, one for each worker.
         savepoints: Folders of savepoints whose files may go.
-        expiries: Folder and state location of each marker of an expiry, "" for a leftover.
+        expiries: What expiries left in any place that was searched.
     """
 
     seen: Observation
@@ -69,7 +71,7 @@ class Cycle:
     tombstones: Tombstones
     searched: Sequence[Searched]
     savepoints: frozenset[str] = frozenset()
-    expiries: tuple[tuple[Location, str], ...] = ()
+    expiries: tuple[ExpiryMarker, ...] = ()
 
 
 def run_cycle(
@@ -92,9 +94,8 @@ def run_cycle(
     pinned = pinned_uuids(environment, pinned_places(seen, settings))
     marked = marked_cycle(seen, environment, settings, pinned=pinned)
     survey = _survey(marked, environment, settings, reader=reader, tombstones=tombstones)
-    base = environment.storage.location
-    markers = _markers_around(seen, environment)
-    recalled = _recalled(before, seen, environment, markers)
+    expiries = seen.expiries(environment)
+    recalled = _recalled(before, seen, environment, expiries)
     known = judged_cycle(
         marked, environment, settings, survey=survey, halted=halted, before=recalled
     )
@@ -118,40 +119,30 @@ def run_cycle(
         sinks=decided.sinks,
         foreign_usages=found.foreign_usages,
         remembered=_with_standing(known.comparison.memory, before, recalled),
-        expiries=tuple(each for each in markers if base.contains(each[0])),
+        expiries=expiries,
         tombstones=tombstones,
         searched=marked.searched,
         savepoints=decided.savepoints,
     )
 
 
-def _markers_around(
-    seen: Observation, environment: Environment
-) -> tuple[tuple[Location, str], ...]:
-    """Return folder and state location of each marker in the storage root, and around it.
-
-    What a storage root around this one has in quarantine may name files here.
-    """
-    root = environment.storage.location
-    found = (
-        (base.location.child(key), state)
-        for base, read in zip(environment.bases, seen.second, strict=True)
-        if base.location.contains(root)
-        for key, state in read.scan.expiries
-    )
-    return tuple(dict.fromkeys(found))
-
-
 def _recalled(
     before: Recalled,
     seen: Observation,
     environment: Environment,
-    markers: Sequence[tuple[Location, str]],
+    expiries: Iterable[ExpiryMarker],
 ) -> Recalled:
-    """Return what earlier cycles saw, and what the markers of expiries show of it to be lost."""
-    now, stated = seen.time.now or seen.time.local, [each for each in markers if each[1]]
+    """Return what earlier cycles saw, and what the markers of expiries show of it to be lost.
+
+    A checkpoint names files only of the storage root whose expiry let it go; so that of any one
+    that overlaps with this one may need files here, wherever it lies.
+    """
+    root, now = environment.storage.location, seen.time.now or seen.time.local
+    near = [
+        each for each in expiries if each.state and (each.root is None or overlap(each.root, root))
+    ]
     known = seen.quarantined | environment.quarantined_beside
-    return with_expiries(before, environment.storage.location, stated, now, quarantined=known)
+    return with_expiries(before, root, near, now, quarantined=known)
 
 
 def _survey(

@@ -588,8 +588,8 @@ def _markers_of_savepoints(patch: _Patch) -> None:
     """Leave no marker beside a savepoint of an extra root (R44)."""
     mark_of = CheckpointFolders.mark
 
-    def marked(self, record, state):
-        return None if record.base else mark_of(self, record, state)
+    def marked(self, record):
+        return None if record.base else mark_of(self, record)
 
     patch.setattr(CheckpointFolders, "mark", marked)
 

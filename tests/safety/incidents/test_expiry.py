@@ -11,6 +11,8 @@ from cli.helpers import DAY, UUID_1, Job, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.collect.expire.quarantine import Quarantine
+from orphangc.core.model.naming import TEMPORARY
 from safety.incidents.essential import must_be_there
 from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
 
@@ -98,6 +100,33 @@ def test_r44_a_job_directory_as_storage_root_sees_the_markers_around_it(tmp_path
         chain.bed.root, chain.bed.state = chain.jobs[0].folder, chain.bed.folder / "another"
         chain.collected("--max-delete-share", "1")
     must_be_there(file)
+
+
+@pytest.mark.answered_by("markers_of_expiries")
+def test_r44_an_expiry_removes_no_marker_that_another_one_left_since(chain, monkeypatch) -> None:
+    """Its cycle saw in that folder what an interrupted undelete had left; and then the first
+    state location is lost.
+    """
+    files, first = list((chain.jobs[0].folder / "shared").iterdir()), chain.bed.state
+    write(chain.folder_of("0/5") / f"{TEMPORARY}{UUID_1}", b"", DAY)
+    chain.bed.state = second = chain.bed.folder / "second"
+    carry_out = Quarantine.carry_out
+
+    def raced(self, checkpoints):
+        with monkeypatch.context() as patch:
+            patch.setattr(Quarantine, "carry_out", carry_out)
+            chain.bed.state = first
+            chain.expired(*POLICY)
+        chain.bed.state = second
+        return carry_out(self, checkpoints)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Quarantine, "carry_out", raced)
+        chain.expired("--ended-for", "0", "--keep-last", "9")
+    shutil.rmtree(first)
+    chain.bed.state = chain.bed.folder / "third"
+    chain.collected("--max-delete-share", "1")
+    must_be_there(*files)
 
 
 @pytest.mark.answered_by("condition:checkpoint_not_found")

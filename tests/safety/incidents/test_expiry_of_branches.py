@@ -14,6 +14,7 @@ import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, as_json, flink, metadata, now, run, write
 from cli.savepoints import distinct
+from orphangc.core.model.naming import EXPIRY_MARKER
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer
 from unit.flinkstate.metadata import by_hand as hand
@@ -204,6 +205,33 @@ def test_r44_a_state_that_was_set_back_to_an_earlier_quarantine_blocks(jobs) -> 
     assert went(jobs.expire("--keep-last", "1", *again)) == {"chk-7"}
     shutil.rmtree(jobs.bed.state)
     shutil.copytree(backup, jobs.bed.state)
+    collect(jobs)
+    must_be_there(*files)
+
+
+@pytest.mark.answered_by("markers_of_expiries")
+def test_r44_an_acknowledged_loss_of_a_state_covers_no_later_one(jobs) -> None:
+    """It is set back in a quarantine, which a person acknowledges, and later in the next one."""
+    files = [jobs.new.shared(age=days * DAY) for days in (9, 20)]
+    properties = checkpoint_properties(NEVER_RETAINED)
+    root = jobs.new.folder / "chk-7" / "_metadata"
+    jobs.new.checkpoint(7, *files, age=9 * DAY, properties=properties)
+    jobs.runs(7, 60 * DAY, None, status="FAILED")
+    data, state = root.read_bytes(), jobs.bed.state
+    margins = ("--grace-period", "0", "--quiet-period", "0", "--clock-skew", "0")
+    for number in range(2):
+        run("plan", jobs.bed.root, "--state", state, "--flink-rest", jobs.server.url)
+        for marker in root.parent.glob(f"{EXPIRY_MARKER}*"):
+            lost = marker.name[-36:].replace("-", "")
+            word = ("acknowledge", jobs.bed.root, "state_lost", lost, "--state", state)
+            assert run("world", *word).code == 0
+            write(root, data, 9 * DAY)
+        jobs.looks()
+        backup = shutil.copytree(state, jobs.bed.folder / f"backup-{number}")
+        again = (*margins, "--allow-short-margins")
+        assert went(jobs.expire("--keep-last", "1", *again)) == {"chk-7"}
+        shutil.rmtree(state)
+        shutil.copytree(backup, state)
     collect(jobs)
     must_be_there(*files)
 

@@ -11,13 +11,14 @@ from contextlib import ExitStack
 import pyarrow as pa
 import pytest
 
-from cli.helpers import DAY, Job
+from cli.helpers import DAY, UUID_1, Job
 from cli.redeploys import Redeploys, numbered
 from cli.scheduled import Configured, settings_of
 from cli.stories import Story
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.errors import StorageUnreachableError
 from safety.incidents.essential import must_be_there
+from unit.flinkstate.metadata.properties_by_hand import checkpoint_properties
 
 SEARCHES_STORAGES = True
 
@@ -119,3 +120,21 @@ def test_hiding_anything_of_a_storage_deletes_nothing_more(story, monkeypatch, w
         if plan.ran.code == 0:
             story.bed.sweep(plan, "--delete")
     must_be_there(*story.live, story.orphans[0])
+
+
+@pytest.mark.answered_by("markers_of_expiries", "whole_storages")
+def test_r44_a_storage_root_in_another_one_sees_the_markers_beside_it(tmp_path) -> None:
+    """A checkpoint beside it, which the storage root around both expired, names a file here."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, count=3)
+        inner = Job("e" * 32, chain.bed.root / "team" / ("e" * 32))
+        own, file = inner.shared(age=95 * DAY), inner.shared(UUID_1, age=95 * DAY)
+        inner.checkpoint(1, own, age=95 * DAY)
+        chain.jobs[1].checkpoint(14, file, age=91 * DAY, properties=checkpoint_properties())
+        over = ("--ended-job", inner.id)
+        pins = [option for n in ("0/5", "0/6") for option in ("--pin", chain.folder_of(n))]
+        chain.expired("--ended-for", "0", "--keep-last", "3", *pins, *over)
+        assert not (chain.jobs[1].folder / "chk-14" / "_metadata").exists()
+        chain.bed.root, chain.bed.state = inner.folder.parent, chain.bed.folder / "another"
+        chain.collected("--max-delete-share", "1", *over)
+    must_be_there(file)

@@ -13,9 +13,12 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
     "expiry-marker": (
         "safety/incidents/test_expiry.py::test_r44_a_state_location_that_is_lost_in_a_quarantine_blocks",
         "safety/incidents/test_expiry.py::test_r44_an_expiry_with_another_state_location_leaves_the_markers_of_the_first",
+        "safety/incidents/test_expiry.py::test_r44_an_expiry_removes_no_marker_that_another_one_left_since",
+        "safety/incidents/test_storages.py::test_r44_a_storage_root_in_another_one_sees_the_markers_beside_it",
         "safety/incidents/test_expiry.py::test_r44_a_savepoint_in_quarantine_is_none_that_was_never_completed",
         "safety/incidents/test_expiry_of_branches.py::test_r44_a_state_location_that_was_set_back_remembers_no_quarantine_and_blocks",
         "safety/incidents/test_expiry_of_branches.py::test_r44_a_state_that_was_set_back_to_an_earlier_quarantine_blocks",
+        "safety/incidents/test_expiry_of_branches.py::test_r44_an_acknowledged_loss_of_a_state_covers_no_later_one",
         "cli/test_expire.py::test_a_marker_stays_while_another_checkpoint_of_its_path_is_in_quarantine",
         "cli/test_expire.py::test_where_no_marker_can_be_written_nothing_expires",
         "cli/test_inventory_plan.py::test_a_quarantine_that_the_inventory_does_not_show_keeps_what_it_names",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
-from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, expiry_marker
+from orphangc.core.lineage.expiry_marker import ExpiryMarker
+from orphangc.core.model.naming import expiry_marker
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError, RefusedError
 
@@ -38,31 +40,35 @@ class CheckpointFolders:
         if known != data:
             raise RefusedError(f"{place}/{record.key} is another one by now; left as it is")
 
-    def mark(self, record: ExpiredCheckpoint, state: str) -> None:
-        """Write the marker of a state location, an empty object; see ``BesideCheckpoints``."""
+    def mark(self, record: ExpiredCheckpoint) -> None:
+        """Write the marker of a state location, an empty object; see ``BesideCheckpoints``.
+
+        One that was left there is written anew: it is as old as this quarantine.
+        """
         place = record.base or self.settings.root
-        name = f"{record.key.rpartition('/')[0]}/{expiry_marker(state)}"
+        folder = record.key.rpartition("/")[0]
+        name = f"{folder}/{expiry_marker(record.state, record.key.count('/'))}"
         try:
-            open_state_files(place, is_probed=False).create(name, b"")
+            open_state_files(place, is_probed=False).write(name, b"")
         except OrphanGcError as err:
             raise RefusedError(
                 f"{place}/{name} cannot be written ({err}): it shows later runs that a"
                 " checkpoint is in quarantine, so nothing expires; orphangc policy has that right"
             ) from err
 
-    def unmark(self, folder: Location, *, is_over: bool = True) -> None:
-        """Remove what an interrupted run left in a folder, and its markers if a quarantine is over.
+    def unmark(self, folder: Location, states: Collection[str] = ()) -> None:
+        """Remove what a run was writing in a folder, and the markers of some state locations.
 
         Raises:
             RefusedError: Something of it cannot be removed.
         """
-        names = (EXPIRY_MARKER, TEMPORARY) if is_over else TEMPORARY
         places = (self.settings.root, *self.settings.extra_roots)
         place = next((e for e in places if canonical(e).contains(folder)), str(folder))
         try:
             storage, files = open_storage(place), open_state_files(place, is_probed=False)
             for each in storage.folder(storage.location.key_of(folder) or "").objects:
-                if each.key.rpartition("/")[2].startswith(names):
+                left = ExpiryMarker.at(storage.location.child(each.key))
+                if left is not None and left.state in {"", *states}:
                     files.remove(each.key)
         except OrphanGcError as err:
             raise RefusedError(

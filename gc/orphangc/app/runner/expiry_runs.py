@@ -51,7 +51,7 @@ from orphangc.collect.expire.quarantine import (
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.observe.observation import Environment
-from orphangc.collect.state.lock import Renewal
+from orphangc.collect.state.lock import Lock, Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.result import SweepResult
 from orphangc.collect.sweep.sweep import recalled_for
@@ -352,7 +352,7 @@ def undo_expiry(plan: Plan, places: Collection[str] = ()) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     failed: list[dict[str, str]] = []
     warning: str | None = None
-    with held_lock(state):
+    with held_lock(state) as lock, Renewal(lock):
         records = list(expired_of(state, {(each.uri, each.sha256) for each in expiring}))
         if places:
             records = newest_expired_at(state, places)
@@ -362,7 +362,7 @@ def undo_expiry(plan: Plan, places: Collection[str] = ()) -> dict[str, Any]:
             raise RefusedError("no sweep of that plan put anything into quarantine")
         for each in records:
             try:
-                keys = _undo(plan.settings, state, each)
+                keys = _undo(plan.settings, state, each, lock)
                 if each.released_at is not None:
                     warning = warning or _halt_warning(state, keys)
             except OrphanGcError as err:
@@ -387,11 +387,12 @@ def _halt_warning(state: RootState, keys: Sequence[ObjectKey]) -> str | None:
 
 
 def _undo(
-    settings: StorageRootSettings, state: RootState, record: ExpiredCheckpoint
+    settings: StorageRootSettings, state: RootState, record: ExpiredCheckpoint, lock: Lock
 ) -> list[ObjectKey]:
     """Put one ``_metadata`` back, and end its quarantine; return the keys that it names.
 
     Raises:
+        LockHeldError: Another run has taken the lock over, and may just end that quarantine.
         RefusedError: Its copy is damaged, or a file that it names is gone.
     """
     name = copy_name(state, record)
@@ -403,6 +404,7 @@ def _undo(
     if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
         raise RefusedError(f"{state.files.location}/{name} is gone or damaged")
     keys = _stored_files(settings, record, data)
+    lock.check()
     beside = CheckpointFolders(settings)
     beside.put_back(record, data)
     remove_marker(state, beside, record)

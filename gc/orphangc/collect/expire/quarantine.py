@@ -36,6 +36,7 @@ from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.lineage.checkpoint_fates import KEPT_BY_POLICY, RetentionReason
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
+from orphangc.core.lineage.expiry_marker import ExpiryMarker
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.joined_facts import table
 from orphangc.core.model.rate import DeletionRate
@@ -61,16 +62,16 @@ class BesideCheckpoints(Protocol):
         """Store a ``_metadata`` again, unless something is stored there."""
         ...
 
-    def mark(self, record: ExpiredCheckpoint, state: str) -> None:
-        """Write the marker of a state location.
+    def mark(self, record: ExpiredCheckpoint) -> None:
+        """Write the marker of the state location that has the record.
 
         Raises:
             RefusedError: That right is not given.
         """
         ...
 
-    def unmark(self, folder: Location, *, is_over: bool = True) -> None:
-        """Remove what a run left in a folder, also its markers if a quarantine is over.
+    def unmark(self, folder: Location, states: Collection[str] = ()) -> None:
+        """Remove what a run was writing in a folder, and the markers of some state locations.
 
         Raises:
             RefusedError: Something of it cannot be removed.
@@ -163,23 +164,27 @@ class Quarantine:
     def remove_leftovers(self) -> None:
         """Remove what interrupted runs left, and the markers of what is not in quarantine.
 
-        What cannot be removed is left to the next run.
+        Only markers that the cycle saw, none of which stopped this run: another state location may
+        have left one since. What cannot be removed is left to the next run.
         """
         known = read_memory(self.run.state).memory.expired
         kept = {each.folder for each in self.revalidation.environment.quarantined}
         kept |= {canonical(each.uri) for each in known if each.is_in_quarantine}
-        beside = zip(self.extra, self.cycle.seen.second[1:], strict=False)
-        ours = {
-            storage.location.child(key)
-            for storage, read in beside
-            for key, state in read.scan.expiries
-            if state in self.cycle.remembered.states
-        }
-        for folder in {folder for folder, _ in self.cycle.expiries} | ours:
+        left: dict[Location, set[str]] = {}
+        for each in filter(self._is_ours, self.cycle.expiries):
+            left.setdefault(each.folder, set()).add(each.state)
+        for folder, states in left.items():
             try:
-                self.beside.unmark(folder, is_over=folder not in kept)
+                self.beside.unmark(folder, () if folder in kept else states)
             except OrphanGcError as err:
                 log.warning("expiry.marker_left", folder=str(folder), reason=str(err))
+
+    def _is_ours(self, marker: ExpiryMarker) -> bool:
+        """Return whether a marker is in the storage root or, of this state, in an extra root."""
+        if self.storage.location.contains(marker.folder):
+            return True
+        is_beside = any(each.location.contains(marker.folder) for each in self.extra)
+        return is_beside and marker.state in self.cycle.remembered.states
 
     def _end_what_is_stored(self, but: Collection[str]) -> None:
         """End each quarantine whose ``_metadata`` is stored, but of what expires now.
@@ -209,15 +214,14 @@ class Quarantine:
         Its marker goes first: one without a quarantine shows that the state was set back.
         """
         self._check(part)
-        for each in part:
-            self._clear(each)
-            remove_marker(self.run.state, self.beside, each)
         expired = read_memory(self.run.state).memory.expired
         known = {(each.uri, each.sha256): each for each in expired}
+        records = [known[each.uri, each.sha256] for each in part]
+        for each, record in zip(part, records, strict=True):
+            self._clear(each)
+            remove_marker(self.run.state, self.beside, record)
         at = self._now()
-        self._remember(
-            known[each.uri, each.sha256].model_copy(update={"released_at": at}) for each in part
-        )
+        self._remember(each.model_copy(update={"released_at": at}) for each in records)
         return [(Outcome.DONE, None, None)] * len(part)
 
     def _expire(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:
@@ -226,7 +230,7 @@ class Quarantine:
         copies = [self._copied(each) for each in records]
         self._remember(records)
         for each in records:
-            self.beside.mark(each, self.cycle.remembered.states[0])
+            self.beside.mark(each)
         self._check(part)
         results = [self._taken_away(each) for each in records]
         self._put_back_what_is_named(records, copies)
@@ -325,18 +329,28 @@ class Quarantine:
         except OrphanGcError as err:
             problem = err
         back = [each for each in zip(records, copies, strict=True) if each[0].uri in named]
-        for record, data in back:
-            self.beside.put_back(record, data)
+        returned = [record for record, data in back if self._is_put_back(record, data)]
         if back and problem is None:
-            first = back[0][0]
-            reason = f"{first.uri} expired while something restored it; it is put back"
+            left = [record for record, _ in back if record not in returned]
+            first = (left or returned)[0]
+            done = "it could not be put back: undelete it" if left else "it is put back"
+            reason = f"{first.uri} expired while something restored it; {done}"
             self.run.state.halt(reason, first.expired_at)
             problem = RefusedError(reason)
-        for record, _ in back:  # a marker that cannot be removed keeps no other one away
+        for record in returned:  # a marker that cannot be removed keeps no other one away
             remove_marker(self.run.state, self.beside, record)
             self._remember([record.model_copy(update={"restored_at": record.expired_at})])
         if problem is not None:
             raise problem
+
+    def _is_put_back(self, record: ExpiredCheckpoint, data: bytes) -> bool:
+        """Put one ``_metadata`` back; return whether it is: one that is not keeps no other away."""
+        try:
+            self.beside.put_back(record, data)
+        except OrphanGcError as err:
+            log.warning("expiry.not_put_back", uri=record.uri, reason=str(err))
+            return False
+        return True
 
     def _newly_named(self) -> frozenset[str]:
         """Return the checkpoints that a job or a resource names that did not in the cycle."""
@@ -397,6 +411,7 @@ class Quarantine:
             checkpoint,
             key=stored.key,
             base=base,
+            state=self.cycle.remembered.states[0],
             size=stored.size,
             stored_at=stored.modified_at,
             expired_at=self._now(),
@@ -462,22 +477,23 @@ def remember_expired(state: RootState, records: Iterable[ExpiredCheckpoint]) -> 
 
 
 def remove_marker(
-    state: RootState,
-    beside: BesideCheckpoints,
-    checkpoint: LineageCheckpointPart | ExpiredCheckpoint,
+    state: RootState, beside: BesideCheckpoints, checkpoint: ExpiredCheckpoint
 ) -> None:
     """Remove the marker beside a checkpoint before its quarantine ends.
 
-    It stays for another checkpoint in quarantine at the same path.
+    It stays for another checkpoint in quarantine at the same path, as that of another state
+    location does.
 
     Raises:
         OrphanGcError: It cannot be removed: then the quarantine does not end.
     """
+    memory = read_memory(state).memory
     is_another = any(
         each.is_in_quarantine and each.uri == checkpoint.uri and each.sha256 != checkpoint.sha256
-        for each in read_memory(state).memory.expired
+        for each in memory.expired
     )
-    beside.unmark(canonical(checkpoint.uri), is_over=not is_another)
+    own = (checkpoint.state, *memory.states)
+    beside.unmark(canonical(checkpoint.uri), () if is_another else own)
 
 
 def expired_of(

@@ -17,6 +17,7 @@ from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import is_within
 from orphangc.collect.listing.list_storage import STREAMS, closing, list_all
 from orphangc.collect.listing.noted_names import NotingSpool
+from orphangc.core.model.naming import EXPIRY_MARKER
 from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.ports import LISTING_SCHEMA, Progress, Spool, SpoolPart, Storage
@@ -35,6 +36,7 @@ class ListedMetadata:
     Attributes:
         objects: Every object called ``_metadata``.
         links: Keys of links, as ``links_in`` has them.
+        markers: Markers of expiries (R44).
         directories: Keys of folders that may be a job's. No listing of them shows one moment: a
             checkpoint may have replaced another one where the listing had passed already.
     """
@@ -42,6 +44,7 @@ class ListedMetadata:
     keys: int = 0
     objects: tuple[StoredObject, ...] = ()
     links: tuple[str, ...] = ()
+    markers: tuple[StoredObject, ...] = ()
     directories: tuple[str, ...] = ()
 
 
@@ -97,6 +100,7 @@ def metadata_in(
         keys=spool.objects,
         objects=tuple(objects),
         links=tuple(noted.links),
+        markers=tuple(spool.markers),
         directories=tuple(sorted(directories - folders)),
     )
 
@@ -172,6 +176,7 @@ class _CountingSpool:
     kept: KeptRows | None
     objects: int = 0
     directories: set[str] = field(default_factory=set)
+    markers: list[StoredObject] = field(default_factory=list)
     _finished: list[KeyRange] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -202,6 +207,7 @@ class _CountingSpool:
             self._finished.append(within)
             self.objects += part.objects
             self.directories |= part.directories
+            self.markers += part.markers
 
 
 class _CountingPart:
@@ -211,6 +217,7 @@ class _CountingPart:
         self.rows = 0
         self.objects = 0
         self.directories: set[str] = set()
+        self.markers: list[StoredObject] = []
         self._spool = spool
         self._kept: SpoolPart | None = None
 
@@ -222,6 +229,8 @@ class _CountingPart:
         if batch.num_rows and self._spool.kept is not None:
             self._keep(batch, self._spool.kept)
         self.directories |= job_directories(keys)
+        markers = batch.filter(pc.match_substring(keys, f"/{EXPIRY_MARKER}"))
+        self.markers += [StoredObject(**row) for row in markers.to_pylist()]
 
     def _keep(self, batch: pa.RecordBatch, kept: KeptRows) -> None:
         """Keep the rows of an ordered batch whose keys begin with one of the prefixes."""

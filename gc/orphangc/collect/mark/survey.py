@@ -257,7 +257,7 @@ def _see_savepoints(found: Surveyed, columns: Columns) -> None:
 
 def _is_expiry(head: str) -> bool:
     """Return whether a UUID after this head makes the name of a file of an expiry."""
-    return head.rpartition("/")[2] in {EXPIRY_MARKER, TEMPORARY}
+    return head.rpartition("/")[2].startswith((EXPIRY_MARKER, TEMPORARY))
 
 
 def _is_named(columns: Columns, number: int) -> bool:

@@ -33,7 +33,6 @@ from orphangc.core.model.naming import (
     TEMPORARY,
     FilePlace,
     place_of_folder,
-    uuid_of,
 )
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
@@ -90,8 +89,7 @@ class CheckpointScan:
         areas: Areas with a folder, by job directory.
         changed_at: Newest store time of the objects in the folders that were entered, by job
             directory.
-        expiries: Folder and state location of each marker of an expiry (R44); "" for a file that
-            an interrupted undelete left.
+        expiries: What expiries left in the folders that were entered (R44).
 
     """
 
@@ -102,7 +100,7 @@ class CheckpointScan:
     closed: tuple[str, ...] = ()
     areas: Mapping[str, frozenset[Scope]] = field(default_factory=dict)
     changed_at: Mapping[str, datetime] = field(default_factory=dict)
-    expiries: frozenset[tuple[str, str]] = frozenset()
+    expiries: tuple[StoredObject, ...] = ()
 
 
 def _join(folder: str, name: str) -> str:
@@ -150,7 +148,7 @@ class _Levels:
     closed: list[str] = field(default_factory=list)
     areas: dict[str, set[Scope]] = field(default_factory=dict)
     changed_at: dict[str, datetime] = field(default_factory=dict)
-    expiries: set[tuple[str, str]] = field(default_factory=set)
+    expiries: list[StoredObject] = field(default_factory=list)
     folders: set[str] = field(default_factory=lambda: {""})
 
     def enter(self, folder: str, listed: Folder) -> Iterator[str]:
@@ -179,7 +177,8 @@ class _Levels:
     def _add_objects(self, folder: str, objects: Sequence[StoredObject]) -> None:
         own = _join(folder, METADATA_NAME)
         self.metadata.update((folder, each) for each in objects if each.key == own)
-        self.expiries.update((folder, each) for each in _expiries(folder, objects))
+        left = _join(folder, EXPIRY_MARKER), _join(folder, TEMPORARY)
+        self.expiries += [each for each in objects if each.key.startswith(left)]
         directory = place_of_folder(folder, self.root_name).job_directory
         times = [each.modified_at for each in objects if each.modified_at is not None]
         if directory is not None and times:
@@ -195,17 +194,8 @@ class _Levels:
             tuple(self.closed),
             {directory: frozenset(each) for directory, each in self.areas.items()},
             self.changed_at,
-            frozenset(self.expiries),
+            tuple(self.expiries),
         )
-
-
-def _expiries(folder: str, objects: Iterable[StoredObject]) -> Iterator[str]:
-    """Yield the state locations whose expiries left something in a folder, "" if unknown."""
-    marker, temporary = _join(folder, EXPIRY_MARKER), _join(folder, TEMPORARY)
-    for key in (each.key for each in objects if each.key.startswith((marker, temporary))):
-        uuid = uuid_of(key.rpartition("/")[2])
-        if uuid is not None:
-            yield uuid.hex() if key.startswith(marker) else ""
 
 
 def is_of_checkpoint(folder: str, root_name: str) -> bool:

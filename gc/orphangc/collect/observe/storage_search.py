@@ -72,6 +72,7 @@ class FoundInStorage:
         keys: Number of listed keys; ``None`` if it could not be searched to its end.
         checkpoints: Checkpoints that no other search of the cycle read.
         tables: Number of Parquet's summary files.
+        markers: Markers of expiries (R44).
     """
 
     location: Location
@@ -82,6 +83,7 @@ class FoundInStorage:
     checkpoints: tuple[Checkpoint, ...] = ()
     unreadable: tuple[UnreadableCheckpoint, ...] = ()
     tables: int = 0
+    markers: tuple[StoredObject, ...] = ()
     problem: str | None = None
 
     def contains(self, place: Location) -> bool:
@@ -322,6 +324,7 @@ class StorageSearch:
             checkpoints=tuple(each for each in contents if isinstance(each, Checkpoint)),
             unreadable=tuple(each for each in contents if isinstance(each, UnreadableCheckpoint)),
             tables=sum(isinstance(each, ParquetSummary) for each in contents),
+            markers=listed.metadata.markers,
         )
 
     def _read_listed(
@@ -414,6 +417,12 @@ class StorageSearch:
                 if not is_within(each.key, keys_aside)
             ),
             links=tuple(each for part in parts for each in part.links),
+            markers=tuple(
+                each
+                for part in parts
+                for each in part.markers
+                if not is_within(each.key, keys_aside)
+            ),
             directories=tuple(
                 each
                 for part in parts

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from flinkstate.places.locations import Location, place_of
+from flinkstate.files.paths import resolved
+from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import (
@@ -18,7 +19,12 @@ from orphangc.collect.world.memory_files import (
     write_memory,
 )
 from orphangc.core.documents.plan import Plan
-from orphangc.core.memory.acknowledgement import Acknowledgement, acknowledging_command
+from orphangc.core.lineage.expiry_marker import ExpiryMarker
+from orphangc.core.memory.acknowledgement import (
+    Acknowledgement,
+    acknowledging_command,
+    is_acknowledged,
+)
 from orphangc.core.memory.compare_cycles import CycleComparison
 from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import StandingFact, WorldMemory
@@ -122,7 +128,7 @@ def _with_loss(
 def with_expiries(
     before: Recalled,
     root: Location,
-    markers: Iterable[tuple[Location, str]],
+    markers: Iterable[ExpiryMarker],
     at: datetime,
     *,
     quarantined: Collection[Location] = (),
@@ -130,23 +136,27 @@ def with_expiries(
     """Return what is left where a marker shows an expiry that no memory knows (R44).
 
     A marker goes before the record of its quarantine ends, so one of this very state location that
-    no quarantine explains shows that it was set back.
+    no quarantine explains shows that it was set back. A person who acknowledged the loss of a state
+    gave up what it had in quarantine then, and nothing since.
 
     Args:
-        markers: Folder and state location of each marker that the storage root holds.
+        markers: Each marker that may concern the storage root.
         quarantined: Folders of checkpoints in quarantine, also by other storage roots.
     """
     if before.memory_problem is not None:  # which blocks, and says nothing of what it knew
         return before
     condition = Condition.STATE_LOST
-    known = {each.uri for each in before.memory.expired if each.is_in_quarantine}
-    known |= set(map(str, quarantined))
-    given_up = {each.what for each in before.given if each.condition == condition}
-    given_up |= {each.what for each in before.standing}
+    own = (canonical(each.uri) for each in before.memory.expired if each.is_in_quarantine)
+    known = set(map(resolved, (*own, *quarantined)))
+
+    def is_given_up(marker: ExpiryMarker) -> bool:
+        at = marker.stored_at
+        return at is not None and is_acknowledged(before.given, condition, marker.state, at)
+
     lost = {
-        state: folder
-        for folder, state in sorted(markers, key=str, reverse=True)
-        if not (str(folder) in known or state in given_up)
+        each.state: each.folder
+        for each in sorted(markers, key=str, reverse=True)
+        if not (resolved(each.folder) in known or is_given_up(each))
     }
     for state, folder in lost.items():
         command = acknowledging_command(str(root), condition, state, state=before.place)

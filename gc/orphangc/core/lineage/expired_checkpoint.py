@@ -23,6 +23,7 @@ class ExpiredCheckpoint(Fact, subject=("uri", "sha256"), seen="step"):
     Attributes:
         key: Key of its ``_metadata`` in the storage root, or in ``base``.
         base: Extra root that it is in, "" for the storage root.
+        state: State location whose marker is beside it; "" if an older version wrote it.
         sha256: Digest of its ``_metadata``, and of the copy.
         stored_at: Store time of it, before it was ever put back.
         expired_at: Time just before it was put into quarantine, by the storage's clock.
@@ -31,6 +32,7 @@ class ExpiredCheckpoint(Fact, subject=("uri", "sha256"), seen="step"):
     uri: str = Field(min_length=1)
     key: str = Field(min_length=1)
     base: str = ""
+    state: str = ""
     job_id: str
     checkpoint_id: int
     sha256: str = Field(min_length=64, max_length=64)

@@ -20,6 +20,7 @@ from orphangc.core.model.types import DirectoryLayout, JobId, Scope
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _FLAT = re.compile(rf"(?:(0|[1-9][0-9]{{0,18}})_)?({_UUID})", re.ASCII)
 _ENDS_IN_UUID = re.compile(rf".*({_UUID})", re.ASCII | re.DOTALL)
+_DEPTH = re.compile(rf"([0-9]{{1,4}})-{_UUID}", re.ASCII)
 _WORKING_FOLDER = re.compile(r"op_.+__[0-9]+_[0-9]+__attempt_[0-9]+", re.ASCII | re.DOTALL)
 _AREAS = {"shared": Scope.SHARED, "taskowned": Scope.TASKOWNED, "dstl": Scope.CHANGELOG}
 _MAX_ID = 2**63 - 1
@@ -77,16 +78,27 @@ def artifact_name(checkpoint_id: int | None, uuid: bytes) -> str:
 
 
 EXPIRY_MARKER = "orphangc-expired-"
-"""Beginning of the name of a marker of an expiry; the UUID of the state location follows (R44)."""
+"""Beginning of the name of a marker of an expiry (R44)."""
 
 
 TEMPORARY = ".orphangc-tmp-"
 """Prefix of the name of a file that is being written; a UUID follows."""
 
 
-def expiry_marker(state: str) -> str:
-    """Return the name of the marker of a state location in ``chk-<n>/``, by its 32 digits."""
-    return f"{EXPIRY_MARKER}{uuid.UUID(hex=state)}"
+def expiry_marker(state: str, depth: int) -> str:
+    """Return the name of the marker of a state location in ``chk-<n>/``.
+
+    Args:
+        state: Its 32 digits.
+        depth: Number of folders from the storage root, whose expiry it is, down to ``chk-<n>/``.
+    """
+    return f"{EXPIRY_MARKER}{depth}-{uuid.UUID(hex=state)}"
+
+
+def depth_of_expiry(marker: str) -> int | None:
+    """Return the depth in the name of a marker, ``None`` if it has none, as older ones."""
+    match = _DEPTH.fullmatch(marker.removeprefix(EXPIRY_MARKER))
+    return None if match is None else int(match[1])
 
 
 def uuid_of(name: str) -> bytes | None:

@@ -1,0 +1,43 @@
+"""The marker in the folder of a checkpoint whose ``_metadata`` is in quarantine (R44).
+
+It stands for that ``_metadata``: wherever a search would count the one, it counts the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from flinkstate.places.locations import Location
+from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, depth_of_expiry, uuid_of
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryMarker:
+    """What an expiry, or its undoing, left in the folder of a checkpoint.
+
+    Attributes:
+        folder: The checkpoint's folder.
+        state: State location that knows of the quarantine; "" for a file that was being written.
+        stored_at: When the store took it; ``None`` if that is not known.
+        root: Storage root or extra root whose expiry it is: no checkpoint expires that names files
+            outside it. ``None`` if unknown.
+    """
+
+    folder: Location
+    state: str
+    stored_at: datetime | None
+    root: Location | None = None
+
+    @classmethod
+    def at(cls, place: Location, stored_at: datetime | None = None) -> ExpiryMarker | None:
+        """Return what a file is by its name; ``None`` if no expiry wrote it."""
+        uuid, folder = uuid_of(place.name), place.parent
+        if uuid is None or not place.name.startswith((EXPIRY_MARKER, TEMPORARY)):
+            return None
+        if place.name.startswith(TEMPORARY):
+            return cls(folder, "", stored_at)
+        depth = depth_of_expiry(place.name)
+        root = None if depth is None else next(islice(folder.upwards(), depth, None), None)
+        return cls(folder, uuid.hex(), stored_at, root)
