@@ -161,6 +161,12 @@ def _key_group_offsets(parser: Parser) -> None:
     parser.cursor.skip(8 * count)
 
 
+def _keyed_list(parser: Parser) -> None:
+    """Read over a list whose elements may be one byte each: gathered, they take eight."""
+    for _ in range(parser.cursor.count(RecordPart.KEYED.smallest)):
+        READERS[RecordPart.KEYED](parser)
+
+
 def _named_streams(parser: Parser) -> None:
     """Read over a named list, in runs of entries with one shape.
 
@@ -244,6 +250,7 @@ _REPLACED: dict[RecordPart, Reader] = {
     RecordPart.LONGS: _longs,
     RecordPart.KEY_GROUP_RANGE: read_range,
     RecordPart.KEY_GROUP_OFFSETS: _key_group_offsets,
+    RecordPart.KEYED_LIST: _keyed_list,
     RecordPart.NAMED_STREAMS: _named_streams,
 }
 

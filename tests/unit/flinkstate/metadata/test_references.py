@@ -1,6 +1,7 @@
 """What the fast pass returns, and that it is not fooled by look-alikes."""
 
 import dataclasses
+import tracemalloc
 
 import pytest
 
@@ -171,3 +172,17 @@ def test_references_cannot_be_changed_afterwards() -> None:
 def test_the_operators_are_those_of_the_file() -> None:
     found = read_references(listed_in_file(entry(1)))
     assert found.operators == {bytes(range(16)).hex()}
+
+
+def test_a_list_of_nothing_takes_no_memory() -> None:
+    """Materialised state may be none, which is one byte: a file of zeros took eight times more."""
+    count = 1 << 20
+    nothing = hand.i4(count) + hand.NONE * count
+    data = hand.with_keyed(hand.changelog(nothing, hand.listed()))
+    tracemalloc.start()
+    try:
+        assert read_references(data).handles == 1
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < count
