@@ -17,8 +17,8 @@ _CLAIMING = 16
 
 
 def numbered(number: int) -> str:
-    """Return a job id that shows the number of its job."""
-    return f"{number:08x}" + "deadbeef" * 3
+    """Return a job id that shows the number of its job, and looks like a random one."""
+    return f"{number:07}d" + "deadbeef" * 3
 
 
 @dataclass

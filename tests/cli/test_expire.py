@@ -101,7 +101,7 @@ def test_the_plan_has_a_row_for_each_checkpoint(chain) -> None:
     out = expire(chain, delete=False)
     plan = Planned(chain.expire(), out)
     rows = {
-        f"{int(row['job_id'][:8])}/{row['checkpoint_id'] % 10}": row for row in plan.rows.values()
+        f"{int(row['job_id'][:7])}/{row['checkpoint_id'] % 10}": row for row in plan.rows.values()
     }
     assert {name for name, row in rows.items() if row["action"] == "expire"} == GO
     assert {row["scope"] for row in rows.values()} == {"checkpoint"}
@@ -320,7 +320,7 @@ def give_up(command: str) -> None:
 def markers(chain: Redeploys) -> list[str]:
     """Return the checkpoints with the marker of an expiry."""
     found = chain.bed.root.glob(f"*/chk-*/{EXPIRY_MARKER}*")
-    return sorted(f"{int(each.parent.parent.name[:8])}/{each.parent.name[-1]}" for each in found)
+    return sorted(f"{int(each.parent.parent.name[:7])}/{each.parent.name[-1]}" for each in found)
 
 
 def test_a_marker_stands_beside_what_is_in_quarantine_and_for_as_long(chain) -> None:

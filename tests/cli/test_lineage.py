@@ -31,7 +31,7 @@ def verdicts(ran: Ran) -> dict[str, tuple[str, str]]:
     document = ran.json.get("expiry") or ran.json
     found = [each for lineage in document["lineages"] for each in lineage["checkpoints"]]
     return {
-        f"{int(each['job_id'][:8])}/{each['checkpoint_id'] % 10}": (each["action"], each["reason"])
+        f"{int(each['job_id'][:7])}/{each['checkpoint_id'] % 10}": (each["action"], each["reason"])
         for each in found
     }
 
