@@ -135,7 +135,7 @@ def _recalled(
     """Return what earlier cycles saw, and what the markers of expiries show of it to be lost.
 
     A checkpoint names files only of the storage root whose expiry let it go; so that of any one
-    that overlaps with this one may need files here, wherever it lies.
+    that overlaps with this one may need files here, wherever it is.
     """
     root, now = environment.storage.location, seen.time.now or seen.time.local
     near = [

@@ -10,7 +10,7 @@ import pytest
 
 from integration.harness.command import Collector, Planned, installed_orphangc, orphangc
 from integration.harness.flinkbed.cluster import Cluster
-from integration.harness.flinkbed.fixtures import NEWEST_IN_CI
+from integration.harness.flinkbed.fixtures import NEWEST
 from integration.harness.flinkbed.truth import (
     named_in_metadata,
     older_than_retained,
@@ -200,7 +200,8 @@ def test_of_a_job_that_has_ended_all_goes_that_no_checkpoint_names(
     restore_all(flink_cluster, base / job)
 
 
-@pytest.mark.parametrize("started_flink_cluster", NEWEST_IN_CI, indirect=True)
+@pytest.mark.ci
+@pytest.mark.parametrize("started_flink_cluster", [NEWEST], indirect=True)
 def test_a_job_started_again_after_the_plan_keeps_its_orphans_and_all_it_needs(
     flink_cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -279,7 +280,8 @@ def test_files_that_only_a_claiming_job_elsewhere_names_stay(
     restore_all(flink_cluster, new_base / new)
 
 
-@pytest.mark.parametrize("started_flink_cluster", NEWEST_IN_CI, indirect=True)
+@pytest.mark.ci
+@pytest.mark.parametrize("started_flink_cluster", [NEWEST], indirect=True)
 def test_an_ended_jobs_shared_folder_keeps_only_what_its_checkpoints_name(
     flink_cluster: Cluster, tmp_path: Path
 ) -> None:

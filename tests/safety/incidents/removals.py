@@ -66,7 +66,7 @@ from orphangc.core.lineage.retention_policy import kept_by
 from orphangc.core.model import bounds, settings
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.naming import Artifact, uuid_of
-from orphangc.core.model.types import AreaName, DirectoryLayout, JobState
+from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, StoredObject
 from orphangc.core.times.instants import LATEST
 from orphangc.ports import DeletionResult, DeletionStatus, StateFiles, StoreTime
 
@@ -229,7 +229,7 @@ def _grammar(patch: _Patch) -> None:
 
 def _identity(patch: _Patch) -> None:
     """Take the same name for the same object (R19)."""
-    patch.setattr(local_storage, "_is_same", lambda *_: True)
+    patch.setattr(StoredObject, "is_same_as", lambda *_: True)
     patch.setattr(permission, "_is_equal", lambda left, _: np.ones(len(left), np.bool_))
 
 

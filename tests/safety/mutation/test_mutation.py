@@ -108,7 +108,7 @@ def test_what_takes_too_long_is_interrupted_with_its_children(tmp_path: Path) ->
     assert ended([sys.executable, "-c", "print(2); exit(3)"]) == (3, "2\n", "")
 
 
-@pytest.mark.nightly
+@pytest.mark.ci
 @pytest.mark.timeout(600)
 def test_living_mutants_are_found_and_dead_ones_are_dead(tmp_path: Path) -> None:
     lay_out(tmp_path, [each.rpartition(".")[2] for each in (TESTED, UNTESTED)], [KILLS])

@@ -31,7 +31,7 @@ class LostError(Exception):
 # --- a control comes first: a part of a night ends without what comes last
 
 
-@pytest.mark.nightly
+@pytest.mark.ci
 def test_a_careless_collector_is_caught(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:

@@ -18,8 +18,8 @@ from orphangc.errors import StorageUnreachableError
 
 _WORTH_A_THREAD = 0.01
 """Seconds: a store that answers sooner needs no prefetch in another thread."""
-_LOOKS = 3
-"""At a cut that objects come and go at."""
+_TIMES = 3
+"""How often a cut is compared that objects come and go at."""
 _NO_TEXT = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
 """Characters that XML cannot hold, and the rest: some stores repeat the start unescaped."""
 
@@ -109,7 +109,7 @@ def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> No
     """Make sure that what is shown behind a cut is also shown to who begins at the cut.
 
     A store that keeps keys in folders lists ``a/x`` before ``a-b/y``, and by their bytes it comes
-    behind: whoever begins at ``a-b/`` is never shown it. Elsewhere both orders agree.
+    behind: a listing that begins at ``a-b/`` never shows it. Elsewhere both orders agree.
 
     Args:
         shown: Key before the cut; ``None`` for the beginning.
@@ -121,7 +121,7 @@ def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> No
     """
     if behind.split("/") > until.split("/"):
         return
-    for _ in range(_LOOKS):
+    for _ in range(_TIMES):
         if _first_behind(bucket, until, start=until) == behind:
             return
         behind = _first_behind(bucket, until, start=shown or "") or ""

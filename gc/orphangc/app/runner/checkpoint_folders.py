@@ -43,7 +43,7 @@ class CheckpointFolders:
     def mark(self, record: ExpiredCheckpoint) -> None:
         """Write the marker of a state location, an empty object; see ``BesideCheckpoints``.
 
-        One that was left there is written anew: it is as old as this quarantine.
+        One that was left there is written again: it is as old as this quarantine.
         """
         place = record.base or self.settings.root
         folder = record.key.rpartition("/")[0]

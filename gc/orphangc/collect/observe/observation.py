@@ -184,7 +184,7 @@ class Observation:
         return (*(base.location for base in environment.bases), *storages)
 
     def expiries(self, environment: Environment) -> tuple[ExpiryMarker, ...]:
-        """Return what expiries left in any place that was searched, as the second look shows it."""
+        """Return what expiries left in any place that was searched, by the second listing."""
         parts = [
             (base.location, read.scan.expiries)
             for base, read in zip(environment.bases, self.second, strict=True)

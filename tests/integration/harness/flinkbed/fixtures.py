@@ -17,12 +17,6 @@ EVERY = [
 ]
 """The newest Flink wherever tests run; each other one in ``.ci/run``."""
 
-NEWEST_IN_CI = [
-    pytest.param(version, marks=pytest.mark.ci if version == NEWEST else pytest.mark.nightly)
-    for version in VERSIONS
-]
-"""The newest Flink in ``.ci/run``; each other one by night only."""
-
 NIGHTLY = [pytest.param(version, marks=pytest.mark.nightly) for version in VERSIONS]
 """Each version, by night only."""
 
