@@ -117,7 +117,7 @@ FAULTS = {
 
 @pytest.mark.parametrize(
     "faults",
-    [*(pytest.param(each, marks=pytest.mark.ci) for each in FAULTS if each != ALL), ALL],
+    [*(pytest.param(each, marks=pytest.mark.nightly) for each in FAULTS if each != ALL), ALL],
 )
 def test_a_sweep_of_a_store_that_misbehaves_deletes_all_and_reports_the_truth(
     bucket, faults

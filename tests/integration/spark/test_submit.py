@@ -9,13 +9,8 @@ from integration.harness.sparkbed import modes, places
 ENGINE = ("--engine", "spark")
 
 
-@pytest.mark.parametrize(
-    "packing",
-    [
-        pytest.param("zip", marks=pytest.mark.ci),
-        pytest.param("environment", marks=pytest.mark.nightly),
-    ],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("packing", ["zip", "environment"])
 def test_a_submitted_plan_is_the_one_made_here(packing, tmp_path):
     """Only the archive brings orphangc to the executors: their Python has none."""
     place = places.odd_folder(tmp_path / "odd", seed=3)

@@ -8,9 +8,6 @@ from safety.model_checking.scenarios import ANSWERED, LARGE, MENDED, SAFE
 LARGER = {
     "clocks: registry by time, all differ",
     "tombstones: two collectors that crash",
-    "derived: slow listings, deaths",
-    "derived: a checkpoint left behind, ids begin anew",
-    "derived: CLAIM of a checkpoint left behind, of the same job",
     "clocks: derived, the store's machines differ",
     "registry by ids: two at once",
     "registry by ids: two retained",
@@ -20,9 +17,19 @@ LARGER = {
     "derived: a checkpoint left behind, deaths",
 }
 """Of several seconds each: of the class ``ci``."""
+LARGEST = {
+    "derived: slow listings, deaths",
+    "derived: a checkpoint left behind, ids begin anew",
+    "derived: CLAIM of a checkpoint left behind, of the same job",
+}
+"""Of a quarter of a minute and more: of the class ``nightly``."""
+MARKS = {
+    **dict.fromkeys(LARGER, (pytest.mark.ci,)),
+    **dict.fromkeys(LARGEST, (pytest.mark.nightly,)),
+}
 EXPLORED = [
     *(
-        pytest.param(each, id=each.name, marks=[pytest.mark.ci] if each.name in LARGER else [])
+        pytest.param(each, id=each.name, marks=MARKS.get(each.name, ()))
         for each in (*SAFE, *ANSWERED, *MENDED, *TICKING)
     ),
     *(
@@ -42,4 +49,4 @@ def test_no_way_leads_to_a_loss(scenario, tell) -> None:
 
 def test_what_is_larger_is_explored_by_that_name() -> None:
     """A name that changes leaves no scenario in the wrong class."""
-    assert {each.name for each in (*SAFE, *ANSWERED, *MENDED, *TICKING)} >= LARGER
+    assert {each.name for each in (*SAFE, *ANSWERED, *MENDED, *TICKING)} >= MARKS.keys()

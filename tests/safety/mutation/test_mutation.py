@@ -25,7 +25,7 @@ from safety.mutation.outcome import (
 from safety.mutation.tree import PROJECT, files, lay_out
 
 KILLS = "tests/unit/core/dependencies/test_restore_fallback.py"
-TESTED, UNTESTED = "dependencies.restore_fallback", "columns.fingerprint"  # by that file
+TESTED, UNTESTED = "dependencies.restore_fallback", "model.flink_versions"  # by that file
 BEFORE, AFTER = "if here > there:", "if here >= there:"
 DIFF = f"""\
 --- gc/orphangc/core/dependencies/restore_fallback.py

@@ -78,15 +78,6 @@ class Story:
                     self.calm(self.chance.randint(*events[event]))
             is_first_round = False
 
-    def briefly(self, end: float) -> None:
-        """Lose an upload and both processes, have a job claimed, and go on like this."""
-        is_first_round = True
-        while is_first_round or time.monotonic() < end:
-            for event in (self.lose_an_upload, self.crash, self.go_on_elsewhere):
-                event()
-                self.calm(2)
-            is_first_round = False
-
     def only_stall(self, end: float) -> None:
         """Let jobs run, and hold back acknowledgements, until the time is over."""
         while time.monotonic() < end:

@@ -78,7 +78,6 @@ MODES = (
     "2.3.0-within-4-local",
     "2.3.0-flat-1-s3",
 )
-IN_CI = ("2.3.0-changelog-4-local",)
 
 
 def _chosen() -> tuple[str, ...]:
@@ -104,27 +103,6 @@ def _soaked(request: pytest.FixtureRequest, name: str, work: Path, **told: objec
         bucket=bucket,
         **told,  # type: ignore[arg-type]
     )
-
-
-@pytest.mark.ci
-@pytest.mark.timeout(speed.scaled(900))
-@pytest.mark.parametrize("name", IN_CI)
-def test_for_a_minute_nothing_live_is_lost(
-    name: str,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    record_property: Callable[[str, object], None],
-) -> None:
-    """One job; both kinds of kills, and a claim."""
-    report = _soaked(request, name, tmp_path, seconds=0, tale=Story.briefly, lines=1)
-    record_property("told", f"soak, {name}, seed {SEED}: {report}")
-    print(f"{name}: {report}")
-    assert_nothing_was_lost(report)
-    assert min(report.deeds.kills["taskmanager"], report.deeds.kills["jobmanager"]) >= 1
-    assert report.verdict.right
-    assert report.left == set()
-    assert report.restored
-    assert report.records
 
 
 TONIGHT = [
