@@ -60,18 +60,20 @@ _LONG = ("flink", "image", "spark", "prometheus", "chromium")
 
 _SERVERS = (
     "tests/deploy/test_image.py",
-    "tests/deploy/test_alerts_live.py",
-    "tests/deploy/test_pushed.py",
     "tests/integration/spark/",
     "tests/integration/browser/test_page.py",
 )
+_FLINK_ON_S3 = ("tests/integration/flink/test_collect_s3.py",)
 _FLINK = ("tests/integration/", "tests/contracts/cluster/test_flink_rest.py")
 _STORES = (
     *(f"tests/contracts/storage/test_{each}.py" for each in ("deleter", "extras", "lister")),
     "tests/contracts/policy/",
 )
-_GROUPS = {_SERVERS: "servers", _FLINK: "flink", _STORES: "stores"}
-"""Each group is one process's, which starts its servers once; any other file is a group too."""
+_GROUPS = {_SERVERS: "servers", _FLINK_ON_S3: "flink on s3", _FLINK: "flink", _STORES: "stores"}
+"""Each group is one process's, which starts its servers once; any other file is a group too.
+
+What the longest group takes, all tests take.
+"""
 
 
 class _Groups(LoadScopeScheduling):
