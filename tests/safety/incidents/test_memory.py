@@ -1,5 +1,6 @@
 """Losses by forgetting: what an earlier cycle saw, and a later one is not shown any more (L3)."""
 
+import json
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -457,6 +458,29 @@ def test_a_state_location_that_was_emptied_is_not_a_new_one(story) -> None:
     _, configured = forgotten(story)
     shutil.rmtree(story.bed.state)
     for _ in range(4):
+        configured.run()
+    must_be_there(story.orphans[0])
+
+
+@pytest.mark.answered_by("condition:state_lost")
+def test_a_word_on_a_state_that_was_not_mounted_covers_no_later_time(story) -> None:
+    """It was mounted again and used, so what lies below it knows less the next time."""
+    configured = Configured.of(story, settings_of(story, ended_job=[story.job.id]))
+    configured.run()
+    mounted, below = story.bed.state, story.bed.folder / "below the mount"
+    aside = mounted.rename(story.bed.folder / "state, not mounted")
+    configured.run()
+    (marker,) = aside.glob("*/remembers.json")
+    assert acknowledged(story, "state_lost", json.loads(marker.read_text())["state"]).code == 0
+    mounted.rename(below)
+    aside.rename(mounted)
+    other = claimer(story, story.bed.root)
+    configured.content["storage_roots"][0]["ended_job"].append(other.id)
+    configured.run()
+    other.folder.rename(story.bed.folder / "not-mounted")
+    mounted.rename(aside)
+    below.rename(mounted)
+    for _ in range(3):
         configured.run()
     must_be_there(story.orphans[0])
 
