@@ -115,6 +115,25 @@ def test_l3_a_reported_checkpoint_that_this_machine_cannot_resolve_is_not_gone(
     assert not story.orphans[1].exists()
 
 
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_a_word_on_a_reported_checkpoint_covers_no_later_one_at_its_path(story) -> None:
+    """The job id is a fixed one, so another run of it counts to the same number."""
+    other = claimer(story, story.bed.folder / "elsewhere")
+    inside = Job(other.id, Path("/opt/flink/no-such-checkpoints") / other.id)
+    with RestServer(flink(inside, completed=9)) as server:
+        asked = ("--flink-rest", server.url)
+        story.bed.plan(*asked)
+        acknowledged(story, "checkpoint_not_found", inside.folder / "chk-9")
+        server.routes = nothing()
+        assert story.bed.plan(*asked).blocks(story.job) == []
+        later = int(now().timestamp() * 1000)
+        server.routes = flink(inside, completed=9, started_ms=later - 1, triggered_ms=later)
+        story.bed.plan(*asked)
+        server.routes = nothing()
+        cycles(story, *asked)
+    must_be_there(story.orphans[0])
+
+
 @pytest.mark.answered_by("condition:job_directory_emptied")
 def test_a_job_directory_that_went_from_some_checkpoints_to_none_blocks(story) -> None:
     """A mount below the storage root is gone; the job beside it needs files of this one."""
