@@ -1,5 +1,6 @@
 """Losses by forgetting: what an earlier cycle saw, and a later one is not shown any more (L3)."""
 
+import json
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -112,6 +113,25 @@ def test_l3_a_reported_checkpoint_that_this_machine_cannot_resolve_is_not_gone(
         server.routes = nothing()
         cycles(story, "--flink-rest", server.url)
     assert not story.orphans[1].exists()
+
+
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_a_word_on_a_reported_checkpoint_covers_no_later_one_at_its_path(story) -> None:
+    """The job id is a fixed one, so another run of it counts to the same number."""
+    other = claimer(story, story.bed.folder / "elsewhere")
+    inside = Job(other.id, Path("/opt/flink/no-such-checkpoints") / other.id)
+    with RestServer(flink(inside, completed=9)) as server:
+        asked = ("--flink-rest", server.url)
+        story.bed.plan(*asked)
+        acknowledged(story, "checkpoint_not_found", inside.folder / "chk-9")
+        server.routes = nothing()
+        assert story.bed.plan(*asked).blocks(story.job) == []
+        later = int(now().timestamp() * 1000)
+        server.routes = flink(inside, completed=9, started_ms=later - 1, triggered_ms=later)
+        story.bed.plan(*asked)
+        server.routes = nothing()
+        cycles(story, *asked)
+    must_be_there(story.orphans[0])
 
 
 @pytest.mark.answered_by("condition:job_directory_emptied")
@@ -457,6 +477,29 @@ def test_a_state_location_that_was_emptied_is_not_a_new_one(story) -> None:
     _, configured = forgotten(story)
     shutil.rmtree(story.bed.state)
     for _ in range(4):
+        configured.run()
+    must_be_there(story.orphans[0])
+
+
+@pytest.mark.answered_by("condition:state_lost")
+def test_a_word_on_a_state_that_was_not_mounted_covers_no_later_time(story) -> None:
+    """It was mounted again and used, so what lies below it knows less the next time."""
+    configured = Configured.of(story, settings_of(story, ended_job=[story.job.id]))
+    configured.run()
+    mounted, below = story.bed.state, story.bed.folder / "below the mount"
+    aside = mounted.rename(story.bed.folder / "state, not mounted")
+    configured.run()
+    (marker,) = aside.glob("*/remembers.json")
+    assert acknowledged(story, "state_lost", json.loads(marker.read_text())["state"]).code == 0
+    mounted.rename(below)
+    aside.rename(mounted)
+    other = claimer(story, story.bed.root)
+    configured.content["storage_roots"][0]["ended_job"].append(other.id)
+    configured.run()
+    other.folder.rename(story.bed.folder / "not-mounted")
+    mounted.rename(aside)
+    below.rename(mounted)
+    for _ in range(3):
         configured.run()
     must_be_there(story.orphans[0])
 

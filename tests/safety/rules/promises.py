@@ -95,6 +95,8 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
     "acknowledgement": (
         "unit/core/memory/test_lost_facts.py::test_an_acknowledgement_covers_exactly_one_fact",
         "safety/incidents/test_memory.py::test_a_person_can_say_that_a_directory_is_gone_for_good",
+        "safety/incidents/test_memory.py::test_a_word_on_a_state_that_was_not_mounted_covers_no_later_time",
+        "safety/incidents/test_memory.py::test_a_word_on_a_reported_checkpoint_covers_no_later_one_at_its_path",
     ),
     "normal-course": (
         "safety/fleets/test_month.py::test_two_hundred_jobs_ask_nothing_in_a_month_and_their_memory_stays_small",

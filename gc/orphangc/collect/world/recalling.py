@@ -115,10 +115,15 @@ def _with_loss(
 ) -> Recalled:
     """Return what is left with the loss of a state, unless a person has acknowledged it.
 
-    A state has one identifier, so its loss is one fact whenever it is noticed.
+    A state has one identifier, so its loss is one fact whenever it is noticed; but a state that
+    was in use after that word was there again, and is lost anew.
+
+    Args:
+        since: Last time of which it is known that the state was in use.
     """
     condition = Condition.STATE_LOST
-    if any(each.condition == condition and each.what == what for each in found.given):
+    given = (each for each in found.given if (each.condition, each.what) == (condition, what))
+    if any(since <= each.at for each in given):
         return found
     fact = StandingFact(condition=condition, what=what, since=since)
     problem += _command(state, condition, what)

@@ -305,7 +305,7 @@ def _reports_missed(
         if report.resolved_at is not None or is_fresh or is_claimed:
             continue
         yield lost_fact(
-            (Condition.CHECKPOINT_NOT_FOUND, report.path, report.first_reported_at),
+            (Condition.CHECKPOINT_NOT_FOUND, report.path, report.missed_since),
             f"{report.named_by} reported that job {report.job_id} completed {report.path} and did"
             " not discard it, and it is not found from this machine: add its place with"
             " --extra-root, say with --alias what its path means",

@@ -166,6 +166,11 @@ class RememberedReport(LastingFact, subject=("uri",), seen="reported_at"):
     reported_at: Instant
     triggered_at: Instant | None = None
 
+    @property
+    def missed_since(self) -> datetime:
+        """Return since when it is missed: a run that counts anew may use the path of another."""
+        return max(self.first_reported_at, self.triggered_at or self.first_reported_at)
+
 
 class RememberedCluster(Fact, subject=("uri",), seen="answered_at"):
     """A cluster that answered.

@@ -130,7 +130,10 @@ def test_a_damaged_memory_is_not_written_over() -> None:
 
 
 def test_a_state_that_is_not_the_one_of_an_earlier_plan_is_lost() -> None:
-    """Until a person says otherwise; the same one is not, nor is a plan without any."""
+    """Until a person says otherwise; the same one is not, nor is a plan without any.
+
+    A plan with the lost one after that word shows that it was used again, and has gone again.
+    """
     state = a_state()
     assert recalled(state).is_new
     write_memory(state, a_memory(), MemoryRead(WorldMemory(), ()), ONE)
@@ -145,8 +148,9 @@ def test_a_state_that_is_not_the_one_of_an_earlier_plan_is_lost() -> None:
     )
     keep_acknowledgement(state, word)
     assert recalled(state, known_state(("t",), T0, "plan 1")).state_problem is None
-    assert recalled(state, known_state(("t",), day(9), "plan 9")).state_problem is None
-    assert recalled(state, known_state(("u",), day(2), "plan 2")).state_problem is not None
+    assert recalled(state, known_state(("t",), day(1), "plan 2")).state_problem is None
+    assert recalled(state, known_state(("t",), day(9), "plan 9")).state_problem is not None
+    assert recalled(state, known_state(("u",), T0, "plan 1")).state_problem is not None
 
 
 def lost_memory(state: RootState) -> None:

@@ -501,6 +501,19 @@ def test_an_acknowledged_report_covers_no_later_checkpoint() -> None:
     assert missed(*story, given=(word,)) == [later]
 
 
+def test_an_acknowledged_report_covers_no_later_run_at_its_path() -> None:
+    """Ids begin anew, so another checkpoint may be reported where the first one was."""
+    fact = ("checkpoint_not_found", a_report().path)
+    story = []
+    for at in (0, 40):
+        report = replace(a_report(), triggered_at=day(at - 1))
+        story.append(seen(at, OTHER, jobs=(a_job(NEXT),), reports=(report,)))
+        story.append(seen(at + 1, OTHER, clusters={REST: True}))
+    word = said(*fact, 0)
+    assert missed(*story[:2], given=(word,)) == []
+    assert missed(*story, given=(word,)) == [fact]
+
+
 # --------------------------------------------------------------------------- two writers
 
 
