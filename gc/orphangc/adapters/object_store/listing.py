@@ -105,7 +105,7 @@ def range_rows(bucket: Bucket, within: KeyRange) -> Iterator[pa.RecordBatch]:
             return
 
 
-def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> None:
+def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str | None) -> None:
     """Make sure that what is shown behind a cut is also shown to who begins at the cut.
 
     A store that keeps keys in folders lists ``a/x`` before ``a-b/y``, and by their bytes it comes
@@ -124,7 +124,7 @@ def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> No
     for _ in range(_TIMES):
         if _first_behind(bucket, until, start=until) == behind:
             return
-        behind = _first_behind(bucket, until, start=shown or "") or ""
+        behind = _first_behind(bucket, until, start=shown or "")
     raise StorageUnreachableError(
         f"the store is not ordered: it lists {behind!r} before {until!r}, and not behind it"
     )
@@ -132,9 +132,10 @@ def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> No
 
 def _first_behind(bucket: Bucket, until: str, *, start: str) -> str | None:
     """Return the first key behind a cut of those that are listed from ``start`` on."""
-    with bucket.translated("list"):
-        page = bucket.page(bucket.root, start=bucket.root + _NO_TEXT.sub("", start))
-    return next((key for key in page.rows["key"].to_pylist() if key > until), None)
+    first = bucket.root + _NO_TEXT.sub("", start)
+    pages = all_pages(bucket, bucket.root, start=first, is_ahead=False)
+    keys = (key for page in pages for key in page.rows["key"].to_pylist())
+    return next((key for key in keys if key > until), None)
 
 
 def _encoded(key: str | None) -> bytes | None:
