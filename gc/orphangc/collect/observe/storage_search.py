@@ -205,7 +205,7 @@ class StorageSearch:
                 weak += of_files(found[place].checkpoints)
             wanted = _by_storage(self._storages(strong, weak, found.values()))
             if not wanted:
-                found |= {each.location: each for each in self._under_another_name(named)}
+                found |= {each.location: each for each in self._under_another_name(named, found)}
                 return (*found.values(), *self._hidden(found))
             strong, weak = [], []
             waiting = {
@@ -223,7 +223,9 @@ class StorageSearch:
             if not any(each.contains(folder) for each in self.left_out):
                 yield FoundInStorage(location=folder, named_by=(_MOUNTS,), problem=_HIDDEN)
 
-    def _under_another_name(self, named: Iterable[Named]) -> Iterator[FoundInStorage]:
+    def _under_another_name(
+        self, named: Iterable[Named], found: Mapping[Location, FoundInStorage]
+    ) -> Iterator[FoundInStorage]:
         """Yield the named places that may be in a place of the settings, or around it.
 
         Each name of one storage is another place to everything that compares places.
@@ -233,8 +235,8 @@ class StorageSearch:
             near = (e for e in given if place.may_be_around(e) or e.may_be_around(place))
             twin = next((each for each in near if each.authority != place.authority), None)
             if twin is not None and not any(each.contains(place) for each in self.left_out):
-                problem = _TWO_NAMES.format(twin)
-                yield FoundInStorage(location=place, named_by=(by,), problem=problem)
+                searched = found.get(place) or FoundInStorage(location=place, named_by=(by,))
+                yield replace(searched, problem=searched.problem or _TWO_NAMES.format(twin))
 
     def _storages(
         self, strong: Iterable[Named], weak: Iterable[Named], found: Iterable[FoundInStorage]

@@ -1,7 +1,7 @@
 """A job beside the storage root keeps a checkpoint at each moment; a search misses none."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -182,3 +182,22 @@ def test_a_place_under_another_name_of_its_storage_stops(own, pinned, is_one, is
     found = contents(search, listings, reader, named=named)
     problems = {each.location for each in found if each.problem is not None}
     assert problems == ({pin} if is_one else set())
+
+
+def test_what_stops_as_another_name_is_read_all_the_same() -> None:
+    """A checkpoint there needs its files, whatever the place is called."""
+    root, pin = canonical(AZURE), canonical("az://c")
+    flink = Flink(Cloud(timedelta(0)), 9)
+    flink.checkpoint()
+    search = replace(
+        search_of(flink),
+        named=[],
+        scanned=[root],
+        storage_of=lambda place: place,
+        open_storage=lambda place: Storage(place, flink.cloud, flink, lambda _: None),
+        is_whole=False,
+    )
+    reader, named = CheckpointReader(), [(pin, "a pin")]
+    (found,) = contents(search, search.listings(named, reader, lambda *_: None), reader, named)
+    assert found.problem is not None
+    assert [each.checkpoint_id for each in found.checkpoints] == [9]
