@@ -105,7 +105,7 @@ def range_rows(bucket: Bucket, within: KeyRange) -> Iterator[pa.RecordBatch]:
             return
 
 
-def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str | None) -> None:
+def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> None:
     """Make sure that what is shown behind a cut is also shown to who begins at the cut.
 
     A store that keeps keys in folders lists ``a/x`` before ``a-b/y``, and by their bytes it comes
@@ -121,12 +121,13 @@ def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str | None
     """
     if behind.split("/") > until.split("/"):
         return
+    before: str | None = behind
     for _ in range(_TIMES):
-        if _first_behind(bucket, until, start=until) == behind:
+        if _first_behind(bucket, until, start=until) == before:
             return
-        behind = _first_behind(bucket, until, start=shown or "")
+        before = _first_behind(bucket, until, start=shown or "")
     raise StorageUnreachableError(
-        f"the store is not ordered: it lists {behind!r} before {until!r}, and not behind it"
+        f"the store is not ordered: it lists {before!r} before {until!r}, and not behind it"
     )
 
 
