@@ -49,8 +49,8 @@ def extract_state(
         FlinkStateError: A file is missing, shorter than its partitions, or cannot be read. The new
             folder is then removed.
     """
-    aliases, _ = aliases_from(alias), local_target(out)
-    checkpoint = read_named(uri, host, aliases, reads_state=False)
+    local_target(out)  # before anything is read
+    checkpoint = read_named(uri, host, aliases_from(alias), reads_state=False)
     if out.exists() or out.is_symlink():
         raise SettingsError(f"{out} exists and is left as it is: give a new folder")
     refuse_inside(checkpoint.folder, out)

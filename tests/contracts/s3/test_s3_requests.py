@@ -359,6 +359,13 @@ def test_what_a_store_of_folders_lists_before_a_cut_is_not_lost_behind_it(stub, 
     assert CLAIMER in [each.key for each in metadata_in(storage, [own], lambda *_: None).objects]
 
 
+def test_the_last_object_behind_a_cut_may_go_while_it_is_asked_for(stub):
+    """Then nothing is behind it on either side, and the order is as good as before."""
+    storage, listed = opened(stub, as_told=True), iter([["a", CLAIMER]])
+    stub.answer = lambda request: served(request, keys=next(listed, ["a"]))
+    assert keys_of(storage, None, "flink-b/") == ["a"]
+
+
 def test_a_page_with_fewer_keys_than_it_counts_is_an_error(stub):
     """Something between the store and us lost some."""
     storage = opened(stub, as_told=True)

@@ -129,6 +129,19 @@ def test_r44_an_expiry_removes_no_marker_that_another_one_left_since(chain, monk
     must_be_there(*files)
 
 
+@pytest.mark.answered_by("markers_of_expiries")
+def test_r44_an_expiry_of_the_same_folder_by_another_name_leaves_the_markers(chain) -> None:
+    """It knows of the quarantine by the first name; then the state location is lost."""
+    files, real = list((chain.jobs[0].folder / "shared").iterdir()), chain.bed.root
+    chain.expired(*POLICY)
+    chain.bed.root = link = chain.bed.folder / "link"
+    link.symlink_to(real)
+    chain.expired("--ended-for", "0", "--keep-last", "9", "--alias", f"{real}={link}")
+    chain.bed.root, chain.bed.state = real, chain.bed.folder / "another"
+    chain.collected("--max-delete-share", "1")
+    must_be_there(*files)
+
+
 @pytest.mark.answered_by("condition:checkpoint_not_found")
 def test_r44_a_quarantine_that_is_over_explains_no_loss_of_what_was_stored_again(chain) -> None:
     """A person took it from a backup; what hides it later is no expiry."""

@@ -14,6 +14,7 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
         "safety/incidents/test_expiry.py::test_r44_a_state_location_that_is_lost_in_a_quarantine_blocks",
         "safety/incidents/test_expiry.py::test_r44_an_expiry_with_another_state_location_leaves_the_markers_of_the_first",
         "safety/incidents/test_expiry.py::test_r44_an_expiry_removes_no_marker_that_another_one_left_since",
+        "safety/incidents/test_expiry.py::test_r44_an_expiry_of_the_same_folder_by_another_name_leaves_the_markers",
         "safety/incidents/test_storages.py::test_r44_a_storage_root_in_another_one_sees_the_markers_beside_it",
         "safety/incidents/test_expiry.py::test_r44_a_savepoint_in_quarantine_is_none_that_was_never_completed",
         "safety/incidents/test_expiry_of_branches.py::test_r44_a_state_location_that_was_set_back_remembers_no_quarantine_and_blocks",

@@ -121,20 +121,22 @@ def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> No
     """
     if behind.split("/") > until.split("/"):
         return
+    before: str | None = behind
     for _ in range(_TIMES):
-        if _first_behind(bucket, until, start=until) == behind:
+        if _first_behind(bucket, until, start=until) == before:
             return
-        behind = _first_behind(bucket, until, start=shown or "") or ""
+        before = _first_behind(bucket, until, start=shown or "")
     raise StorageUnreachableError(
-        f"the store is not ordered: it lists {behind!r} before {until!r}, and not behind it"
+        f"the store is not ordered: it lists {before!r} before {until!r}, and not behind it"
     )
 
 
 def _first_behind(bucket: Bucket, until: str, *, start: str) -> str | None:
     """Return the first key behind a cut of those that are listed from ``start`` on."""
-    with bucket.translated("list"):
-        page = bucket.page(bucket.root, start=bucket.root + _NO_TEXT.sub("", start))
-    return next((key for key in page.rows["key"].to_pylist() if key > until), None)
+    first = bucket.root + _NO_TEXT.sub("", start)
+    pages = all_pages(bucket, bucket.root, start=first, is_ahead=False)
+    keys = (key for page in pages for key in page.rows["key"].to_pylist())
+    return next((key for key in keys if key > until), None)
 
 
 def _encoded(key: str | None) -> bytes | None:

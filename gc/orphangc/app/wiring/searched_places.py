@@ -73,6 +73,7 @@ def storage_search(
         is_whole=is_whole,
         named=named if is_whole else (),
         scanned=() if is_whole else scanned,
+        roots=places,
         storage_of=storage_here if is_whole else place_here,
         open_storage=open_storage,
         own=resolved(canonical(settings.root)) if is_whole else None,

@@ -130,6 +130,7 @@ class StorageSearch:
             and what paths in checkpoints name has its own rule (``outside_path``).
         named: Places of the settings, and what names each.
         scanned: Places that other searches of the cycle cover.
+        roots: The storage root and its extra roots, which all that names them must spell alike.
         known: Storages that an earlier cycle searched, or had to.
         storage_of: Returns the storage of a place; ``None`` if here is nothing in such a place.
         remembered: What earlier cycles read; ``None`` if each ``_metadata`` is read.
@@ -147,6 +148,7 @@ class StorageSearch:
     own: Location | None
     is_whole: bool = True
     scanned: Sequence[Location] = ()
+    roots: Sequence[Location] = ()
     known: Sequence[Location] = ()
     left_out: Sequence[Location] = ()
     is_empty: Callable[[Location], bool] = lambda _: False
@@ -205,7 +207,7 @@ class StorageSearch:
                 weak += of_files(found[place].checkpoints)
             wanted = _by_storage(self._storages(strong, weak, found.values()))
             if not wanted:
-                found |= {each.location: each for each in self._under_another_name(named)}
+                found |= {each.location: each for each in self._under_another_name(named, found)}
                 return (*found.values(), *self._hidden(found))
             strong, weak = [], []
             waiting = {
@@ -223,18 +225,19 @@ class StorageSearch:
             if not any(each.contains(folder) for each in self.left_out):
                 yield FoundInStorage(location=folder, named_by=(_MOUNTS,), problem=_HIDDEN)
 
-    def _under_another_name(self, named: Iterable[Named]) -> Iterator[FoundInStorage]:
-        """Yield the named places that may be in a place of the settings, or around it.
+    def _under_another_name(
+        self, named: Iterable[Named], found: Mapping[Location, FoundInStorage]
+    ) -> Iterator[FoundInStorage]:
+        """Yield the named places that may be in the storage root or an extra root, or around it.
 
         Each name of one storage is another place to everything that compares places.
         """
-        given = (*(place for place, _ in self.named), *self.scanned)
         for place, by in named:
-            near = (e for e in given if place.may_be_around(e) or e.may_be_around(place))
+            near = (e for e in self.roots if place.may_be_around(e) or e.may_be_around(place))
             twin = next((each for each in near if each.authority != place.authority), None)
             if twin is not None and not any(each.contains(place) for each in self.left_out):
-                problem = _TWO_NAMES.format(twin)
-                yield FoundInStorage(location=place, named_by=(by,), problem=problem)
+                searched = found.get(place) or FoundInStorage(location=place, named_by=(by,))
+                yield replace(searched, problem=searched.problem or _TWO_NAMES.format(twin))
 
     def _storages(
         self, strong: Iterable[Named], weak: Iterable[Named], found: Iterable[FoundInStorage]

@@ -1,7 +1,7 @@
 """A job beside the storage root keeps a checkpoint at each moment; a search misses none."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -172,6 +172,7 @@ def test_a_place_under_another_name_of_its_storage_stops(own, pinned, is_one, is
     search = StorageSearch(
         named=[(root, "the settings")] if is_whole else [],
         scanned=[] if is_whole else [root],
+        roots=[root],
         storage_of=lambda place: place.top if is_whole else place,
         open_storage=lambda place: Storage(place, flink.cloud, flink, lambda _: None),
         own=root if is_whole else None,
@@ -182,3 +183,39 @@ def test_a_place_under_another_name_of_its_storage_stops(own, pinned, is_one, is
     found = contents(search, listings, reader, named=named)
     problems = {each.location for each in found if each.problem is not None}
     assert problems == ({pin} if is_one else set())
+
+
+def test_what_stops_as_another_name_is_read_all_the_same() -> None:
+    """A checkpoint there needs its files, whatever the place is called."""
+    root, pin = canonical(AZURE), canonical("az://c")
+    flink = Flink(Cloud(timedelta(0)), 9)
+    flink.checkpoint()
+    search = replace(
+        search_of(flink),
+        named=[],
+        scanned=[root],
+        roots=[root],
+        storage_of=lambda place: place,
+        open_storage=lambda place: Storage(place, flink.cloud, flink, lambda _: None),
+        is_whole=False,
+    )
+    reader, named = CheckpointReader(), [(pin, "a pin")]
+    (found,) = contents(search, search.listings(named, reader, lambda *_: None), reader, named)
+    assert found.problem is not None
+    assert [each.checkpoint_id for each in found.checkpoints] == [9]
+
+
+def test_a_storage_root_that_was_named_otherwise_before_stops_nothing() -> None:
+    """The state location still serves the first name: who follows the advice would stay blocked."""
+    root, before = canonical("hdfs://nn:8020/ck"), canonical("hdfs:///ck")
+    flink = Flink(Cloud(timedelta(0)), 9)
+    search = replace(
+        search_of(flink),
+        named=[(root, "the settings"), (before, "another storage root")],
+        roots=[root],
+        storage_of=lambda place: place.top,
+        open_storage=lambda place: Storage(place, flink.cloud, flink, lambda _: None),
+    )
+    reader, named = CheckpointReader(), [(root.child(JOB), "a cluster")]
+    found = contents(search, search.listings(named, reader, lambda *_: None), reader, named)
+    assert not [each.problem for each in found if each.problem is not None]
