@@ -35,7 +35,7 @@ REFERENCES = {
     "half a character": "{root}/{job}/shared/\ud800{name}",
     "markup": "{root}/{job}/shared/[red]<script>{name}",
     "nothing": "",
-    "as long as Java can": "/" + "x" * 64_000,
+    "as long as Java can": "/etc/" + "x" * 64_000,
 }
 
 
