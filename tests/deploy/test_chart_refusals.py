@@ -51,6 +51,10 @@ NO_STATE = {"storage_roots": [{"root": "s3://flink/checkpoints"}]}
             "ORPHANGC_DISCOVERY would win",
         ),
         *(
+            ({"config": ROOTS, "kubernetesDiscovery": asked}, "kubernetesDiscovery only grants")
+            for asked in ({"enabled": True}, {"watchNamespaces": ["flink"]})
+        ),
+        *(
             (
                 {"discovery": {value: "one"}, "config": {**ROOTS, "discovery": {key: "other"}}},
                 f"discovery.{value} and config.discovery.{key} differ",

@@ -64,6 +64,7 @@ class KubernetesServer:
     objects: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     denied: set[str] = field(default_factory=set)
     undefined: set[str] = field(default_factory=set)
+    further: tuple[str, ...] = ()  # kinds of a later operator that discovery shows
     faults: dict[str, Fault] = field(default_factory=dict)
     page: int = 2
     # API groups that discovery shows, with their versions
@@ -213,7 +214,7 @@ class KubernetesServer:
         ]
         plurals = [
             {"name": each, "singularName": "", "namespaced": True, "kind": each, "verbs": ["list"]}
-            for each in CRDS
+            for each in (*CRDS, *self.further)
             if each not in self.undefined
         ]
         if self.discovery is not None:

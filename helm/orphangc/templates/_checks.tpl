@@ -21,6 +21,11 @@
 {{- if and $discovers (not $hasState) (ne (dig "discovery" "defaults" "mode" ($config.mode | default "report") $config) "report") -}}
 {{- fail "discovery has no `state`: tombstones and what was discovered would die with the pod. Set discovery.state to a URI outside every storage root, or persistence.enabled." -}}
 {{- end -}}
+{{- $asks := $config.discovery -}}
+{{- range $config.storage_roots }}{{ $asks = or $asks .kubernetes_ha }}{{ end -}}
+{{- if and (or .Values.kubernetesDiscovery.enabled .Values.kubernetesDiscovery.watchNamespaces) (not $asks) -}}
+{{- fail "kubernetesDiscovery only grants access: no run would ask Kubernetes which jobs are suspended. Name the namespaces in config.storage_roots[].kubernetes_ha, or in discovery.namespaces." -}}
+{{- end -}}
 {{- $written := dig "discovery" dict .Values.config -}}
 {{- range $value, $key := dict "state" "state" "namespaceSelector" "namespace_selector" -}}
 {{- $asked := get $.Values.discovery $value -}}

@@ -133,6 +133,21 @@ def test_a_kind_that_is_defined_and_not_found_is_unknown(server, plural: str) ->
         observed()
 
 
+@pytest.mark.parametrize("answer", ["none", "a resource", "403"])
+def test_a_kind_of_a_later_operator_is_no_empty_answer(server, answer: str) -> None:
+    """One resource of it may be a job that is suspended; that there is none, only a list shows."""
+    server.further = ("flinkfleets", "flinkfleets/status")
+    if answer == "403":
+        server.denied.add("flinkfleets")
+    if answer == "a resource":
+        server.add({"kind": "FlinkFleet", "metadata": {"name": "orders"}, "spec": {}})
+    if answer == "none":
+        assert observed().holds == ()
+    else:
+        with pytest.raises(RegistryUnavailableError, match="flinkfleets"):
+            observed()
+
+
 @pytest.mark.parametrize("code", [401, 403, 404])
 def test_a_discovery_without_an_answer_leaves_everything_unknown(server, code: int) -> None:
     """Any authenticated user may ask it."""

@@ -198,3 +198,21 @@ def test_a_link_to_a_mount_point_without_its_mount_blocks(story, volume) -> None
     (story.bed.folder / "team-b").symlink_to(volume)
     plan = story.bed.plan()
     assert plan.blocks(story.job) == ["place_unreachable"]
+
+
+@pytest.mark.parametrize("named_by", ["the settings", "a cluster"])
+@pytest.mark.answered_by("whole_storages")
+def test_a_place_that_is_stated_to_be_empty_leaves_its_storage_searched(
+    story, volume, named_by
+) -> None:
+    """The statement is about exactly that folder, and a job beside it claimed a checkpoint."""
+    orphan, other = story.orphans
+    write(volume / "sp" / "readme", b"no savepoint yet", DAY)
+    write(volume / "ck" / ("d" * 32) / "chk-5" / "_metadata", metadata(5, [orphan]), 10 * DAY)
+    with RestServer(configured(("state.savepoints.dir", f"file://{volume}/sp"))) as server:
+        by = ("--extra-root", volume / "sp")
+        named = by if named_by == "the settings" else ("--flink-rest", server.url)
+        for _ in range(2):
+            story.bed.cycle(*named, "--empty-root", volume / "sp")
+    must_be_there(orphan)
+    assert not other.exists()

@@ -343,6 +343,18 @@ def test_an_answer_that_shows_less_than_there_is_blocks_everything(
 
 
 @pytest.mark.answered_by("condition:gate_not_seen")
+def test_a_resource_of_a_kind_that_is_not_known_blocks_everything(story, kubernetes) -> None:
+    """A later operator's: it may stand for a job that is suspended."""
+    kubernetes.further = ("flinkfleets",)
+    document = deployment(story, "flinkdeployment-suspended")
+    kubernetes.add({**document, "kind": "FlinkFleet"})
+    plan, ran = swept(story, *ASKED)
+    assert (plan.blocks(story.job), ran.code) == (["gate_not_seen"], 4)
+    assert "flinkfleets" in plan.job(story.job)["blocked"][0]["message"]
+    assert are_there(story)
+
+
+@pytest.mark.answered_by("condition:gate_not_seen")
 def test_an_answer_that_comes_only_once_blocks_too(story, kubernetes, monkeypatch) -> None:
     """Before and after the listing, as REST."""
     after_the_listing(monkeypatch, lambda: kubernetes.denied.add("configmaps"))

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from orphangc.adapters.kubernetes.namespace_listing import NamespaceListing
 from orphangc.core.cluster.ha_facts import HaFacts
-from orphangc.core.cluster.kubernetes_json import HA_SELECTOR, KINDS, kubernetes_facts
+from orphangc.core.cluster.kubernetes_json import HA_SELECTOR, kubernetes_facts
 
 
 class KubernetesHa:
@@ -33,7 +33,7 @@ class KubernetesHa:
         """
         try:
             maps = self._listing.config_map_keys(HA_SELECTOR)
-            resources = self._listing.operated(KINDS)
+            resources = self._listing.operated()
         finally:
             self._listing.close()
         return kubernetes_facts(self._namespace, maps, resources)

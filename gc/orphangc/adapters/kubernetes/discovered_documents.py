@@ -33,8 +33,8 @@ def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
 
 
 def _read(listing: NamespaceListing, namespace: str) -> NamespaceDocuments:
-    operated = {KINDS[plural]: found for plural, found in listing.operated(KINDS).items()}
-    unknown = {each for each in listing.defined_kinds() if "/" not in each} - set(KINDS)
+    listed = listing.operated()
+    operated = {KINDS[plural]: found for plural, found in listed.items() if plural in KINDS}
     workloads = listing.workloads()
     maps: dict[str, dict[str, str | None]] = {}
     for each in _TYPES:
@@ -48,5 +48,5 @@ def _read(listing: NamespaceListing, namespace: str) -> NamespaceDocuments:
         namespace=namespace,
         resources={**operated, **workloads},
         config_maps=maps,
-        unknown_kinds=sorted(unknown),
+        unknown_kinds=sorted(set(listed) - set(KINDS)),
     )

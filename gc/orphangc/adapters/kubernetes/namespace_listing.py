@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -102,8 +102,8 @@ class NamespaceListing:
 
         return list(self._listed("configmaps", asked))
 
-    def operated(self, plurals: Iterable[str]) -> dict[str, list[Any]]:
-        """Return the operator's resources by plural, as JSON documents.
+    def operated(self) -> dict[str, list[Any]]:
+        """Return the operator's resources by plural, as JSON documents, of all kinds of its group.
 
         A kind that the API server's discovery does not show has no resources. A kind that it shows
         must be listed: if listing is forbidden or the kind is not found, its resources are unknown.
@@ -111,12 +111,9 @@ class NamespaceListing:
         Raises:
             RegistryUnavailableError: After bounded retries; one line.
         """
-        defined = self.defined_kinds()
-        return {
-            plural: list(self._resources(plural)) if plural in defined else [] for plural in plurals
-        }
+        return {plural: list(self._resources(plural)) for plural in sorted(self._defined_kinds())}
 
-    def defined_kinds(self) -> frozenset[str]:
+    def _defined_kinds(self) -> frozenset[str]:
         """Return the plurals of the operator's group that are defined in the cluster.
 
         Raises:
@@ -244,9 +241,9 @@ def _versions_of(api: Any, timeout: Any) -> frozenset[str] | None:
 
 
 def _plurals_of(api: Any, timeout: Any) -> frozenset[str]:
-    """Return the plurals of the kinds in the operator's group and version."""
+    """Return the plurals of the kinds in the operator's group and version, not their parts."""
     listed = api.get_api_resources(_GROUP, _VERSION, **timeout)
-    return frozenset(each.name for each in listed.resources)
+    return frozenset(each.name for each in listed.resources if "/" not in each.name)
 
 
 def selected_namespaces(selector: str | None, *, timeout: timedelta) -> list[str]:

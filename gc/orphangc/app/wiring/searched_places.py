@@ -64,7 +64,7 @@ def storage_search(
     The settings' own places are scanned; where places alone are searched, no search repeats that.
     """
     places = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
-    named = [(each, "the settings") for each in places if not settings.is_empty(each)]
+    named = [(each, "the settings") for each in places]
     named += [(each.location, "another storage root") for each in siblings]
     scanned = [each for place, _ in named for each in (place, resolved(place))]
     known = [each for each in _storages_in(memory, settings) if not settings.is_empty(each)]

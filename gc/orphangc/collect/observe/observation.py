@@ -339,7 +339,7 @@ class _Searching:
         return search.contents(
             self.listings,
             named,
-            lambda found: places_of_files(found, self.settings),
+            places_of_files,
             read=[*(each for part in read for each in part.checkpoints), *elsewhere],
             links=environment.engine.links(),
             seen={

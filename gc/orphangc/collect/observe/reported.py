@@ -24,7 +24,6 @@ from orphangc.core.cluster.job_facts import (
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.world.outside_naming import home_of
 from orphangc.core.world.storages import place_around
 
 Naming = tuple[str, str]
@@ -123,14 +122,10 @@ Named = tuple[Location, str]
 """A place, and what names it."""
 
 
-def places_of_files(
-    checkpoints: Iterable[Checkpoint], settings: StorageRootSettings
-) -> Iterator[Named]:
-    """Yield the places of the files that checkpoints name, unless they are stated to be empty."""
+def places_of_files(checkpoints: Iterable[Checkpoint]) -> Iterator[Named]:
+    """Yield the places of the files that checkpoints name."""
     for checkpoint in checkpoints:
-        for folder in checkpoint.files:
-            if not settings.is_empty(home_of(folder)):
-                yield place_around(folder), str(checkpoint.folder)
+        yield from ((place_around(folder), str(checkpoint.folder)) for folder in checkpoint.files)
 
 
 def places_in_answers(
@@ -139,12 +134,10 @@ def places_in_answers(
     settings: StorageRootSettings,
     ha: Iterable[HaFacts],
 ) -> Iterator[Named]:
-    """Yield the places that answers, pins and discovered options name, but those stated empty."""
+    """Yield the places that answers, pins and discovered options name."""
     clusters, ha = tuple(clusters), tuple(ha)
     for by, uri in sorted(namings(clusters, snapshots, settings, ha=ha)):
-        folder = canonical(uri)
-        if not settings.is_empty(home_of(folder)):
-            yield place_around(folder), by
+        yield place_around(canonical(uri)), by
     configured = [(path, each.uri) for each in clusters for path in configured_folders(each)]
     configured += [(each.path, each.by) for facts in ha for each in facts.folders]
     named = [(folder_named(path, settings), by) for path, by in configured]
@@ -155,5 +148,5 @@ def places_in_answers(
     ]
     found = [(place, f"the configuration of {by}") for place, by in sorted(named, key=str)]
     found += [(canonical(pin, settings.aliases), "a pin") for pin in settings.pin]
-    found += [(canonical(each), "Flink's options") for each in settings.without_checkpoints]
-    yield from ((place, by) for place, by in found if not settings.is_empty(place))
+    yield from found
+    yield from ((canonical(each), "Flink's options") for each in settings.without_checkpoints)

@@ -255,9 +255,10 @@ class StorageSearch:
                 if any(each.contains(place) for each in known):
                     continue
                 storage = self.storage_of(place)
-                is_named_here = is_weak or place in given
-                if storage is None and not is_named_here and not self.is_empty(place):
+                if storage is None and not is_weak and place not in given:
                     storage = place
+                if storage == place and self.is_empty(place):  # says nothing of what is beside it
+                    continue
                 if storage is None or any(each.contains(storage) for each in known):
                     continue
                 if not self._is_left_out(storage):

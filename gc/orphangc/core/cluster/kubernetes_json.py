@@ -97,7 +97,7 @@ def kubernetes_facts(
     places: set[PlaceNamed] = set()
     folders: set[FolderNamed] = set()
     names: set[JobNamed] = set()
-    documents = [(KINDS[plural], each) for plural, some in resources.items() for each in some]
+    documents = [(_kind_of(plural), each) for plural, some in resources.items() for each in some]
     for kind, document in documents:
         by = _name_of(namespace, kind, document)
         leaves = list(_leaves(document, by))
@@ -117,6 +117,16 @@ def kubernetes_facts(
         names=tuple(sorted(names)),
         things=len(maps) + len(documents),
     )
+
+
+def _kind_of(plural: str) -> str:
+    """Return the kind of a resource; of a kind that is not known, no field is."""
+    if plural not in KINDS:
+        raise RegistryUnavailableError(
+            f"unusable answer: there are {plural}, a kind of an operator that is newer than this"
+            " program; who is alive is unknown"
+        )
+    return KINDS[plural]
 
 
 def config_map_holds(namespace: str, name: str, keys: Iterable[str]) -> Iterator[Hold]:
