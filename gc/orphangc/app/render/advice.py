@@ -153,8 +153,8 @@ CONDITIONS: Mapping[str, Advice] = {
     ),
     Condition.PLACE_UNREACHABLE: Advice(
         "A place that must be searched cannot be reached",
-        "Make every storage root of the same configuration file and state location reachable: its"
-        " jobs may need files here; if one is gone for good, take it out of the file, or state"
+        "Make it reachable: its jobs may need files here. If it is another name of a place of these"
+        " settings, say so with --alias; if it is gone for good, take it out of the file, or state"
         " that with --empty-root.",
     ),
     Condition.DISCOVERY_UNCLEAR: Advice(

@@ -116,7 +116,7 @@ def _with_loss(
     """Return what is left with the loss of a state, unless a person has acknowledged it.
 
     A state has one identifier, so its loss is one fact whenever it is noticed; but a state that
-    was in use after that word was there again, and is lost anew.
+    was in use after that word was there again, and is lost again.
 
     Args:
         since: Last time of which it is known that the state was in use.

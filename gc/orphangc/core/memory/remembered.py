@@ -168,7 +168,7 @@ class RememberedReport(LastingFact, subject=("uri",), seen="reported_at"):
 
     @property
     def missed_since(self) -> datetime:
-        """Return since when it is missed: a run that counts anew may use the path of another."""
+        """Return since when it is missed: another run may use the path of one again."""
         return max(self.first_reported_at, self.triggered_at or self.first_reported_at)
 
 
