@@ -59,7 +59,6 @@ _LONG = ("flink", "image", "spark", "prometheus", "chromium")
 """Markers of tests that wait for others most of the time, the longest first."""
 
 _SERVERS = (
-    "tests/deploy/test_image.py",
     "tests/integration/spark/",
     "tests/integration/browser/test_page.py",
 )

@@ -60,6 +60,11 @@ def test_auto_takes_spark_from_the_threshold_on_and_not_below(spark_mode, made, 
         assert document["engine_reason"].endswith(f"{word} --spark-threshold {threshold:,}")
 
 
+@pytest.mark.parametrize(
+    "spark_mode",
+    ["local", *(pytest.param(each, marks=pytest.mark.nightly) for each in ELSEWHERE)],
+    indirect=True,
+)
 def test_the_rule_the_kernel_and_spark_say_the_same_of_every_generated_row(
     spark_mode, generated, tmp_path
 ):
