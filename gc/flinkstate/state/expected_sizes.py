@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from flinkstate.state.extents import Extent
 from flinkstate.state.file_use import all_extents
@@ -65,10 +65,14 @@ def expected_files(metadata: Metadata, *, directory: str) -> tuple[ExpectedFile,
 
 
 def _joined(known: ExpectedFile, extent: Extent) -> ExpectedFile:
+    size, least = known.size, known.least
     if extent.start is None:
-        return replace(known, size=extent.size if known.size is None else known.size)
-    return replace(
-        known,
-        least=max(known.least, extent.start + (extent.size or 0)),
+        size = extent.size if size is None else size
+    else:
+        least = max(least, extent.start + (extent.size or 0))
+    return ExpectedFile(  # for each handle: ``replace`` takes twice as long
+        path=known.path,
+        size=size,
+        least=least,
         may_be_compressed=known.may_be_compressed or extent.may_be_compressed,
     )

@@ -98,7 +98,6 @@ def soak(
     has_registry: bool = False,
     layout: str = "flat",
     concurrent: int = 1,
-    lines: int = _LINES,
     bucket: Bucket | None = None,
 ) -> Report:
     """Soak one version; return what came of it, right or wrong.
@@ -113,7 +112,6 @@ def soak(
         has_registry: Whether registries are exported; then four checkpoints may be pending at once.
         layout: Name of the layout in which the jobs write their files.
         concurrent: Checkpoints that may be pending at once, 1 or 4.
-        lines: Jobs at once.
         bucket: A new bucket for all of it; a folder otherwise.
 
     """
@@ -135,7 +133,7 @@ def soak(
             config=settings,
         )
         with _watched(places):
-            story.begin(lines)
+            story.begin(_LINES)
             begun = time.monotonic()
             with collectors.at_work():
                 tale(story, begun + seconds)

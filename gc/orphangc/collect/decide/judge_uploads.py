@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from flinkstate.places.locations import is_within
 from orphangc.collect.decide.verdicts import DecidedJob
 from orphangc.core.areas.dead_uploads import area_of_upload, upload_objection
 from orphangc.core.areas.table import AREAS
@@ -45,7 +46,7 @@ class UploadRule:
         uuid = uuid_of(name)
         if area not in self.areas or job is None or job.facts is None or begun_at is None:
             return False
-        if any(f"{key}/".startswith(f"{each}/" if each else "") for each in self.pinned):
+        if "" in self.pinned or is_within(key, self.pinned):
             return False
         if (uuid is not None and uuid in self.live) or not job.judges(area):
             return False

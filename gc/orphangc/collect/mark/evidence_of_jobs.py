@@ -17,7 +17,12 @@ from orphangc.collect.mark.job_reports import job_reports, reported_ids
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.job_facts import JobFacts
-from orphangc.core.cluster.placement import configured_directories, home_of, job_answers
+from orphangc.core.cluster.placement import (
+    JobAnswer,
+    configured_directories,
+    home_of,
+    job_answers,
+)
 from orphangc.core.decision.contradictions import contradiction
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, JobReport
 from orphangc.core.decision.flink_traces import has_trace_of_flink
@@ -75,13 +80,25 @@ def _directories(
         },
         checkpoints=observation.checkpoints,
         working={place for place, each in scanned.items() if each.areas == {Scope.FORST}},
-        elsewhere={
-            job_id
-            for job_id, some in answers.items()
-            for own in [{str(e): (e,) for e, owner in owners.items() if owner == job_id}]
-            if any(e.is_living and not home_of(e, own, settings.aliases).keys for e in some)
-        },
+        elsewhere=_elsewhere(answers, owners, settings),
     )
+
+
+def _elsewhere(
+    answers: Mapping[JobId, Sequence[JobAnswer]],
+    owners: Mapping[Location, str],
+    settings: StorageRootSettings,
+) -> set[JobId]:
+    """Return the ids that some cluster runs in none of the directories with that id."""
+    own: dict[str, dict[str, tuple[Location]]] = {}
+    for place, job_id in owners.items():
+        own.setdefault(job_id, {})[str(place)] = (place,)
+    return {
+        job_id
+        for job_id, some in answers.items()
+        for places in [own.get(job_id, {})]
+        if any(each.is_living and not home_of(each, places, settings.aliases).keys for each in some)
+    }
 
 
 class _JobMarker:

@@ -74,11 +74,12 @@ def self_sustained(
 
 def _folder_of(snapshot: str) -> str:
     """Return the folder of a snapshot, given that or its ``_metadata``."""
+    uri = absolute(snapshot)
     try:
-        canonical(absolute(snapshot))
+        canonical(uri)
     except ValueError as err:
         raise SettingsError(f"--snapshot: {err}") from err
-    return absolute(snapshot).rstrip("/").removesuffix("/_metadata")
+    return uri.rstrip("/").removesuffix("/_metadata")
 
 
 def _pause(wait: str | None) -> timedelta:
