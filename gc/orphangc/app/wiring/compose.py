@@ -19,7 +19,7 @@ from flinkstate.files.paths import overlap
 from flinkstate.places.locations import Location, canonical
 from orphangc import __version__
 from orphangc.adapters.files.mount_table import device_of
-from orphangc.adapters.flink.exporter_folder import ExporterFolder, is_job_folder
+from orphangc.adapters.flink.exporter_folder import ExporterFolder
 from orphangc.adapters.flink.job_archives import archived_ends
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
@@ -27,6 +27,7 @@ from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.storage_options import storage_options
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.app.wiring.registry_files import load_snapshots
 from orphangc.app.wiring.searched_places import searched_beside, storage_search
 from orphangc.collect.checkpoints.spooled_objects import contents_of
 from orphangc.collect.listing.local_engine import LocalEngine
@@ -44,18 +45,15 @@ from orphangc.collect.world.memory_files import read_memory
 from orphangc.collect.world.recalling import recalled
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
-from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot
-from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.memory.remembered import WorldMemory
-from orphangc.core.model.codes import Guard
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import JobId, ObjectKey
+from orphangc.core.model.types import JobId
 from orphangc.core.times.instants import shifted
 from orphangc.errors import (
     RefusedError,
     SettingsError,
-    UnreadableSnapshotError,
 )
 from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
 from orphangc.ports.engine import Engine
@@ -88,46 +86,6 @@ def state_of(settings: StorageRootSettings) -> RootState:
     if overlap(root, place):
         raise SettingsError(f"state {place} and storage root {root} contain each other: --state")
     return RootState(open_state_files(place), root)
-
-
-def load_snapshots(sources: Sequence[str]) -> list[RegistrySnapshot]:
-    """Return the registry snapshots of all sources; a source is a file, or a folder of files.
-
-    Files of exporters are in subfolders, which ``open_exports`` reads.
-
-    Raises:
-        RefusedError: A snapshot is damaged, partial, or absent: the liveness of its job is unknown,
-            and so is that of every other job.
-        StorageUnreachableError: The place cannot be listed or read.
-    """
-    return [snapshot for source in sources for snapshot in _load(canonical(source))]
-
-
-def _load(place: Location) -> Iterator[RegistrySnapshot]:
-    storage = open_storage(place.parent)
-    keys, folder = [ObjectKey(place.name)], storage.folder("")
-    if place.name in folder.folders:
-        storage = open_storage(place)
-        folder = storage.folder("")
-        keys = [each.key for each in folder.objects]
-        if not keys and not any(map(is_job_folder, folder.folders)):
-            raise RefusedError(
-                f"no registry snapshot in {place}; nothing was planned", guard=Guard.REGISTRY
-            )
-    listed = {each.key: each for each in folder.objects}
-    for key in keys:
-        data = contents_of(storage, key, listed.get(key), max_bytes=MAX_SNAPSHOT_BYTES)
-        if data is None:
-            raise RefusedError(
-                f"no registry snapshot {place}; nothing was planned", guard=Guard.REGISTRY
-            )
-        try:
-            yield read_snapshot(data)
-        except UnreadableSnapshotError as err:
-            where = place if place.name == key else place.child(key)
-            raise RefusedError(
-                f"{where}: {err}; nothing was planned", guard=Guard.REGISTRY
-            ) from err
 
 
 def ends_of(settings: StorageRootSettings, running: Collection[JobId]) -> list[EndRecord]:
@@ -241,7 +199,7 @@ def opened(
             quarantined_beside=frozenset(each.folder for each in beside),
             released=released_in(state, seen),
             clusters=flink_clusters(settings),
-            snapshots=partial(load_snapshots, settings.registry),
+            snapshots=partial(load_snapshots, settings.registry, {}),
             exporters=partial(open_exports, settings.registry),
             ends=partial(ends_of, settings),
             open_storage=open_storage,

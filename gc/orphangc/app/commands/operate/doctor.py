@@ -39,12 +39,12 @@ from orphangc.app.render.stops import Unmet, unmet_by
 from orphangc.app.render.world_tables import statement
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.wiring.compose import (
-    load_snapshots,
     open_exports,
     state_place,
     with_proof,
 )
 from orphangc.app.wiring.discovering import load_and_discover
+from orphangc.app.wiring.registry_files import load_snapshots
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.mark.mark import proving_command
 from orphangc.collect.observe.checkpoints import scan_checkpoints
@@ -221,7 +221,10 @@ def _kind(storage: Storage, settings: StorageRootSettings) -> tuple[CheckStatus,
 def _registry(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
     exporters = sum(len(each.jobs()) for each in open_exports(settings.registry))
     also = f", {exporters} jobs with an exporter" if exporters else ""
-    return CheckStatus.GOOD, f"{len(load_snapshots(settings.registry))} registry snapshots{also}"
+    return (
+        CheckStatus.GOOD,
+        f"{len(load_snapshots(settings.registry, {}))} registry snapshots{also}",
+    )
 
 
 def _ha_checks(settings: StorageRootSettings) -> dict[str, Check]:
