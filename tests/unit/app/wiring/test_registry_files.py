@@ -17,15 +17,13 @@ def written(name: str) -> bytes:
     )
 
 
-@pytest.mark.parametrize("is_folder", [False, True])
-def test_a_file_that_the_listing_shows_unchanged_is_read_once(
-    tmp_path: Path, is_folder: bool
-) -> None:
+@pytest.mark.parametrize("named", ["file", "folder"])
+def test_a_file_that_the_listing_shows_unchanged_is_read_once(tmp_path: Path, named: str) -> None:
     """A later snapshot of the same size, which takes the file's place, is read."""
     file, read = tmp_path / "snapshots" / "a.jsonl", Read()
     file.parent.mkdir()
     file.write_bytes(written("old"))
-    source = [str(file.parent if is_folder else file)]
+    source = [str(file if named == "file" else file.parent)]
     (first,) = load_snapshots(source, read)
     (second,) = load_snapshots(source, read)
     assert second is first
