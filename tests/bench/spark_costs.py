@@ -19,7 +19,8 @@ def _input(value: float, meaning: str, source: str) -> float:
     return found
 
 
-SLOPES = "`bench_spark.py`, 1 to 30 M keys, load 3 to 7, November 2026"
+SLOPES = "`bench_spark.py`, 1 to 10 M keys, half of them live, November 2026"
+WORKERS = "`bench_spark.py --workers 1 2 --latency-ms 30`, 4 M keys, November 2026"
 DIVIDING = "`bench_slices.py`, 2 M keys, load 25, November 2026"
 S3_PAGE = "AWS: 3,500 PUT or 5,500 GET a second; LIST is not named, so the smaller one"
 
@@ -28,10 +29,10 @@ S3_PAGE = "AWS: 3,500 PUT or 5,500 GET a second; LIST is not named, so the small
 class Inputs:
     """What was measured, is a setting, was assumed, or stands in a price list."""
 
-    start_s: float = _input(10, "start, s", "as in the table above")
-    driver_us: float = _input(0.36, "driver and its Java, us of CPU a key", SLOPES)
-    worker_us: float = _input(6.5, "executors, us of CPU a key", SLOPES)
-    efficiency: float = _input(1, "rate of an executor among others", "not measured when idle")
+    start_s: float = _input(9, "start, s", "as in the table above")
+    driver_us: float = _input(0.34, "driver and its Java, us of CPU a key", SLOPES)
+    worker_us: float = _input(4.7, "executors, us of CPU a key", SLOPES)
+    efficiency: float = _input(0.8, "rate of an executor among others", WORKERS)
     latency_s: float = _input(0.03, "latency of a LIST, s", "assumed")
     streams: float = _input(16, "requests that a task has under way", "`spark.orphangc.streams`")
     keys_a_list: float = _input(956, "keys a LIST", "1,046 requests for 1 M keys (README)")

@@ -14,6 +14,7 @@ ROUND = Inputs(
     start_s=5,
     driver_us=1,
     worker_us=4,
+    efficiency=1,
     latency_s=0.1,
     streams=10,
     keys_a_list=1000,
