@@ -25,13 +25,10 @@ def generated() -> Generated:
     [
         ("local", IN_A_FOLDER),
         *(pytest.param("local", each, marks=pytest.mark.ci) for each in (IN_S3, *FIXTURES)),
-        pytest.param("cluster", FIXTURES[-1], marks=pytest.mark.ci),
-        pytest.param("connect", IN_S3, marks=pytest.mark.ci),
         *(
             pytest.param(mode, each, marks=pytest.mark.nightly)
             for mode in ELSEWHERE
             for each in (IN_A_FOLDER, IN_S3, *FIXTURES)
-            if (mode, each) not in {("cluster", FIXTURES[-1]), ("connect", IN_S3)}
         ),
     ],
     indirect=True,

@@ -13,9 +13,10 @@ from integration.harness.flinkbed.waiting import ResourceMissingError
 VERSIONS = os.environ.get("ORPHANGC_FLINK_VERSIONS", "1.20.5,2.3.0").split(",")
 NEWEST = max(VERSIONS, key=as_numbers)
 EVERY = [
-    pytest.param(version, marks=() if version == NEWEST else pytest.mark.ci) for version in VERSIONS
+    pytest.param(version, marks=() if version == NEWEST else pytest.mark.nightly)
+    for version in VERSIONS
 ]
-"""The newest Flink wherever tests run; each other one in ``.ci/run``."""
+"""The newest Flink wherever tests run; each other one by night."""
 
 NIGHTLY = [pytest.param(version, marks=pytest.mark.nightly) for version in VERSIONS]
 """Each version, by night only."""
