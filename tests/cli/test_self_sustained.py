@@ -407,6 +407,18 @@ def test_a_copy_under_the_same_name_is_no_use(bed) -> None:
     assert users(savepoint, bed.root)[1]["has_users"] is True
 
 
+@pytest.mark.parametrize("folder", ["shared", "chk-5"])
+def test_a_job_uses_a_file_of_its_own_older_checkpoint(bed, folder) -> None:
+    """By the same path, or by any path below the snapshot, though the file is at home."""
+    job = bed.job()
+    file = job.folder / folder / UUID_1
+    write(file, b"state", DAY)
+    asked_for = job.checkpoint(5, *([file] if folder == "shared" else []))
+    job.checkpoint(6, file)
+    told = users(asked_for, *OVER)[1]
+    assert [(each["job_id"], each["references"]) for each in told["users"]] == [(job.id, 1)]
+
+
 def test_a_running_job_without_a_checkpoint_needs_what_it_was_restored_from(bed) -> None:
     """Only Flink knows of it."""
     bed.job().checkpoint(5)

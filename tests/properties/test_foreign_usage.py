@@ -118,7 +118,7 @@ def looked(world: World, *asked: str) -> tuple[UsageCheckPart, ...]:
         checkpoints=tuple(roots.values()),
         owners=owners,
         held={},
-        stored=lambda _: None,
+        stored=lambda _: FileNames(),
     )
     return found.check(C, [canonical(each) for each in asked])
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
@@ -13,7 +12,7 @@ from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.judge import Judgement
-from orphangc.core.dependencies.foreign_files import Foreign, files_of, meant, unaccounted
+from orphangc.core.dependencies.foreign_files import Foreign, meant, unaccounted
 from orphangc.core.dependencies.own_changelog import is_folder_of_changes
 from orphangc.core.dependencies.restore_fallback import is_restore_fallback
 from orphangc.core.dependencies.self_sustained_rule import (
@@ -21,6 +20,7 @@ from orphangc.core.dependencies.self_sustained_rule import (
     Weigh,
     checks_of,
     foreign_usage_of,
+    unweighed,
 )
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.model.naming import place_of_folder
@@ -40,14 +40,17 @@ def _absent(missing: Iterable[str], base: Location) -> dict[Location, set[str]]:
     return absent
 
 
-def _stored(open_storage: Callable[[Location], Storage], place: Location) -> FileNames | None:
-    """Return the names of the files directly in a folder, ``None`` if it cannot be listed."""
+def names_in(storage: Storage, key: str) -> FileNames:
+    """Return the names of the files directly in a folder."""
+    return FileNames(each.key.rpartition("/")[2] for each in storage.folder(key).objects)
+
+
+def _stored(open_storage: Callable[[Location], Storage], place: Location) -> FileNames:
+    """Return those names as far as they are known: none if the folder cannot be listed."""
     try:
-        storage = open_storage(Location(place.scheme, place.authority, "/"))
-        listed = storage.folder(place.path.lstrip("/")).objects
+        return names_in(open_storage(place.top), place.path.lstrip("/"))
     except OrphanGcError:
-        return None
-    return FileNames(each.key.rpartition("/")[2] for each in listed)
+        return FileNames()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,7 @@ class ForeignUsages:
         by_job: Foreign files that its state uses, by job key.
         owners: Job key by job directory.
         held: UUIDs of live artifacts in its ``shared/``, by job key.
-        stored: Returns the names of the files directly in a folder, ``None`` if unknown.
+        stored: Returns the names of the files directly in a folder, none if it cannot be listed.
         ended: Keys of the jobs that are over.
     """
 
@@ -66,12 +69,12 @@ class ForeignUsages:
     checkpoints: Sequence[Checkpoint]
     owners: Mapping[Location, str]
     held: Mapping[str, UuidSet]
-    stored: Callable[[Location], FileNames | None]
+    stored: Callable[[Location], FileNames]
     ended: Collection[str] = ()
     is_declared_ended: Callable[[str], bool] = lambda _: False
 
     def check(
-        self, key: str, asked: Sequence[Location] = (), weigh: Weigh | None = None
+        self, key: str, asked: Sequence[Location] = (), weigh: Weigh = unweighed
     ) -> tuple[UsageCheckPart, ...]:
         """Return the checks of one job: of everything, and of each foreign place that matters.
 
@@ -83,7 +86,6 @@ class ForeignUsages:
         snapshots = dict.fromkeys((*asked, *(place for _, place in usage.restored)))
         if not usage.unowned and not snapshots:
             return checks_of(usage, ())
-        options = {} if weigh is None else {"weigh": weigh}
         foreigners = [_snapshot(place, by_folder.get(place)) for place in snapshots]
         foreigners += _by_path(usage, self, known=snapshots)
         foreigners = _searched(key, usage, self, foreigners)
@@ -92,7 +94,7 @@ class ForeignUsages:
             for each in foreigners
             if each.kind is ForeignKind.SNAPSHOT
         }
-        return checks_of(usage, foreigners, users=users, **options)
+        return checks_of(usage, foreigners, users=users, weigh=weigh)
 
 
 def foreign_usages_of(
@@ -152,32 +154,25 @@ def _folders_of_changes(marked: Mark) -> dict[Location, set[str]]:
 
 def _snapshot(place: Location, checkpoint: Checkpoint | None) -> Foreign:
     """Return a snapshot; the files of one without a ``_metadata`` are unknown."""
-    if checkpoint is None:
-        return Foreign(kind=ForeignKind.SNAPSHOT, place=place, is_known=False)
-    uuids, names = files_of(*checkpoint.files.values())
-    return Foreign(kind=ForeignKind.SNAPSHOT, place=place, uuids=uuids, names=names)
+    files = () if checkpoint is None else checkpoint.files.values()
+    return Foreign.of(ForeignKind.SNAPSHOT, place, files, is_known=checkpoint is not None)
 
 
 def _by_path(
-    usage: ForeignUsage, usages: ForeignUsages, *, known: Iterable[Location]
+    usage: ForeignUsage, usages: ForeignUsages, *, known: Collection[Location]
 ) -> list[Foreign]:
     """Return the places that the paths of what a job names lead to."""
-    lying = {
-        checkpoint.folder: checkpoint
-        for checkpoint in usages.checkpoints
-        if checkpoint.directory is None
+    loose = {each.folder: each for each in usages.checkpoints if each.directory is None}
+    folders = {reference.folder for reference in usage.unowned if not reference.is_own}
+    homes = {
+        _home(folder, usages.owners, loose)
+        for folder in folders
+        if not any(place.contains(folder) for place in known)
     }
-    found: dict[Location, Foreign] = {}
-    left = set(known)
-    for folder in {reference.folder for reference in usage.unowned if not reference.is_own}:
-        if any(place.contains(folder) for place in left):
-            continue
-        home = _home(folder, usages.owners, lying)
-        if home in lying:
-            found[home] = _snapshot(home, lying[home])
-        else:
-            found[home] = _directory(home, usages)
-    return [found[place] for place in sorted(found, key=str)]
+    return [
+        _snapshot(home, loose[home]) if home in loose else _directory(home, usages)
+        for home in sorted(homes, key=str)
+    ]
 
 
 def _home(
@@ -190,18 +185,15 @@ def _home(
 
 def _directory(place: Location, usages: ForeignUsages) -> Foreign:
     """Return a directory with the names in checkpoints, and the files that the listing shows."""
-    uuids, names = files_of(
-        *(
-            each
-            for checkpoint in usages.checkpoints
-            for folder, each in checkpoint.files.items()
-            if place.contains(folder)
-        )
+    named = (
+        names
+        for checkpoint in usages.checkpoints
+        for folder, names in checkpoint.files.items()
+        if place.contains(folder)
     )
-    held = usages.held.get(usages.owners.get(place, ""))
-    if held is not None:
-        uuids.update(held)
-    return Foreign(kind=ForeignKind.DIRECTORY, place=place, uuids=uuids, names=names)
+    found = Foreign.of(ForeignKind.DIRECTORY, place, named)
+    found.uuids.update(usages.held.get(usages.owners.get(place, ""), ()))
+    return found
 
 
 def _searched(
@@ -215,28 +207,19 @@ def _searched(
     if not unaccounted(usage.unowned, foreigners):
         return foreigners
     found = [
-        _with_stored(each, usages.stored(each.place)) if not each.is_known else each
+        each
+        if each.is_known
+        else Foreign.of(each.kind, each.place, [usages.stored(each.place)], is_known=False)
         for each in foreigners
     ]
     places = {each.place for each in found}
-    for checkpoint in sorted(usages.checkpoints, key=lambda each: str(each.folder)):
-        if (
-            usages.owners.get(checkpoint.directory or checkpoint.folder) == key
-            or checkpoint.folder in places
-        ):
-            continue
-        candidate = _snapshot(checkpoint.folder, checkpoint)
-        if meant(candidate, (reference for reference in usage.unowned if reference.is_own)):
-            found.append(candidate)
-    return found
-
-
-def _with_stored(foreign: Foreign, stored: FileNames | None) -> Foreign:
-    if stored is None:
-        return foreign
-    uuids, names = files_of(stored)
-    uuids.update(foreign.uuids)
-    return replace(foreign, uuids=uuids, names=(names | foreign.names) - {METADATA_NAME})
+    own = [reference for reference in usage.unowned if reference.is_own]
+    others = (
+        _snapshot(each.folder, each)
+        for each in sorted(usages.checkpoints, key=lambda each: str(each.folder))
+        if usages.owners.get(each.directory or each.folder) != key and each.folder not in places
+    )
+    return [*found, *(each for each in others if meant(each, own))]
 
 
 def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ class Weighing:
         """Return the sizes of the files that are there, ``None`` if that cannot be asked."""
         by_top: dict[Location, list[Location]] = {}
         for path in sorted(set(paths), key=str):
-            by_top.setdefault(Location(path.scheme, path.authority, "/"), []).append(path)
+            by_top.setdefault(path.top, []).append(path)
         sizes: dict[Location, int] = {}
         try:
             for top, wanted in by_top.items():

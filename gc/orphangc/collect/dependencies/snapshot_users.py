@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.observe.ended_jobs import Lives, unread_of
@@ -16,7 +15,6 @@ from orphangc.core.dependencies.foreign_files import (
     Foreign,
     Namer,
     UnownedReference,
-    files_of,
     meant,
     standing_of,
     unowned_references,
@@ -40,38 +38,18 @@ class Snapshot:
     stored: FileNames
 
     @property
-    def files(self) -> Mapping[Location, FileNames]:
-        """Return the files that its ``_metadata`` names, by folder."""
-        return {} if self.checkpoint is None else self.checkpoint.files
-
-    @property
     def maker(self) -> tuple[str, Location, int | None] | None:
         """Return id ("" if unknown) and directory of the job that made it, and its number.
 
         ``None`` for a snapshot in no job's directory.
         """
-        file_place = place_of_folder(self.place.path.lstrip("/"))
-        if self.checkpoint is not None and self.checkpoint.directory is not None:
-            return self.checkpoint.job_id, self.checkpoint.directory, self.checkpoint.checkpoint_id
-        if file_place.job_directory is None or file_place.scope is not Scope.EXCLUSIVE:
+        known = self.checkpoint
+        if known is not None and known.directory is not None:
+            return known.job_id, known.directory, known.checkpoint_id
+        at = place_of_folder(self.place.path.lstrip("/"))
+        if at.job_directory is None or at.scope is not Scope.EXCLUSIVE:
             return None
-        top = Location(self.place.scheme, self.place.authority, "/")
-        return file_place.job_id, top.child(file_place.job_directory), file_place.checkpoint_id
-
-    @property
-    def foreign(self) -> Foreign:
-        """Return it as that which others may name files of."""
-        uuids, names = files_of(self.stored, *self.files.values())
-        return Foreign(
-            kind=ForeignKind.SNAPSHOT,
-            place=self.place,
-            uuids=uuids,
-            names=names - {METADATA_NAME},
-        )
-
-    def is_named_by(self, folder: Location, name: str) -> bool:
-        """Return whether exactly this path is one of its files."""
-        return self.place.contains(folder) or name in self.files.get(folder, ())
+        return at.job_id, self.place.top.child(at.job_directory), at.checkpoint_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,24 +84,27 @@ def users_of(
         checkpoints: Every checkpoint that was read; the snapshot's own only shows its maker.
         weighing: Asks whether files are where they are named, and how large they are.
     """
-    groups = _grouped(
-        checkpoint for checkpoint in checkpoints if checkpoint.folder != snapshot.place
-    )
+    files = {} if snapshot.checkpoint is None else snapshot.checkpoint.files
+    foreign = Foreign.of(ForeignKind.SNAPSHOT, snapshot.place, [snapshot.stored, *files.values()])
+    groups = _grouped(each for each in checkpoints if each.folder != snapshot.place)
     users, unknown = [], [(each.uri, each.reason) for each in unreadable]
     if snapshot.checkpoint is None:
         unknown.append((str(snapshot.place), _METADATA_GONE))
     for (job_id, place), own in groups.items():
-        user = _user(snapshot, (job_id, place), own, weighing)
+        found = meant(foreign, unowned_references(map(Namer.of, own), (place,), None))
+        left = [_really(snapshot, each, weighing) for each in found]
+        user = _user(snapshot, (job_id, place), [each for each in left if each.names], weighing)
         if user is not None:
             users.append(user)
         elif not lives.is_ended(job_id) and (reason := _unproven(own)) is not None:
             unknown.append((str(place), reason))
-    maker = _maker(snapshot, groups, lives)
-    if isinstance(maker, SnapshotUserPart):
-        users += _others([maker], users)
-    elif maker is not None and maker[0] not in {user.place for user in users}:
+    maker = _maker(snapshot, checkpoints, lives)
+    if isinstance(maker, tuple) and maker[0] not in {user.place for user in users}:
         unknown.append(maker)
-    users += _others(_restored(snapshot, lives), users)
+    unnamed = [maker] if isinstance(maker, SnapshotUserPart) else []
+    for user in (*unnamed, *_restored(snapshot, lives)):
+        if user.job_id not in {each.job_id for each in users}:
+            users.append(user)
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     unknown += unread_of(lives, read)
     seen = {
@@ -141,34 +122,19 @@ def users_of(
 def _grouped(checkpoints: Iterable[Checkpoint]) -> dict[tuple[str, Location], list[Checkpoint]]:
     """Return checkpoints by job id and directory; one of no job is a group of its own."""
     groups: dict[tuple[str, Location], list[Checkpoint]] = {}
-    for checkpoint in checkpoints:
-        groups.setdefault(
-            (checkpoint.job_id, checkpoint.directory or checkpoint.folder), []
-        ).append(checkpoint)
+    for each in checkpoints:
+        groups.setdefault((each.job_id, each.directory or each.folder), []).append(each)
     return dict(sorted(groups.items(), key=lambda each: (each[0][0], str(each[0][1]))))
 
 
-def _others(
-    found: Iterable[SnapshotUserPart], known: Iterable[SnapshotUserPart]
-) -> list[SnapshotUserPart]:
-    """Return the users whose jobs are not among those that are known."""
-    ids = {user.job_id for user in known}
-    return [each for each in found if each.job_id not in ids]
-
-
 def _maker(
-    snapshot: Snapshot, groups: Mapping[tuple[str, Location], Sequence[Checkpoint]], lives: Lives
+    snapshot: Snapshot, checkpoints: Sequence[Checkpoint], lives: Lives
 ) -> SnapshotUserPart | tuple[str, str] | None:
     """Return the job that made a snapshot if it may restore it, or why that is unknown."""
     if snapshot.maker is None:
         return None
     job_id, place, number = snapshot.maker
-    own = [
-        checkpoint
-        for (_, each), checkpoints in groups.items()
-        if each == place
-        for checkpoint in checkpoints
-    ]
+    own = [each for each in checkpoints if (each.directory or each.folder) == place]
     is_last = any(latest_known_id(each) == number for each in lives.newest_of(job_id))
     if lives.is_ended(job_id) or not (is_last or is_restore_fallback(snapshot.place, number, own)):
         return None
@@ -188,15 +154,12 @@ def _maker(
 def _user(
     snapshot: Snapshot,
     key: tuple[str, Location],
-    checkpoints: Sequence[Checkpoint],
+    references: Sequence[UnownedReference],
     weighing: Weighing,
 ) -> SnapshotUserPart | None:
-    job_id, place = key
-    named = unowned_references(map(Namer.of, checkpoints), (place,), None)
-    found = meant(snapshot.foreign, named)
-    references = [left for each in found if len((left := _really(snapshot, each, weighing)).names)]
     if not references:
         return None
+    job_id, place = key
     standing = standing_of(references)
     count = len(standing.named_by)
     return SnapshotUserPart(
@@ -217,40 +180,35 @@ def _really(
 
     Flink keeps the names of files that it copies within a storage.
     """
-    if not reference.is_own:
+    folder, names = reference.folder, reference.names
+    if not reference.is_own or snapshot.place.contains(folder):
         return reference
-    same = FileNames(
-        name for name in reference.names if snapshot.is_named_by(reference.folder, name)
-    )
-    others = FileNames(name for name in reference.names if name not in same)
-    left = weighing.without_those_at_home(replace(reference, names=others)).names
-    return replace(reference, names=FileNames([*same, *left]))
+    exact = () if snapshot.checkpoint is None else snapshot.checkpoint.files.get(folder, ())
+    others = replace(reference, names=FileNames(name for name in names if name not in exact))
+    left = weighing.without_those_at_home(others).names
+    return replace(reference, names=FileNames(n for n in names if n in exact or n in left))
 
 
 def _unproven(checkpoints: Sequence[Checkpoint]) -> str | None:
     """Return why a job may use files that none of its checkpoints names (R2)."""
     for checkpoint in checkpoints:
-        if checkpoint.unproven_layout is not None:
-            layout = checkpoint.unproven_layout
-            return f"{checkpoint.folder} holds {layout}: the job may use files unnamed"
-        for folder in checkpoint.files:
-            place = place_of_folder(folder.path.lstrip("/"))
-            if place.scope is Scope.SHARED and place.inner:
-                at = checkpoint.folder
-                return f"{at} names files below shared/: the job may use others unnamed"
+        at, layout = checkpoint.folder, checkpoint.unproven_layout
+        if layout is not None:
+            return f"{at} holds {layout}: the job may use files unnamed"
+        places = (place_of_folder(folder.path.lstrip("/")) for folder in checkpoint.files)
+        if any(place.scope is Scope.SHARED and place.inner for place in places):
+            return f"{at} names files below shared/: the job may use others unnamed"
     return None
 
 
 def _restored(snapshot: Snapshot, lives: Lives) -> Iterator[SnapshotUserPart]:
     """Yield the running jobs that have nothing else to go back to."""
     for job_id in lives.living:
-        for each in lives.newest_of(job_id):
-            if each.restored is None or not each.has_nothing_since:
-                continue
-            if place_of(each.restored.external_path, lives.aliases) == snapshot.place:
-                yield SnapshotUserPart(
-                    job_id=job_id,
-                    place=None,
-                    why="it was restored from it, and has completed no checkpoint since",
-                )
-                break
+        if any(
+            each.restored is not None
+            and each.has_nothing_since
+            and place_of(each.restored.external_path, lives.aliases) == snapshot.place
+            for each in lives.newest_of(job_id)
+        ):
+            why = "it was restored from it, and has completed no checkpoint since"
+            yield SnapshotUserPart(job_id=job_id, place=None, why=why)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
@@ -72,6 +73,24 @@ class Foreign:
     names: frozenset[str] = frozenset()
     is_known: bool = True
 
+    @classmethod
+    def of(
+        cls,
+        kind: ForeignKind,
+        place: Location,
+        files: Iterable[FileNames],
+        *,
+        is_known: bool = True,
+    ) -> Foreign:
+        """Return a place by the base names of its files; a ``_metadata`` is in every snapshot."""
+        uuids = UuidSet()
+        names: set[str] = set()
+        for each in files:
+            uuids.extend(*each.uuids)
+            names.update(name for name in each.others if uuid_of(name) is None)
+        named = frozenset(names - {METADATA_NAME})
+        return cls(kind=kind, place=place, uuids=uuids, names=named, is_known=is_known)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
@@ -116,16 +135,6 @@ def unowned_references(
     return tuple(found)
 
 
-def files_of(*parts: FileNames) -> tuple[UuidSet, frozenset[str]]:
-    """Return the UUIDs that base names end in, and the names that end in none."""
-    uuids = UuidSet()
-    others: set[str] = set()
-    for names in parts:
-        uuids.extend(*names.uuids)
-        others.update(name for name in names.others if uuid_of(name) is None)
-    return uuids, frozenset(others)
-
-
 def meant(foreign: Foreign, references: Iterable[UnownedReference]) -> list[UnownedReference]:
     """Return the references, or the part of each, that may be files of a foreign place."""
     return [
@@ -140,21 +149,15 @@ def standing_of(references: Sequence[UnownedReference]) -> Standing:
     named: dict[str, list[UnownedReference]] = {}
     for reference in references:
         named.setdefault(reference.namer.uri, []).append(reference)
-    namers = {reference.namer.uri: reference.namer for reference in references}
-    newest = sorted(
-        named, key=lambda uri: (-1 if (at := namers[uri].checkpoint_id) is None else at, uri)
-    )
+    parts = [
+        NamedPart(uri=uri, checkpoint_id=each[-1].namer.checkpoint_id, references=_distinct(each))
+        for uri, each in named.items()
+    ]
+    parts.sort(key=lambda each: (-1 if (at := each.checkpoint_id) is None else at, each.uri))
     return Standing(
         references=_distinct(references),
         sample=_sample(references),
-        named_by=tuple(
-            NamedPart(
-                uri=uri,
-                checkpoint_id=namers[uri].checkpoint_id,
-                references=_distinct(named[uri]),
-            )
-            for uri in reversed(newest)
-        ),
+        named_by=tuple(reversed(parts)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
@@ -27,7 +27,7 @@ from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
 Weigh = Callable[[Sequence[UnownedReference], Location], int | None]
 
 
-def _unweighed(*_: object) -> None:
+def unweighed(*_: object) -> None:
     """Return no sizes: the storage was not asked."""
 
 
@@ -49,11 +49,7 @@ class ForeignUsage:
 
 def _own_places(job: JobEvidence) -> tuple[Location, ...]:
     """Return the job's directories, of all places where its checkpoints were read."""
-    found = {
-        checkpoint.directory
-        for checkpoint in job.own_checkpoints
-        if checkpoint.directory is not None
-    }
+    found = {each.directory for each in job.own_checkpoints if each.directory is not None}
     return tuple(sorted({*job.directories, *found}, key=str))
 
 
@@ -71,7 +67,8 @@ def _restored_places(
     found = {
         (at, place)
         for at, path in said
-        if (place := place_of(path, aliases)) is not None and not _is_in(place, own)
+        if (place := place_of(path, aliases)) is not None
+        and not any(each.contains(place) for each in own)
     }
     return tuple(sorted(found, key=lambda each: (each[0], str(each[1]))))
 
@@ -118,7 +115,7 @@ def checks_of(
     foreigners: Sequence[Foreign],
     *,
     users: Mapping[Location, Sequence[str]] | None = None,
-    weigh: Weigh = _unweighed,
+    weigh: Weigh = unweighed,
 ) -> tuple[UsageCheckPart, ...]:
     """Return a check of everything that is not the job's own, and one of each foreign place.
 
@@ -131,9 +128,7 @@ def checks_of(
     doubt = _doubt(usage, foreigners)
     named = [(each, meant(each, usage.unowned)) for each in foreigners]
     foreign = [reference for reference in usage.unowned if not reference.is_own]
-    foreign += [
-        reference for _, references in named for reference in references if reference.is_own
-    ]
+    foreign += [each for _, references in named for each in references if each.is_own]
     everything = _check_part(usage, None, standing_of(foreign), doubt)
     places = [
         _check_part(usage, each, standing_of(references), doubt).model_copy(
@@ -255,7 +250,3 @@ def _registered(snapshot: RegistrySnapshot, aliases: Sequence[Alias]) -> Namer:
         if place is not None:
             files[place] = FileNames([*files.get(place, ()), METADATA_NAME])
     return Namer(uri=f"registry snapshot {snapshot.sequence}", checkpoint_id=None, files=files)
-
-
-def _is_in(place: Location, directories: Iterable[Location]) -> bool:
-    return any(each.contains(place) for each in directories)

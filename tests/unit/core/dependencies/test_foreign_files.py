@@ -6,7 +6,6 @@ from orphangc.core.dependencies.foreign_files import (
     Foreign,
     Namer,
     UnownedReference,
-    files_of,
     meant,
     standing_of,
     unaccounted,
@@ -38,8 +37,7 @@ def a_stray(
 
 def a_snapshot(*names: str, place: Location = SAVEPOINT) -> Foreign:
     """Return a savepoint that consists of these files."""
-    uuids, others = files_of(FileNames(names))
-    return Foreign(kind=ForeignKind.SNAPSHOT, place=place, uuids=uuids, names=others)
+    return Foreign.of(ForeignKind.SNAPSHOT, place, [FileNames(names)])
 
 
 # --- which files are meant

@@ -10,7 +10,6 @@ from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.judge import Judgement, Refusal, judge
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
-    files_of,
     meant,
     unaccounted,
     unowned_references,
@@ -62,8 +61,7 @@ def holding(*folders):
 
 def a_foreign(*each, place=SAVEPOINT, kind=ForeignKind.SNAPSHOT, is_known=True):
     """Return a place that is known to consist of files of these names."""
-    uuids, others = files_of(names(*each))
-    return Foreign(kind=kind, place=place, uuids=uuids, names=others, is_known=is_known)
+    return Foreign.of(kind, place, [names(*each)], is_known=is_known)
 
 
 def looks(job, *foreigners, judgement=FREE, absent=None):

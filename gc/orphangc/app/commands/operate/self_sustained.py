@@ -22,6 +22,7 @@ from orphangc.app.render.shown_names import JobNames
 from orphangc.app.runner.lineage_cycle import DiscardingSink
 from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.wiring.compose import state_of
+from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.state.history import checks_of_job, keep_checks
 from orphangc.core.decision.evidence import JobEvidence, has_ended
@@ -179,8 +180,7 @@ def _check_known(
         return
     if any(each.place == uri for each in before):
         return
-    top = open_storage(Location(place.scheme, place.authority, "/"))
-    if not top.folder(place.path.lstrip("/")).objects:
+    if not names_in(open_storage(place.top), place.path.lstrip("/")):
         raise SettingsError(
             f"--snapshot {place} holds no file, and no check has seen it: there is no snapshot"
         )

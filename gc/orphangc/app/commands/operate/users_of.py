@@ -19,6 +19,7 @@ from orphangc.app.config.validate import settings_from
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import flink_clusters, ha_metadata
+from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.dependencies.snapshot_users import Snapshot, Users, users_of
 from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead
@@ -26,7 +27,6 @@ from orphangc.collect.observe.ended_jobs import Lives
 from orphangc.collect.observe.observation import reported_checkpoints
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
-from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.model.naming import place_of_folder
@@ -122,10 +122,9 @@ def _root_of(snapshot: str) -> str:
 
 def _read_snapshot(place: Location, reader: CheckpointReader) -> Snapshot:
     storage = open_storage(place.parent)
-    listed = storage.folder(place.name)
-    if not listed.objects:
+    stored = names_in(storage, place.name)
+    if not stored:
         raise SettingsError(f"{place} holds no file: there is no snapshot")
-    stored = FileNames(each.key.rpartition("/")[2] for each in listed.objects)
     metadata = storage.stat([ObjectKey(f"{place.name}/{METADATA_NAME}")])[0]
     root = None if metadata is None else reader.read(storage, place.name, metadata)
     if isinstance(root, UnreadableCheckpoint):
@@ -165,7 +164,7 @@ def _document(
     return {
         "snapshot": str(snapshot.place),
         "checkpoint_id": None if snapshot.checkpoint is None else snapshot.checkpoint.checkpoint_id,
-        "files": sum(len(names) for names in snapshot.files.values()),
+        "files": 0 if snapshot.checkpoint is None else snapshot.checkpoint.references,
         "read": [str(base) for base in bases],
         "closed_world": settings.closed_world,
         "has_users": True if found.users else (None if found.unknown else False),
