@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any
 
 from flinkstate.layouts.handle_layouts import RECORD_LISTS
@@ -201,8 +202,8 @@ def _outputs(parser: Parser) -> tuple[Any, ...]:
     return _channel_handles(parser, parser.tables.outputs, 2)
 
 
-def _subtasks(parser: Parser) -> tuple[Any, ...] | None:
-    """Return the subtasks, or None if the operator has fully finished.
+def read_subtasks(parser: Parser) -> Iterator[Any] | None:
+    """Return an iterator that reads the subtasks, or None if the operator has fully finished.
 
     Source: Flink 1.14-2.3, ``MetadataV3Serializer.deserializeOperatorState``.
     """
@@ -215,7 +216,12 @@ def _subtasks(parser: Parser) -> tuple[Any, ...] | None:
             raise cursor.error("a finished operator with coordinator state", at=at)
         return None
     smallest = _SMALLEST_FINISHED_SUBTASK if has_markers else parser.tables.subtask.smallest
-    return tuple([_subtask(parser) for _ in range(cursor.count(smallest))])
+    return map(_subtask, repeat(parser, cursor.count(smallest)))
+
+
+def _subtasks(parser: Parser) -> tuple[Any, ...] | None:
+    subtasks = read_subtasks(parser)
+    return None if subtasks is None else tuple(subtasks)
 
 
 def _subtask(parser: Parser) -> Any:

@@ -11,7 +11,7 @@ from flinkstate.layouts.format_versions import ALL_LAYOUTS
 from flinkstate.layouts.handle_layouts import RECORD_LISTS
 from flinkstate.layouts.record_layouts import RecordLayout, RecordPart
 from flinkstate.metadata.bulk_entries import EntryShape, reference_runs, shape_at
-from flinkstate.metadata.field_readers import READERS, read_range
+from flinkstate.metadata.field_readers import READERS, read_range, read_subtasks
 from flinkstate.metadata.parser import (
     MetadataPass,
     Parser,
@@ -167,6 +167,12 @@ def _keyed_list(parser: Parser) -> None:
         READERS[RecordPart.KEYED](parser)
 
 
+def _subtasks(parser: Parser) -> None:
+    """Read over subtasks, of which a finished one is four bytes: gathered, it takes a hundred."""
+    for _ in read_subtasks(parser) or ():
+        pass
+
+
 def _named_streams(parser: Parser) -> None:
     """Read over a named list, in runs of entries with one shape.
 
@@ -252,6 +258,7 @@ _REPLACED: dict[RecordPart, Reader] = {
     RecordPart.KEY_GROUP_OFFSETS: _key_group_offsets,
     RecordPart.KEYED_LIST: _keyed_list,
     RecordPart.NAMED_STREAMS: _named_streams,
+    RecordPart.SUBTASKS: _subtasks,
 }
 
 

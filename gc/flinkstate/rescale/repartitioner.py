@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from flinkstate.rescale.java_hash_order import order_of_computed, order_of_put
@@ -90,7 +90,7 @@ def repartition(
     else:
         shares = [{} for _ in range(parallelism)]
         split = _collect(whole, StateMode.SPLIT_DISTRIBUTE)
-        ordered = _order(handles, split)
+        ordered = _order_of_split(handles)
         if ordered is None:
             return None
         _split_evenly([split[name] for name in ordered], shares)
@@ -133,16 +133,15 @@ def _assigned(
     )
 
 
-def _order(
-    handles: Iterable[OperatorStateHandle | None], wanted: Container[str]
-) -> tuple[str, ...] | None:
-    """Return the names in the order of Flink's map, filled from the handles in turn."""
+def _order_of_split(handles: Iterable[OperatorStateHandle | None]) -> tuple[str, ...] | None:
+    """Return the names of split states in the order of Flink's map, filled handle by handle."""
     asked: list[str] = []
-    for handle in handles:
-        names = order_of_put(states_of(handle)) if handle else ()
+    for handle in (each for each in handles if each):
+        states = states_of(handle)
+        names = order_of_put(states)
         if names is None:
             return None
-        asked += (name for name in names if name in wanted)
+        asked += (name for name in names if states[name].mode is StateMode.SPLIT_DISTRIBUTE)
     return order_of_computed(asked)
 
 

@@ -174,15 +174,24 @@ def test_the_operators_are_those_of_the_file() -> None:
     assert found.operators == {bytes(range(16)).hex()}
 
 
-def test_a_list_of_nothing_takes_no_memory() -> None:
-    """Materialised state may be none, which is one byte: a file of zeros took eight times more."""
-    count = 1 << 20
-    nothing = hand.i4(count) + hand.NONE * count
-    data = hand.with_keyed(hand.changelog(nothing, hand.listed()))
+_MANY = 1 << 18
+_NOTHING = hand.changelog(hand.i4(_MANY) + hand.NONE * _MANY, hand.listed())
+_FINISHED = hand.operator(3, hand.i4(_MANY) + hand.i4(-1) * _MANY)
+
+
+@pytest.mark.parametrize(
+    ("data", "handles"),
+    [
+        pytest.param(hand.with_keyed(_NOTHING), 1, id="no materialised state, in one byte"),
+        pytest.param(hand.metadata(3, hand.listed(_FINISHED)), 0, id="a finished subtask, in four"),
+    ],
+)
+def test_a_list_of_nothing_takes_no_memory(data: bytes, handles: int) -> None:
+    """A file of zeros took eight times more, and one of finished subtasks thirty times."""
     tracemalloc.start()
     try:
-        assert read_references(data).handles == 1
+        assert read_references(data).handles == handles
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < count
+    assert peak < _MANY

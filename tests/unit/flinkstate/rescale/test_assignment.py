@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from flinkstate.rescale.assignment import redistribute
 from flinkstate.state.key_groups import intersection
-from flinkstate.values.handles import BytesHandle, IncrementalHandle, KeyGroupRange
+from flinkstate.values.handles import (
+    BytesHandle,
+    IncrementalHandle,
+    KeyGroupRange,
+    OperatorHandle,
+    OperatorState,
+    StateMode,
+)
 from flinkstate.values.metadata_values import Operator, Subtask
 from integration.harness.flinkbed.redistribution import (
     PARALLELISMS,
@@ -95,3 +102,27 @@ def test_the_largest_numbers_are_flinks_own() -> None:
     """As many subtasks as there can be key groups."""
     asked = replace(operator(keyed(0, 16)), parallelism=32768, max_parallelism=32768)
     assert redistribute(asked, 1).refused is None
+
+
+def test_a_name_takes_its_turn_where_its_state_is_split() -> None:
+    """One subtask calls ``BB`` a union state: its split one is met last, so Flink begins with it.
+
+    The answer is what Flink 2.3.0's ``StateAssignmentOperation`` gave.
+    """
+    split, union = StateMode.SPLIT_DISTRIBUTE, StateMode.UNION
+    old = tuple(
+        Subtask(
+            index=index,
+            managed_operator=OperatorHandle(
+                states=tuple(
+                    OperatorState(name=name, mode=mode, offsets=(at,))
+                    for at, (name, mode) in enumerate(states.items())
+                ),
+                delegate=BytesHandle(name=f"m{index}", data=b"xx"),
+            ),
+        )
+        for index, states in enumerate(({"BB": union, "Aa": split}, {"BB": split}))
+    )
+    asked = replace(operator(None, None), subtasks=old)
+    shares = [each.managed_operator for each in redistribute(asked, 3).subtasks]
+    assert [[state.name for state in share] for share in shares] == [["BB"], ["Aa"], []]
