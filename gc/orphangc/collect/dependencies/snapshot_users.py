@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from flinkstate.files.paths import resolved
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.observe.ended_jobs import Lives, unread_of
-from orphangc.core.cluster.job_facts import latest_known_id
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.dependencies.foreign_files import (
@@ -98,12 +98,14 @@ def users_of(
     unreadable: Iterable[UnreadableCheckpoint],
     lives: Lives,
     *,
+    named: Iterable[tuple[Location, str]] = (),
     weighing: Weighing,
 ) -> Users:
     """Return the users of a snapshot, as far as the checkpoints that were read show them.
 
     Args:
         checkpoints: Every checkpoint that was read; the snapshot's own only shows its maker.
+        named: Checkpoints that resources name, and the resource.
         weighing: Asks whether files are where they are named, and how large they are.
     """
     groups = _grouped(
@@ -124,6 +126,11 @@ def users_of(
     elif maker is not None and maker[0] not in {user.place for user in users}:
         unknown.append(maker)
     users += _others(_restored(snapshot, lives), users)
+    real = resolved(snapshot.place)
+    users += [
+        SnapshotUserPart(job_id="", place=by, why="this resource names it as a whole")
+        for by in sorted({by for place, by in named if resolved(place) == real})
+    ]
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     unknown += unread_of(lives, read)
     seen = {
@@ -169,8 +176,9 @@ def _maker(
         if each == place
         for checkpoint in checkpoints
     ]
-    is_last = any(latest_known_id(each) == number for each in lives.newest_of(job_id))
-    if lives.is_ended(job_id) or not (is_last or is_restore_fallback(snapshot.place, number, own)):
+    facts, holds = lives.newest_of(job_id), lives.holds_of(job_id)
+    is_needed = is_restore_fallback(snapshot.place, number, own, facts=facts, holds=holds)
+    if lives.is_ended(job_id) or not is_needed:
         return None
     if job_id not in lives.living:
         reason = (

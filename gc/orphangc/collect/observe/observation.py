@@ -167,6 +167,11 @@ class Observation:
     storages: tuple[FoundInStorage, ...] = ()
 
     @property
+    def ha(self) -> tuple[HaFacts, ...]:
+        """Return what namespaces and ZooKeepers said before the listing, and after it."""
+        return (*self.ha_before, *self.ha_after)
+
+    @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """Return every checkpoint of S1, S2 and reported places, each once."""
         read = [
