@@ -1,6 +1,6 @@
 """``self-sustained`` and ``users-of``: may a snapshot go, and who still needs it?"""
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import rmtree
 from types import SimpleNamespace
@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from cli.helpers import DAY, UUID_1, UUID_2, Bed, flink, metadata, run, write
+from cli.redeploys import Redeploys
 from cli.scheduled import Configured, settings_of
 from orphangc.app.commands.operate import self_sustained as self_sustaining
 from support.kubernetes_server import KubernetesServer, a_config_map, retained
@@ -645,3 +646,18 @@ def test_the_statement_of_a_closed_world_covers_what_is_searched(bed) -> None:
     write(other.folder / "chk-10" / "_metadata", b"torn", DAY)
     code, told = users(*said)
     assert (code, told["is_complete"]) == (4, False)
+
+
+def test_a_checkpoint_in_quarantine_may_come_back_and_need_it(tmp_path) -> None:
+    """``undelete`` puts it back; which files it names, the state location alone knows."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, claims=True)
+        snapshot = chain.folder_of("0/5")
+        out = chain.expired("--ended-for", "0", "--keep-last", 1, "--pin", snapshot)
+        assert "1/6" not in chain.names(), "it names a file of the snapshot"
+        code, told = users(snapshot, "--closed-world", *OVER)
+        assert (code, told["has_users"]) == (4, None)
+        assert "in quarantine" in told["statement"]
+        run("undelete", out)
+        code, told = users(snapshot, "--closed-world", *OVER)
+    assert (code, [each["job_id"] for each in told["users"]]) == (0, [chain.jobs[1].id])

@@ -38,6 +38,7 @@ from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.continuation import resources_by_job
+from orphangc.core.lineage.expiry_marker import ExpiryMarker, markers_in
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import job_directory_of
@@ -99,6 +100,11 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     said = (named for facts in held for named in facts.names)
     resources = resources_by_job((each.job_id, each.name) for each in said)
     return _document(own, found, settings, places, resources=resources)
+
+
+_IN_QUARANTINE = (
+    "its _metadata is in quarantine, and may come back: which files it names is not read here"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +174,18 @@ class _World:
             for each in self.storages
             if each.problem is not None
         ]
+        found += [
+            UnreadableCheckpoint(uri=str(each.folder), reason=_IN_QUARANTINE, sha256="")
+            for each in self._expiries()
+            if each.state
+        ]
         return found
+
+    def _expiries(self) -> tuple[ExpiryMarker, ...]:
+        """Return what expiries left beside the checkpoints that they put into quarantine."""
+        parts = zip(self.bases, self.parts, strict=True)
+        left = [(base.location, read.scan.expiries) for base, read in parts]
+        return markers_in([*left, *((each.location, each.markers) for each in self.storages)])
 
 
 def _asked(
