@@ -356,6 +356,30 @@ def test_what_another_job_was_restored_from_may_not_go(bed) -> None:
     assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
 
 
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_a_job_that_starts_may_begin_with_it(bed, is_shown) -> None:
+    """Flink does not show yet what it reads, or no cluster shows the job; it completed nothing."""
+    other, savepoint, rest = bed.job(2), a_savepoint(bed), ()
+    other.shared()
+    bed.job(9).checkpoint(1)
+    unknown = {"state_backend": "Unknown", "checkpoint_storage": "Unknown"}
+    routes = flink(other, completed=0, status="INITIALIZING", **unknown)
+    nothing = {"completed": None, "savepoint": None, "restored": None}
+    counts = {"in_progress": 0, "completed": 0}
+    told = {"latest": nothing, "counts": counts, "history": []}
+    routes[f"/jobs/{other.id}/checkpoints"] = as_json(told)
+    with RestServer(routes) as server:
+        if is_shown:
+            rest = ("--flink-rest", server.url)
+            code, told = users(savepoint, bed.root, "--closed-world", *rest)
+            assert (code, told["has_users"]) == (4, None)
+            assert f"job {other.id} starts" in told["statement"]
+        told = second_look(bed, bed.job(1), savepoint, *rest)
+        assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
+    over = second_look(bed, bed.job(1), savepoint, "--ended-job", other.id)
+    assert over["safe_to_delete"] is True
+
+
 @contextmanager
 def second_life(bed, tmp_path, monkeypatch):
     """Yield the newest checkpoint of a job below a folder of its first life, and who shows that."""

@@ -10,6 +10,7 @@ from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
+from orphangc.core.cluster.job_facts import restarting_problem
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, has_ended
@@ -255,7 +256,8 @@ def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, 
     others |= {
         usage.job.job_id or other
         for other, usage in usages.by_job.items()
-        if other not in {key, maker} and _is_user(usage, snapshot)
+        if other not in {key, maker}
+        and (_is_user(usage, snapshot) or (other not in usages.ended and _may_begin(usage.job)))
     }
     others |= {
         str(checkpoint.folder)
@@ -275,6 +277,16 @@ def _is_named_by(checkpoint: Checkpoint, snapshot: Foreign) -> bool:
         or (not own.contains(folder) and snapshot.uuids.contains(*names.uuids).any())
         for folder, names in checkpoint.files.items()
     )
+
+
+def _may_begin(job: JobEvidence) -> bool:
+    """Return whether a job may begin with any snapshot, as nothing shows what it begins with.
+
+    Flink does not while it starts, and of one that no cluster shows a checkpoint alone says that it
+    has begun.
+    """
+    shown = [each.restored or restarting_problem(each) is None for each in job.after]
+    return not any(shown) and bool(shown or not job.own_checkpoints)
 
 
 def _maker_of(place: Location, usages: ForeignUsages) -> tuple[str, bool]:

@@ -10,6 +10,7 @@ from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.observe.ended_jobs import Lives, unread_of
+from orphangc.core.cluster.job_facts import hidden_origin_problem
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.dependencies.foreign_files import (
@@ -133,6 +134,8 @@ def users_of(
     ]
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     unknown += unread_of(lives, read)
+    if (hidden := hidden_origin_problem(lives.after)) is not None:
+        unknown.append((str(snapshot.place), hidden))
     seen = {
         *lives.directories,
         *(checkpoint.job_id for checkpoint in read if checkpoint.directory is not None),
