@@ -127,11 +127,7 @@ def users_of(
     elif maker is not None and maker[0] not in {user.place for user in users}:
         unknown.append(maker)
     users += _others(_restored(snapshot, lives), users)
-    real = resolved(snapshot.place)
-    users += [
-        SnapshotUserPart(job_id="", place=by, why="this resource names it as a whole")
-        for by in sorted({by for place, by in named if resolved(place) == real})
-    ]
+    users += _pinning(snapshot, named)
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     unknown += unread_of(lives, read)
     if (hidden := hidden_origin_problem(lives.after)) is not None:
@@ -250,6 +246,15 @@ def _unproven(checkpoints: Sequence[Checkpoint]) -> str | None:
                 at = checkpoint.folder
                 return f"{at} names files below shared/: the job may use others unnamed"
     return None
+
+
+def _pinning(
+    snapshot: Snapshot, named: Iterable[tuple[Location, str]]
+) -> Iterator[SnapshotUserPart]:
+    """Yield the resources that name a snapshot as a whole (R43)."""
+    real = resolved(snapshot.place)
+    for by in sorted({by for place, by in named if resolved(place) == real}):
+        yield SnapshotUserPart(job_id="", place=by, why="this resource names it as a whole")
 
 
 def _restored(snapshot: Snapshot, lives: Lives) -> Iterator[SnapshotUserPart]:

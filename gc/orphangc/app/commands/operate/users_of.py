@@ -67,10 +67,9 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     reader = CheckpointReader(settings.aliases, settings.acknowledged)  # nothing is listed here
     own = _read_snapshot(canonical(asked, settings.aliases), reader)
     world = _World.read(settings, reader)
-    held, answers = world.held, (*world.before, *world.after)
-    roots_read = world.checkpoints
+    held, roots_read = world.held, world.checkpoints
     elsewhere = reported_checkpoints(
-        answers,
+        (*world.before, *world.after),
         (),
         settings,
         held,
@@ -97,8 +96,7 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
         named=named_by_resources(held, settings),
         weighing=Weighing(open_storage),
     )
-    said = (named for facts in held for named in facts.names)
-    resources = resources_by_job((each.job_id, each.name) for each in said)
+    resources = resources_by_job((e.job_id, e.name) for facts in held for e in facts.names)
     return _document(own, found, settings, places, resources=resources)
 
 
