@@ -1,12 +1,14 @@
 """``self-sustained`` and ``users-of``: may a snapshot go, and who still needs it?"""
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from shutil import rmtree
 from types import SimpleNamespace
 
 import pytest
 
 from cli.helpers import DAY, UUID_1, UUID_2, Bed, flink, metadata, run, write
+from cli.redeploys import Redeploys
 from cli.scheduled import Configured, settings_of
 from orphangc.app.commands.operate import self_sustained as self_sustaining
 from support.kubernetes_server import KubernetesServer, a_config_map, retained
@@ -281,6 +283,153 @@ def test_a_maker_in_no_listed_place_may_go_back_to_its_snapshot(bed, options, an
     assert asked(bed, job, *options)[1]["safe_to_delete"] is answer
 
 
+def second_look(bed, job, snapshot, *options) -> dict:
+    """Return what a job's second check of a snapshot says, after a newer checkpoint."""
+    options = (*options, "--state", bed.state, "--snapshot", snapshot)
+    job.checkpoint(7, job.shared())
+    asked(bed, job, *options)
+    job.checkpoint(8, job.shared(), age=DAY / 2)
+    told = asked(bed, job, *options)[1]
+    assert told["state_self_sustained"] is True
+    return told
+
+
+def a_savepoint(bed) -> Path:
+    """Write a savepoint of no job, and return its folder."""
+    savepoint = bed.folder / "savepoints" / "savepoint-000000-000000000001"
+    write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), 30 * DAY)
+    write(savepoint / UUID_1, b"state", 30 * DAY)
+    return savepoint
+
+
+def a_deployment(job, savepoint, *, pin) -> dict:
+    """Return a deployment of a job that is over, which names a savepoint in its spec or status."""
+    spec = {"state": "running", "upgradeMode": "savepoint", "jarURI": "local:///x.jar"}
+    status = {"jobId": job.id, "state": "FINISHED"}
+    (spec if pin == "initialSavepointPath" else status)[pin] = f"file:{savepoint}"
+    return {
+        "apiVersion": "flink.apache.org/v1beta1",
+        "kind": "FlinkDeployment",
+        "metadata": {"name": "orders"},
+        "spec": {"flinkVersion": "v1_20", "flinkConfiguration": {}, "job": spec},
+        "status": {"lifecycleState": "STABLE", "jobStatus": status},
+    }
+
+
+@contextmanager
+def pinned(bed, tmp_path, monkeypatch, pin):
+    """Yield a savepoint that a resource names, and the options that ask it."""
+    savepoint = a_savepoint(bed)
+    with KubernetesServer() as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
+        server.add(a_deployment(bed.job(9), savepoint, pin=pin))
+        yield savepoint, ("--kubernetes-ha", "flink", *OVER)
+
+
+PINS = ["initialSavepointPath", "upgradeSavepointPath"]
+
+
+@pytest.mark.parametrize("pin", PINS)
+def test_what_a_resource_names_may_not_go(bed, tmp_path, monkeypatch, pin) -> None:
+    """R43: it starts from it, or goes on from it; ``expire`` holds it for the same reason."""
+    with pinned(bed, tmp_path, monkeypatch, pin) as (savepoint, options):
+        told = second_look(bed, bed.job(1), savepoint, *options)
+    assert (told["safe_to_delete"], "orders still needs files" in told["why"]) == (False, True)
+
+
+def test_what_a_job_of_another_root_needs_may_not_go(bed) -> None:
+    """Its checkpoints were read, as the whole storage is; it has no directory below this root."""
+    savepoint, other = a_savepoint(bed), bed.job(7, below=bed.folder / "other")
+    other.checkpoint(9, savepoint / UUID_1)
+    told = second_look(bed, bed.job(1), savepoint)
+    assert told["safe_to_delete"] is False
+    assert str(other.folder / "chk-9") in told["why"]
+
+
+def test_what_another_job_was_restored_from_may_not_go(bed) -> None:
+    """It has completed nothing since, and has older checkpoints of its own, to which it never goes
+    back.
+    """
+    bed.job(2).checkpoint(3, bed.job(2).shared())
+    with restored(bed, completed=None) as (other, savepoint, rest):
+        told = second_look(bed, bed.job(1), savepoint, *rest)
+    assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
+
+
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_a_job_that_starts_may_begin_with_it(bed, is_shown) -> None:
+    """Flink does not show yet what it reads, or no cluster shows the job; it completed nothing."""
+    other, savepoint, rest = bed.job(2), a_savepoint(bed), ()
+    other.shared()
+    bed.job(9).checkpoint(1)
+    unknown = {"state_backend": "Unknown", "checkpoint_storage": "Unknown"}
+    routes = flink(other, completed=0, status="INITIALIZING", **unknown)
+    nothing = {"completed": None, "savepoint": None, "restored": None}
+    counts = {"in_progress": 0, "completed": 0}
+    told = {"latest": nothing, "counts": counts, "history": []}
+    routes[f"/jobs/{other.id}/checkpoints"] = as_json(told)
+    with RestServer(routes) as server:
+        if is_shown:
+            rest = ("--flink-rest", server.url)
+            code, told = users(savepoint, bed.root, "--closed-world", *rest)
+            assert (code, told["has_users"]) == (4, None)
+            assert f"job {other.id} starts" in told["statement"]
+        told = second_look(bed, bed.job(1), savepoint, *rest)
+        assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
+    over = second_look(bed, bed.job(1), savepoint, "--ended-job", other.id)
+    assert over["safe_to_delete"] is True
+
+
+@contextmanager
+def second_life(bed, tmp_path, monkeypatch):
+    """Yield the newest checkpoint of a job below a folder of its first life, and who shows that."""
+    maker = bed.job(9)
+    newest = maker.checkpoint(7, maker.shared(UUID_1)).parent
+    maker.checkpoint(100, maker.shared(UUID_2), age=200 * DAY)
+    with RestServer(flink(maker, completed=7)) as rest, KubernetesServer() as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
+        server.add(a_config_map(f"orders-{maker.id}-config-map", *retained(7), cluster="orders"))
+        yield newest, {"rest": ("--flink-rest", rest.url), "ha": ("--kubernetes-ha", "flink")}
+
+
+@pytest.mark.parametrize("source", ["rest", "ha"])
+def test_the_maker_goes_back_to_what_flink_calls_its_newest(
+    bed, tmp_path, monkeypatch, source
+) -> None:
+    """Ids start again in each life of a job id: a higher one may be left from an earlier life."""
+    with second_life(bed, tmp_path, monkeypatch) as (newest, sources):
+        told = second_look(bed, bed.job(1), newest, *sources[source])
+        assert told["safe_to_delete"] is False
+        assert users(newest, *sources[source])[1]["has_users"] is not False
+
+
+@pytest.mark.parametrize("is_scheduled", [False, True])
+def test_what_another_job_needs_may_not_go_once_flink_forgot_the_restore(bed, is_scheduled) -> None:
+    """A JobManager that was lost shows another origin; what cycles saw is asked about for ever."""
+    savepoint, other = a_savepoint(bed), bed.job(1)
+    other.checkpoint(5, savepoint / UUID_1)
+
+    def looks(job, *rest: str) -> list[dict]:
+        if not is_scheduled:
+            return asked(bed, job, *rest, "--state", bed.state)[1]["looks"]
+        story = SimpleNamespace(bed=bed)
+        config = Configured.of(story, settings_of(story, ended_job=[], flink_rest=list(rest[1:])))
+        (told,) = (each for each in config.run().json[0]["jobs"] if each["job_id"] == job.id)
+        return told["looks"]
+
+    with restored(bed, completed=5) as (job, _, rest):
+        job.checkpoint(5, job.shared())
+        looks(job, *rest)
+    other.checkpoint(5, other.shared())
+    for number in (6, 7):
+        job.checkpoint(number, job.shared(), age=DAY / number)
+        with RestServer(flink(job, completed=number)) as server:
+            _, look = looks(job, "--flink-rest", server.url)
+        assert (look["place"], look["value"]) == (str(savepoint), True)
+        assert look["also_named_by"] == ([] if number == 6 else [other.id])
+        other.checkpoint(5, savepoint / UUID_1)
+
+
 # --- users-of
 
 
@@ -384,7 +533,9 @@ def test_a_checkpoint_that_flink_reports_elsewhere_is_read(bed) -> None:
         assert (code, told["unknown"][0]["uri"]) == (4, torn)
 
 
-@pytest.mark.parametrize(("path", "said"), [(None, "from where"), ("gone", "was not read")])
+@pytest.mark.parametrize(
+    ("path", "said"), [(None, "from where"), ("savepoints/gone", "was not read")]
+)
 def test_a_restore_from_what_was_not_read_leaves_it_unknown(bed, path, said) -> None:
     """The job rests on it alone, and it may have named the snapshot's files."""
     bed.job(9).checkpoint(1)
@@ -507,3 +658,42 @@ def test_users_are_shown_to_people(bed) -> None:
     shown = run("users-of", first.folder / "chk-5", "--output", "table").out
     assert second.id in shown
     assert "2 need it" in " ".join(shown.split())  # wherever a long path broke the line
+
+
+@pytest.mark.parametrize("pin", PINS)
+def test_a_resource_that_names_it_needs_it(bed, tmp_path, monkeypatch, pin) -> None:
+    """R43, whatever is said of its job."""
+    bed.job().checkpoint(5)
+    with pinned(bed, tmp_path, monkeypatch, pin) as (savepoint, options):
+        told = users(savepoint, bed.root, "--closed-world", *options)[1]
+    assert [(each["job_id"], each["references"]) for each in told["users"]] == [("", 0)]
+    assert told["users"][0]["place"].endswith("orders")
+
+
+def test_the_statement_of_a_closed_world_covers_what_is_searched(bed) -> None:
+    """As in a plan: the storage of each root, whole; less what is stated to hold no checkpoint."""
+    bed.job().checkpoint(5)
+    savepoint, other = a_savepoint(bed), bed.job(7, below=bed.folder / "other")
+    other.checkpoint(9, savepoint / UUID_1)
+    said = (savepoint, bed.root, "--closed-world", *OVER)
+    assert [each["job_id"] for each in users(*said)[1]["users"]] == [other.id]
+    told = users(*said, "--search-except", other.folder.parent)[1]
+    assert told["statement"] == "nobody needs it"
+    write(other.folder / "chk-10" / "_metadata", b"torn", DAY)
+    code, told = users(*said)
+    assert (code, told["is_complete"]) == (4, False)
+
+
+def test_a_checkpoint_in_quarantine_may_come_back_and_need_it(tmp_path) -> None:
+    """``undelete`` puts it back; which files it names, the state location alone knows."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, claims=True)
+        snapshot = chain.folder_of("0/5")
+        out = chain.expired("--ended-for", "0", "--keep-last", 1, "--pin", snapshot)
+        assert "1/6" not in chain.names(), "it names a file of the snapshot"
+        code, told = users(snapshot, "--closed-world", *OVER)
+        assert (code, told["has_users"]) == (4, None)
+        assert "in quarantine" in told["statement"]
+        run("undelete", out)
+        code, told = users(snapshot, "--closed-world", *OVER)
+    assert (code, [each["job_id"] for each in told["users"]]) == (0, [chain.jobs[1].id])

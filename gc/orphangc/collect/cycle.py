@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from flinkstate.files.paths import overlap
@@ -28,6 +28,7 @@ from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import ListingSurvey, SurveyQuestions, survey_listing
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, Observation, observe
+from orphangc.collect.observe.reported import named_by_resources
 from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled, with_expiries, with_memory
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
@@ -177,6 +178,16 @@ def _found(
     """Return what the cycle found, with what its jobs miss and what they need of others."""
     collected = (view.evidence for view in decided.views.values())
     missing = missing_by_job(collected, survey.missing, marked.seen, environment.storage)
+    usages = foreign_usages_of(
+        environment,
+        marked.mark,
+        settings,
+        jobs=known.jobs,
+        judged=known.judged,
+        missing=missing,
+        held=survey.surveyed.held,
+        cycle=known.evidence,
+    )
     return Found(
         seen=marked.seen,
         surveyed=survey.surveyed,
@@ -186,16 +197,7 @@ def _found(
         counts=decided.counts,
         missing=missing,
         savepoints_kept=decided.savepoints_kept,
-        foreign_usages=foreign_usages_of(
-            environment,
-            marked.mark,
-            settings,
-            jobs=known.jobs,
-            judged=known.judged,
-            missing=missing,
-            held=survey.surveyed.held,
-            cycle=known.evidence,
-        ),
+        foreign_usages=replace(usages, named=tuple(named_by_resources(marked.seen.ha, settings))),
     )
 
 

@@ -11,7 +11,7 @@ from flinkstate.tables.printing import show
 from orphangc.app.cli.application import app, registry_commands
 from orphangc.app.cli.output import end
 from orphangc.app.console import options as o
-from orphangc.app.console.setting_options import Values, gathered
+from orphangc.app.console.setting_options import SEARCHED, Values, gathered
 
 
 @registry_commands.command(
@@ -118,8 +118,7 @@ def self_sustained(
 )
 @gathered(
     "settings",
-    "extra_roots",
-    "closed_world",
+    *SEARCHED,
     "ended_job",
     "flink_rest",
     "kubernetes_ha",

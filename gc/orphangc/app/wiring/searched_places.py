@@ -55,13 +55,17 @@ def searched_beside(
 
 def storage_search(
     settings: StorageRootSettings,
-    state: RootState,
+    state: RootState | None,
     memory: WorldMemory,
     siblings: Iterable[Storage],
-) -> StorageSearch | None:
+) -> StorageSearch:
     """Return what searches the storages of all named places, or these places alone.
 
     The settings' own places are scanned; where places alone are searched, no search repeats that.
+
+    Args:
+        state: Remembers what was read, and belongs to a cycle, which lists the storage root itself;
+            ``None`` for neither.
     """
     places = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
     named = [(each, "the settings") for each in places]
@@ -76,11 +80,13 @@ def storage_search(
         roots=places,
         storage_of=storage_here if is_whole else place_here,
         open_storage=open_storage,
-        own=resolved(canonical(settings.root)) if is_whole else None,
+        own=resolved(canonical(settings.root)) if is_whole and state is not None else None,
         known=[each for each in known if is_whole or not any(map(each.contains, scanned))],
         left_out=tuple(resolved(canonical(uri)) for uri in settings.search_except),
         is_empty=settings.is_empty,
-        remembered=ReadCheckpoints(state.files, __version__, settings.aliases, now),
+        remembered=None
+        if state is None
+        else ReadCheckpoints(state.files, __version__, settings.aliases, now),
         target_of=_linked_folder,
         mounts_below=mounts_below,
     )

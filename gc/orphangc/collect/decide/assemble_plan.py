@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from flinkstate.places.locations import Location, canonical
+from flinkstate.places.locations import Location, canonical, place_of
 from orphangc import __version__
 from orphangc.collect.decide.abandoned_savepoints import empty_savepoints_warning
 from orphangc.collect.decide.judge_uploads import UploadRule
@@ -145,11 +145,19 @@ def _job_part(view: JobView, found: Found, settings: StorageRootSettings) -> Job
         oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
         missing=found.missing[job.key],
         evidence=evidence_of(job, known.evidence, job.clusters),
-        looks=found.foreign_usages.check(job.key),
+        looks=found.foreign_usages.check(job.key, _origins(job, found, settings)),
         held_back=_held_back_part(view, found),
         areas=area_parts(view.facts, job.survey.areas, settings.scope, view.judgement),
         resources=known.comparison.memory.lineage.resources.get(job.job_id, ()),
     )
+
+
+def _origins(job: JobEvidence, found: Found, settings: StorageRootSettings) -> list[Location]:
+    """Return the foreign snapshots that cycles saw as a job's origin: Flink forgets them."""
+    seen = found.known.comparison.memory.jobs if job.job_id else ()
+    known = (uri for each in seen if each.job_id == job.job_id for uri in each.restored)
+    places = (place_of(uri, settings.aliases) for uri in known)
+    return [e for e in places if e and not any(own.contains(e) for own in job.directories)]
 
 
 def root_part(checkpoint: Checkpoint) -> RootPart:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from flinkstate.files.paths import resolved
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
+from orphangc.core.cluster.job_facts import restarting_problem
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, has_ended
@@ -20,6 +22,7 @@ from orphangc.core.dependencies.self_sustained_rule import (
     Weigh,
     checks_of,
     foreign_usage_of,
+    has_nothing_since,
     unweighed,
 )
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
@@ -63,6 +66,7 @@ class ForeignUsages:
         held: UUIDs of live artifacts in its ``shared/``, by job key.
         stored: Returns the names of the files directly in a folder, none if it cannot be listed.
         ended: Keys of the jobs that are over.
+        named: Checkpoints that resources name, and the resource.
     """
 
     by_job: Mapping[str, ForeignUsage]
@@ -71,6 +75,7 @@ class ForeignUsages:
     held: Mapping[str, UuidSet]
     stored: Callable[[Location], FileNames]
     ended: Collection[str] = ()
+    named: Sequence[tuple[Location, str]] = ()
     is_declared_ended: Callable[[str], bool] = lambda _: False
 
     def check(
@@ -223,33 +228,48 @@ def _searched(
 
 
 def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, ...]:
-    """Return the other users of a snapshot's files: other jobs, and checkpoints of no job.
+    """Return the other users of a snapshot's files: jobs, resources, and checkpoints of neither.
 
     The job that made it shares files with it, and keeps them: it counts only as long as it may go
     back to this very checkpoint.
     """
+    read = {each.folder for usage in usages.by_job.values() for each in usage.job.own_checkpoints}
     maker, is_user = _maker_of(snapshot.place, usages)
     others = {maker} if is_user and maker != key else set[str]()
     others |= {
         usage.job.job_id or other
         for other, usage in usages.by_job.items()
-        if other not in {key, maker} and _is_user(usage, snapshot)
+        if other not in {key, maker}
+        and (_is_user(usage, snapshot) or (other not in usages.ended and _may_begin(usage.job)))
     }
     others |= {
         str(checkpoint.folder)
         for checkpoint in usages.checkpoints
-        if checkpoint.directory is None
-        and checkpoint.folder != snapshot.place
-        and any(
-            snapshot.place.contains(folder)
-            or (
-                not checkpoint.folder.contains(folder)
-                and snapshot.uuids.contains(*names.uuids).any()
-            )
-            for folder, names in checkpoint.files.items()
-        )
+        if checkpoint.folder not in read and _is_named_by(checkpoint, snapshot)
     }
+    real = resolved(snapshot.place)
+    others |= {by for place, by in usages.named if resolved(place) == real}
     return tuple(sorted(others))
+
+
+def _is_named_by(checkpoint: Checkpoint, snapshot: Foreign) -> bool:
+    """Return whether a checkpoint of another place names files of a snapshot."""
+    own = checkpoint.directory or checkpoint.folder
+    return not own.contains(snapshot.place) and any(
+        snapshot.place.contains(folder)
+        or (not own.contains(folder) and snapshot.uuids.contains(*names.uuids).any())
+        for folder, names in checkpoint.files.items()
+    )
+
+
+def _may_begin(job: JobEvidence) -> bool:
+    """Return whether a job may begin with any snapshot, as nothing shows what it begins with.
+
+    Flink does not while it starts, and of one that no cluster shows a checkpoint alone says that it
+    has begun.
+    """
+    shown = [each.restored or restarting_problem(each) is None for each in job.after]
+    return not any(shown) and bool(shown or not job.own_checkpoints)
 
 
 def _maker_of(place: Location, usages: ForeignUsages) -> tuple[str, bool]:
@@ -261,13 +281,15 @@ def _maker_of(place: Location, usages: ForeignUsages) -> tuple[str, bool]:
         return "", False
     if maker not in usages.by_job:
         return maker, not usages.is_declared_ended(maker)
+    job = usages.by_job[maker].job
     is_needed = is_restore_fallback(
-        place, file_place.checkpoint_id, usages.by_job[maker].job.own_checkpoints
+        place, file_place.checkpoint_id, job.own_checkpoints, facts=job.facts, holds=job.holds
     )
     return maker, maker not in usages.ended and is_needed
 
 
 def _is_user(usage: ForeignUsage, snapshot: Foreign) -> bool:
     """Return whether a job names files of a snapshot, or has nothing else to go back to."""
-    is_restored = any(place == snapshot.place for _, place in usage.restored)
-    return bool(meant(snapshot, usage.unowned)) or (is_restored and not usage.job.own_checkpoints)
+    return bool(meant(snapshot, usage.unowned)) or any(
+        place == snapshot.place and has_nothing_since(usage, at) for at, place in usage.restored
+    )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from flinkstate.files.paths import resolved
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.observe.ended_jobs import Lives, unread_of
-from orphangc.core.cluster.job_facts import latest_known_id
+from orphangc.core.cluster.job_facts import hidden_origin_problem
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.dependencies.foreign_files import (
@@ -76,12 +77,14 @@ def users_of(
     unreadable: Iterable[UnreadableCheckpoint],
     lives: Lives,
     *,
+    named: Iterable[tuple[Location, str]] = (),
     weighing: Weighing,
 ) -> Users:
     """Return the users of a snapshot, as far as the checkpoints that were read show them.
 
     Args:
         checkpoints: Every checkpoint that was read; the snapshot's own only shows its maker.
+        named: Checkpoints that resources name, and the resource.
         weighing: Asks whether files are where they are named, and how large they are.
     """
     files = {} if snapshot.checkpoint is None else snapshot.checkpoint.files
@@ -105,8 +108,9 @@ def users_of(
     for user in (*unnamed, *_restored(snapshot, lives)):
         if user.job_id not in {each.job_id for each in users}:
             users.append(user)
+    users += _pinning(snapshot, named)
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
-    unknown += unread_of(lives, read)
+    unknown += [*unread_of(lives, read), *_hidden(snapshot, lives)]
     seen = {
         *lives.directories,
         *(checkpoint.job_id for checkpoint in read if checkpoint.directory is not None),
@@ -117,6 +121,12 @@ def users_of(
         unknown=tuple(dict.fromkeys(unknown)),
         is_confirmed=is_over and not unknown,
     )
+
+
+def _hidden(snapshot: Snapshot, lives: Lives) -> Iterator[tuple[str, str]]:
+    """Yield why it is unknown what living jobs begin with."""
+    if (problem := hidden_origin_problem(lives.after)) is not None:
+        yield str(snapshot.place), problem
 
 
 def _grouped(checkpoints: Iterable[Checkpoint]) -> dict[tuple[str, Location], list[Checkpoint]]:
@@ -135,8 +145,9 @@ def _maker(
         return None
     job_id, place, number = snapshot.maker
     own = [each for each in checkpoints if (each.directory or each.folder) == place]
-    is_last = any(latest_known_id(each) == number for each in lives.newest_of(job_id))
-    if lives.is_ended(job_id) or not (is_last or is_restore_fallback(snapshot.place, number, own)):
+    facts, holds = lives.newest_of(job_id), lives.holds_of(job_id)
+    is_needed = is_restore_fallback(snapshot.place, number, own, facts=facts, holds=holds)
+    if lives.is_ended(job_id) or not is_needed:
         return None
     if job_id not in lives.living:
         reason = (
@@ -199,6 +210,15 @@ def _unproven(checkpoints: Sequence[Checkpoint]) -> str | None:
         if any(place.scope is Scope.SHARED and place.inner for place in places):
             return f"{at} names files below shared/: the job may use others unnamed"
     return None
+
+
+def _pinning(
+    snapshot: Snapshot, named: Iterable[tuple[Location, str]]
+) -> Iterator[SnapshotUserPart]:
+    """Yield the resources that name a snapshot as a whole (R43)."""
+    real = resolved(snapshot.place)
+    for by in sorted({by for place, by in named if resolved(place) == real}):
+        yield SnapshotUserPart(job_id="", place=by, why="this resource names it as a whole")
 
 
 def _restored(snapshot: Snapshot, lives: Lives) -> Iterator[SnapshotUserPart]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flinkstate.files.paths import resolved
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.observe.reported import checkpoint_named
+from orphangc.collect.observe.reported import named_by_resources
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.model.settings import StorageRootSettings
@@ -58,7 +58,7 @@ def holds_of(
     }
     exact: dict[Location, list[_Hold]] = {}
     for place, kind, by in (
-        *_named_by_resources(cycle, settings),
+        *((place, "resource", by) for place, by in named_by_resources(cycle.seen.ha, settings)),
         *_registered(cycle, settings),
         *_shown_by_flink(cycle, settings, over, free),
         *_remembered(cycle, settings, free),
@@ -71,13 +71,6 @@ def holds_of(
 
 
 _Held = tuple[Location, str, str]
-
-
-def _named_by_resources(cycle: Cycle, settings: StorageRootSettings) -> Iterator[_Held]:
-    """Yield the checkpoints that a resource names; a name that is no place refuses elsewhere."""
-    for facts in (*cycle.seen.ha_before, *cycle.seen.ha_after):
-        for named in facts.places:
-            yield checkpoint_named(named.path, settings), "resource", named.by
 
 
 def _registered(cycle: Cycle, settings: StorageRootSettings) -> Iterator[_Held]:

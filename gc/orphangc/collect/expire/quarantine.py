@@ -132,7 +132,7 @@ class Quarantine:
             (*seen.before, *seen.after),
             seen.snapshots,
             settings,
-            ha=(*seen.ha_before, *seen.ha_after),
+            ha=seen.ha,
         )
         self._limiter = RateLimiter(DeletionRate.of(settings.delete_rate, self.storage.batch_size))
 

@@ -62,7 +62,7 @@ def job_reports(
     is_ha_known = (
         bool(observation.ha_before and observation.ha_after)
         # a wrong namespace or path shows nothing at all, too
-        and all(each.things for each in (*observation.ha_before, *observation.ha_after))
+        and all(each.things for each in observation.ha)
         and not observation.source_errors
     )
     found = JobReports({key: JobReport(job_id=job_id) for key, job_id in known.job_ids.items()})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from flinkstate.places.locations import Alias, Location, place_of
+from orphangc.core.cluster.ha_facts import Hold
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.cluster.placement import home_of, job_answers
@@ -20,7 +21,7 @@ class Lives:
 
     Attributes:
         before: Answer of each cluster before checkpoints were read.
-        held: Ids of jobs that HA metadata or a resource holds, or held.
+        holds: HA metadata and resources that hold jobs, or held them.
         changed_at: Newest store time of a checkpoint, by job id.
         directories: The job directories that were seen, by job id, "" if the owner is unknown.
     """
@@ -30,7 +31,7 @@ class Lives:
     is_declared_ended: Callable[[str], bool]
     now: datetime
     quiet_period: timedelta
-    held: Collection[str] = ()
+    holds: Sequence[Hold] = ()
     changed_at: Mapping[str, datetime] = field(default_factory=dict)
     directories: Mapping[str, Sequence[Location]] = field(default_factory=dict)
     aliases: Sequence[Alias] = ()
@@ -48,7 +49,7 @@ class Lives:
         status = JobStatus(
             before=[each for each in before if is_placed or not each.is_globally_terminal],
             after=[each for each in after if is_placed or not each.is_globally_terminal],
-            is_held=job_id in self.held,
+            is_held=bool(self.holds_of(job_id)),
             is_declared_ended=self.is_declared_ended(job_id),
         )
         return status.has_ended(
@@ -61,6 +62,10 @@ class Lives:
         answers = job_answers(self.before, self.after).get(JobId(job_id), ())
         homes = [home_of(answer, own, self.aliases) for answer in answers]
         return own.keys() <= {key for home in homes if home.is_proven for key in home.keys}
+
+    def holds_of(self, job_id: str) -> tuple[Hold, ...]:
+        """Return what holds a job, or held it."""
+        return tuple(each for each in self.holds if each.job_id == job_id)
 
     def facts_of(self, job_id: str) -> tuple[JobFacts, ...]:
         """Return all answers of Flink about a living job, the oldest first."""

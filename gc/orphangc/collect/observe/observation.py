@@ -52,7 +52,7 @@ from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
-from orphangc.core.lineage.expiry_marker import ExpiryMarker
+from orphangc.core.lineage.expiry_marker import ExpiryMarker, markers_in
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.core.world.outside_naming import Searched
@@ -167,6 +167,11 @@ class Observation:
     storages: tuple[FoundInStorage, ...] = ()
 
     @property
+    def ha(self) -> tuple[HaFacts, ...]:
+        """Return what namespaces and ZooKeepers said before the listing, and after it."""
+        return (*self.ha_before, *self.ha_after)
+
+    @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """Return every checkpoint of S1, S2 and reported places, each once."""
         read = [
@@ -190,12 +195,7 @@ class Observation:
             for base, read in zip(environment.bases, self.second, strict=True)
         ]
         parts += [(found.location, found.markers) for found in self.storages]
-        markers = (
-            ExpiryMarker.at(place.child(each.key), each.modified_at)
-            for place, left in parts
-            for each in left
-        )
-        return tuple(dict.fromkeys(each for each in markers if each is not None))
+        return markers_in(parts)
 
     @property
     def _found_in_storages(self) -> Iterator[Checkpoint]:

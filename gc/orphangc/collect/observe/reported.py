@@ -92,6 +92,15 @@ def checkpoint_named(path: str, settings: StorageRootSettings) -> Location:
     return place.parent if place.name == METADATA_NAME else place
 
 
+def named_by_resources(
+    ha: Iterable[HaFacts], settings: StorageRootSettings
+) -> Iterator[tuple[Location, str]]:
+    """Yield the checkpoints that resources name; a name that is no place refuses elsewhere."""
+    for facts in ha:
+        for named in facts.places:
+            yield checkpoint_named(named.path, settings), named.by
+
+
 def folder_named(path: str, settings: StorageRootSettings) -> Location:
     """Return the folder that a configuration or a resource names.
 

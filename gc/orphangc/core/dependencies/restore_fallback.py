@@ -5,19 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flinkstate.places.locations import Location
+from orphangc.core.cluster.ha_facts import Hold
+from orphangc.core.cluster.job_facts import JobFacts, latest_known_id
 from orphangc.core.decision.evidence import Checkpoint
 
 
 def is_restore_fallback(
-    place: Location, checkpoint_id: int | None, checkpoints: Iterable[Checkpoint]
+    place: Location,
+    checkpoint_id: int | None,
+    checkpoints: Iterable[Checkpoint],
+    *,
+    facts: Iterable[JobFacts] = (),
+    holds: Iterable[Hold] = (),
 ) -> bool:
     """Return whether a job that is not over may need the checkpoint at ``place`` itself.
 
-    It does unless a newer one of its own exists, and none of the others names a file below it.
+    It does where it is the newest one that Flink shows, or that HA metadata retains: a higher
+    number may be left from another life of the job. It does as well unless a newer one of its own
+    exists, and none of the others names a file below it.
 
     Args:
         checkpoints: The job's own checkpoints, savepoints and the checkpoint itself among them.
     """
+    held = (max(each.retained_ids, default=None) for each in holds)
+    if checkpoint_id in {*map(latest_known_id, facts), *held}:
+        return True
     others = [
         checkpoint
         for checkpoint in checkpoints

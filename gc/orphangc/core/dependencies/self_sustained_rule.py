@@ -177,7 +177,7 @@ def _judged(
     if unseen is not None:
         return None, unseen
     for at, place in usage.restored:
-        if (foreign is None or place == foreign.place) and _has_nothing_since(usage, at):
+        if (foreign is None or place == foreign.place) and has_nothing_since(usage, at):
             return False, (
                 f"it was restored from checkpoint {at} in {place}, and has completed none of its"
                 " own since"
@@ -205,7 +205,7 @@ def _unseen(usage: ForeignUsage) -> str | None:
     )
 
 
-def _has_nothing_since(usage: ForeignUsage, restored_id: int) -> bool:
+def has_nothing_since(usage: ForeignUsage, restored_id: int) -> bool:
     """Return whether the job has completed nothing of its own since it was restored.
 
     Older checkpoints of its own directory are no restore fallback then, whatever their ids.

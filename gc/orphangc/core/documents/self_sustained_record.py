@@ -59,8 +59,9 @@ class UsageCheckPart(_StatusPart):
         bytes: Bytes of these files; ``None`` if not counted.
         sample: A few of them, as the checkpoints spell them.
         named_by: Checkpoints and registries that name them, the newest checkpoint first.
-        also_named_by: Jobs, and checkpoints of no job, that name files of a snapshot, too: not
-            this job; the one that made it only if it is not over and may go back to it.
+        also_named_by: Jobs, resources, and checkpoints of no job of this storage root, that name a
+            snapshot or files of it, too: not this job; the one that made it only if it is not over
+            and may go back to it.
     """
 
     kind: ForeignKind | None = None
@@ -169,6 +170,7 @@ def _forgotten(
             value=True if everything.value else None,
             why=everything.why,
             restored_from=True,
+            also_named_by=each.also_named_by,
         )
         for each in before
         if each.restored_from and each.place not in seen
@@ -195,8 +197,10 @@ def _after(
     is_enough = is_ended or _is_newer(newest_checkpoint_id, since_id)
     if check.value and confirmed_at is None and is_enough:
         confirmed_at = at
+    is_origin = check.restored_from or (before is not None and before.restored_from)
     return RememberedUsageCheck(
-        **check.model_dump(),
+        **check.model_dump(exclude={"restored_from"}),
+        restored_from=is_origin,
         at=at,
         since=since,
         since_checkpoint_id=since_id,

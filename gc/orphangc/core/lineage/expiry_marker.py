@@ -5,12 +5,14 @@ It stands for that ``_metadata``: wherever a search would count the one, it coun
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
 from flinkstate.places.locations import Location
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, depth_of_expiry, uuid_of
+from orphangc.core.model.types import StoredObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +43,11 @@ class ExpiryMarker:
         depth = depth_of_expiry(place.name)
         root = None if depth is None else next(islice(folder.upwards(), depth, None), None)
         return cls(folder, uuid.hex(), stored_at, root)
+
+
+def markers_in(
+    parts: Iterable[tuple[Location, Iterable[StoredObject]]],
+) -> tuple[ExpiryMarker, ...]:
+    """Return the markers among what expiries left in some places, each once."""
+    found = (ExpiryMarker.at(at.child(e.key), e.modified_at) for at, left in parts for e in left)
+    return tuple(dict.fromkeys(each for each in found if each is not None))

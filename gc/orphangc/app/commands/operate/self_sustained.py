@@ -115,7 +115,8 @@ def _check(
         )
     evidence = cycle.jobs[key]
     _check_foreign(asked, evidence.directories)
-    seen = cycle.foreign_usages.check(key, asked, Weighing(open_storage).weigh)
+    origins = [canonical(each.place) for each in before if each.restored_from]
+    seen = cycle.foreign_usages.check(key, (*asked, *origins), Weighing(open_storage).weigh)
     for each in asked:
         _check_known(each, seen, before)
     newest, now = max(evidence.retained_ids, default=None), cycle.evidence.now

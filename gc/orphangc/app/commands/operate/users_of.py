@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -16,25 +17,35 @@ from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import human_bytes, visible
 from orphangc.adapters.open import open_storage
 from orphangc.app.config.validate import settings_from
+from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import flink_clusters, ha_metadata
+from orphangc.app.wiring.searched_places import storage_search
 from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.dependencies.snapshot_users import Snapshot, Users, users_of
 from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead
 from orphangc.collect.observe.ended_jobs import Lives
 from orphangc.collect.observe.observation import reported_checkpoints
+from orphangc.collect.observe.reported import (
+    named_by_resources,
+    places_in_answers,
+    places_of_files,
+)
+from orphangc.collect.observe.storage_search import FoundInStorage
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.continuation import resources_by_job
+from orphangc.core.lineage.expiry_marker import ExpiryMarker, markers_in
+from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import ExitCode, RefusedError, SettingsError
-from orphangc.ports import ClusterClient, HaMetadata
+from orphangc.ports import ClusterClient, HaMetadata, Storage
 
 
 def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,38 +66,124 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     settings = settings_from({**values, "root": first, "extra_roots": extra})
     reader = CheckpointReader(settings.aliases, settings.acknowledged)  # nothing is listed here
     own = _read_snapshot(canonical(asked, settings.aliases), reader)
-    bases = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
-    clusters, holders = flink_clusters(settings), ha_metadata(settings)
-    before, held_before = _asked(clusters, holders)
-    read = [reader.collect(base) for base in bases]
-    after, held_after = _asked(clusters, holders)
-    roots_read = {(root.folder, root.sha256): root for each in read for root in each.checkpoints}
-    held, answers = (*held_before, *held_after), (*before, *after)
-    folders = {root.folder for root in roots_read.values()}
+    world = _World.read(settings, reader)
+    held, roots_read = world.held, world.checkpoints
     elsewhere = reported_checkpoints(
-        answers, (), settings, held, reader=reader, open_storage=open_storage, read=folders
+        (*world.before, *world.after),
+        (),
+        settings,
+        held,
+        reader=reader,
+        open_storage=open_storage,
+        read={root.folder for root in roots_read},
     )
-    places = [base.location for base in bases]
+    places = [base.location for base in world.bases]
     found = users_of(
         own,
-        (*roots_read.values(), *(each for each in elsewhere if isinstance(each, Checkpoint))),
-        _unacknowledged((*(each for part in read for each in part.unreadable), *elsewhere)),
+        (*roots_read, *(each for each in elsewhere if isinstance(each, Checkpoint))),
+        _unacknowledged((*world.unreadable, *elsewhere)),
         Lives(
-            before=before,
-            after=after,
+            before=world.before,
+            after=world.after,
             is_declared_ended=settings.is_declared_ended,
-            held={hold.job_id for each in held for hold in each.holds},
-            changed_at=_changed_at(roots_read.values()),
+            holds=[hold for each in held for hold in each.holds],
+            changed_at=_changed_at(roots_read),
             now=now(),
             quiet_period=settings.quiet_period,
-            directories=_directories(read, places),
+            directories=_directories(world.parts, places),
             aliases=settings.aliases,
         ),
+        named=named_by_resources(held, settings),
         weighing=Weighing(open_storage),
     )
-    said = (named for facts in held for named in facts.names)
-    resources = resources_by_job((each.job_id, each.name) for each in said)
+    resources = resources_by_job((e.job_id, e.name) for facts in held for e in facts.names)
     return _document(own, found, settings, places, resources=resources)
+
+
+_IN_QUARANTINE = (
+    "its _metadata is in quarantine, and may come back: which files it names is not read here"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _World:
+    """What the storage roots and the storages around them hold, and what Flink says of it.
+
+    Attributes:
+        parts: What was read of each base.
+    """
+
+    bases: Sequence[Storage]
+    parts: Sequence[CheckpointsRead]
+    storages: Sequence[FoundInStorage]
+    before: Sequence[ClusterFacts]
+    after: Sequence[ClusterFacts]
+    held: Sequence[HaFacts]
+
+    @classmethod
+    def read(cls, settings: StorageRootSettings, reader: CheckpointReader) -> _World:
+        """Read all of it: what is searched, and what the statement of a closed world covers."""
+        bases = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
+        clusters, holders = flink_clusters(settings), ha_metadata(settings)
+        search = storage_search(settings, None, WorldMemory(), ())
+        with shown_progress() as progress:
+            before, held_before = _asked(clusters, holders)
+            named = [*places_in_answers(before, (), settings, held_before)]
+            listings = search.listings(named, reader, progress)
+            parts = [reader.collect(base) for base in bases]
+            after, held_after = _asked(clusters, holders)
+            storages = search.contents(
+                listings,
+                (*named, *places_in_answers(after, (), settings, held_after)),
+                places_of_files,
+                read=[each for part in parts for each in part.checkpoints],
+                links=(),
+                seen={
+                    base.location.child(folder): stored
+                    for base, part in zip(bases, parts, strict=True)
+                    for folder, stored in part.scan.metadata.items()
+                },
+                reader=reader,
+                progress=progress,
+            )
+        held = (*held_before, *held_after)
+        return cls(
+            bases=bases, parts=parts, storages=storages, before=before, after=after, held=held
+        )
+
+    @property
+    def everything(self) -> tuple[CheckpointsRead | FoundInStorage, ...]:
+        """Return what was read."""
+        return (*self.parts, *self.storages)
+
+    @property
+    def checkpoints(self) -> list[Checkpoint]:
+        """Return every checkpoint, once."""
+        read = (each for part in self.everything for each in part.checkpoints)
+        unique = {(each.folder, each.sha256): each for each in read}
+        return [*unique.values()]
+
+    @property
+    def unreadable(self) -> list[UnreadableCheckpoint]:
+        """Return what cannot be read, a storage that cannot be searched among it."""
+        found = [each for part in self.everything for each in part.unreadable]
+        found += [
+            UnreadableCheckpoint(uri=str(each.location), reason=each.problem, sha256="")
+            for each in self.storages
+            if each.problem is not None
+        ]
+        found += [
+            UnreadableCheckpoint(uri=str(each.folder), reason=_IN_QUARANTINE, sha256="")
+            for each in self._expiries()
+            if each.state
+        ]
+        return found
+
+    def _expiries(self) -> tuple[ExpiryMarker, ...]:
+        """Return what expiries left beside the checkpoints that they put into quarantine."""
+        parts = zip(self.bases, self.parts, strict=True)
+        left = [(base.location, read.scan.expiries) for base, read in parts]
+        return markers_in([*left, *((each.location, each.markers) for each in self.storages)])
 
 
 def _asked(
