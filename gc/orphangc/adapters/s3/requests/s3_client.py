@@ -84,6 +84,11 @@ def error_code(err: BaseException) -> str:
     return ""
 
 
+def is_broken_body(err: Exception) -> bool:
+    """Return whether the body of an answer is incomplete, which botocore does not retry."""
+    return isinstance(err, CALL_ERRORS) and not error_code(err)
+
+
 def error_text(err: BaseException) -> str:
     """Return the reason of an error without the request: botocore's messages quote URLs."""
     match err:
