@@ -37,7 +37,6 @@ class FileNames:
         hi: uint64[n], first halves of the UUIDs of its n flat artifact names, in order.
         lo: uint64[n], second halves.
         checkpoint_ids: int64[n], -1 for a name without one; ``None`` if no name carries one.
-
     """
 
     __slots__ = ("checkpoint_ids", "hi", "lo", "others")
@@ -185,7 +184,6 @@ class NameColumns:
         hi: First halves of the UUIDs of flat artifact names, uint64 each.
         ids: Checkpoint ids of the same names, int64 each; ``None`` where none of a part has one.
         others: All other names.
-
     """
 
     __slots__ = ("hi", "ids", "lo", "others")
@@ -210,7 +208,6 @@ class PathColumns:
 
     Attributes:
         folders: Names by the text up to the last slash, "" where there is none.
-
     """
 
     __slots__ = ("folders",)
@@ -283,7 +280,6 @@ def _add_uuids(
         heads: Folder, and beginning of the name, of each kind of text.
         head_of: int32[n], row of ``heads`` for each UUID.
         uuids: uint64[n] twice, the halves of the UUIDs.
-
     """
     ids = np.fromiter((_id_before_uuid(before) for _, before in heads), np.int64)
     numbers: dict[str, int] = {}

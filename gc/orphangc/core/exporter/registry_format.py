@@ -217,7 +217,6 @@ class _Body:
         number: Number of entry lines so far.
         digest: Digest of them.
         problem: Why the first line that is no entry is none.
-
     """
 
     lines: Iterator[bytes]
