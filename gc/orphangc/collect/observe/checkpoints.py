@@ -74,7 +74,6 @@ class CheckpointScan:
 
     Attributes:
         metadata: Each ``_metadata`` by the key of its folder.
-        directories: Keys of the job directories.
         ids: Ids of the ``chk-<n>`` with a ``_metadata``, by job directory.
         shown: Ids of all ``chk-<n>``, by job directory.
         closed: Keys of folders that may contain checkpoints and cannot be listed, or that are in
@@ -125,12 +124,7 @@ def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointS
 
 @dataclass(slots=True)
 class _Levels:
-    """What the folders that were entered show.
-
-    Attributes:
-        folders: Keys of the folders that are entered.
-        changed_at: Newest store time of the objects in them, by job directory.
-    """
+    """What the folders that were entered show."""
 
     root_name: str
     is_listed: bool
