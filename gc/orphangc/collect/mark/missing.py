@@ -186,7 +186,7 @@ def missing_outside(
     for folder, names in _files(job.latest):
         if any(place.contains(folder) for place in (base.location, *unreached)):
             continue
-        covering = _covering(folder, extra)
+        covering = next((each for each in extra if each.location.contains(folder)), None)
         if covering is None:
             absent = list(not_listed(names, surveyed))
         else:
@@ -197,10 +197,6 @@ def missing_outside(
 
 def _files(checkpoint: Checkpoint | None) -> Iterable[tuple[Location, FileNames]]:
     return () if checkpoint is None else checkpoint.files.items()
-
-
-def _covering(folder: Location, storages: Iterable[Storage]) -> Storage | None:
-    return next((each for each in storages if each.location.contains(folder)), None)
 
 
 def is_listed(names: FileNames, surveyed: Surveyed) -> bool:
