@@ -14,23 +14,12 @@ import pyarrow.compute as pc
 from orphangc.collect.delete.halt import halt_for, halted_after
 from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import RateLimiter, RateLimiterStoppedError
-from orphangc.collect.delete.retry_queue import (
-    RETRY_SCHEMA,
-    outcome_of,
-    tries_again,
-    with_outcomes,
-)
+from orphangc.collect.delete.retry_queue import RETRY_SCHEMA, outcome_of, tries_again, with_outcomes
 from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.model.types import Outcome
 from orphangc.errors import OrphanGcError, StorageUnreachableError
-from orphangc.ports import (
-    OUTCOME_SCHEMA,
-    VERDICT_SCHEMA,
-    DeletionResult,
-    DeletionStatus,
-    Storage,
-)
+from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA, DeletionResult, DeletionStatus, Storage
 
 _TRIES = 12
 """Maximum number of requests for one object that fail or are left unanswered after one was."""

@@ -24,11 +24,7 @@ from orphangc.core.documents.lineage_report import (
     LineageReport,
     UnneededPart,
 )
-from orphangc.core.lineage.checkpoint_fates import (
-    CheckpointFate,
-    RetentionAction,
-    fates_of,
-)
+from orphangc.core.lineage.checkpoint_fates import CheckpointFate, RetentionAction, fates_of
 from orphangc.core.lineage.lineage_graph import Lineage
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings

@@ -16,12 +16,7 @@ from orphangc.collect.expire.held_checkpoints import (
 )
 from orphangc.collect.expire.hidden_origins import hidden_origins, jobs_beside
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
-from orphangc.core.decision.evidence import (
-    Checkpoint,
-    JobEvidence,
-    has_ended,
-    is_end_proven,
-)
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence, has_ended, is_end_proven
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
 from orphangc.core.lineage.continuation import (
     Continuation,

@@ -28,12 +28,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
 from orphangc.core.model.codes import NOT_FOLLOWED
-from orphangc.core.model.naming import (
-    EXPIRY_MARKER,
-    TEMPORARY,
-    FilePlace,
-    place_of_folder,
-)
+from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, FilePlace, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError

@@ -26,10 +26,7 @@ from orphangc.collect.observe.checkpoints import (
     is_hidden,
     scan_checkpoints,
 )
-from orphangc.collect.observe.expired_checkpoints import (
-    ExpiredMetadata,
-    quarantined_checkpoints,
-)
+from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, quarantined_checkpoints
 from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
 from orphangc.collect.observe.reported import (
     Named,

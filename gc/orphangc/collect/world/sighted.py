@@ -8,11 +8,7 @@ from datetime import datetime
 from functools import cache
 
 from flinkstate.files.paths import resolved
-from flinkstate.places.checkpoint_names import (
-    METADATA_NAME,
-    checkpoint_id_of,
-    is_savepoint_folder,
-)
+from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of, is_savepoint_folder
 from flinkstate.places.locations import Alias, Location, canonical, is_within, place_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.exporters import SeenExports

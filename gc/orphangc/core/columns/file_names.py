@@ -11,13 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.core.columns.sorted_uuids import SortedUuids, distinct, in_order
-from orphangc.core.columns.uuid_words import (
-    UUID_LENGTH,
-    bytes_of,
-    texts_of,
-    uuid_tails,
-    words_of,
-)
+from orphangc.core.columns.uuid_words import UUID_LENGTH, bytes_of, texts_of, uuid_tails, words_of
 from orphangc.core.model.naming import artifact_name, parse_artifact_name, uuid_of
 
 _Words = npt.NDArray[np.uint64]

@@ -28,12 +28,7 @@ from orphangc.core.memory.remembered import (
     WorldMemory,
 )
 from orphangc.core.memory.sighting import SeenPlace, Sighting
-from orphangc.core.memory.unlocated_jobs import (
-    job_uri,
-    known_directories,
-    reach_of,
-    unlocated_jobs,
-)
+from orphangc.core.memory.unlocated_jobs import job_uri, known_directories, reach_of, unlocated_jobs
 from orphangc.core.model.codes import Condition
 
 REPORTED = "reported"

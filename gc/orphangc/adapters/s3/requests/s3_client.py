@@ -31,12 +31,7 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.files.store_time import DatedAnswer
 from orphangc.adapters.files.translate import host_now, unreachable
 from orphangc.adapters.storage_options import storage_options
-from orphangc.core.times.instants import (
-    from_http,
-    from_iso,
-    from_microseconds,
-    known_microseconds,
-)
+from orphangc.core.times.instants import from_http, from_iso, from_microseconds, known_microseconds
 from orphangc.errors import SettingsError, StorageUnreachableError
 
 CALL_ERRORS: tuple[type[Exception], ...] = (
