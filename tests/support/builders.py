@@ -195,7 +195,6 @@ def some_facts(job: JobId = JOB, **changes: object) -> JobFacts:
         checkpoint_interval_ms=60_000,
         checkpoint_timeout_ms=600_000,
         latest_completed_id=43,
-        latest_completed_id_with_savepoints=43,
         restored=None,
         in_progress_ids=(),
         in_progress_count=0,

@@ -212,7 +212,6 @@ def real_facts(index: int, rest: Rest, concurrent: int) -> JobFacts:
         incarnation=str(rest.epoch),
         max_concurrent=concurrent,
         latest_completed_id=None if rest.latest < 0 else rest.latest,
-        latest_completed_id_with_savepoints=None if rest.latest < 0 else rest.latest,
         restored=None if rest.restored is None else _restored(rest.restored),
         checkpoints=tuple(
             a_checkpoint(number, external_path=_folder((index, number))) for number in rest.lasting

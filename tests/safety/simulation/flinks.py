@@ -448,7 +448,6 @@ class Job:
         """Return what REST says."""
         shown = self.history[:-11:-1]
         own = [each.id for each in self.history if not each.is_savepoint]
-        with_savepoints = [each.id for each in self.history]
         restored = self.restored
         return some_facts(
             self.id,
@@ -458,7 +457,6 @@ class Job:
             max_concurrent=self.concurrent,
             changelog_enabled=bool(self.has_log),
             latest_completed_id=max(own, default=None),
-            latest_completed_id_with_savepoints=max(with_savepoints, default=None),
             restored=restored
             and RestoredFacts(
                 id=restored.id,
@@ -467,7 +465,7 @@ class Job:
             ),
             in_progress_ids=tuple(sorted(self.pending)),
             in_progress_count=len(self.pending),
-            completed_count=len(with_savepoints),
+            completed_count=len(self.history),
             checkpoints=tuple(shown),
         )
 

@@ -5,7 +5,6 @@ The client of Azure makes an object with fifty fields of each blob, in 190 us; h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import unquote
@@ -49,7 +48,7 @@ def read_page(body: bytes, *, is_hidden: bool = False) -> BlobRows:
     """
     try:
         top = ET.fromstring(body)  # noqa: S314 - see above
-        rows = BlobRows(token=_only(top, "NextMarker"))
+        rows = BlobRows(token=_only_child(top, "NextMarker").text or "")
         for each in _only_child(top, "Blobs"):
             if each.tag == "BlobPrefix":
                 rows.folders.append(_name(each))
@@ -103,19 +102,11 @@ def _only_child(element: ET.Element, tag: str) -> ET.Element:
     Raises:
         ValueError: There is none, or more than one.
     """
-    found = _children(element, tag)
+    found = (each for each in element if each.tag == tag)
     first, second = next(found, None), next(found, None)
     if first is None or second is not None:
         raise ValueError(f"{tag} is absent, or twice")
     return first
-
-
-def _children(element: ET.Element, tag: str) -> Iterator[ET.Element]:
-    return (each for each in element if each.tag == tag)
-
-
-def _only(element: ET.Element, tag: str) -> str:
-    return _only_child(element, tag).text or ""
 
 
 @lru_cache(1 << 16)

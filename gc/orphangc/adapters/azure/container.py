@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from http import HTTPStatus
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -358,14 +358,6 @@ def _translated() -> Iterator[None]:
         )
         raise _error(status, code or "", str(err.message)) from err
     except ServiceRequestTimeoutError as err:  # no connection came about
-        raise RequestError(_short(err), is_sent=False) from err
+        raise RequestError.of(err, is_sent=False) from err
     except (AzureError, OSError, ValueError) as err:
-        _raise(err)
-
-
-def _raise(err: Exception) -> NoReturn:
-    raise RequestError(_short(err)) from err
-
-
-def _short(err: Exception) -> str:
-    return f"{type(err).__name__}: {err}".partition("\n")[0]
+        raise RequestError.of(err) from err

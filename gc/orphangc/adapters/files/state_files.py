@@ -7,7 +7,7 @@ import fcntl
 import os
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from orphangc.adapters.files.translate import checked_parts, to_microseconds, un
 from orphangc.core.model.naming import TEMPORARY
 from orphangc.core.times.instants import from_microseconds
 from orphangc.errors import SettingsError
+from orphangc.ports import StateFiles
 
 PROBE = ".orphangc-probe-"
 """Prefix of the name of a temporary file that shows whether a location can lock."""
@@ -30,6 +31,20 @@ _MEMORY = threading.RLock()
 def cannot_lock(location: Location, why: object) -> SettingsError:
     """Return the error for a location where two runs could both create the same file."""
     return SettingsError(f"state location {location} cannot lock ({why}); choose another one")
+
+
+def check_creation(files: StateFiles, create: Callable[[str, bytes], bool], why_not: str) -> None:
+    """Make sure that a place refuses to create the same name twice.
+
+    Raises:
+        SettingsError: It does not.
+    """
+    name = f"{PROBE}{uuid.uuid4()}"
+    try:
+        if not create(name, b"1") or create(name, b"2"):
+            raise cannot_lock(files.location, why_not)
+    finally:
+        files.remove(name)
 
 
 class LocalStateFiles:
@@ -213,7 +228,8 @@ class FsspecStateFiles:
             SettingsError: The file system cannot create exclusively.
         """
         if not self._can_create:
-            self._probe()
+            check_creation(self, self._create, "it creates a file that exists")
+            self._can_create = True
         return self._create(name, data)
 
     def remove(self, name: str) -> None:
@@ -239,16 +255,6 @@ class FsspecStateFiles:
             return self.modified_at(name)
         finally:
             self.remove(name)
-
-    def _probe(self) -> None:
-        """Check once that the file system refuses to create the same name twice."""
-        name = f"{PROBE}{uuid.uuid4()}"
-        try:
-            if not self._create(name, b"1") or self._create(name, b"2"):
-                raise cannot_lock(self.location, "it creates a file that exists")
-        finally:
-            self.remove(name)
-        self._can_create = True
 
     def _create(self, name: str, data: bytes) -> bool:
         path = self._path(name)

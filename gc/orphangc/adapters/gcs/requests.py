@@ -144,9 +144,9 @@ class GcsRequests:
                 method, url, headers=headers, data=body, timeout=_TIMEOUTS
             )
         except (GoogleAuthError, requests.ConnectTimeout) as err:
-            raise RequestError(_short(err), is_sent=False) from err
+            raise RequestError.of(err, is_sent=False) from err
         except (requests.RequestException, OSError) as err:
-            raise RequestError(_short(err)) from err
+            raise RequestError.of(err) from err
         if answer.status_code < HTTPStatus.BAD_REQUEST:
             return answer
         raise RequestError(error_text(answer), status=answer.status_code)
@@ -164,10 +164,6 @@ def error_text(answer: Any) -> str:
 def _may_pass(err: Exception) -> bool:
     """Return whether a request may succeed when it is sent again."""
     return isinstance(err, RequestError) and (err.status in _PASSING or not err.status)
-
-
-def _short(err: Exception) -> str:
-    return f"{type(err).__name__}: {err}".partition("\n")[0]
 
 
 _SEPARATOR = "orphangc-batch"

@@ -56,6 +56,11 @@ class RequestError(Exception):
         self.code = code
         self.is_sent = is_sent
 
+    @classmethod
+    def of(cls, err: Exception, *, is_sent: bool = True) -> RequestError:
+        """Return the failure that an error of a client stands for."""
+        return cls(f"{type(err).__name__}: {err}".partition("\n")[0], is_sent=is_sent)
+
     @property
     def is_absent(self) -> bool:
         """Return whether the store says that what was asked for does not exist."""

@@ -6,7 +6,7 @@ import uuid
 from datetime import datetime
 from http import HTTPStatus
 
-from orphangc.adapters.files.state_files import PROBE, cannot_lock
+from orphangc.adapters.files.state_files import PROBE, cannot_lock, check_creation
 from orphangc.adapters.files.translate import checked_parts
 from orphangc.adapters.object_store.bucket import Bucket, RequestError
 from orphangc.adapters.object_store.facts import BucketReader
@@ -58,7 +58,8 @@ class ObjectStateFiles:
             SettingsError: A probe shows that the store ignores or refuses the condition.
         """
         if not self._can_create:
-            self._probe()
+            check_creation(self, self._create, "the store creates a name that exists")
+            self._can_create = True
         return self._create(name, data)
 
     def remove(self, name: str) -> None:
@@ -72,16 +73,6 @@ class ObjectStateFiles:
         keys = [ObjectKey(name)]
         (found,) = self._reader.checked(keys, self._reader.heads(keys))
         return found.modified_at if found else None
-
-    def _probe(self) -> None:
-        """Check once that the store refuses to create the same name twice."""
-        name = f"{PROBE}{uuid.uuid4()}"
-        try:
-            if not self._create(name, b"1") or self._create(name, b"2"):
-                raise cannot_lock(self.location, "the store creates a name that exists")
-        finally:
-            self.remove(name)
-        self._can_create = True
 
     def _create(self, name: str, data: bytes) -> bool:
         """Put the object conditionally.

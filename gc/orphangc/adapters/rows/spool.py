@@ -138,7 +138,6 @@ class ArrowSpool:
 
         Raises:
             OrphanGcError: The files are damaged.
-
         """
         with self._lock:
             folder = self._open()
@@ -253,7 +252,6 @@ def _read(folder: Path, parts: list[FinishedPart]) -> Iterator[pa.RecordBatch]:
 
     Raises:
         OrphanGcError: A part is damaged.
-
     """
     files: dict[str, pa.OSFile] = {}
     with ExitStack() as stack:

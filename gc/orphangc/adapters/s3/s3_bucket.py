@@ -45,6 +45,7 @@ from orphangc.adapters.s3.requests.s3_client import (
     S3Client,
     error_code,
     error_text,
+    is_broken_body,
 )
 from orphangc.adapters.s3.s3_unlisted import S3Unlisted
 from orphangc.core.documents.bucket_settings import BucketSettings
@@ -163,7 +164,7 @@ class S3Bucket(Bucket):
         try:
             with _requested():
                 for attempt in stamina.retry_context(
-                    on=_is_broken_body, attempts=3, wait_initial=0.2, wait_max=2
+                    on=is_broken_body, attempts=3, wait_initial=0.2, wait_max=2
                 ):
                     with attempt:
                         return self._get(name, start, size)
@@ -324,11 +325,6 @@ def _stored(key: ObjectKey, answer: Answer) -> StoredObject:
         modified_at=None if at is None else at.replace(microsecond=0),
         etag=etag.strip('"') if etag else None,
     )
-
-
-def _is_broken_body(err: Exception) -> bool:
-    """Return whether the body of an answer is incomplete, which botocore does not retry."""
-    return isinstance(err, CALL_ERRORS) and not error_code(err)
 
 
 @contextmanager

@@ -18,7 +18,12 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.earlier_storage import EarlierStorage
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
-from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, S3Client, error_code
+from orphangc.adapters.s3.requests.s3_client import (
+    CALL_ERRORS,
+    S3Client,
+    error_code,
+    is_broken_body,
+)
 from orphangc.adapters.s3_inventory.data_files import current_objects
 from orphangc.core.columns.stored_objects import rows_below
 from orphangc.core.documents.s3_inventory import (
@@ -262,7 +267,7 @@ def _client(bucket: Location) -> S3Client:
 def _download(client: S3Client, key: str, path: Path) -> tuple[int, str]:
     """Write an object to ``path`` chunk by chunk; return its size and MD5."""
     for attempt in stamina.retry_context(
-        on=_is_broken_body, attempts=3, wait_initial=0.2, wait_max=2
+        on=is_broken_body, attempts=3, wait_initial=0.2, wait_max=2
     ):
         with attempt:
             answer = client.call("get_object", Key=key)
@@ -273,8 +278,3 @@ def _download(client: S3Client, key: str, path: Path) -> tuple[int, str]:
                     digest.update(chunk)
                     size += len(chunk)
     return size, digest.hexdigest()
-
-
-def _is_broken_body(err: Exception) -> bool:
-    """Return whether the body of an answer is incomplete, which botocore does not retry."""
-    return isinstance(err, CALL_ERRORS) and not error_code(err)

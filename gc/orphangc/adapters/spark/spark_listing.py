@@ -40,7 +40,6 @@ class ListedParts:
         roots: Objects called ``_metadata``, which are few.
         links: Keys of links, as ``links_in`` has them.
         objects: Number of objects in parts of an earlier listing, see ``EarlierPart``.
-
     """
 
     parts: list[ExchangeFile] = field(default_factory=list)
@@ -146,7 +145,6 @@ class ListingTask:
         streams: Number of concurrent requests.
         most: Number of objects after which a task leaves the rest to others.
         rows: Approximate number of rows of a file.
-
     """
 
     root: Location
@@ -222,7 +220,6 @@ def list_ranges(
 
     Raises:
         StorageUnreachableError: They could not be listed completely.
-
     """
     total = ListedParts()
     left, expected = list(ranges), None
@@ -255,7 +252,6 @@ def _check_whole(listed: ListedParts, ranges: Sequence[KeyRange], root: Location
 
     Raises:
         StorageUnreachableError: A part is missing, or was listed twice.
-
     """
     try:
         missing = [gap for each in ranges for gap in gaps(listed.finished, each)]

@@ -84,7 +84,7 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
         objects_listed=surveyed.objects,
         bytes_listed=surveyed.size,
         list_requests=storage.list_requests,
-        duration_seconds=_seconds(seen.time.local, storage.now().local),
+        duration_seconds=round((storage.now().local - seen.time.local).total_seconds(), 3),
         live_set_sha256=found.marked.live.digest(),
         reported=tuple(_reported_part(key, each) for key, each in sorted(counts.reported.items())),
         inventory=storage.inventory,
@@ -306,10 +306,6 @@ def _passing(seen: Observation) -> set[Location]:
     return (first ^ second) | newer
 
 
-def _seconds(start: datetime, end: datetime) -> float:
-    return round((end - start).total_seconds(), 3)
-
-
 def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:
     return ReportedPart(
         scope=key[0],
@@ -397,17 +393,14 @@ def lost_checkpoints(job: JobEvidence, absent: Collection[str], base: Location) 
         return
     shown = 0
     for checkpoint in job.own_checkpoints:
-        lacking = [key for key in absent if _names(checkpoint, base.child(key))]
+        places = ((key, base.child(key)) for key in absent)
+        lacking = [key for key, f in places if f.name in checkpoint.files.get(f.parent, ())]
         if lacking and (shown := shown + 1) <= _MOST:
             yield (
                 f"{checkpoint.folder} cannot be restored any more: {len(lacking)} of its"
                 f" {checkpoint.references} files are gone, {lacking[0]} first."
                 f"{_why(checkpoint)} {_remedy(base.child(lacking[0]))}"
             )
-
-
-def _names(checkpoint: Checkpoint, file: Location) -> bool:
-    return file.name in checkpoint.files.get(file.parent, ())
 
 
 def _why(checkpoint: Checkpoint) -> str:

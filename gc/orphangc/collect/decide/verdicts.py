@@ -167,7 +167,6 @@ class DecidePass(ListingPass[Decided]):
     """Gives every object its verdict, and every verdict to a sink.
 
     Attributes:
-        open_sink: Returns a worker's sink.
         left_behind: Leftover checkpoint, if there is one, by job key.
         released: UUIDs of files that the owner let go, by a retention policy.
     """

@@ -14,18 +14,12 @@ import pyarrow.compute as pc
 from orphangc.collect.delete.halt import halt_for, halted_after
 from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import RateLimiter, RateLimiterStoppedError
-from orphangc.collect.delete.retry_queue import RETRY_SCHEMA, tries_again, with_outcomes
+from orphangc.collect.delete.retry_queue import RETRY_SCHEMA, outcome_of, tries_again, with_outcomes
 from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.model.types import Outcome
 from orphangc.errors import OrphanGcError, StorageUnreachableError
-from orphangc.ports import (
-    OUTCOME_SCHEMA,
-    VERDICT_SCHEMA,
-    DeletionResult,
-    DeletionStatus,
-    Storage,
-)
+from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA, DeletionResult, DeletionStatus, Storage
 
 _TRIES = 12
 """Maximum number of requests for one object that fail or are left unanswered after one was."""
@@ -33,12 +27,6 @@ _TOO_MANY = 0.1
 """A request is too large if more than this part of its keys was unsuccessful."""
 
 _Mask = npt.NDArray[np.bool_]
-_OUTCOMES = {
-    DeletionStatus.DELETED: Outcome.DONE,
-    DeletionStatus.GONE: Outcome.GONE,
-    DeletionStatus.CHANGED: Outcome.CHANGED,
-    DeletionStatus.FAILED: Outcome.FAILED,
-}
 _MAY_BE_GONE = pa.array([Outcome.DONE, Outcome.FAILED, Outcome.GONE], pa.string())
 _ANSWERS = {DeletionStatus.DELETED, DeletionStatus.GONE, DeletionStatus.CHANGED}
 _NOTHING = pa.RecordBatch.from_pylist([], schema=OUTCOME_SCHEMA)
@@ -65,24 +53,29 @@ class BatchDone:
     stopped_by: OrphanGcError | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class BatchWork:
-    """One batch, and everything that it needs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchDeletion:
+    """What all batches of one run delete with; ``at`` is the store time of its cycle."""
 
-    Attributes:
-        rows: ``RETRY_SCHEMA``, of one job, ordered by key.
-        has_asked: Whether the storage may have been asked to delete.
-
-    The others are those of ``Deletion``.
-    """
-
-    number: int
-    rows: pa.RecordBatch
     storage: Storage
     revalidation: Revalidation
     journal: Journal
     limiter: RateLimiter
     at: datetime
+
+
+@dataclass(slots=True)
+class BatchWork:
+    """One batch, and what deletes it.
+
+    Attributes:
+        rows: ``RETRY_SCHEMA``, of one job, ordered by key.
+        has_asked: Whether the storage may have been asked to delete.
+    """
+
+    by: BatchDeletion
+    number: int
+    rows: pa.RecordBatch
     has_asked: bool = field(default=False, init=False)
 
     def do(self) -> BatchDone:
@@ -105,13 +98,13 @@ class BatchWork:
         If the store asks for a pause meanwhile, the check is too old and is repeated.
         """
         while True:
-            turn = self.limiter.take_turn(self.rows.num_rows)
-            is_named: npt.NDArray[np.bool_] = self.revalidation.check().names(self.rows)
+            turn = self.by.limiter.take_turn(self.rows.num_rows)
+            is_named: npt.NDArray[np.bool_] = self.by.revalidation.check().names(self.rows)
             going = self.rows.filter(pa.array(~is_named)).select(VERDICT_SCHEMA.names)
             if not going.num_rows:
                 return is_named
-            self.journal.write_batch(self.number, going)
-            if self.limiter.await_turn(turn):
+            self.by.journal.write_batch(self.number, going)
+            if self.by.limiter.await_turn(turn):
                 return is_named
 
     def left(self) -> pa.RecordBatch:
@@ -121,14 +114,14 @@ class BatchWork:
 
     def _delete(self, going: pa.RecordBatch, kept: pa.RecordBatch) -> BatchDone:
         """Ask the storage once, and settle what it answered for."""
-        sent_at = self.limiter.clock()
+        sent_at = self.by.limiter.clock()
         self.has_asked = True
         results = self._ask(going)
         statuses = [result.status for result in results]
         self._adapt_rate(statuses, sent_at)
         recorded, again = _sorted_out(going, results)
         is_last = pc.greater_equal(again["tries"], _TRIES)
-        done = _joined([kept, recorded, resolved_outcomes(self.storage, again.filter(is_last))])
+        done = _joined([kept, recorded, resolved_outcomes(self.by.storage, again.filter(is_last))])
         again = again.filter(pc.invert(is_last))
         unwritten = self._record(done)
         stopped_by = self._check_nothing_live_went(done, again) or unwritten
@@ -146,7 +139,7 @@ class BatchWork:
         """Return what the storage said of each key; a request that failed failed for all."""
         objects = stored_objects(going)
         try:
-            return self.storage.delete(objects)
+            return self.by.storage.delete(objects)
         except StorageUnreachableError as err:
             failed = DeletionStatus.FAILED
             return [DeletionResult(key=o.key, status=failed, error=str(err)) for o in objects]
@@ -157,16 +150,16 @@ class BatchWork:
         unknown = statuses.count(DeletionStatus.UNKNOWN)
         unsuccessful = unknown + (refused if refused < len(statuses) else 0)
         if refused:
-            self.limiter.note_refusal(sent_at)
+            self.by.limiter.note_refusal(sent_at)
         if unsuccessful > _TOO_MANY * len(statuses):
-            self.limiter.note_failure()
+            self.by.limiter.note_failure()
         elif not refused:
-            self.limiter.note_success(sent_at)
+            self.by.limiter.note_success(sent_at)
 
     def _record(self, done: pa.RecordBatch) -> OrphanGcError | None:
         """Journal the outcomes of the batch; return the error if that fails."""
         try:
-            self.journal.write_outcomes(self.number, done)
+            self.by.journal.write_outcomes(self.number, done)
         except OrphanGcError as err:
             return err
         return None
@@ -177,14 +170,14 @@ class BatchWork:
         If one of them was requested before without an answer, it may be gone: a proof has failed.
         """
         is_outcome_unknown = named["is_outcome_unknown"]
-        unknown = resolved_outcomes(self.storage, named.filter(is_outcome_unknown))
+        unknown = resolved_outcomes(self.by.storage, named.filter(is_outcome_unknown))
         is_gone = pc.equal(unknown["outcome"], Outcome.DONE)
         gone = unknown.filter(is_gone)
         kept = [named.filter(pc.invert(is_outcome_unknown)), unknown.filter(pc.invert(is_gone))]
         recorded = _joined([gone, *(with_outcomes(rows, Outcome.CHANGED) for rows in kept)])
         if not gone.num_rows:
             return recorded, None
-        return recorded, halt_for(gone["key"][0].as_py(), self.revalidation, self.at)
+        return recorded, halt_for(gone["key"][0].as_py(), self.by.revalidation, self.by.at)
 
     def _check_nothing_live_went(
         self, done: pa.RecordBatch, again: pa.RecordBatch
@@ -198,7 +191,7 @@ class BatchWork:
         went = done.filter(pc.is_in(done["outcome"], value_set=_MAY_BE_GONE)).select(names)
         may_be_gone = again.filter(again["is_outcome_unknown"]).select(names)
         rows = pa.concat_batches([went, may_be_gone])
-        return halted_after(rows, self.revalidation, self.storage, self.at)
+        return halted_after(rows, self.by.revalidation, self.by.storage, self.by.at)
 
 
 def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -217,7 +210,7 @@ def _sorted_out(
     is_again, is_unknown, is_refused = _unsuccessful(results, is_outcome_unknown)
     outcomes = [
         Outcome.DONE if unknown and result.status is DeletionStatus.GONE else
-        _OUTCOMES.get(result.status, Outcome.FAILED)
+        outcome_of(result.status)
         for result, unknown in zip(results, is_outcome_unknown, strict=True)
     ]  # fmt: skip
     recorded = with_outcomes(

@@ -10,22 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from orphangc.collect.delete.batch import BatchDone, BatchWork, resolved_outcomes
-from orphangc.collect.delete.journal import Journal
-from orphangc.collect.delete.rate_limiter import RateLimiter
+from orphangc.collect.delete.batch import BatchDeletion, BatchDone, BatchWork, resolved_outcomes
 from orphangc.collect.delete.retry_queue import RetryQueue, with_outcomes
-from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.collect.delete.undisturbed import undisturbed
 from orphangc.core.model.types import Outcome
 from orphangc.errors import OrphanGcError, StorageUnreachableError
-from orphangc.ports import Progress, Storage
+from orphangc.ports import Progress
 
 _FAILURES = 5
 """So many batches in a row of which every key failed end the deletion."""
@@ -38,14 +34,9 @@ RecordOutcomes = Callable[[pa.RecordBatch], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deletion:
-    """Deletes the objects of one run; ``at`` is the store time of its cycle."""
+class Deletion(BatchDeletion):
+    """Deletes the objects of one run."""
 
-    storage: Storage
-    revalidation: Revalidation
-    journal: Journal
-    limiter: RateLimiter
-    at: datetime
     progress: Progress
 
     def delete(
@@ -122,15 +113,7 @@ class _DeletionRun:
         rows = self.due.take(min(deletion.limiter.keys(), deletion.storage.batch_size))
         if rows is None:
             return None
-        work = BatchWork(
-            number=self.number,
-            rows=rows,
-            storage=deletion.storage,
-            revalidation=deletion.revalidation,
-            journal=deletion.journal,
-            limiter=deletion.limiter,
-            at=deletion.at,
-        )
+        work = BatchWork(deletion, self.number, rows)
         self.under_way[self.number] = work
         self.number += 1
         return work

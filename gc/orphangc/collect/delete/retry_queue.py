@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.core.model.types import Outcome
-from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA
+from orphangc.ports import OUTCOME_SCHEMA, VERDICT_SCHEMA, DeletionStatus
 
 RETRY_SCHEMA = (
     VERDICT_SCHEMA.append(pa.field("tries", pa.int32(), nullable=False))
@@ -20,6 +20,17 @@ RETRY_SCHEMA = (
 )
 """``VERDICT_SCHEMA``, with the number of unsuccessful requests, whether one of them got no answer
 (so that it may have deleted the object), and the error of the last one."""
+
+_OUTCOMES = {
+    DeletionStatus.DELETED: Outcome.DONE,
+    DeletionStatus.GONE: Outcome.GONE,
+    DeletionStatus.CHANGED: Outcome.CHANGED,
+}
+
+
+def outcome_of(status: DeletionStatus) -> Outcome:
+    """Return the outcome that an answer of the storage stands for."""
+    return _OUTCOMES.get(status, Outcome.FAILED)
 
 
 def first_tries(rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -158,7 +158,6 @@ class Revalidation:
 
     Attributes:
         reader: Remembers every checkpoint that was read, so that it reads only new ones.
-        jobs: Facts that must not have changed.
         has_savepoints: Whether files of savepoints' folders are deleted: none may be pending (R33).
     """
 

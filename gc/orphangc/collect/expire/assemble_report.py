@@ -24,11 +24,7 @@ from orphangc.core.documents.lineage_report import (
     LineageReport,
     UnneededPart,
 )
-from orphangc.core.lineage.checkpoint_fates import (
-    CheckpointFate,
-    RetentionAction,
-    fates_of,
-)
+from orphangc.core.lineage.checkpoint_fates import CheckpointFate, RetentionAction, fates_of
 from orphangc.core.lineage.lineage_graph import Lineage
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
@@ -62,29 +58,13 @@ def lineage_report(
     Args:
         environment: Ports of the cycle, whose engine still holds its listing.
     """
-    savepoints = NO_SAVEPOINTS
-    if policy is not None:
-        searched = [each.location for each in (environment.storage, *environment.extra)]
-        others = [each.location for each in environment.siblings]
-        savepoints = savepoint_folders(
-            cycle,
-            policy,
-            environment.open_storage,
-            searched,
-            of_others=[e for e in others if not e.contains(searched[0])],
-        )
+    savepoints = _savepoints(cycle, policy, environment)
     known = cycle_lineages(cycle, settings, policy=policy, savepoints=savepoints)
     facts = retention_facts(cycle, settings, policy, known.hidden)
     fates = fates_of(known.lineages, facts)
-    is_listed_now = cycle.evidence.listed_at is None
+    is_now = cycle.evidence.listed_at is None
     known = known.without(
-        incomplete(
-            fates,
-            known.by_folder,
-            environment,
-            settings.aliases,
-            is_listed_now=is_listed_now,
-        )
+        incomplete(fates, known.by_folder, environment, settings.aliases, is_listed_now=is_now)
     )
     fates = fates_of(known.lineages, facts)
     weighed = _weighed(known, fates, environment.engine, environment.progress)
@@ -109,6 +89,23 @@ def lineage_report(
         + sum(beside[each.checkpoint.uri] for each in expiring),
         expiring_objects=int(weighed.expiring.objects[0]),
         impossible=known.impossible,
+    )
+
+
+def _savepoints(
+    cycle: Cycle, policy: RetentionPolicy | None, environment: Environment
+) -> SavepointFolders:
+    """Return what is known of the folders of savepoints; without a policy none of them ends."""
+    if policy is None:
+        return NO_SAVEPOINTS
+    searched = [each.location for each in (environment.storage, *environment.extra)]
+    others = [each.location for each in environment.siblings]
+    return savepoint_folders(
+        cycle,
+        policy,
+        environment.open_storage,
+        searched,
+        of_others=[each for each in others if not each.contains(searched[0])],
     )
 
 

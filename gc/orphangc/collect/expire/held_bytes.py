@@ -120,12 +120,7 @@ def _least_type(count: int) -> np.dtype[np.signedinteger]:
 
 @dataclass(slots=True)
 class HeldBytes:
-    """Bytes by group of the files that only this group names.
-
-    Attributes:
-        size: int64[groups].
-        objects: int64[groups].
-    """
+    """Bytes by group of the files that only this group names."""
 
     size: npt.NDArray[np.int64]
     objects: npt.NDArray[np.int64]

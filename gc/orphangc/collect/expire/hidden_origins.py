@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.cycle import Cycle
@@ -11,7 +11,6 @@ from orphangc.core.cluster.job_facts import restarting_problem
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin
-from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
 from orphangc.core.times.instants import shifted
@@ -95,9 +94,10 @@ def _is_known(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> 
     shown = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
     for snapshot in job.snapshots:
         shown += [resolve(each.path, snapshot.checkpoint_dir) for each in snapshot.restored]
-    for record in () if _comes_back(job, cycle) else _records(job, cycle):
-        is_new = is_new or record.began_anew
-        shown += record.restored
+    for record in () if _comes_back(job, cycle) else cycle.remembered.jobs:
+        if record.job_id == job.job_id:
+            is_new = is_new or record.began_anew
+            shown += record.restored
     places = {place_of(path, settings.aliases) for path in shown}
     origins = {each for each in places if not _is_in(each, job.directories)}
     if not origins:
@@ -107,10 +107,6 @@ def _is_known(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> 
 
 def _comes_back(job: JobEvidence, cycle: Cycle) -> bool:
     return job.is_id_fixed or job.job_id in cycle.remembered.lineage.fixed_ids
-
-
-def _records(job: JobEvidence, cycle: Cycle) -> Iterator[RememberedJob]:
-    return (each for each in cycle.remembered.jobs if each.job_id == job.job_id)
 
 
 def _is_here(place: Location | None, cycle: Cycle) -> bool:

@@ -16,12 +16,7 @@ from orphangc.collect.expire.held_checkpoints import (
 )
 from orphangc.collect.expire.hidden_origins import hidden_origins, jobs_beside
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
-from orphangc.core.decision.evidence import (
-    Checkpoint,
-    JobEvidence,
-    has_ended,
-    is_end_proven,
-)
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence, has_ended, is_end_proven
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
 from orphangc.core.lineage.continuation import (
     Continuation,
@@ -32,6 +27,7 @@ from orphangc.core.lineage.lineage_graph import (
     Lineage,
     LineageCheckpoint,
     LineageJob,
+    grouped,
     lineages_of,
 )
 from orphangc.core.lineage.retention_policy import RetentionPolicy
@@ -95,7 +91,7 @@ def cycle_lineages(
     resources = cycle.remembered.lineage.resources
     found = {**jobs_beside(cycle, settings), **cycle.jobs}
     over = {key for key, job in found.items() if is_over(job, cycle)}
-    records = _by_id(cycle.remembered.jobs)
+    records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
     jobs = [
         _job(
             job,
@@ -127,13 +123,6 @@ def cycle_lineages(
         ),
         impossible=tuple(problems),
     )
-
-
-def _by_id(jobs: Iterable[RememberedJob]) -> dict[str, list[RememberedJob]]:
-    records: dict[str, list[RememberedJob]] = {}
-    for each in jobs:
-        records.setdefault(each.job_id, []).append(each)
-    return records
 
 
 def _checkpoints(

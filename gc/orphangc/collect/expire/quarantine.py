@@ -25,7 +25,7 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
-from orphangc.collect.delete.retry_queue import with_outcomes
+from orphangc.collect.delete.retry_queue import outcome_of, with_outcomes
 from orphangc.collect.delete.revalidation import CurrentReferences, Revalidation
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.expire.savepoint_folders import own_files
@@ -49,11 +49,6 @@ log = structlog.get_logger()
 
 _BATCH = 20
 _GONE = frozenset({DeletionStatus.DELETED, DeletionStatus.GONE})
-_OUTCOMES = {
-    DeletionStatus.DELETED: Outcome.DONE,
-    DeletionStatus.GONE: Outcome.GONE,
-    DeletionStatus.CHANGED: Outcome.CHANGED,
-}
 
 
 class BesideCheckpoints(Protocol):
@@ -235,10 +230,7 @@ class Quarantine:
         self._check(part)
         results = [self._taken_away(each) for each in records]
         self._put_back_what_is_named(records, copies)
-        return [
-            (_OUTCOMES.get(each.status, Outcome.FAILED), each.error, each.version_id)
-            for each in results
-        ]
+        return [(outcome_of(each.status), each.error, each.version_id) for each in results]
 
     def _taken_away(self, record: ExpiredCheckpoint) -> DeletionResult:
         """Delete one ``_metadata``, if it is still what the cycle saw.

@@ -61,7 +61,6 @@ def metadata_in(
     left_out: Collection[str],
     progress: Progress,
     *,
-    streams: int = STREAMS,
     kept: KeptRows | None = None,
 ) -> ListedMetadata:
     """Return every ``_metadata`` of a storage, listed to its end.
@@ -83,7 +82,7 @@ def metadata_in(
             storage,
             noted,
             hints=ListingHints(),
-            streams=streams,
+            streams=STREAMS,
             progress=lambda _, *counts: progress(_PHASE, *counts),
         )
     else:
@@ -94,7 +93,7 @@ def metadata_in(
         part.finish(KeyRange())
     ends = {end for each in spool.finished() for end in (each.after, each.until) if end}
     edges = ends - {f"{each}{end}" for each in folders for end in "/0"}
-    directories = spool.directories | _on_edges(storage, edges, streams)
+    directories = spool.directories | _on_edges(storage, edges, STREAMS)
     objects = sorted(noted.objects, key=lambda each: each.key)
     return ListedMetadata(
         keys=spool.objects,

@@ -17,12 +17,7 @@ from orphangc.collect.mark.job_reports import job_reports, reported_ids
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.job_facts import JobFacts
-from orphangc.core.cluster.placement import (
-    JobAnswer,
-    configured_directories,
-    home_of,
-    job_answers,
-)
+from orphangc.core.cluster.placement import JobAnswer, configured_directories, home_of, job_answers
 from orphangc.core.decision.contradictions import contradiction
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, JobReport
 from orphangc.core.decision.flink_traces import has_trace_of_flink

@@ -197,8 +197,4 @@ def _is_attached(place: Location, owner: Location, folders: Iterable[Location]) 
     Without that it may be another job's of the same id, whose first checkpoint is pending (R9).
     """
     known = tuple(folders)
-    return _names_into(known, place) or is_spread_over(owner, known, place)
-
-
-def _names_into(folders: Iterable[Location], place: Location) -> bool:
-    return any(place.contains(folder) for folder in folders)
+    return any(map(place.contains, known)) or is_spread_over(owner, known, place)

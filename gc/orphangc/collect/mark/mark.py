@@ -33,7 +33,6 @@ class Mark:
         live: UUIDs in use, those at or below pinned places among them.
         pinned: Keys of these places, "" for the whole storage root.
         jobs: Evidence of each job, by key; surveys are still empty.
-
     """
 
     live: LiveSet
@@ -57,7 +56,6 @@ def mark(
         siblings: Bases that are other storage roots: ``--ended-job all`` means no job that is
             only in these.
         pinned: UUIDs of what the listing shows at or below pinned places (R4).
-
     """
     named = chain(settings.pins, (place for _, place in _entries(observation, settings)))
     live = _live_set(observation, named, UuidSet() if pinned is None else pinned)
@@ -78,7 +76,6 @@ def pinned_places(observation: Observation, settings: StorageRootSettings) -> li
 
     Raises:
         RefusedError: The path of a registry entry is no place.
-
     """
     entries = _entries(observation, settings)
     return [*settings.pins, *(place for kind, place in entries if kind is EntryKind.DIRECTORY)]
@@ -91,7 +88,6 @@ def _entries(
 
     Raises:
         RefusedError: An entry's path is no place: what it protects cannot be known.
-
     """
     for snapshot in observation.snapshots:
         for kind, path in snapshot.entries.paths():

@@ -33,7 +33,6 @@ class Expected:
     Attributes:
         heads: UUIDs by head: the key of the folder, a slash, and the text before the UUID.
         others: Whole keys of all other names.
-
     """
 
     heads: Mapping[str, UuidSet] = field(default_factory=dict)
@@ -44,7 +43,6 @@ class Expected:
 
         Args:
             closed: Keys of the folders.
-
         """
         inside = tuple(f"{key}/" for key in closed)
         heads = {head: uuids for head, uuids in self.heads.items() if not head.startswith(inside)}
@@ -119,7 +117,6 @@ def missing_of(
 
     Raises:
         StorageUnreachableError: A name was listed twice, so the listing cannot be trusted.
-
     """
     uneven = {
         head: uuids
@@ -148,7 +145,6 @@ class Wanted:
     Attributes:
         uuids: UUIDs that the names end in.
         names: Names that end in none.
-
     """
 
     uuids: UuidSet = field(default_factory=UuidSet)
@@ -160,7 +156,6 @@ def wanted_of(files: Iterable[Mapping[Location, FileNames]]) -> Wanted:
 
     Args:
         files: Names by folder; no storage of the cycle covers these folders.
-
     """
     uuids, others = UuidSet(), set[str]()
     for each in files:
@@ -191,7 +186,7 @@ def missing_outside(
     for folder, names in _files(job.latest):
         if any(place.contains(folder) for place in (base.location, *unreached)):
             continue
-        covering = _covering(folder, extra)
+        covering = next((each for each in extra if each.location.contains(folder)), None)
         if covering is None:
             absent = list(not_listed(names, surveyed))
         else:
@@ -202,10 +197,6 @@ def missing_outside(
 
 def _files(checkpoint: Checkpoint | None) -> Iterable[tuple[Location, FileNames]]:
     return () if checkpoint is None else checkpoint.files.items()
-
-
-def _covering(folder: Location, storages: Iterable[Storage]) -> Storage | None:
-    return next((each for each in storages if each.location.contains(folder)), None)
 
 
 def is_listed(names: FileNames, surveyed: Surveyed) -> bool:

@@ -9,13 +9,7 @@ from datetime import datetime
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.job_dependencies import JobDependencies, dependencies_of
 from orphangc.collect.mark.mark import Mark
-from orphangc.collect.mark.missing import (
-    Missing,
-    Wanted,
-    expected_of,
-    missing_of,
-    missing_outside,
-)
+from orphangc.collect.mark.missing import Missing, Wanted, expected_of, missing_of, missing_outside
 from orphangc.collect.mark.missing_check import (
     ReadsCheckpoint,
     confirmed,

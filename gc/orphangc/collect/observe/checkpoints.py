@@ -28,12 +28,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
 from orphangc.core.model.codes import NOT_FOLLOWED
-from orphangc.core.model.naming import (
-    EXPIRY_MARKER,
-    TEMPORARY,
-    FilePlace,
-    place_of_folder,
-)
+from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, FilePlace, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
 from orphangc.errors import StorageUnreachableError, UnreadableMetadataError
@@ -44,21 +39,14 @@ _WINDOW = 2**20
 _ATTEMPTS = 5
 _THREADS = 16
 _UNPROVEN = {
-    HandleKind.SEGMENT: "segments of merged files",
-    HandleKind.EMPTY_SEGMENT: "segments of merged files",
-    HandleKind.DIRECTORY: "directories of merged files",
-    HandleKind.CHANGELOG: "changelog state",
-    HandleKind.CHANGELOG_BYTES: "changelog state",
-    HandleKind.CHANGELOG_FILES: "changelog state",
+    HandleKind.SEGMENT: (DirectoryLayout.MERGED, "segments of merged files"),
+    HandleKind.EMPTY_SEGMENT: (DirectoryLayout.MERGED, "segments of merged files"),
+    HandleKind.DIRECTORY: (DirectoryLayout.MERGED, "directories of merged files"),
+    HandleKind.CHANGELOG: (DirectoryLayout.CHANGELOG, "changelog state"),
+    HandleKind.CHANGELOG_BYTES: (DirectoryLayout.CHANGELOG, "changelog state"),
+    HandleKind.CHANGELOG_FILES: (DirectoryLayout.CHANGELOG, "changelog state"),
 }
-_LAYOUT_OF = {
-    HandleKind.SEGMENT: DirectoryLayout.MERGED,
-    HandleKind.EMPTY_SEGMENT: DirectoryLayout.MERGED,
-    HandleKind.DIRECTORY: DirectoryLayout.MERGED,
-    HandleKind.CHANGELOG: DirectoryLayout.CHANGELOG,
-    HandleKind.CHANGELOG_BYTES: DirectoryLayout.CHANGELOG,
-    HandleKind.CHANGELOG_FILES: DirectoryLayout.CHANGELOG,
-}
+"""Layout in which such a handle shows that files were written, and what it refers to, in words."""
 _WRITE_AHEAD_SINK = b"pending-checkpoints"
 """Name of the operator state in which a write-ahead sink keeps handles of its log (R37).
 
@@ -81,7 +69,6 @@ class CheckpointScan:
 
     Attributes:
         metadata: Each ``_metadata`` by the key of its folder.
-        directories: Keys of the job directories.
         ids: Ids of the ``chk-<n>`` with a ``_metadata``, by job directory.
         shown: Ids of all ``chk-<n>``, by job directory.
         closed: Keys of folders that may contain checkpoints and cannot be listed, or that are in
@@ -90,7 +77,6 @@ class CheckpointScan:
         changed_at: Newest store time of the objects in the folders that were entered, by job
             directory.
         expiries: What expiries left in the folders that were entered (R44).
-
     """
 
     metadata: Mapping[str, StoredObject]
@@ -119,7 +105,6 @@ def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointS
 
     Raises:
         StorageUnreachableError: Any folder could not be listed.
-
     """
     shown = _Levels(storage.location.name, is_listed=is_listed)
     level = [""]
@@ -134,12 +119,7 @@ def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointS
 
 @dataclass(slots=True)
 class _Levels:
-    """What the folders that were entered show.
-
-    Attributes:
-        folders: Keys of the folders that are entered.
-        changed_at: Newest store time of the objects in them, by job directory.
-    """
+    """What the folders that were entered show."""
 
     root_name: str
     is_listed: bool
@@ -252,7 +232,6 @@ class CheckpointReader:
         aliases: Applied to every path inside a ``_metadata``.
         acknowledged: Digest by place of checkpoints that the operator acknowledges as broken.
         listed: Storage root of which the same cycle lists each object; ``None`` for none.
-
     """
 
     aliases: Sequence[Alias] = ()
@@ -280,26 +259,20 @@ class CheckpointReader:
             engine: Reads large checkpoints elsewhere, if it can.
         """
         is_listed = storage.location == self.listed
-        for _ in range(_ATTEMPTS - 1):
+        for _ in range(_ATTEMPTS):
             scan = scan_checkpoints(storage, is_listed=is_listed)
             if engine is not None:
                 self._read_apart(storage.location, scan, engine)
             found = self._read_all(storage, scan)
             if all(each is not None for each in found):
                 self._forget_others(storage.location, scan)
-                return _sorted(scan, [*found, *_closed(storage.location, scan)])
-        scan = scan_checkpoints(storage, is_listed=is_listed)
-        found = self._read_all(storage, scan)
+                break
         uris = [storage.location.child(_join(f, METADATA_NAME)) for f in scan.metadata]
-        return _sorted(
-            scan,
-            [
-                each
-                or UnreadableCheckpoint(uri=str(uri), reason="listed, but not there", sha256="")
-                for each, uri in zip(found, uris, strict=True)
-            ]
-            + _closed(storage.location, scan),
-        )
+        read = [
+            each or UnreadableCheckpoint(uri=str(uri), reason="listed, but not there", sha256="")
+            for each, uri in zip(found, uris, strict=True)
+        ]
+        return _sorted(scan, read + _closed(storage.location, scan))
 
     def _forget_others(self, base: Location, scan: CheckpointScan) -> None:
         """Keep in memory only existing checkpoints: during a long sweep many come and go."""
@@ -483,12 +456,12 @@ def _raw_uuids(data: Buffer, files: Iterable[FileNames]) -> UuidSet:
 
 
 def _unproven_layout(references: ReferenceFacts) -> str | None:
-    return next((word for kind, word in _UNPROVEN.items() if kind in references.kinds), None)
+    return next((word for kind, (_, word) in _UNPROVEN.items() if kind in references.kinds), None)
 
 
 def _layouts(references: ReferenceFacts, folders: Iterable[Location]) -> frozenset[DirectoryLayout]:
     """Return the layouts that kinds of handles, or folders of ForSt's, show."""
-    found = {_LAYOUT_OF[kind] for kind in references.kinds if kind in _LAYOUT_OF}
+    found = {layout for kind, (layout, _) in _UNPROVEN.items() if kind in references.kinds}
     if any("/shared/op_" in folder.path for folder in folders):
         found.add(DirectoryLayout.FORST)
     return frozenset(found)
@@ -500,7 +473,6 @@ class PackedReferences:
     Attributes:
         unregistered: Those of them that Flink's shared state registry does not know.
         relative: Names of files beside the ``_metadata``.
-
     """
 
     def __init__(self) -> None:
@@ -520,7 +492,6 @@ class PackedReferences:
 
         Raises:
             ValueError: A path is no absolute path.
-
         """
         columns: dict[Location, NameColumns] = {}
         for parent, names in self.paths.folders.items():

@@ -26,10 +26,7 @@ from orphangc.collect.observe.checkpoints import (
     is_hidden,
     scan_checkpoints,
 )
-from orphangc.collect.observe.expired_checkpoints import (
-    ExpiredMetadata,
-    quarantined_checkpoints,
-)
+from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, quarantined_checkpoints
 from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
 from orphangc.collect.observe.reported import (
     Named,
@@ -235,10 +232,9 @@ def observe(
     second = read()
     after = before.asked_again(environment)
     both, parts = before + after, (*first, *second)
-    elsewhere = _read_elsewhere(
+    elsewhere, unreadable = _read_elsewhere(
         environment, settings, reader, both, snapshots=snapshots, first=first, second=second
     )
-    found = [each for each in elsewhere if isinstance(each, Checkpoint)]
     return Observation(
         time=time,
         time_after=environment.storage.now(),
@@ -250,8 +246,8 @@ def observe(
         at_start=at_start,
         first=first,
         second=second,
-        elsewhere=tuple(found),
-        elsewhere_unreadable=tuple(e for e in elsewhere if isinstance(e, UnreadableCheckpoint)),
+        elsewhere=elsewhere,
+        elsewhere_unreadable=unreadable,
         snapshots=tuple(snapshots),
         exported=exported,
         exports=handshake.seen,
@@ -259,7 +255,7 @@ def observe(
         listed=listed,
         unreached=search.unreached,
         quarantined=frozenset(each.folder for each in environment.quarantined),
-        storages=searching.contents(both.places(snapshots, settings), parts, listed, found),
+        storages=searching.contents(both.places(snapshots, settings), parts, listed, elsewhere),
     )
 
 
@@ -482,7 +478,7 @@ def _read_elsewhere(
     snapshots: Iterable[RegistrySnapshot],
     first: Sequence[CheckpointsRead],
     second: Sequence[CheckpointsRead],
-) -> list[Checkpoint | UnreadableCheckpoint]:
+) -> tuple[tuple[Checkpoint, ...], tuple[UnreadableCheckpoint, ...]]:
     """Return checkpoints that no scan shows: reported, remembered, in quarantine, hidden.
 
     Args:
@@ -498,12 +494,16 @@ def _read_elsewhere(
         open_storage=environment.open_storage,
         read={checkpoint.folder for part in (*first, *second) for checkpoint in part.checkpoints},
     )
-    return [
+    found = (
         *reported,
         *remembered_checkpoints(environment, reader).found,
         *quarantined_checkpoints(environment.quarantined, reader),
         *_read_hidden(environment, reader, [first[0].scan, second[0].scan]),
-    ]
+    )
+    return (
+        tuple(each for each in found if isinstance(each, Checkpoint)),
+        tuple(each for each in found if isinstance(each, UnreadableCheckpoint)),
+    )
 
 
 def reported_checkpoints(

@@ -72,7 +72,6 @@ class FoundInStorage:
         keys: Number of listed keys; ``None`` if it could not be searched to its end.
         checkpoints: Checkpoints that no other search of the cycle read.
         tables: Number of Parquet's summary files.
-        markers: Markers of expiries (R44).
     """
 
     location: Location
@@ -522,7 +521,8 @@ def _read_unlisted(
     found: dict[ObjectKey, Contents] = {}
     before: tuple[list[ObjectKey], list[ObjectKey]] | None = None
     for _ in range(_ATTEMPTS):
-        names = filter(_may_hold_checkpoint, storage.folder(directory).folders)
+        folders = storage.folder(directory).folders
+        names = (each for each in folders if checkpoint_id_of(each) is not None)
         keys = [ObjectKey("/".join(filter(None, (directory, n, METADATA_NAME)))) for n in names]
         unread = [each for each in keys if not is_known(each) and each not in found]
         there = [each for each in storage.stat(unread) if each is not None]
@@ -533,10 +533,6 @@ def _read_unlisted(
             return [*found.values()]
         before = keys, absent
     return [*found.values(), _changing(storage, directory)]
-
-
-def _may_hold_checkpoint(name: str) -> bool:
-    return checkpoint_id_of(name) is not None
 
 
 def _changing(storage: Storage, folder: str) -> UnreadableCheckpoint:

@@ -15,20 +15,16 @@ import structlog
 from flinkstate.places.locations import Location
 from orphangc.collect.decide.verdicts import DecidedJob
 from orphangc.collect.delete.held_task import HeldTask
+from orphangc.collect.delete.retry_queue import outcome_of
 from orphangc.core.areas.empty_folders import area_of_folder, folder_objection
 from orphangc.core.decision.flink_traces import has_trace_of_flink
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import AreaName, Outcome, Scope
 from orphangc.errors import LockHeldError, OrphanGcError
-from orphangc.ports import DeletionStatus, Folder, Storage
+from orphangc.ports import Folder, Storage
 
 _MADE_ONCE = {Scope.SHARED, Scope.TASKOWNED}
-_OUTCOMES = {
-    DeletionStatus.DELETED: Outcome.DONE,
-    DeletionStatus.GONE: Outcome.GONE,
-    DeletionStatus.CHANGED: Outcome.CHANGED,
-}
 
 log = structlog.get_logger()
 
@@ -144,4 +140,4 @@ class FolderRemoval(HeldTask[str]):
     def take_away(self, thing: str) -> tuple[Outcome, str | None]:
         """Return what became of a folder, and why it failed."""
         result = self.storage.remove_empty(thing)
-        return _OUTCOMES.get(result.status, Outcome.FAILED), result.error
+        return outcome_of(result.status), result.error

@@ -8,19 +8,25 @@ from datetime import datetime
 from functools import cache
 
 from flinkstate.files.paths import resolved
-from flinkstate.places.checkpoint_names import METADATA_NAME, is_savepoint_folder
+from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of, is_savepoint_folder
 from flinkstate.places.locations import Alias, Location, canonical, is_within, place_of
 from orphangc.collect.mark.mark import Mark
+from orphangc.collect.observe.exporters import SeenExports
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.observe.storage_search import FoundInStorage
 from orphangc.collect.world.gathered import searched_places, searched_storages
 from orphangc.collect.world.sighted_lineage import seen_lineage
-from orphangc.collect.world.sighted_registries import job_folder, registries_in
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import CheckpointFacts, ClusterFacts, JobFacts
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
 from orphangc.core.memory.lost_facts import REPORTED, STORAGE
-from orphangc.core.memory.remembered import RememberedCheckpoint, RememberedDirectory, WorldMemory
+from orphangc.core.memory.remembered import (
+    RememberedCheckpoint,
+    RememberedDirectory,
+    RememberedRegistry,
+    WorldMemory,
+)
 from orphangc.core.memory.sighting import (
     SeenJob,
     SeenPlace,
@@ -30,9 +36,12 @@ from orphangc.core.memory.sighting import (
 )
 from orphangc.core.memory.unlocated_jobs import UNREAD
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import JobState
+from orphangc.core.model.types import JobState, Scope
 from orphangc.core.world import SearchedPlace
 from orphangc.core.world.outside_naming import Searched
+
+_PARTS = frozenset({Scope.SHARED.value, Scope.TASKOWNED.value})
+"""Folders of a job directory for files of its checkpoints."""
 
 
 def sighting_of(
@@ -69,8 +78,8 @@ def sighting_of(
         present=present,
         jobs=tuple(_jobs(seen, marked, settings)),
         reports=tuple(_reports(seen.before, seen.after, settings)),
-        registries=tuple(registries_in(seen.exports, aliases, root=bases[0], owners=owners, at=at)),
-        registry_jobs=frozenset(map(job_folder, seen.exports)),
+        registries=tuple(_registries(seen.exports, aliases, root=bases[0], owners=owners, at=at)),
+        registry_jobs=frozenset(map(_job_folder, seen.exports)),
         discarded=_discarded(jobs.values(), aliases),
         stops=_stops(marked.checkpoints),
         clusters=_clusters(seen, environment),
@@ -416,3 +425,58 @@ def _discarded(jobs: Iterable[JobEvidence], aliases: Sequence[Alias]) -> dict[st
                         each.triggered_at, found.get(str(place), each.triggered_at)
                     )
     return found
+
+
+# --- registries
+
+
+def _registries(
+    exports: Iterable[SeenExports],
+    aliases: Sequence[Alias],
+    *,
+    root: Location,
+    owners: Collection[Location],
+    at: datetime,
+) -> Iterator[RememberedRegistry]:
+    """Yield each job's snapshots that concern a storage root."""
+    for each in exports:
+        found = [_folders_named(snapshot, aliases) for snapshot in each.snapshots]
+        places = {place for some in found for place in some}
+        is_all_known = None not in places and bool(each.snapshots)
+        known = {p for p in places if p is not None and root.contains(p) and p != root}
+        if is_all_known and not known:
+            continue
+        newest = max(each.snapshots, key=lambda one: one.taken_at, default=None)
+        home = None if newest is None else place_of(newest.checkpoint_dir, aliases)
+        yield RememberedRegistry(
+            uri=_job_folder(each),
+            location=str(each.location),
+            job_id=each.job_id,
+            home="" if home is None else str(home),
+            directories=tuple(sorted({str(_directory_around(p, owners)) for p in known})),
+            is_all_known=is_all_known,
+            taken_at=None if newest is None else newest.taken_at,
+            seen_at=at,
+        )
+
+
+def _job_folder(each: SeenExports) -> str:
+    """Return the folder of a job's snapshots."""
+    return str(each.location.child(each.job_id))
+
+
+def _directory_around(folder: Location, owners: Collection[Location]) -> Location:
+    """Return the job directory of a folder; if none is known, the one that its name shows."""
+    is_part = folder.name in _PARTS or checkpoint_id_of(folder.name) is not None
+    around = folder.parent if is_part else folder
+    return next((each for each in folder.upwards() if each in owners), around)
+
+
+def _folders_named(snapshot: RegistrySnapshot, aliases: Sequence[Alias]) -> set[Location | None]:
+    """Return the folders that a snapshot names, and its job directory; ``None`` for no place."""
+    base = snapshot.checkpoint_dir
+    named = [path for _, path in snapshot.entries.paths()]
+    named += [each.path for each in snapshot.retained]
+    named += [each.path for each in snapshot.restored]
+    folders = {resolve(path, base).rpartition("/")[0] for path in named}
+    return {place_of(folder, aliases) for folder in (*folders, base)}

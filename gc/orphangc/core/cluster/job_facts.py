@@ -138,7 +138,6 @@ class JobFacts:
     """One job at one moment; a moment up to the REST cache's age in the past.
 
     Attributes:
-        job_id: 32 hexadecimal digits.
         status: Flink's word. Where the live list and the cached details disagree, the one that
             is not terminal: a job is over only if both say so.
         started_at: Time when this JobManager took the job, by its clock.
@@ -153,7 +152,6 @@ class JobFacts:
         checkpoint_interval_ms: Interval in milliseconds; 2**63-1 means "not periodic".
         checkpoint_timeout_ms: After which Flink aborts a pending checkpoint.
         latest_completed_id: Newest completed checkpoint since this JobManager started.
-        latest_completed_id_with_savepoints: Id of the newest one, savepoints counted.
         in_progress_ids: Pending ones in the history, ascending.
         in_progress_count: Pending ones by Flink's counter; the history may be shorter.
         completed_count: Completed since this JobManager started, savepoints included.
@@ -176,7 +174,6 @@ class JobFacts:
     checkpoint_interval_ms: int | None
     checkpoint_timeout_ms: int | None
     latest_completed_id: int | None
-    latest_completed_id_with_savepoints: int | None
     restored: RestoredFacts | None
     in_progress_ids: tuple[int, ...]
     in_progress_count: int

@@ -250,7 +250,7 @@ def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: s
         raise RegistryUnavailableError(f"{job_path(job_id)}: field jid is {details.jid}")
     statistics = _statistics(job_id, answers.checkpoints)
     checkpoints = _checkpoints(statistics)
-    completed = [each for each in checkpoints if each.is_completed]
+    completed = [e.id for e in checkpoints if e.is_completed and not e.is_savepoint]
     return JobFacts(
         job_id=job_id,
         flink_version=version,
@@ -258,8 +258,7 @@ def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: s
         started_at=details.start_time,
         incarnation=_incarnation(details.timestamps),
         **_config(job_id, answers.config),
-        latest_completed_id=_newest(each.id for each in completed if not each.is_savepoint),
-        latest_completed_id_with_savepoints=_newest(each.id for each in completed),
+        latest_completed_id=max(completed, default=None),
         restored=None if statistics is None else statistics.latest.restored,
         in_progress_ids=tuple(
             sorted(each.id for each in checkpoints if each.status == "IN_PROGRESS")
@@ -340,7 +339,3 @@ def _checkpoints(statistics: _Checkpoints | None) -> tuple[CheckpointFacts, ...]
         if shown.id not in found or shown.discarded:
             found[shown.id] = shown
     return tuple(found[each] for each in sorted(found, reverse=True))
-
-
-def _newest(ids: Iterable[int]) -> int | None:
-    return max(ids, default=None)

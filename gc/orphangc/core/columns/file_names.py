@@ -11,13 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.core.columns.sorted_uuids import SortedUuids, distinct, in_order
-from orphangc.core.columns.uuid_words import (
-    UUID_LENGTH,
-    bytes_of,
-    texts_of,
-    uuid_tails,
-    words_of,
-)
+from orphangc.core.columns.uuid_words import UUID_LENGTH, bytes_of, texts_of, uuid_tails, words_of
 from orphangc.core.model.naming import artifact_name, parse_artifact_name, uuid_of
 
 _Words = npt.NDArray[np.uint64]
@@ -37,7 +31,6 @@ class FileNames:
         hi: uint64[n], first halves of the UUIDs of its n flat artifact names, in order.
         lo: uint64[n], second halves.
         checkpoint_ids: int64[n], -1 for a name without one; ``None`` if no name carries one.
-
     """
 
     __slots__ = ("checkpoint_ids", "hi", "lo", "others")
@@ -185,7 +178,6 @@ class NameColumns:
         hi: First halves of the UUIDs of flat artifact names, uint64 each.
         ids: Checkpoint ids of the same names, int64 each; ``None`` where none of a part has one.
         others: All other names.
-
     """
 
     __slots__ = ("hi", "ids", "lo", "others")
@@ -210,7 +202,6 @@ class PathColumns:
 
     Attributes:
         folders: Names by the text up to the last slash, "" where there is none.
-
     """
 
     __slots__ = ("folders",)
@@ -283,7 +274,6 @@ def _add_uuids(
         heads: Folder, and beginning of the name, of each kind of text.
         head_of: int32[n], row of ``heads`` for each UUID.
         uuids: uint64[n] twice, the halves of the UUIDs.
-
     """
     ids = np.fromiter((_id_before_uuid(before) for _, before in heads), np.int64)
     numbers: dict[str, int] = {}

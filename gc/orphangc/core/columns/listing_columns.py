@@ -19,12 +19,7 @@ import pyarrow.compute as pc
 from orphangc.core.areas.recognise import recognise
 from orphangc.core.areas.table import area_at
 from orphangc.core.columns.uuid_words import UUID_LENGTH, uuid_tails
-from orphangc.core.model.naming import (
-    Artifact,
-    FilePlace,
-    artifact_name,
-    place_of_folder,
-)
+from orphangc.core.model.naming import Artifact, FilePlace, artifact_name, place_of_folder
 from orphangc.core.model.types import AreaName, DirectoryLayout
 from orphangc.core.times.instant_columns import known_times
 

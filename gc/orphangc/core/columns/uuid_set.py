@@ -66,7 +66,6 @@ class UuidSet:
 
         Raises:
             ValueError: The columns differ in length, or are no uint64.
-
         """
         _check_columns(hi, lo)
         for start in range(0, len(hi), _STAGED):
@@ -158,7 +157,6 @@ class UuidSet:
         Raises:
             RuntimeError: An earlier merge was broken off, by a signal or for want of memory: what
                 is left may lack members, and a live set that lacks one condemns it.
-
         """
         if not self._is_whole:
             raise RuntimeError("a set of UUIDs was broken off while it was merged")

@@ -182,8 +182,6 @@ class JobEvidence(JobReport):
         strangers: Ids of living jobs that report checkpoints of theirs in its directories.
         other_runs: Clusters that showed another run of it alive in an earlier cycle, and no end of
             that one since.
-        clusters_of_id: Clusters that run any job of its id.
-        holds_of_id: HA metadata and resources that hold any job of its id.
         survey: Facts of the listing; empty for a job that is not collected.
         outside_paths: Paths outside every searched place that concern the job.
     """

@@ -6,11 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from flinkstate.places.locations import Alias, Location, canonical
-from orphangc.core.discovery.discovered_facts import (
-    DirectoryFact,
-    PinFact,
-    ResourceFacts,
-)
+from orphangc.core.discovery.discovered_facts import DirectoryFact, PinFact, ResourceFacts
 
 _Named = TypeVar("_Named", DirectoryFact, PinFact)
 

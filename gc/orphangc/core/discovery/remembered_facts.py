@@ -16,7 +16,6 @@ from orphangc.core.discovery.discovered_facts import (
     Discovery,
     JobFact,
     Origin,
-    PinFact,
     ResourceFacts,
 )
 from orphangc.core.memory.acknowledgement import Acknowledgement
@@ -95,15 +94,11 @@ def memory_of(discovery: Discovery) -> DiscoveryMemory:
 
 
 def _remembered(resource: ResourceFacts, searched: Collection[str]) -> ResourceFacts | None:
-    pins = tuple(each for each in resource.pins if not _is_searched(each, searched))
+    pins = tuple(e for e in resource.pins if str(canonical(e.uri).parent) not in searched)
     only_now = {"clusters": (), "session": "", "is_made_read": False, "is_running": False}
     found = resource.model_copy(update={"pins": pins, **only_now})
     parts = (found.directories, found.ha, found.pins, found.jobs, found.unclear, found.made)
     return found if any(parts) else None
-
-
-def _is_searched(pin: PinFact, searched: Collection[str]) -> bool:
-    return str(canonical(pin.uri).parent) in searched
 
 
 def successions(discovery: Discovery) -> tuple[Succession, ...]:

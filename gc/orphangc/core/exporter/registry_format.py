@@ -29,14 +29,7 @@ from dataclasses import fields as fields_of
 from itertools import islice
 from typing import Annotated, Literal, NoReturn, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from flinkstate.buffers import Buffer, let_go
 from flinkstate.places.checkpoint_names import is_job_id
@@ -217,7 +210,6 @@ class _Body:
         number: Number of entry lines so far.
         digest: Digest of them.
         problem: Why the first line that is no entry is none.
-
     """
 
     lines: Iterator[bytes]

@@ -93,7 +93,8 @@ def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
             f"{' and '.join(sorted(accounts))} are two accounts: print a policy of each"
         )
     # each object is checked before it is deleted
-    found += [replace(need, right=Right.READ) for need in found if _is_orphans(need)]
+    orphans = [n for n in found if n.purpose is Purpose.ORPHANS and n.right is Right.DELETE]
+    found += [replace(need, right=Right.READ) for need in orphans]
     actions = sorted({action for need in found for action in _ACTIONS[need.right]})
     scope = "/subscriptions/SUBSCRIPTION/resourceGroups/RESOURCE_GROUP"
     account = f"{scope}/providers/Microsoft.Storage/storageAccounts/ACCOUNT"
@@ -115,10 +116,6 @@ def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
             "conditionVersion": "2.0",
         },
     }
-
-
-def _is_orphans(need: StorageNeed) -> bool:
-    return need.purpose is Purpose.ORPHANS and need.right is Right.DELETE
 
 
 def _condition(needs: Iterable[StorageNeed]) -> str:

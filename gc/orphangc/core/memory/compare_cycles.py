@@ -6,29 +6,33 @@ shows that there was more, which the statement left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from flinkstate.places.locations import is_within
 from orphangc.core.lineage.continuation import remembered_lineage
 from orphangc.core.memory.acknowledgement import Acknowledgement, acknowledging_command
-from orphangc.core.memory.job_lives import jobs_after
+from orphangc.core.memory.job_lives import is_over, jobs_after, proves_end
 from orphangc.core.memory.lost_facts import (
     STORAGE,
     Lost,
     LostFact,
+    instant_text,
     is_place_unreachable,
+    lost_fact,
     lost_of,
+    named,
     reports_after,
+    with_word,
 )
-from orphangc.core.memory.lost_registries import registries_after, registries_lost
 from orphangc.core.memory.remembered import (
     KEPT_AFTER_END,
     RememberedCluster,
     RememberedDirectory,
     RememberedJob,
     RememberedPlace,
+    RememberedRegistry,
     RememberedReport,
     StandingFact,
     WorldMemory,
@@ -60,7 +64,7 @@ def compared(
     known = tuple(given)
     jobs = jobs_after(memory, sighting)
     lost = lost_of(memory, sighting, jobs, known, uncovered=uncovered(memory, sighting))
-    registries = registries_lost(memory, sighting, jobs, known)
+    registries = _registries_lost(memory, sighting, jobs, known)
     facts = (*lost.facts, *registries)
     standing = {(e.condition, e.what) for e in lost.facts if not e.is_acknowledged}
     acknowledged = {(e.condition, e.what) for e in lost.facts if e.is_acknowledged}
@@ -71,7 +75,7 @@ def compared(
     needed = {each.job_id for each in directories if each.resolved_at is None}
     needed |= {e.job_id for e in jobs if (Condition.CHECKPOINT_NOT_FOUND, job_uri(e)) in standing}
     needed |= {each.job_id for each in reports} | {id_ for each in clusters for id_ in each.alive}
-    known_registries = tuple(registries_after(memory, sighting, jobs, registries))
+    known_registries = tuple(_registries_after(memory, sighting, jobs, registries))
     needed |= {each.job_id for each in known_registries}
     return CycleComparison(
         facts=facts,
@@ -256,3 +260,102 @@ def uncovered(memory: WorldMemory, sighting: Sighting) -> Iterator[LostFact]:
 
 def _storages(memory: WorldMemory) -> dict[str, RememberedPlace]:
     return {each.uri: each for each in memory.places if each.kind == STORAGE}
+
+
+# --- registries: a folder that a person removed, or that is not configured any more, hides what its
+# jobs still need; a job that is over needs nothing of it, one that exports elsewhere has moved
+
+
+def _registries_lost(
+    memory: WorldMemory,
+    sighting: Sighting,
+    jobs: Sequence[RememberedJob],
+    given: Iterable[Acknowledgement] = (),
+) -> tuple[LostFact, ...]:
+    """Return one fact for each registry folder that is gone, else for each job's folder in one."""
+    missed = _registries_missed(memory, sighting, jobs)
+    present = {each.rpartition("/")[0] for each in sighting.registry_jobs}
+    facts = []
+    for location, records in sorted(missed.items()):
+        if location in present:
+            facts += [_registry_fact(each.uri, [each], sighting) for each in records]
+        else:
+            facts.append(_registry_fact(location, records, sighting))
+    known = tuple(given)
+    return tuple(with_word(each, known, memory) for each in facts)
+
+
+def _registries_after(
+    memory: WorldMemory,
+    sighting: Sighting,
+    jobs: Sequence[RememberedJob],
+    facts: Iterable[LostFact],
+) -> Iterator[RememberedRegistry]:
+    """Yield the records for the next cycle's memory."""
+    yield from sighting.registries
+    standing = {each.what for each in facts if not each.is_acknowledged}
+    missed = {
+        each.uri for found in _registries_missed(memory, sighting, jobs).values() for each in found
+    }
+    for known in memory.registries:
+        if known.uri in sighting.registry_jobs:
+            continue  # it is recorded again, or no longer concerns the storage root
+        is_standing = known.uri in missed and not standing.isdisjoint({known.uri, known.location})
+        is_declared = known.job_id in sighting.declared_ended  # a statement counts for its cycle
+        is_missed = is_standing or (is_declared and known.resolved_at is None)
+        yield from known.unseen(sighting.at, is_missed=is_missed)
+
+
+def _registries_missed(
+    memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob]
+) -> Mapping[str, list[RememberedRegistry]]:
+    """Return the records that are gone, and that nothing explains, by registry folder."""
+    missed: dict[str, list[RememberedRegistry]] = {}
+    for known in memory.registries:
+        if known.resolved_at is not None or known.uri in sighting.registry_jobs:
+            continue
+        if not (_is_registry_over(known, sighting, jobs) or _has_registry_moved(known, sighting)):
+            missed.setdefault(known.location, []).append(known)
+    return missed
+
+
+def _is_registry_over(
+    known: RememberedRegistry, sighting: Sighting, jobs: Sequence[RememberedJob]
+) -> bool:
+    """Return whether the job was seen over after its newest snapshot, or is declared ended."""
+    if known.job_id in sighting.declared_ended:
+        return True
+    if any(each.is_alive for each in sighting.jobs if each.job_id == known.job_id):
+        return False
+    return any(
+        is_over(each)
+        and proves_end(each, known.home)
+        and each.ended_at is not None
+        and known.taken_at is not None
+        and each.ended_at >= known.taken_at
+        for each in jobs
+        if each.job_id == known.job_id
+    )
+
+
+def _has_registry_moved(known: RememberedRegistry, sighting: Sighting) -> bool:
+    """Return whether the same job, by its directory, exports to another place now."""
+    return bool(known.home) and any(
+        (each.job_id, each.home) == (known.job_id, known.home) for each in sighting.registries
+    )
+
+
+def _registry_fact(
+    what: str, records: Sequence[RememberedRegistry], sighting: Sighting
+) -> LostFact:
+    since = max(each.seen_at for each in records)
+    is_all_known = all(each.is_all_known for each in records)
+    ids = sorted({each.job_id for each in records})
+    return lost_fact(
+        (Condition.PLACE_LOST, what, since),
+        f"{what} held registry snapshots of job {named(ids)} at"
+        f" {instant_text(since)} and holds none now, so what that job needs is unknown: bring them"
+        " back or give the folder again with --registry, declare the job ended by its id",
+        sighting,
+        frozenset(d for each in records for d in each.directories) if is_all_known else None,
+    )

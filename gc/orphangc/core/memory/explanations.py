@@ -261,7 +261,7 @@ class Explanations:
         while found:
             known |= found
             todo = found
-            heirs = (each for uri, each in self.claimers.items() if _in(uri, todo))
+            heirs = (each for uri, each in self.claimers.items() if uri.rpartition("/")[0] in todo)
             found = (set[str]().union(*heirs) & self.searched) - known
         return known
 
@@ -294,14 +294,6 @@ def _unfound(sighting: Sighting) -> dict[str, SeenReport]:
     return {each.path: each for each in sorted(reports, key=lambda one: one.is_living)}
 
 
-def _is_checkpoint(uri: str) -> bool:
-    return checkpoint_id_of(uri.rpartition("/")[2]) is not None
-
-
-def _in(uri: str, directories: Collection[str]) -> bool:
-    return uri.rpartition("/")[0] in directories
-
-
 def _claimers(
     jobs: Mapping[str, Sequence[RememberedJob]], known: Mapping[str, str]
 ) -> dict[str, set[str]]:
@@ -311,7 +303,8 @@ def _claimers(
     checkpoint of the job, its directory is the only one of that id, and no other answer is known.
     """
     restored = {uri for records in jobs.values() for each in records for uri in each.restored}
-    named = {uri.rpartition("/")[0] for uri in restored if _is_checkpoint(uri)}
+    parts = (uri.rpartition("/") for uri in restored)
+    named = {place for place, _, name in parts if checkpoint_id_of(name) is not None}
     by_id: dict[str, list[str]] = {}
     for uri, job_id in ({each: each.rpartition("/")[2] for each in named} | {**known}).items():
         by_id.setdefault(job_id, []).append(uri)

@@ -28,20 +28,13 @@ from orphangc.core.memory.remembered import (
     WorldMemory,
 )
 from orphangc.core.memory.sighting import SeenPlace, Sighting
-from orphangc.core.memory.unlocated_jobs import (
-    job_uri,
-    known_directories,
-    reach_of,
-    unlocated_jobs,
-)
+from orphangc.core.memory.unlocated_jobs import job_uri, known_directories, reach_of, unlocated_jobs
 from orphangc.core.model.codes import Condition
 
 REPORTED = "reported"
 """Kind of a place that is searched because something named a checkpoint in it."""
 STORAGE = "storage"
 """Kind of a storage that is searched whole: checkpoints that concern no file here come and go."""
-
-
 _FEW = 3
 
 
@@ -468,14 +461,12 @@ def _cluster_silent(
         if cluster.uri in sighting.clusters
         else "is not asked any more"
     )
-    more = len(missed) - _FEW
-    shown = ", ".join(missed[:_FEW]) + (f" and {more} more" if more > 0 else "")
     is_new = not set(missed) <= set(cluster.contradicted)
     stated = ", declare the job ended by its id" if is_new else ""
     return lost_fact(
         (Condition.CLUSTER_SILENT, cluster.uri, cluster.answered_at),
-        f"{cluster.uri} showed job {shown} alive at {instant_text(cluster.answered_at)} and {now}:"
-        f" ask it again{stated}",
+        f"{cluster.uri} showed job {named(missed)} alive at"
+        f" {instant_text(cluster.answered_at)} and {now}: ask it again{stated}",
         sighting,
         _reach_of_cluster(cluster, missed, sighting, jobs),
     )
@@ -523,6 +514,12 @@ def lost_fact(
 def instant_text(at: datetime) -> str:
     """Return a time as messages show it, to the second."""
     return f"{at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def named(job_ids: Sequence[str]) -> str:
+    """Return a few of some job ids as messages show them, and how many there are beside these."""
+    more = f" and {len(job_ids) - _FEW} more" if len(job_ids) > _FEW else ""
+    return ", ".join(job_ids[:_FEW]) + more
 
 
 def with_word(fact: LostFact, given: Sequence[Acknowledgement], memory: WorldMemory) -> LostFact:

@@ -192,7 +192,6 @@ class RememberedJob(Fact, subject=("job_id", "by"), seen="known_at"):
 
     Attributes:
         job_id: Identifier of the job; many clusters may run jobs of one id.
-        by: The cluster, HA store or resource.
         directories: Job directories of the paths reported for it.
         alive_at: Time of the last cycle that saw it alive.
         started_at: Start of its newest JobManager, by that one's clock.

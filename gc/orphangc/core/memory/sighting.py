@@ -35,7 +35,6 @@ class SeenJob:
     """Present facts of one cluster, HA store or resource about one job.
 
     Attributes:
-        by: The cluster, HA store or resource.
         status: Flink's word, "" where none was said.
         started_at: Start of its JobManager, by that one's clock.
         directories: Job directories of the paths reported for it.

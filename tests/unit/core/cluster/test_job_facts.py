@@ -63,9 +63,12 @@ def a_checkpoint(id_: int, **changes: object) -> CheckpointFacts:
 
 def a_job(**changes: object) -> JobFacts:
     """Return a running job that passes the gate; its newest checkpoint is 6."""
-    newest = {"latest_completed_id": 6, "latest_completed_id_with_savepoints": 6}
-    shown = {"completed_count": 2, "checkpoints": (a_checkpoint(6), a_checkpoint(5))}
-    return some_facts(JOB, **{"started_at": NOW, **newest, **shown, **changes})
+    shown = {
+        "latest_completed_id": 6,
+        "completed_count": 2,
+        "checkpoints": (a_checkpoint(6), a_checkpoint(5)),
+    }
+    return some_facts(JOB, **{"started_at": NOW, **shown, **changes})
 
 
 def restored(id_: int) -> RestoredFacts:
@@ -424,11 +427,11 @@ def test_the_latest_checkpoints_outlive_the_history() -> None:
     assert job.restored == RestoredFacts(id=2, is_savepoint=True, external_path=None)
 
 
-def test_a_savepoint_may_be_the_newest_and_is_counted_apart() -> None:
+def test_a_savepoint_may_be_the_newest_and_is_not_counted() -> None:
     """R12 compares checkpoints with checkpoints."""
     latest = {"completed": shown(2), "savepoint": shown(8, is_savepoint=True), "restored": None}
     job = facts(checkpoints={**CHECKPOINTS, "latest": latest})
-    assert (job.latest_completed_id, job.latest_completed_id_with_savepoints) == (2, 8)
+    assert (job.latest_completed_id, job.checkpoints[0].id) == (2, 8)
 
 
 def test_discarded_anywhere_is_discarded() -> None:

@@ -31,12 +31,7 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.files.store_time import DatedAnswer
 from orphangc.adapters.files.translate import host_now, unreachable
 from orphangc.adapters.storage_options import storage_options
-from orphangc.core.times.instants import (
-    from_http,
-    from_iso,
-    from_microseconds,
-    known_microseconds,
-)
+from orphangc.core.times.instants import from_http, from_iso, from_microseconds, known_microseconds
 from orphangc.errors import SettingsError, StorageUnreachableError
 
 CALL_ERRORS: tuple[type[Exception], ...] = (
@@ -82,6 +77,11 @@ def error_code(err: BaseException) -> str:
     if isinstance(err, boto.ClientError):
         return str(err.response.get("Error", {}).get("Code", ""))
     return ""
+
+
+def is_broken_body(err: Exception) -> bool:
+    """Return whether the body of an answer is incomplete, which botocore does not retry."""
+    return isinstance(err, CALL_ERRORS) and not error_code(err)
 
 
 def error_text(err: BaseException) -> str:
