@@ -30,33 +30,11 @@ from orphangc.errors import ExitCode
 )
 @gathered(
     "settings",
-    "grace_period",
-    "quarantine_period",
-    "checkpoint_id_margin",
-    "clock_skew",
-    "quiet_period",
-    "allow_short_margins",
-    "allow_short_grace_period",
-    "scope",
-    "registry",
-    "registry_wait",
-    "job_archives",
-    *SEARCHED,
-    "ended_job",
-    "merged_within",
-    "owner",
-    *ASKED,
-    "engine",
-    "spark_threshold",
-    "work",
-    "state",
-    "max_delete_share",
-    "max_deletes",
-    "delete_rate",
-    "inventory",
-    "inventory_max_age",
-    "noncurrent_versions",
-    "abort_uploads",
+    *("grace_period", "quarantine_period", "checkpoint_id_margin", "clock_skew", "quiet_period"),
+    *("allow_short_margins", "allow_short_grace_period", "scope", "registry", "registry_wait"),
+    *("job_archives", *SEARCHED, "ended_job", "merged_within", "owner", *ASKED, *ENGINE),
+    *("state", "max_delete_share", "max_deletes", "delete_rate"),
+    *("inventory", "inventory_max_age", "noncurrent_versions", "abort_uploads"),
     "unsafe_acknowledge_root",
 )
 def plan(
@@ -200,14 +178,7 @@ def _what_a_sweep_left(path: Path, before: int | None) -> str:
 
 
 @app.command(epilog="Example: orphangc explain KEY --plan plan-1")
-@gathered(
-    "settings",
-    "ended_job",
-    "flink_rest",
-    "extra_roots",
-    "alias",
-    "state",
-)
+@gathered("settings", "ended_job", "flink_rest", "extra_roots", "alias", "state")
 def explain(
     *,
     key: Annotated[

@@ -23,12 +23,7 @@ from orphangc.errors import ExitCode
 )
 @gathered(
     "settings",
-    "state",
-    "flink_rest",
-    "kubernetes_ha",
-    "extra_roots",
-    "ended_job",
-    "closed_world",
+    *("state", "flink_rest", "kubernetes_ha", "extra_roots", "ended_job", "closed_world"),
 )
 def init(
     *,
@@ -109,15 +104,8 @@ def doctor(
 )
 @gathered(
     "settings",
-    "scope",
-    "state",
-    "extra_roots",
-    "search",
-    "registry",
-    "owner",
-    "inventory",
-    "noncurrent_versions",
-    "abort_uploads",
+    *("scope", "state", "extra_roots", "search", "registry", "owner", "inventory"),
+    *("noncurrent_versions", "abort_uploads"),
     search=o.SearchOrNone,
 )
 def policy(  # noqa: PLR0913 - one parameter an option
