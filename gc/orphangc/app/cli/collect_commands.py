@@ -112,14 +112,13 @@ _AuditLog = Annotated[
 
 
 @app.command(epilog="Example: orphangc sweep plan-1 --delete")
-@gathered("settings", "flink_rest")
+@gathered("settings", "flink_rest", delete_rate=_DeleteRate)
 @gathered("engine", *ENGINE)
-def sweep(  # noqa: PLR0913 - one parameter an option
+def sweep(
     *,
     path: o.PlanFolder,
     delete: _Delete = False,
     settings: Values,
-    delete_rate: _DeleteRate = None,
     unsafe_clear_halt: _ClearHalt = False,
     relist: _Relist = False,
     engine: Values,
@@ -142,7 +141,7 @@ def sweep(  # noqa: PLR0913 - one parameter an option
             path,
             is_deleting=delete,
             flink_rest=tuple(settings["flink_rest"] or ()),
-            delete_rate=delete_rate,
+            delete_rate=settings["delete_rate"],
             clears_halt=unsafe_clear_halt,
             relists=relist,
             engine=engine_choice(**engine),

@@ -119,7 +119,7 @@ _MORE: Mapping[str, Mapping[str, Any]] = {
 def _option(name: str, kind: Any, text: str) -> Any:
     """Return the option of a setting; a switch has no opposite."""
     dashed = f"--{name.replace('_', '-')}"
-    names = (dashed,) if kind is bool else ()
+    names: tuple[str, ...] = (dashed,) if kind is bool else ()
     names = (dashed.removesuffix("s"), dashed) if name in _TWICE_SPELLED else names
     after = " Repeatable." if kind is Texts and "epeatable" not in text else ""
     after = " Repeatable, or with commas between." if name == "scope" else after
@@ -158,9 +158,10 @@ _SHOWN_ONLY = {"max_delete_share"}
 """Settings whose option is absent by default, and whose help states what holds then."""
 
 
-def _default(name: str) -> Any:
-    is_switch = _OPTIONS[name].__origin__ is bool
-    return False if is_switch else None if name in _SHOWN_ONLY else DEFAULTS.get(name)
+def _default(name: str, option: Any) -> Any:
+    if option.__origin__ is bool:
+        return False
+    return None if option is not _OPTIONS.get(name) or name in _SHOWN_ONLY else DEFAULTS.get(name)
 
 
 _Command = Callable[..., None]
@@ -172,29 +173,25 @@ def gathered(parameter: str, *names: str, **others: Any) -> Callable[[_Command],
     Args:
         parameter: Name of the parameter, which gets the values by the names of the options.
         names: Names of settings, in the order of the help.
-        others: Other options for some of them, absent by default.
+        others: Other options for some of them, or after them; absent by default.
     """
+    options = {name: _OPTIONS.get(name) for name in names} | others
 
     def decorate(command: _Command) -> _Command:
         @wraps(command)
         def called(**given: Any) -> None:
-            values = {name: given.pop(name) for name in names}
+            values = {name: given.pop(name) for name in options}
             command(**given, **{parameter: values})
 
         called.__annotations__ = get_type_hints(command, include_extras=True)
-        options = [
-            Parameter(
-                name,
-                Parameter.KEYWORD_ONLY,
-                default=None if name in others else _default(name),
-                annotation=others.get(name, _OPTIONS[name]),
-            )
-            for name in names
+        new = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=_default(name, each), annotation=each)
+            for name, each in options.items()
         ]
         parameters: list[Parameter] = []
         for each in signature(command).parameters.values():
             hint = called.__annotations__[each.name]
-            parameters += options if each.name == parameter else [each.replace(annotation=hint)]
+            parameters += new if each.name == parameter else [each.replace(annotation=hint)]
         called.__annotations__ = {each.name: each.annotation for each in parameters}
         called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         return called
