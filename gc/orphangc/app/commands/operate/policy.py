@@ -63,11 +63,7 @@ _UNCOVERED = (
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A policy and what it grants.
-
-    Attributes:
-        notes: Remarks for people, and permissions that the provider cannot express.
-    """
+    """A policy, what it grants, and remarks: also on what the provider cannot express."""
 
     needs: tuple[StorageNeed, ...]
     document: dict[str, Any]
