@@ -25,11 +25,6 @@ _VALUES: Final = np.full(256, _NO_DIGIT, np.uint8)
 _VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 
 
-def scan_uuids(data: bytes) -> bytes:
-    """Return every lower-case textual UUID in the bytes; see ``uuid_lots``."""
-    return b"".join(uuid_lots(data))
-
-
 def uuid_lots(data: Buffer) -> Iterator[bytes]:
     """Yield every lower-case textual UUID in the bytes, 16 bytes each, in order, some at a time.
 

@@ -12,7 +12,7 @@ from flinkstate.entries.key_group import StateEntries
 from flinkstate.entries.sst_properties import TAIL_BYTES, read_properties
 from flinkstate.errors import FlinkStateError
 from flinkstate.state.contents import KeyedStateContents, OperatorContents
-from flinkstate.state.extents import Extent, Inline, place_of
+from flinkstate.state.extents import Extent
 from flinkstate.values.handles import IncrementalHandle, KeyedHandle, KeyGroupsHandle
 from flinkstate.values.metadata_values import Operator
 
@@ -33,7 +33,7 @@ def with_entries(checkpoint: OpenedCheckpoint) -> tuple[OpenedCheckpoint, list[s
     """
     contents, doubts = [], []
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        counting = _Counting(checkpoint.files, str(checkpoint.folder), pool)
+        counting = _Counting(checkpoint.files, pool)
         for each, operator in zip(
             checkpoint.contents.operators, checkpoint.metadata.operators, strict=True
         ):
@@ -63,9 +63,8 @@ def _with(state: KeyedStateContents, entries: Entries) -> KeyedStateContents:
 class _Counting:
     """Counts the entries of operators."""
 
-    def __init__(self, files: CheckpointFiles, directory: str, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, files: CheckpointFiles, pool: ThreadPoolExecutor) -> None:
         self._files = files
-        self._directory = directory
         self._pool = pool
 
     def of_operator(self, operator: Operator) -> Entries:
@@ -88,7 +87,7 @@ class _Counting:
 
     def _tables(self, handle: IncrementalHandle) -> Iterator[Extent]:
         for each in (*handle.shared, *handle.private):
-            place = place_of(each.handle, self._directory)
+            place = self._files.place_of(each.handle)
             if each.name.endswith(_TABLE) and isinstance(place, Extent):
                 yield place
             elif each.name.endswith(_TABLE):
@@ -98,8 +97,7 @@ class _Counting:
         if place.size is None:
             raise FlinkStateError(f"the size of {place.path} is unknown")
         tail = min(place.size, TAIL_BYTES)
-        start = (place.start or 0) + place.size - tail
-        data = self._files.part(place.path, start=start, size=tail)
+        data = self._files.within(place, place.size - tail, tail)
         if data is None:
             raise FlinkStateError(f"{place.path} is missing")
         found = read_properties(data, size=place.size)
@@ -110,13 +108,10 @@ class _Counting:
             raise FlinkStateError(_NO_FORMAT)
         if not any(each > 0 for each in handle.groups.offsets):
             return {}
-        place = place_of(handle.delegate, self._directory)
-        if isinstance(place, Inline):
-            data: bytes | None = place.data
-        elif place.size is None:
+        place = self._files.place_of(handle.delegate)
+        if place.size is None:
             raise FlinkStateError(f"the size of {place.path} is unknown")
-        else:
-            data = self._files.part(place.path, start=place.start or 0, size=place.size)
+        data = self._files.within(place, 0, place.size)
         if data is None:
             raise FlinkStateError("a file of it is missing")
         return read_full_snapshot(data, handle.groups, groups=groups).entries()

@@ -17,8 +17,7 @@ from flinkstate.errors import FlinkStateError, SettingsError
 from flinkstate.files.host import Host
 from flinkstate.files.paths import aliases_from, local_target, refuse_inside
 from flinkstate.rescale.extraction import FoundPartition, find_operator, find_partitions
-from flinkstate.state.extents import Inline, place_of
-from flinkstate.values.handles import StreamHandle
+from flinkstate.state.extents import Extent, Inline
 
 INDEX = "index.json"
 _CHUNK_BYTES = 8 << 20
@@ -56,7 +55,6 @@ def extract_state(
     refuse_inside(checkpoint.folder, out)
     owner = find_operator(checkpoint.metadata, operator)
     found = find_partitions(owner, state, subtask=subtask)
-    source = _Source(str(checkpoint.folder), checkpoint.files)
     partial = out.with_name(f".{out.name}-{uuid.uuid4().hex}.partial")
     partial.mkdir(parents=True)
     try:
@@ -65,7 +63,7 @@ def extract_state(
             "directory": str(checkpoint.folder),
             "operator": {"id": owner.id, "uid": owner.uid, "name": owner.name},
             "state": state,
-            "partitions": [_written(each, source, partial) for each in found],
+            "partitions": [_written(each, checkpoint.files, partial) for each in found],
         }
         (partial / INDEX).write_text(json.dumps(document, indent=1) + "\n")
         partial.rename(out)
@@ -85,16 +83,18 @@ def extracted_tables(document: dict[str, Any]) -> list[RenderableType]:
     return [table]
 
 
-def _written(found: FoundPartition, source: _Source, folder: Path) -> dict[str, Any]:
+def _written(found: FoundPartition, files: CheckpointFiles, folder: Path) -> dict[str, Any]:
+    place = files.place_of(found.delegate)
+    path, start = (None, 0) if isinstance(place, Inline) else (place.path, place.start or 0)
     name = f"{found.kind}-{found.subtask}-{found.number}.bin"
     length = 0
     with (folder / name).open("xb") as file:
-        for chunk in source.chunks(found):
+        for chunk in _chunks(found, files):
             length += file.write(chunk)
     if found.size not in {None, length}:
         raise FlinkStateError(
             f"partition {found.number} of subtask {found.subtask} has {length} bytes"
-            f" instead of {found.size} in {source.path_of(found.delegate) or '_metadata'}"
+            f" instead of {found.size} in {path or '_metadata'}"
         )
     return {
         "file": name,
@@ -104,58 +104,40 @@ def _written(found: FoundPartition, source: _Source, folder: Path) -> dict[str, 
         "partition": found.number,
         "offset": found.offset,
         "length": length,
-        "compressed": source.is_compressed(found),
-        "source": source.path_of(found.delegate),
-        "source_offset": found.offset + source.start_of(found.delegate),
+        "compressed": _is_compressed(found, files),
+        "source": path,
+        "source_offset": found.offset + start,
     }
 
 
-class _Source:
-    """Reads the bytes of handles: files, segments of merged files, bytes in ``_metadata``."""
+def _chunks(found: FoundPartition, files: CheckpointFiles) -> Iterator[bytes]:
+    """Yield the bytes of a partition; fewer if the file is shorter."""
+    at, left = found.offset, found.size
+    while left is None or left > 0:
+        size = _CHUNK_BYTES if left is None else min(left, _CHUNK_BYTES)
+        chunk = _part(found, files, at, size)
+        yield chunk
+        at += len(chunk)
+        left = None if left is None else left - len(chunk)
+        if len(chunk) < size:
+            return
 
-    def __init__(self, directory: str, files: CheckpointFiles) -> None:
-        self._directory = directory
-        self._files = files
 
-    def path_of(self, handle: StreamHandle) -> str | None:
-        """Return the file, None for bytes in ``_metadata``."""
-        place = place_of(handle, self._directory)
-        return None if isinstance(place, Inline) else place.path
+def _is_compressed(found: FoundPartition, files: CheckpointFiles) -> bool | None:
+    """Return whether a state is compressed; ``None`` for raw state, which the job writes itself.
 
-    def start_of(self, handle: StreamHandle) -> int:
-        """Return the offset of the handle's first byte in its file."""
-        place = place_of(handle, self._directory)
-        return 0 if isinstance(place, Inline) else place.start or 0
+    Source: Flink 1.18-2.3, ``OperatorBackendSerializationProxy`` version 6; none before is.
+    """
+    prefix = _part(found, files, 0, _PREFIX_BYTES)
+    version = int.from_bytes(prefix[:4])
+    if found.kind == "raw" or len(prefix) < _PREFIX_BYTES or version not in _VERSIONS:
+        return None
+    return version == _STATES_COMPRESSION and prefix[4] == 1
 
-    def chunks(self, found: FoundPartition) -> Iterator[bytes]:
-        """Yield the bytes of a partition; fewer if the file is shorter."""
-        at, left = found.offset, found.size
-        while left is None or left > 0:
-            size = _CHUNK_BYTES if left is None else min(left, _CHUNK_BYTES)
-            chunk = self._part(found.delegate, at, size)
-            yield chunk
-            at += len(chunk)
-            left = None if left is None else left - len(chunk)
-            if len(chunk) < size:
-                return
 
-    def is_compressed(self, found: FoundPartition) -> bool | None:
-        """Return whether a state is compressed; ``None`` for raw state, which the job writes
-        itself.
-
-        Source: Flink 1.18-2.3, ``OperatorBackendSerializationProxy`` version 6; none before is.
-        """
-        prefix = self._part(found.delegate, 0, _PREFIX_BYTES)
-        version = int.from_bytes(prefix[:4])
-        if found.kind == "raw" or len(prefix) < _PREFIX_BYTES or version not in _VERSIONS:
-            return None
-        return version == _STATES_COMPRESSION and prefix[4] == 1
-
-    def _part(self, handle: StreamHandle, at: int, size: int) -> bytes:
-        place = place_of(handle, self._directory)
-        if isinstance(place, Inline):
-            return place.data[at : at + size]
-        data = self._files.part(place.path, start=(place.start or 0) + at, size=size)
-        if data is None:
-            raise FlinkStateError(f"{place.path} is missing: the checkpoint is not whole")
-        return data
+def _part(found: FoundPartition, files: CheckpointFiles, at: int, size: int) -> bytes:
+    place = files.place_of(found.delegate)
+    data = files.within(place, at, size)
+    if data is None and isinstance(place, Extent):
+        raise FlinkStateError(f"{place.path} is missing: the checkpoint is not whole")
+    return data or b""

@@ -28,6 +28,8 @@ from flinkstate.places.checkpoint_names import (
 )
 from flinkstate.places.locations import Alias, Location, canonical
 from flinkstate.state.contents import CheckpointContents, OperatorContents
+from flinkstate.state.extents import Extent, Inline, place_of
+from flinkstate.values.handles import StreamHandle
 from flinkstate.values.metadata_values import Metadata, Operator
 
 _Operator = TypeVar("_Operator", Operator, OperatorContents)
@@ -136,6 +138,16 @@ class CheckpointFiles:
         """
         place = self._place(path)
         return self._folder(place.parent).part(place.name, start=start, size=size)
+
+    def place_of(self, handle: StreamHandle) -> Extent | Inline:
+        """Return where a stream is: bytes of a file, or of ``_metadata`` itself."""
+        return place_of(handle, str(self._home))
+
+    def within(self, place: Extent | Inline, start: int, size: int) -> bytes | None:
+        """Return ``size`` bytes of a stream from ``start`` on; see ``part``."""
+        if isinstance(place, Inline):
+            return place.data[start : start + size]
+        return self.part(place.path, start=(place.start or 0) + start, size=size)
 
     def sizes(self, paths: Sequence[str]) -> list[int | None]:
         """Return the size of each file of one folder in bytes, ``None`` for an absent one.

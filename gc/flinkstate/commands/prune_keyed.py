@@ -15,7 +15,7 @@ from flinkstate.entries.full_snapshot import (
     read_full_snapshot,
 )
 from flinkstate.errors import FlinkStateError, UnreadableMetadataError
-from flinkstate.state.extents import Inline, place_of
+from flinkstate.state.extents import Inline
 from flinkstate.state.keyed_headers import read_keyed_header
 from flinkstate.values.handles import (
     BytesHandle,
@@ -67,7 +67,7 @@ def prune_keyed(
     for each in comparison.unclaimed:
         if each.kind is FindingKind.KEYED_STATE and each.state is not None:
             gone.setdefault(each.operator.id, set()).add(each.state)
-    found, source = KeyedPruning(), _KeyedSource(str(checkpoint.folder), checkpoint.files)
+    found, source = KeyedPruning(), _KeyedSource(checkpoint.files)
     for operator in checkpoint.metadata.operators:
         if operator.id in gone:
             target = _KeyedTarget(found=found, write=write)
@@ -77,7 +77,7 @@ def prune_keyed(
 
 def unprunable(checkpoint: OpenedCheckpoint, operators: Collection[str]) -> dict[str, str]:
     """Return why keyed state of operators cannot be pruned, by id, as their first bytes show."""
-    source = _KeyedSource(str(checkpoint.folder), checkpoint.files)
+    source = _KeyedSource(checkpoint.files)
     found = {}
     for operator in checkpoint.metadata.operators:
         if operator.id in operators:
@@ -139,7 +139,6 @@ def _written(
 
 @dataclass(frozen=True, slots=True)
 class _KeyedSource:
-    directory: str
     files: CheckpointFiles
 
     def problem(self, handle: KeyedHandle) -> str | None:
@@ -160,10 +159,7 @@ class _KeyedSource:
         return problem_of(header, handle.groups, group)
 
     def _part(self, handle: KeyGroupsHandle, start: int, size: int) -> bytes:
-        place = place_of(handle.delegate, self.directory)
-        if isinstance(place, Inline):
-            return place.data[start : start + size]
-        return self.files.part(place.path, start=(place.start or 0) + start, size=size) or b""
+        return self.files.within(self.files.place_of(handle.delegate), start, size) or b""
 
     def bytes(self, handle: KeyGroupsHandle) -> bytes:
         """Return the whole stream of a handle.
@@ -171,7 +167,7 @@ class _KeyedSource:
         Raises:
             FlinkStateError: It is missing, cut short, or too large.
         """
-        place = place_of(handle.delegate, self.directory)
+        place = self.files.place_of(handle.delegate)
         if isinstance(place, Inline):
             return place.data
         size = _MAX_BYTES + 1 if place.size is None else place.size
@@ -179,7 +175,7 @@ class _KeyedSource:
             raise FlinkStateError(
                 f"{place.path} has over {_MAX_BYTES} bytes: too large to be pruned"
             )
-        data = self.files.part(place.path, start=place.start or 0, size=size)
+        data = self.files.within(place, 0, size)
         if data is None or (place.size is not None and len(data) < size):
             raise FlinkStateError(f"{place.path} is missing or cut short; nothing is written")
         return data

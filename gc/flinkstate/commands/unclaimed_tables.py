@@ -160,16 +160,15 @@ def _multiplying(each: Unclaimed) -> str:
 
 def _kept(each: Unclaimed, claims: Claims) -> str:
     return (
-        f"keyed state {visible(each.state or '')} of operator {visible(each.operator.label)} stays"
-        f" in the pruned checkpoint: {visible(claims.kept[each.operator.id])}"
+        f"{_state(each)} stays in the pruned checkpoint: {visible(claims.kept[each.operator.id])}"
     )
 
 
 def _emptied(each: Unclaimed) -> str:
     return (
-        f"keyed state {visible(each.state or '')} of operator {visible(each.operator.label)} keeps"
-        " its name in the pruned checkpoint, without entries, and is reported of it again: inspect"
-        " --count-entries shows that it is empty, unclaimed --ignore-unclaimed-state accepts it"
+        f"{_state(each)} keeps its name in the pruned checkpoint, without entries, and is reported"
+        " of it again: inspect --count-entries shows that it is empty, unclaimed"
+        " --ignore-unclaimed-state accepts it"
     )
 
 
@@ -195,33 +194,36 @@ def _replaced(each: ReplacedOperator) -> str:
 
 def _changed(each: ChangedState) -> str:
     return (
-        f"{each.kind.replace('_', ' ')} {visible(each.state)} of operator"
-        f" {visible(each.operator.label)} is stored as {each.stored} and declared as"
-        f" {each.declared}: Flink will refuse to restore it"
+        f"{_state(each)} is stored as {each.stored} and declared as {each.declared}: Flink will"
+        " refuse to restore it"
     )
 
 
 def _other_serializer(each: ChangedState) -> str:
     return (
-        f"{each.kind.replace('_', ' ')} {visible(each.state)} of operator"
-        f" {visible(each.operator.label)} is stored by {visible(each.stored)} and declared with"
+        f"{_state(each)} is stored by {visible(each.stored)} and declared with"
         f" {visible(each.declared)}: Flink migrates it or refuses it, which is not known here"
     )
 
 
 def _absent(each: AbsentOperator) -> str:
-    hint = f"; did you mean {visible(each.nearest)}?" if each.nearest else ""
-    new = ", as is said of it" if each.is_stated_new else f"{hint}"
-    return f"declared operator {visible(each.label)} ({each.id}) is not in the checkpoint{new}"
+    what = f"declared operator {visible(each.label)} ({each.id})"
+    return f"{what} is not in the checkpoint{_new(each)}"
 
 
 def _missing(each: MissingState) -> str:
-    hint = f"; did you mean {visible(each.nearest)}?" if each.nearest else ""
-    new = ", as is said of it" if each.is_stated_new else hint
-    return (
-        f"declared {each.kind.replace('_', ' ')} {visible(each.state)} of operator"
-        f" {visible(each.operator.label)} is not in the checkpoint{new}"
-    )
+    return f"declared {_state(each)} is not in the checkpoint{_new(each)}"
+
+
+def _new(each: AbsentOperator | MissingState) -> str:
+    if each.is_stated_new:
+        return ", as is said of it"
+    return f"; did you mean {visible(each.nearest)}?" if each.nearest else ""
+
+
+def _state(each: Unclaimed | ChangedState | MissingState) -> str:
+    kind, name = each.kind.replace("_", " "), visible(each.state or "")
+    return f"{kind} {name} of operator {visible(each.operator.label)}"
 
 
 def _uncompared(each: Uncompared) -> str:

@@ -30,12 +30,7 @@ class FileProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedFiles:
-    """Result of a verification.
-
-    Attributes:
-        damaged: Files that are missing, or of another size.
-        unseen: Files that could not be looked up, each with the reason.
-    """
+    """Which files are missing or of another size, and which could not be looked up."""
 
     files: int
     damaged: tuple[FileProblem, ...] = ()

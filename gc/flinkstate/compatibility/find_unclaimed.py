@@ -106,7 +106,7 @@ def _of_operator(
         if operator.id not in stateful:
             return Findings()
         ref = OperatorRef(id=operator.id, uid=operator.uid, name=operator.name)
-        whole = Unclaimed(kind=FindingKind.OPERATOR, operator=ref, bytes=_bytes_of(operator))
+        whole = Unclaimed(kind=FindingKind.OPERATOR, operator=ref, bytes=operator.total_bytes)
         return Findings(unclaimed=(whole,))
     ref = OperatorRef(
         id=operator.id,
@@ -123,17 +123,6 @@ def _of_operator(
         uncompared=tuple(_uncompared_of(operator, ref)),
         missing=missing,
         serializers=tuple(_other_serializers(operator, declared, ref)),
-    )
-
-
-def _bytes_of(operator: OperatorContents) -> int:
-    return (
-        operator.operator_bytes
-        + operator.keyed_bytes
-        + operator.raw_operator_bytes
-        + operator.raw_keyed_bytes
-        + operator.channel_bytes
-        + (operator.coordinator_bytes or 0)
     )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -39,6 +38,9 @@ def _host() -> Host:
     return FSSPEC
 
 
+commands = CheckpointCommands("flinkstate", _host)
+
+
 @app.command(epilog="Example: flinkstate inspect s3://bucket/checkpoints/JOB/chk-8 --output tree")
 def inspect(
     *,
@@ -66,7 +68,7 @@ def inspect(
 
     Exit code 1: one cannot be read, or lacks a file. 4: that is unknown.
     """
-    _inspect(
+    commands.show_inspected(
         checkpoints,
         output,
         aliases=alias or (),
@@ -93,26 +95,9 @@ def rescale(
     output: Annotated[InspectOutput | None, typer.Option(help="As of inspect.")] = None,
 ) -> None:
     """Show which state each new subtask is given. Exit code 1: Flink refuses it. 4: unknown."""
-    _inspect([checkpoint], output, reads_state=False, rescale_to=to)
+    commands.show_inspected([checkpoint], output, reads_state=False, rescale_to=to)
 
 
-def _inspect(checkpoints: list[str], output: InspectOutput | None, **questions: Any) -> None:
-    from flinkstate.commands.inspect_checkpoint import (
-        Questions,
-        inspect_checkpoints,
-        show_checkpoints,
-    )
-
-    default = InspectOutput.TABLE if sys.stdout.isatty() else InspectOutput.JSON
-    inspected = inspect_checkpoints(checkpoints, Questions(**questions), _host())
-    problems = show_checkpoints(inspected, output or default)
-    for _, line in problems:
-        complain(line)
-    if problems:
-        raise typer.Exit(min(code for code, _ in problems))
-
-
-commands = CheckpointCommands("flinkstate", _host)
 commands.add_to(app)
 
 

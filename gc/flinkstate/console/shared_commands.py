@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flinkstate.console import options as o
 from flinkstate.console.exit import complain_as
 from flinkstate.errors import ExitCode
-from flinkstate.tables.printing import is_json, print_json, print_tables, show
+from flinkstate.tables.printing import InspectOutput, is_json, print_json, print_tables, show
 
 if TYPE_CHECKING:
+    from flinkstate.commands.inspect_checkpoint import Inspected
     from flinkstate.files.host import Host
 
 # ruff: noqa: PLC0415 - each command loads only what it needs
@@ -49,6 +51,33 @@ class CheckpointCommands:
         }
         for command, example in examples.items():
             app.command(epilog=f"Example: {self.program} {example}")(command)
+
+    def show_inspected(
+        self,
+        checkpoints: list[str],
+        output: InspectOutput | None,
+        *,
+        write_page: Callable[[Sequence[Inspected]], object] | None = None,
+        **questions: Any,
+    ) -> None:
+        """Print what checkpoints hold, and exit with the least code of what is wrong with them.
+
+        Args:
+            questions: Fields of ``Questions``.
+        """
+        from flinkstate.commands.inspect_checkpoint import (
+            Questions,
+            inspect_checkpoints,
+            show_checkpoints,
+        )
+
+        default = InspectOutput.TABLE if sys.stdout.isatty() else InspectOutput.JSON
+        inspected = inspect_checkpoints(checkpoints, Questions(**questions), self.host())
+        problems = show_checkpoints(inspected, output or default, write_page=write_page)
+        for _, line in problems:
+            complain_as(self.program, line)
+        if problems:
+            raise typer.Exit(min(code for code, _ in problems))
 
     def extract(
         self,

@@ -87,10 +87,6 @@ Progress = Callable[[str, int, int], object]
 """Takes a phase, how much of it is done, and how much there is."""
 
 
-def _unseen(_phase: str, _done: int, _total: int) -> None:
-    """Show nothing."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
     """A program that runs the commands.
@@ -101,5 +97,5 @@ class Host:
 
     reader: Callable[[Location], FolderReader]
     writer: Callable[[Location], FolderWriter]
-    progress: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(_unseen)
+    progress: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(lambda *_: None)
     max_bytes: int = MAX_METADATA_BYTES

@@ -52,7 +52,7 @@ def _operator(contents: OperatorContents, operator: Operator, directory: str) ->
         "uid": contents.uid,
         "name": contents.name,
         "bytes": {
-            "total": total_bytes(contents),
+            "total": contents.total_bytes,
             "operator": contents.operator_bytes,
             "keyed": contents.keyed_bytes,
             "raw_operator": contents.raw_operator_bytes,
@@ -75,18 +75,6 @@ def _operator(contents: OperatorContents, operator: Operator, directory: str) ->
             for each in files_of_operator(operator, directory=directory)
         ],
     }
-
-
-def total_bytes(contents: OperatorContents) -> int:
-    """Return the size of all state of an operator."""
-    return (
-        contents.operator_bytes
-        + contents.keyed_bytes
-        + contents.raw_operator_bytes
-        + contents.raw_keyed_bytes
-        + (contents.coordinator_bytes or 0)
-        + contents.channel_bytes
-    )
 
 
 def _operator_state(state: OperatorStateContents) -> _Document:

@@ -79,14 +79,7 @@ def _surrogates(match: re.Match[str]) -> str:
 
 
 class Cursor:
-    """A position in bytes that never moves past an end.
-
-    Attributes:
-        data: Bytes of the whole file.
-        position: Offset of the next byte.
-        end: Offset behind the last byte that may be read.
-
-    """
+    """A position in the bytes of a file that never moves past an end."""
 
     __slots__ = ("_let_go", "data", "end", "position")
 

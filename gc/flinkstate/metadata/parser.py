@@ -74,13 +74,6 @@ class ReferenceSink(Protocol):
 _LARGEST_LOT = 1 << 14
 
 
-class _NoSink:
-    """Takes nothing: a full pass keeps what it reads in its records."""
-
-    def take(self, _: ReferenceLot) -> None:
-        """Take nothing."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataPass:
     """How one pass reads fields and processes records.
@@ -88,13 +81,14 @@ class MetadataPass:
     Attributes:
         steps: Steps for the fields of each layout, as ``record`` needs them.
         record: Function that reads one record of a layout, behind its code.
-        new_sink: Returns what takes the references of one attempt to read the file.
+        new_sink: Returns what takes the references of one attempt to read the file; ``None``: the
+            records hold them.
 
     """
 
     steps: dict[RecordLayout, tuple[Any, ...]]
     record: Callable[[Parser, RecordLayout], Any]
-    new_sink: Callable[[], ReferenceSink] = _NoSink
+    new_sink: Callable[[], ReferenceSink] | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -102,17 +96,10 @@ class Parser:
     """State of one parse, with the findings of a collecting pass.
 
     Attributes:
-        cursor: Position in the file.
-        tables: Layouts that are legal in this file.
-        steps: Steps of the pass; see ``MetadataPass``.
-        record: Function of the pass; see ``MetadataPass``.
         depth: Number of handles around the position.
         has_coordinator: Whether the operator being read has coordinator state.
-        handles: Number of handles so far.
-        met: Layouts of the handles so far.
         lot: References that wait to be given to ``sink``; only a collecting pass fills this and the
             fields below.
-        sink: Takes the lots.
         is_in_shared: Whether the position is in a list of shared state.
         directories: Absolute paths of directories.
         ref_checkpoint_ids: Ids of older checkpoints whose files this one uses.
@@ -128,7 +115,7 @@ class Parser:
     handles: int = 0
     met: set[RecordLayout] = field(default_factory=set)
     lot: ReferenceLot = field(default_factory=ReferenceLot)
-    sink: ReferenceSink = field(default_factory=_NoSink)
+    sink: ReferenceSink | None = None
     is_in_shared: bool = False
     directories: list[str] = field(default_factory=list)
     ref_checkpoint_ids: list[int] = field(default_factory=list)
@@ -151,7 +138,8 @@ class Parser:
     def end_lot(self) -> None:
         """Give what waits to the sink."""
         lot, self.lot = self.lot, ReferenceLot()
-        self.sink.take(lot)
+        if self.sink is not None:
+            self.sink.take(lot)
         self.cursor.let_go()
 
     def handle(self, layout: RecordLayout) -> Any:
@@ -250,7 +238,7 @@ def _read_as(
         tables=tables,
         steps=reading.steps,
         record=reading.record,
-        sink=reading.new_sink(),
+        sink=None if reading.new_sink is None else reading.new_sink(),
     )
     checkpoint_id = cursor.i8()
     if checkpoint_id < 0:

@@ -144,6 +144,12 @@ class OperatorContents:
     channel_bytes: int = 0
     inline_bytes: int = 0
 
+    @property
+    def total_bytes(self) -> int:
+        """Return the size of all state of the operator."""
+        known = (self.operator_bytes, self.keyed_bytes, self.raw_operator_bytes)
+        return sum((*known, self.raw_keyed_bytes, self.channel_bytes, self.coordinator_bytes or 0))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointContents:

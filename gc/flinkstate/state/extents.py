@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from flinkstate.state.referenced_files import absolute_path
+from flinkstate.state.referenced_files import absolute_path, known_size
 from flinkstate.values.handles import (
     BytesHandle,
     ChangelogBytesHandle,
@@ -66,12 +66,12 @@ def place_of(handle: StreamHandle, directory: str) -> Extent | Inline:
         case BytesHandle():
             return Inline(data=handle.data)
         case FileHandle():
-            return Extent(handle.path, None, _known(handle.size))
+            return Extent(handle.path, None, known_size(handle.size))
         case RelativeHandle():
             path = absolute_path(directory, handle.name)
-            return Extent(path, None, _known(handle.size))
+            return Extent(path, None, known_size(handle.size))
         case SegmentHandle():
-            return Extent(handle.path, handle.start, _known(handle.size))
+            return Extent(handle.path, handle.start, known_size(handle.size))
         case EmptySegmentHandle():
             return Inline(data=b"")
         case KeyGroupsHandle():
@@ -121,8 +121,3 @@ def _changes_in(extent: Extent | Inline) -> Extent | Inline:
 def size_of(extents: Iterable[Extent | Inline]) -> int:
     """Return the size of distinct extents; an extent of unknown size counts as 0."""
     return sum(extent.size or 0 for extent in set(extents))
-
-
-def _known(size: int) -> int | None:
-    """Return the size, or None for the negative size that old releases write if it is unknown."""
-    return size if size >= 0 else None

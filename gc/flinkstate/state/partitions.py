@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from flinkstate.state.referenced_files import known_size
 from flinkstate.values.handles import (
     BytesHandle,
     EmptySegmentHandle,
@@ -23,7 +24,7 @@ def stream_size(handle: StreamHandle) -> int | None:
             return 0
         case KeyGroupsHandle():
             return stream_size(handle.delegate)
-    return handle.size if handle.size >= 0 else None
+    return known_size(handle.size)
 
 
 def states_of(handle: OperatorStateHandle) -> dict[str, OperatorState]:

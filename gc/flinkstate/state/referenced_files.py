@@ -91,18 +91,18 @@ def _physical(handle: Handle, directory: str) -> PhysicalFile | None:
     match handle:
         case FileHandle():
             return PhysicalFile(
-                path=handle.path, size=_known_size(handle.size), kind=HandleKind.FILE
+                path=handle.path, size=known_size(handle.size), kind=HandleKind.FILE
             )
         case RelativeHandle():
             path = absolute_path(directory, handle.name)
-            return PhysicalFile(path=path, size=_known_size(handle.size), kind=HandleKind.RELATIVE)
+            return PhysicalFile(path=path, size=known_size(handle.size), kind=HandleKind.RELATIVE)
         case SegmentHandle():
             return PhysicalFile(path=handle.path, size=None, kind=HandleKind.SEGMENT)
         case _:
             return None
 
 
-def _known_size(size: int) -> int | None:
+def known_size(size: int) -> int | None:
     """Return the size, or None for the negative size that old releases write if it is unknown."""
     return size if size >= 0 else None
 

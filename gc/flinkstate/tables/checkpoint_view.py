@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from flinkstate.inspection.contents_json import MODE_WORDS, total_bytes
+from flinkstate.inspection.contents_json import MODE_WORDS
 from flinkstate.state.contents import (
     CheckpointContents,
     KeyedStateContents,
@@ -131,14 +131,14 @@ def operator_views(contents: CheckpointContents) -> tuple[OperatorView, ...]:
 def _view(contents: OperatorContents) -> OperatorView:
     rows = (*_keyed_rows(contents), *_operator_rows(contents), *_nameless_rows(contents))
     slices = [Slice(part=row.part, name=row.name, bytes=row.bytes) for row in rows if row.bytes]
-    rest = total_bytes(contents) - sum(each.bytes for each in slices)
+    rest = contents.total_bytes - sum(each.bytes for each in slices)
     if rest > 0:
         slices.append(Slice(part=PagePart.OTHER, name=PARTS[PagePart.OTHER].label, bytes=rest))
     order = list(PARTS)
     return OperatorView(
         contents=contents,
         label=label_of(contents),
-        bytes=total_bytes(contents),
+        bytes=contents.total_bytes,
         states=rows,
         slices=tuple(sorted(slices, key=lambda each: order.index(each.part))),
     )

@@ -106,30 +106,9 @@ def is_json(output: Output | None) -> bool:
 
 
 DROPPED = (
-    *(
-        "inline",
-        "exactly",
-        "share",
-        "device",
-        "compressed",
-        "serializers",
-        "known since",
-        "live",
-        "listed",
-    ),
-    *(
-        "mode",
-        "kind",
-        "offset",
-        "partitions",
-        "retained",
-        "since",
-        "at",
-        "from",
-        "newest",
-        "stored",
-    ),
-    *("bytes", "files", "jobs"),
+    *("inline", "exactly", "share", "device", "compressed", "serializers", "known since", "live"),
+    *("listed", "mode", "kind", "offset", "partitions", "retained", "since", "at", "from"),
+    *("newest", "stored", "bytes", "files", "jobs"),
 )
 """Columns that a narrow terminal leaves out, the first one first; their table must have others."""
 

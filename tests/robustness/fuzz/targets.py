@@ -14,7 +14,7 @@ import yaml
 
 from flinkstate.metadata.reader import read_metadata
 from flinkstate.metadata.references import read_references
-from flinkstate.uuid_scan import scan_uuids
+from flinkstate.uuid_scan import uuid_lots
 from flinkstate.values.handles import FileHandle, RelativeHandle, SegmentHandle
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.s3_inventory.data_files import current_objects
@@ -53,7 +53,7 @@ def uuids_in(*texts: str | bytes) -> Counter[bytes]:
     """Return how often each UUID stands in some texts."""
     found: Counter[bytes] = Counter()
     for text in texts:
-        raw = scan_uuids(text.encode(errors="replace") if isinstance(text, str) else text)
+        raw = b"".join(uuid_lots(text.encode(errors="replace") if isinstance(text, str) else text))
         found.update(raw[at : at + 16] for at in range(0, len(raw), 16))
     return found
 

@@ -14,7 +14,7 @@ from flinkstate.console.shared_commands import CheckpointCommands
 from flinkstate.tables.printing import InspectOutput
 from orphangc.app.cli.application import app
 from orphangc.app.console import options as o
-from orphangc.app.console.exit import complain
+from orphangc.app.console.setting_options import Values, gathered
 
 if TYPE_CHECKING:
     from flinkstate.files.host import Host
@@ -53,7 +53,16 @@ _CountEntries = Annotated[
     epilog="Example: orphangc inspect s3://bucket/checkpoints/JOB/chk-8"
     " --against s3://bucket/checkpoints/JOB/chk-7 --html chk-8.html"
 )
-def inspect(  # noqa: PLR0913 - one parameter an option
+@gathered(
+    "asked",
+    against=c.Against,
+    rescale_to=c.RescaleTo,
+    verify=_Verify,
+    declarations=_Declarations,
+    count_entries=_CountEntries,
+    metadata_only=c.MetadataOnly,
+)
+def inspect(
     *,
     checkpoints: Annotated[
         list[str], typer.Argument(help="Folders of checkpoints or savepoints, or _metadata files.")
@@ -61,46 +70,27 @@ def inspect(  # noqa: PLR0913 - one parameter an option
     output: _InspectOutput = None,
     tree: Annotated[bool, typer.Option("--tree", help="Same as --output tree.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write an HTML page to this file.")] = None,
-    against: c.Against = None,
-    rescale_to: c.RescaleTo = None,
-    verify: _Verify = False,
-    declarations: _Declarations = None,
-    count_entries: _CountEntries = False,
-    metadata_only: c.MetadataOnly = False,
+    asked: Values,
     alias: o.AliasOption = None,
 ) -> None:
     """Show the operators, states and files of checkpoints and savepoints.
 
     Exit code 1: one cannot be read, lacks a file, or cannot be rescaled so. 4: that is unknown.
     """
-    from flinkstate.commands.inspect_checkpoint import (
-        Questions,
-        inspect_checkpoints,
-        show_checkpoints,
-    )
-    from orphangc.app.console.checkpoint_host import HOST
     from orphangc.app.render_checkpoint.checkpoint_html import write_page
 
-    chosen = InspectOutput.TREE if tree else output
-    chosen = chosen or (InspectOutput.TABLE if sys.stdout.isatty() else InspectOutput.JSON)
-    questions = Questions(
-        aliases=alias or (),
-        reads_state=not metadata_only,
-        against=against,
-        rescale_to=rescale_to or (),
-        verifies=verify,
-        declarations=declarations,
-        counts_entries=count_entries,
-    )
-    problems = show_checkpoints(
-        inspect_checkpoints(checkpoints, questions, HOST),
-        chosen,
+    _COMMANDS.show_inspected(
+        checkpoints,
+        InspectOutput.TREE if tree else output,
         write_page=None if html is None else partial(write_page, html),
+        aliases=alias or (),
+        reads_state=not asked["metadata_only"],
+        against=asked["against"],
+        rescale_to=asked["rescale_to"] or (),
+        verifies=asked["verify"],
+        declarations=asked["declarations"],
+        counts_entries=asked["count_entries"],
     )
-    for _, line in problems:
-        complain(line)
-    if problems:
-        raise typer.Exit(min(code for code, _ in problems))
 
 
 @app.command(hidden=True)
@@ -121,4 +111,5 @@ def _host() -> Host:
     return HOST
 
 
-CheckpointCommands("orphangc", _host).add_to(app)
+_COMMANDS = CheckpointCommands("orphangc", _host)
+_COMMANDS.add_to(app)

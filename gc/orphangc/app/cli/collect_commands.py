@@ -30,33 +30,11 @@ from orphangc.errors import ExitCode
 )
 @gathered(
     "settings",
-    "grace_period",
-    "quarantine_period",
-    "checkpoint_id_margin",
-    "clock_skew",
-    "quiet_period",
-    "allow_short_margins",
-    "allow_short_grace_period",
-    "scope",
-    "registry",
-    "registry_wait",
-    "job_archives",
-    *SEARCHED,
-    "ended_job",
-    "merged_within",
-    "owner",
-    *ASKED,
-    "engine",
-    "spark_threshold",
-    "work",
-    "state",
-    "max_delete_share",
-    "max_deletes",
-    "delete_rate",
-    "inventory",
-    "inventory_max_age",
-    "noncurrent_versions",
-    "abort_uploads",
+    *("grace_period", "quarantine_period", "checkpoint_id_margin", "clock_skew", "quiet_period"),
+    *("allow_short_margins", "allow_short_grace_period", "scope", "registry", "registry_wait"),
+    *("job_archives", *SEARCHED, "ended_job", "merged_within", "owner", *ASKED, *ENGINE),
+    *("state", "max_delete_share", "max_deletes", "delete_rate"),
+    *("inventory", "inventory_max_age", "noncurrent_versions", "abort_uploads"),
     "unsafe_acknowledge_root",
 )
 def plan(
@@ -134,14 +112,13 @@ _AuditLog = Annotated[
 
 
 @app.command(epilog="Example: orphangc sweep plan-1 --delete")
-@gathered("settings", "flink_rest")
+@gathered("settings", "flink_rest", delete_rate=_DeleteRate)
 @gathered("engine", *ENGINE)
-def sweep(  # noqa: PLR0913 - one parameter an option
+def sweep(
     *,
     path: o.PlanFolder,
     delete: _Delete = False,
     settings: Values,
-    delete_rate: _DeleteRate = None,
     unsafe_clear_halt: _ClearHalt = False,
     relist: _Relist = False,
     engine: Values,
@@ -164,7 +141,7 @@ def sweep(  # noqa: PLR0913 - one parameter an option
             path,
             is_deleting=delete,
             flink_rest=tuple(settings["flink_rest"] or ()),
-            delete_rate=delete_rate,
+            delete_rate=settings["delete_rate"],
             clears_halt=unsafe_clear_halt,
             relists=relist,
             engine=engine_choice(**engine),
@@ -200,14 +177,7 @@ def _what_a_sweep_left(path: Path, before: int | None) -> str:
 
 
 @app.command(epilog="Example: orphangc explain KEY --plan plan-1")
-@gathered(
-    "settings",
-    "ended_job",
-    "flink_rest",
-    "extra_roots",
-    "alias",
-    "state",
-)
+@gathered("settings", "ended_job", "flink_rest", "extra_roots", "alias", "state")
 def explain(
     *,
     key: Annotated[

@@ -62,18 +62,8 @@ def registry_show(
 )
 @gathered(
     "settings",
-    "registry",
-    "registry_wait",
-    "extra_roots",
-    "ended_job",
-    "owner",
-    "flink_rest",
-    "kubernetes_ha",
-    "zookeeper_ha",
-    "alias",
-    "state",
-    "quiet_period",
-    "allow_short_margins",
+    *("registry", "registry_wait", "extra_roots", "ended_job", "owner", "flink_rest"),
+    *("kubernetes_ha", "zookeeper_ha", "alias", "state", "quiet_period", "allow_short_margins"),
     "unsafe_acknowledge_root",
 )
 def self_sustained(
@@ -118,13 +108,8 @@ def self_sustained(
 )
 @gathered(
     "settings",
-    *SEARCHED,
-    "ended_job",
-    "flink_rest",
-    "kubernetes_ha",
-    "zookeeper_ha",
-    "alias",
-    "unsafe_acknowledge_root",
+    *(*SEARCHED, "ended_job", "flink_rest", "kubernetes_ha", "zookeeper_ha"),
+    *("alias", "unsafe_acknowledge_root"),
 )
 def users_of(
     *,

@@ -16,11 +16,7 @@ from orphangc.errors import ExitCode
 
 
 @app.command(epilog="Example: orphangc discover --namespace flink --as-config > orphangc.yaml")
-@gathered(
-    "settings",
-    "flink_rest",
-    "alias",
-)
+@gathered("settings", "flink_rest", "alias")
 def discover(
     *,
     config: Annotated[

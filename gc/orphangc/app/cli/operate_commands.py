@@ -23,12 +23,7 @@ from orphangc.errors import ExitCode
 )
 @gathered(
     "settings",
-    "state",
-    "flink_rest",
-    "kubernetes_ha",
-    "extra_roots",
-    "ended_job",
-    "closed_world",
+    *("state", "flink_rest", "kubernetes_ha", "extra_roots", "ended_job", "closed_world"),
 )
 def init(
     *,
@@ -109,27 +104,20 @@ def doctor(
 )
 @gathered(
     "settings",
-    "scope",
-    "state",
-    "extra_roots",
-    "search",
-    "registry",
-    "owner",
-    "inventory",
-    "noncurrent_versions",
-    "abort_uploads",
+    *("scope", "state", "extra_roots", "search", "registry", "owner", "inventory"),
+    *("noncurrent_versions", "abort_uploads"),
     search=o.SearchOrNone,
+    doctor=o.MayExamine,
 )
-def policy(  # noqa: PLR0913 - one parameter an option
+@gathered("rights", undelete=o.MayUndelete, expire=o.MayExpire)
+def policy(
     *,
     provider: o.ProviderOption,
     root: o.PolicyRoot = None,
     config: o.PolicyConfig = None,
     mode: o.PolicyMode = None,
-    undelete: o.MayUndelete = False,
-    expire: o.MayExpire = False,
+    rights: Values,
     settings: Values,
-    doctor: o.MayExamine = False,
     partition: o.PartitionOption = o.Partition.AWS,
     output: o.OutputOption = None,
 ) -> None:
@@ -137,15 +125,16 @@ def policy(  # noqa: PLR0913 - one parameter an option
     from orphangc.app.commands.operate.policy import make_policy, policy_tables
     from orphangc.core.documents.run_record import RunMode
 
-    highest = None if mode is None else RunMode(mode)
+    may_examine = settings.pop("doctor")
     made = make_policy(
         provider,
         {"root": root, **settings},
         config=config,
-        mode=highest,
-        may_undelete=undelete,
-        may_examine=doctor,
-        may_expire=expire,
+        mode=None if mode is None else RunMode(mode),
+        rights={
+            **{f"may_{name}": each for name, each in rights.items()},
+            "may_examine": may_examine,
+        },
         partition=partition,
     )
     show(output, made.document, lambda: policy_tables(made))

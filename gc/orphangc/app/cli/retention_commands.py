@@ -27,15 +27,7 @@ _Price = Annotated[float, typer.Option(help="Price of a GiB a month in USD.", mi
     epilog="Example: orphangc lineage s3://bucket/checkpoints --kubernetes-ha flink"
     " --flink-rest http://jobmanager:8081"
 )
-@gathered(
-    "settings",
-    *SEARCHED,
-    "ended_job",
-    "owner",
-    "registry",
-    *ASKED,
-    "state",
-)
+@gathered("settings", *SEARCHED, "ended_job", "owner", "registry", *ASKED, "state")
 def lineage(
     *,
     root: Annotated[str, typer.Argument(help=_ROOT_HELP, metavar="ROOT")],
@@ -61,19 +53,8 @@ def lineage(
 @gathered("policy", *POLICY)
 @gathered(
     "settings",
-    "grace_period",
-    "quarantine_period",
-    "clock_skew",
-    "quiet_period",
-    "allow_short_margins",
-    *SEARCHED,
-    "ended_job",
-    "owner",
-    "registry",
-    "registry_wait",
-    *ASKED,
-    "state",
-    "max_deletes",
+    *("grace_period", "quarantine_period", "clock_skew", "quiet_period", "allow_short_margins"),
+    *(*SEARCHED, "ended_job", "owner", "registry", "registry_wait", *ASKED, "state", "max_deletes"),
 )
 def expire(
     *,

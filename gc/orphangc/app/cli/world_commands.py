@@ -25,13 +25,7 @@ _FACT = 2
 )
 @gathered(
     "settings",
-    *SEARCHED,
-    "registry",
-    "flink_rest",
-    "kubernetes_ha",
-    "zookeeper_ha",
-    "alias",
-    "pin",
+    *(*SEARCHED, "registry", "flink_rest", "kubernetes_ha", "zookeeper_ha", "alias", "pin"),
     "state",
 )
 def world_show(
@@ -70,10 +64,7 @@ def world_show(
     epilog="Example: orphangc world acknowledge s3://bucket/checkpoints place_lost"
     " s3://other/savepoints",
 )
-@gathered(
-    "settings",
-    "state",
-)
+@gathered("settings", "state")
 def world_acknowledge(
     *,
     names: Annotated[

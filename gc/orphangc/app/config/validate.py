@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from flinkstate.files.paths import absolute, local, resolved
 from flinkstate.places.locations import canonical
@@ -15,6 +15,7 @@ from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
 
+_Model = TypeVar("_Model", bound=BaseModel)
 _Settings = TypeVar("_Settings", bound=StorageRootSettings)
 
 _PLACES = (
@@ -42,10 +43,7 @@ def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
     for name in (*_PLACES, "alias"):
         if name in given:
             given[name] = _each(given[name], _absolute_alias if name == "alias" else absolute)
-    try:
-        return model.model_validate(given)
-    except ValidationError as err:
-        raise SettingsError(first_problem(err)) from err
+    return _checked(model, given)
 
 
 def policy_from(values: Mapping[str, Any]) -> RetentionPolicy | None:
@@ -55,10 +53,12 @@ def policy_from(values: Mapping[str, Any]) -> RetentionPolicy | None:
         SettingsError: An option is invalid; the message names it, in one line.
     """
     given = {name: value for name, value in values.items() if value is not None}
-    if not given:
-        return None
+    return _checked(RetentionPolicy, given) if given else None
+
+
+def _checked(model: type[_Model], given: Mapping[str, Any]) -> _Model:
     try:
-        return RetentionPolicy.model_validate(given)
+        return model.model_validate(given)
     except ValidationError as err:
         raise SettingsError(first_problem(err)) from err
 

@@ -14,8 +14,6 @@ from orphangc.core.model.codes import SearchScope
 
 __all__ = ["AliasOption", "Output", "OutputOption"]
 
-_SAFETY, _EVIDENCE, _LIMITS = "Safety margins", "Evidence", "Limits"
-
 
 class SchemaOf(StrEnum):
     """File that a JSON schema describes."""
@@ -28,7 +26,7 @@ SearchOrNone = Annotated[
     SearchScope | None,
     typer.Option(
         help="What is searched: storage (default) needs all of each bucket, places less.",
-        rich_help_panel=_EVIDENCE,
+        rich_help_panel="Evidence",
     ),
 ]
 PlanFolder = Annotated[Path, typer.Argument(help="Folder of a saved plan.", metavar="DIR")]

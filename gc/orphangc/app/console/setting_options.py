@@ -6,7 +6,7 @@ for them: it loads Pydantic, and help needs none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -16,7 +16,7 @@ import typer
 
 from flinkstate.files.paths import located
 from orphangc.app.console.setting_texts import SETTINGS, Texts
-from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.app.wiring.engine_choice import EngineChoice
 from orphangc.errors import SettingsError
 
 Values = dict[str, Any]
@@ -37,131 +37,106 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """Defaults of settings as options take and show them: a duration as text."""
 
-_More = tuple[Any, str, Mapping[str, Any]]
-
-
-def _option(kind: Any, text: str, **more: Any) -> _More:
-    return kind, text, more
-
-
-def _of(name: str, **more: Any) -> tuple[str, _More]:
-    """Return the option of a setting, with what it has beside its kind and its text."""
-    kind, _, text = SETTINGS[name]
-    return name, (kind, text, more)
-
-
-def _panel(title: str | None, options: Iterable[tuple[str, _More]]) -> Iterator[tuple[str, Any]]:
-    """Yield the options of one group of the help; a switch has no opposite."""
-    for name, (kind, text, given) in options:
-        more = dict(given)
-        switch = (f"--{name.replace('_', '-')}",) if kind is bool else ()
-        names = more.pop("names", switch)
-        after = more.pop(
-            "after", "" if kind is not Texts or "epeatable" in text else " Repeatable."
-        )
-        option = typer.Option(*names, help=f"{text}{after}", rich_help_panel=title, **more)
-        yield name, Annotated[kind, option]
-
-
-_OPTIONS: Mapping[str, Any] = dict(
-    [
-        *_panel(
-            "Safety margins",
-            map(
-                _of,
-                (
-                    *("grace_period", "quarantine_period", "checkpoint_id_margin", "clock_skew"),
-                    *("quiet_period", "allow_short_margins"),
-                ),
-            ),
+_OTHERS: Mapping[str, tuple[Any, str]] = {
+    "engine": (EngineName, "Engine that lists and decides."),
+    "spark_threshold": (
+        int | None,
+        (
+            "Number of objects from which 'auto' chooses Spark, if SPARK_MASTER or SPARK_REMOTE and"
+            " --work name a cluster; by default what one process plans in half of the time between"
+            " two runs, as the last ones measured it."
         ),
-        *_panel(
-            "Evidence",
-            [
-                *map(_of, ("registry", "registry_wait", "search", "closed_world", "owner", "pin")),
-                *map(_of, ("flink_rest", "unsafe_acknowledge_root")),
-                _of("merged_within", metavar="JOB|all"),
-                _of("ended_job", metavar="JOB|all"),
-                _of("job_archives", metavar="URI", names=("--job-archive", "--job-archives")),
-                _of("extra_roots", names=("--extra-root", "--extra-roots")),
-                _of("empty_roots", metavar="URI", names=("--empty-root", "--empty-roots")),
-                _of("search_except", metavar="URI"),
-                _of("accept_flink_version", metavar="VERSION"),
-                _of("kubernetes_ha", metavar="NAMESPACE"),
-                _of("zookeeper_ha", metavar="HOSTS/PATH"),
-                _of("alias", metavar="FROM=TO"),
-            ],
+    ),
+    "work": (str | None, "Folder that every Spark executor can reach, for files during the run."),
+    "keep_last": (int | None, "The newest checkpoints of a lineage that stay: 1 or more."),
+    "keep_within": (str | None, "Age, counted from the newest one, up to which all stay."),
+    "keep_daily": (int | None, "Days, in UTC, of which the newest savepoint stays."),
+    "keep_weekly": (int | None, "Weeks, from Monday in UTC, of which the newest savepoint stays."),
+    "keep_monthly": (int | None, "Months, in UTC, of which the newest savepoint stays."),
+    "ended_for": (
+        str | None,
+        "Time since a job's last sign of life; 30d if a policy is given.",
+    ),
+    "dead": (
+        Texts,
+        (
+            "Lineage that is given up, by a resource or a job id of it; of one that goes on, the"
+            " branch of that job: even the last checkpoint may go; repeatable."
         ),
-        *_panel("Listing", map(_of, ("inventory", "inventory_max_age", "noncurrent_versions"))),
-        *_panel(
-            "Limits",
-            [
-                *map(_of, ("abort_uploads", "max_deletes", "delete_rate")),
-                _of("max_delete_share", metavar="SHARE|JOB=SHARE"),
-            ],
+    ),
+    "continued": (
+        Texts,
+        (
+            "The newer job was restored from this checkpoint of the older one, NEWER=URI, or began"
+            " from NEWER=nothing; NEWER=OLDER joins both, and lets nothing go; repeatable."
         ),
-        *_panel(
-            None,
-            [
-                _of("state"),
-                _of("allow_short_grace_period", hidden=True),
-                _of("scope", after=" Repeatable, or with commas between."),
-            ],
+    ),
+    "savepoints": (
+        Texts,
+        (
+            "Extra root, or folder in one, whose self-contained savepoints may go with all of their"
+            " files; repeatable."
         ),
-        *_panel(
-            None,
-            {
-                "engine": _option(EngineName, "Engine that lists and decides."),
-                "spark_threshold": _option(
-                    int | None,
-                    "Number of objects from which 'auto' chooses Spark, if SPARK_MASTER or"
-                    " SPARK_REMOTE and --work name a cluster; by default what one process plans"
-                    " in half of the time between two runs, as the last ones measured it.",
-                    min=1,
-                ),
-                "work": _option(
-                    str | None,
-                    "Folder that every Spark executor can reach, for files during the run.",
-                ),
-                "keep_last": _option(
-                    int | None, "The newest checkpoints of a lineage that stay: 1 or more."
-                ),
-                "keep_within": _option(
-                    str | None, "Age, counted from the newest one, up to which all stay."
-                ),
-                "keep_daily": _option(
-                    int | None, "Days, in UTC, of which the newest savepoint stays."
-                ),
-                "keep_weekly": _option(
-                    int | None, "Weeks, from Monday in UTC, of which the newest savepoint stays."
-                ),
-                "keep_monthly": _option(
-                    int | None, "Months, in UTC, of which the newest savepoint stays."
-                ),
-                "ended_for": _option(
-                    str | None, "Time since a job's last sign of life; 30d if a policy is given."
-                ),
-                "dead": _option(
-                    Texts,
-                    "Lineage that is given up, by a resource or a job id of it; of one that goes"
-                    " on, the branch of that job: even the last checkpoint may go; repeatable.",
-                ),
-                "continued": _option(
-                    Texts,
-                    "The newer job was restored from this checkpoint of the older one, NEWER=URI,"
-                    " or began from NEWER=nothing; NEWER=OLDER joins both, and lets nothing go;"
-                    " repeatable.",
-                    metavar="NEWER=OLDER@ID",
-                ),
-                "savepoints": _option(
-                    Texts,
-                    "Extra root, or folder in one, whose self-contained savepoints may go with all"
-                    " of their files; repeatable.",
-                ),
-            }.items(),
-        ),
-    ]
-)
+    ),
+}
+"""Kind and text of the options of engines and of retention policies."""
+
+_PANELS: Mapping[str, tuple[str, ...]] = {
+    "Safety margins": (
+        *("grace_period", "quarantine_period", "checkpoint_id_margin", "clock_skew"),
+        *("quiet_period", "allow_short_margins"),
+    ),
+    "Evidence": (
+        *("registry", "registry_wait", "search", "closed_world", "owner", "pin", "flink_rest"),
+        *("unsafe_acknowledge_root", "merged_within", "ended_job", "job_archives", "extra_roots"),
+        *("empty_roots", "search_except", "accept_flink_version", "kubernetes_ha", "zookeeper_ha"),
+        "alias",
+    ),
+    "Listing": ("inventory", "inventory_max_age", "noncurrent_versions"),
+    "Limits": ("abort_uploads", "max_deletes", "delete_rate", "max_delete_share"),
+}
+"""Groups of the help; what is in none of them stands first."""
+_PANEL_OF = {name: title for title, names in _PANELS.items() for name in names}
+
+_METAVARS = {
+    **dict.fromkeys(("merged_within", "ended_job"), "JOB|all"),
+    **dict.fromkeys(("job_archives", "empty_roots", "search_except"), "URI"),
+    "accept_flink_version": "VERSION",
+    "kubernetes_ha": "NAMESPACE",
+    "alias": "FROM=TO",
+    "zookeeper_ha": "HOSTS/PATH",
+    "max_delete_share": "SHARE|JOB=SHARE",
+    "continued": "NEWER=OLDER@ID",
+}
+_TWICE_SPELLED = ("job_archives", "extra_roots", "empty_roots")
+"""Options whose name is in the singular, and that were spelled as the setting is."""
+_MORE: Mapping[str, Mapping[str, Any]] = {
+    "spark_threshold": {"min": 1},
+    "allow_short_grace_period": {"hidden": True},
+}
+
+
+def _option(name: str, kind: Any, text: str) -> Any:
+    """Return the option of a setting; a switch has no opposite."""
+    dashed = f"--{name.replace('_', '-')}"
+    names: tuple[str, ...] = (dashed,) if kind is bool else ()
+    names = (dashed.removesuffix("s"), dashed) if name in _TWICE_SPELLED else names
+    after = " Repeatable." if kind is Texts and "epeatable" not in text else ""
+    after = " Repeatable, or with commas between." if name == "scope" else after
+    option = typer.Option(
+        *names,
+        help=f"{text}{after}",
+        metavar=_METAVARS.get(name),
+        rich_help_panel=_PANEL_OF.get(name),
+        **_MORE.get(name, {}),
+    )
+    return Annotated[kind, option]
+
+
+_OPTIONS: Mapping[str, Any] = {
+    **{name: _option(name, kind, text) for name, (kind, _, text) in SETTINGS.items()},
+    **{name: _option(name, *each) for name, each in _OTHERS.items()},
+}
 """The option of each setting; one without a default is absent, or off."""
 
 POLICY = (
@@ -183,9 +158,10 @@ _SHOWN_ONLY = {"max_delete_share"}
 """Settings whose option is absent by default, and whose help states what holds then."""
 
 
-def _default(name: str) -> Any:
-    is_switch = _OPTIONS[name].__origin__ is bool
-    return False if is_switch else None if name in _SHOWN_ONLY else DEFAULTS.get(name)
+def _default(name: str, option: Any) -> Any:
+    if option.__origin__ is bool:
+        return False
+    return None if option is not _OPTIONS.get(name) or name in _SHOWN_ONLY else DEFAULTS.get(name)
 
 
 _Command = Callable[..., None]
@@ -197,29 +173,25 @@ def gathered(parameter: str, *names: str, **others: Any) -> Callable[[_Command],
     Args:
         parameter: Name of the parameter, which gets the values by the names of the options.
         names: Names of settings, in the order of the help.
-        others: Other options for some of them, absent by default.
+        others: Other options for some of them, or after them; absent by default.
     """
+    options = {name: _OPTIONS.get(name) for name in names} | others
 
     def decorate(command: _Command) -> _Command:
         @wraps(command)
         def called(**given: Any) -> None:
-            values = {name: given.pop(name) for name in names}
+            values = {name: given.pop(name) for name in options}
             command(**given, **{parameter: values})
 
         called.__annotations__ = get_type_hints(command, include_extras=True)
-        options = [
-            Parameter(
-                name,
-                Parameter.KEYWORD_ONLY,
-                default=None if name in others else _default(name),
-                annotation=others.get(name, _OPTIONS[name]),
-            )
-            for name in names
+        new = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=_default(name, each), annotation=each)
+            for name, each in options.items()
         ]
         parameters: list[Parameter] = []
         for each in signature(command).parameters.values():
             hint = called.__annotations__[each.name]
-            parameters += options if each.name == parameter else [each.replace(annotation=hint)]
+            parameters += new if each.name == parameter else [each.replace(annotation=hint)]
         called.__annotations__ = {each.name: each.annotation for each in parameters}
         called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         return called
@@ -237,11 +209,4 @@ def engine_choice(
     """
     if engine is EngineName.LOCAL and work is not None:
         raise SettingsError("--work is for --engine spark or auto")
-    place = None if work is None else located(work)
-    match engine:
-        case EngineName.LOCAL:
-            return LOCAL
-        case EngineName.SPARK:
-            return EngineChoice(is_spark=True, work=place)
-        case EngineName.AUTO:
-            return EngineChoice(work=place, is_auto=True, threshold=spark_threshold)
+    return EngineChoice.of(engine, None if work is None else located(work), spark_threshold)

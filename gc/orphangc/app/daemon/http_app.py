@@ -13,7 +13,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from orphangc import __version__
 from orphangc.app.config.configuration import HttpSettings
-from orphangc.app.status.status import StatusSource
+from orphangc.app.status.status_store import StatusStore
 from orphangc.app.web.pages.checkpoint_page import ReadPagePart
 from orphangc.app.web.pages.routes import pages_of
 from orphangc.app.web.probes import probes_of
@@ -44,7 +44,7 @@ _TAGS = [
 
 
 def create_app(
-    source: StatusSource,
+    source: StatusStore,
     registry: CollectorRegistry,
     page_part: ReadPagePart,
     http: HttpSettings | None = None,

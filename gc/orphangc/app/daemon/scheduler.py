@@ -89,7 +89,7 @@ class Daemon:
         self._scheduler.add_listener(self._note, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
         self._scheduler.add_listener(self._note_fault, EVENT_JOB_ERROR)
         status.next_run_of = self._next_run_of
-        status.alive = self.is_alive
+        status.is_alive = self.is_alive
 
     def start(self) -> None:
         """Start the clock, read the records of earlier runs, and start runs on schedule."""

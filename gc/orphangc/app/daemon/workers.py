@@ -46,11 +46,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Records of one storage root.
-
-    Attributes:
-        records: Records, newest first.
-    """
+    """Records of one storage root, newest first, or why they cannot be read."""
 
     records: Sequence[RunRecord] = ()
     error: str | None = None

@@ -16,12 +16,7 @@ from orphangc.core.model.tallies import Cell
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownJob(ByKind):
-    """A job of a plan, or of the record of a run, with what is stored of it.
-
-    Attributes:
-        state: State of its life in words; "" for objects of no job.
-        retained: Ids of its retained checkpoints.
-    """
+    """A job of a plan, or of the record of a run, with what is stored of it."""
 
     part: Judged
     name: str

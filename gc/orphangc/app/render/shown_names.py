@@ -5,10 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from orphangc.app.console.text import NO_JOB
 from orphangc.core.world import PlaceKind
+
+if TYPE_CHECKING:
+    from orphangc.core.documents.lineage_report import LineageJobPart
+    from orphangc.core.documents.plan import JobPart
+    from orphangc.core.documents.run_record import JobRecord
+
+    NamedJob = JobPart | JobRecord | LineageJobPart
 
 PLACE_NAMES: Mapping[PlaceKind, str] = {
     PlaceKind.STORAGE_ROOT: "storage root",
@@ -21,23 +28,7 @@ _JOB_IN_TEXT = re.compile(r"(?<![\w-])job ([0-9a-f]{32})(?![\w@/=-])", re.ASCII)
 """A job in a sentence; in an option, a path or a key its id must stay as it is."""
 
 
-class JobWithResources(Protocol):
-    """A job of a plan, of a record or of a lineage."""
-
-    @property
-    def job_id(self) -> str:
-        """Identifier of the job, "" if unknown."""
-
-    @property
-    def directories(self) -> Sequence[str]:
-        """Directories of its files."""
-
-    @property
-    def resources(self) -> Sequence[str]:
-        """Kubernetes resources that run it: ``NAMESPACE/NAME``."""
-
-
-def name_of(job: JobWithResources) -> str:
+def name_of(job: NamedJob) -> str:
     """Return the job's id, or its directory if its owner is unknown, and its resources' names."""
     name = job.job_id or (job.directories[0] if job.directories else NO_JOB)
     return _with_resources(name, job.resources)
@@ -54,7 +45,7 @@ class JobNames:
     resources: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, jobs: Iterable[JobWithResources]) -> JobNames:
+    def of(cls, jobs: Iterable[NamedJob]) -> JobNames:
         """Return the names of some jobs; several directories may hold files of one id."""
         found: dict[str, dict[str, None]] = {}
         for job in jobs:

@@ -85,11 +85,7 @@ def is_deferred(job: Judged) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StoppedJob:
-    """A job that a guard or condition stops.
-
-    Attributes:
-        job_id: Identifier of the job, "" if its owner is unknown.
-    """
+    """A job that a guard or condition stops; without an id if its owner is unknown."""
 
     job_id: str
     name: str

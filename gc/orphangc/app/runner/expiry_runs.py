@@ -27,6 +27,7 @@ from orphangc.app.runner.lineage_cycle import (
     LineageCycle,
     check_report,
     lineage_cycle,
+    opened_lineage_cycle,
     remembered,
     write_report,
 )
@@ -100,9 +101,7 @@ def make_expiry(
         directory.prepare()
     state = state_of(settings)
     before = recalled(state)
-    reader = CheckpointReader.of(settings)
-    with shown_progress() as progress, opened(settings, progress, memory=before.memory) as world:
-        found = lineage_cycle(world, settings, policy, state=state, before=before, reader=reader)
+    found = opened_lineage_cycle(settings, policy, state, before)
     for each in found.report.impossible:
         raise SettingsError(each)
     write_report(found.report, report, price)

@@ -65,6 +65,18 @@ def lineage_cycle(
     return LineageCycle(cycle=_with_warnings(cycle, policy_warnings(report)), report=report)
 
 
+def opened_lineage_cycle(
+    settings: StorageRootSettings,
+    policy: RetentionPolicy | None,
+    state: RootState,
+    before: Recalled,
+) -> LineageCycle:
+    """Return a fresh cycle of a storage root, which is opened for it, with its lineages."""
+    reader = CheckpointReader.of(settings)
+    with shown_progress() as progress, opened(settings, progress, memory=before.memory) as world:
+        return lineage_cycle(world, settings, policy, state=state, before=before, reader=reader)
+
+
 def remembered(cycle: Cycle, state: RootState, before: Recalled) -> Cycle:
     """Return a cycle after writing it to the memory if possible, with the warnings about that."""
     warnings = [new_state_warning(state)] if before.is_new else []
@@ -100,12 +112,7 @@ def lineages_now(
     """
     check_report(settings, report)
     state = state_of(settings)
-    before = recalled(state)
-    with shown_progress() as progress, opened(settings, progress, memory=before.memory) as world:
-        reader = CheckpointReader.of(settings)
-        found = lineage_cycle(
-            world, settings, None, state=state, before=before, reader=reader
-        ).report
+    found = opened_lineage_cycle(settings, None, state, recalled(state)).report
     write_report(found, report, price)
     return found
 
@@ -129,5 +136,10 @@ def write_report(lineages: LineageReport, report: Path | None, price: float) -> 
         render_lineages,
     )
 
-    report.parent.mkdir(parents=True, exist_ok=True)
-    report.write_text(render_lineages(lineages, price), encoding="utf-8")
+    write_file(report, render_lineages(lineages, price))
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a report, and the folders around it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.rows.plan_directory import PlanDirectory, check_writable
+from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.runner.lineage_cycle import policy_warnings, remembered
+from orphangc.app.runner.lineage_cycle import check_report, policy_warnings, remembered, write_file
 from orphangc.app.telemetry.audit_log import log_plan
 from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
@@ -173,11 +173,7 @@ def cycle_of(
 
 @dataclass(frozen=True, slots=True)
 class MadePlan:
-    """A plan, and the cycle that made it.
-
-    Attributes:
-        lineages: Its lineages with their fates, if they were asked for.
-    """
+    """A plan, the cycle that made it, and its lineages if they were asked for."""
 
     plan: Plan
     breakdown: Breakdown
@@ -187,13 +183,7 @@ class MadePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanFiles:
-    """Where a plan is written to, as far as it is.
-
-    Attributes:
-        out: New folder for the plan and its verdicts.
-        report: HTML file.
-        summary: Markdown file.
-    """
+    """Where a plan is written to, as far as it is: a new folder, an HTML and a Markdown file."""
 
     out: Path | None = None
     report: Path | None = None
@@ -208,19 +198,25 @@ class PlanFiles:
         every = (self.out, self.report, self.summary)
         check_outside(settings.root, [each for each in every if each is not None])
         for file in (self.report, self.summary):
-            if file is not None:
-                check_writable(file)
+            check_report(settings, file)
+
+    def directory(self) -> PlanDirectory | None:
+        """Return the new folder, prepared; ``None`` if the plan is not saved."""
+        directory = None if self.out is None else PlanDirectory(self.out)
+        if directory is not None:
+            directory.prepare()
+        return directory
 
     def render(self, plan: Plan, breakdown: Breakdown) -> None:
         """Write the report and the summary."""
         if self.report is not None:
             from orphangc.app.render.plan.plan_html import render_html  # noqa: PLC0415 - needs Jinja2
 
-            _write(self.report, render_html(plan, breakdown))
+            write_file(self.report, render_html(plan, breakdown))
         if self.summary is not None:
             from orphangc.app.render.plan.plan_markdown import render_markdown  # noqa: PLC0415 - rarely asked for
 
-            _write(self.summary, render_markdown(plan, breakdown))
+            write_file(self.summary, render_markdown(plan, breakdown))
 
 
 def make_plan(
@@ -246,10 +242,7 @@ def make_plan(
     """
     files.check(settings)
     engine = settled(engine, settings)
-    at = now()
-    directory = None if files.out is None else PlanDirectory(files.out)
-    if directory is not None:
-        directory.prepare()
+    at, directory = now(), files.directory()
     folder = None if directory is None else directory.verdicts
     with (
         shown_progress() as progress,
@@ -311,11 +304,6 @@ def _lineages(
         return None, unneeded_part(cycle, settings, environment.engine, environment.progress)
     report = lineage_report(cycle, settings, policy, environment)
     return report, report.unneeded
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
 
 
 @contextmanager

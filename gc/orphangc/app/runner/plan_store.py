@@ -23,11 +23,7 @@ _RUN_ID = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{8}")
 
 @dataclass(frozen=True, slots=True)
 class KeptPlans:
-    """The plans of one storage root.
-
-    Attributes:
-        folder: Folder that holds one folder for each run.
-    """
+    """The plans of one storage root: a folder, in it one for each run."""
 
     folder: Path
     keep: int

@@ -25,7 +25,7 @@ from orphangc.app.telemetry.audit_log import log_refusal, log_run
 from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import state_of
-from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.app.wiring.engine_choice import EngineChoice
 from orphangc.app.wiring.sharing import PassSharing
 from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.state.history import checks_before, has_planned, kept_record, totals_so_far
@@ -284,15 +284,4 @@ class _ScheduledRun:
 
 def _engine(settings: ScheduledRoot) -> EngineChoice:
     work = None if settings.work is None else located(settings.work)
-    match settings.engine:
-        case "local":
-            return LOCAL
-        case "spark":
-            return EngineChoice(is_spark=True, work=work)
-        case "auto":
-            return EngineChoice(
-                work=work,
-                is_auto=True,
-                threshold=settings.spark_threshold,
-                schedule=settings.schedule,
-            )
+    return EngineChoice.of(settings.engine, work, settings.spark_threshold, settings.schedule)

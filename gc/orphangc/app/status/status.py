@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.core.documents.run_record import JobRecord, RunRecord
@@ -59,15 +58,3 @@ class Status:
     not_ready: str | None
     roots: tuple[RootStatus, ...]
     discovery_problem: str | None = None
-
-
-class StatusSource(Protocol):
-    """Source of the status; it answers from memory and never touches a storage."""
-
-    def status(self) -> Status:
-        """Return the status of this moment."""
-        ...
-
-    def is_alive(self) -> bool:
-        """Return whether the scheduler still does its work."""
-        ...

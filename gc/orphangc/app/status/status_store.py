@@ -20,16 +20,17 @@ _UNREAD = "its records have not been read yet"
 
 @dataclass(slots=True)
 class StatusStore:
-    """Holds the status of a daemon; many threads read it and few write it.
+    """Holds the status of a daemon; many threads read it and few write it, from memory alone.
 
     Attributes:
+        is_alive: Returns whether the scheduler still does its work.
         is_ending: Whether the daemon ends and starts no further run.
     """
 
     configuration: Configuration
     metrics: Metrics
     next_run_of: Callable[[str], datetime | None] = lambda _: None
-    alive: Callable[[], bool] = lambda: False
+    is_alive: Callable[[], bool] = lambda: False
     is_ending: bool = False
     discovery_problem: str | None = None
     _started_at: datetime = field(default_factory=now)
@@ -122,10 +123,6 @@ class StatusStore:
                 for row in rows
             ),
         )
-
-    def is_alive(self) -> bool:
-        """Return whether the scheduler still works."""
-        return self.alive()
 
     def _not_ready(self, rows: Sequence[RootStatus]) -> str | None:
         """Return why the status is not reliable: the daemon ends, or it has not read enough."""

@@ -130,14 +130,8 @@ class AuditLog:
 
     def __init__(self, file: TextIO) -> None:
         self.file = file
-        processors: list[Processor] = [
-            _name_run,
-            structlog.processors.add_log_level,
-            _STAMP,
-            _redact,
-        ]
         self._processors: list[Processor] = [
-            *processors,
+            *(_name_run, structlog.processors.add_log_level, _STAMP, _redact),
             structlog.processors.JSONRenderer(default=str),
         ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment
 from starlette.requests import Request
@@ -54,37 +54,27 @@ def _environment() -> Environment:
     return environment
 
 
-@cache
-def style() -> str:
-    """Return the style sheet of all pages."""
-    return _environment().get_template("web.css.j2").render()
+class Asset(NamedTuple):
+    """A file of all pages; its name changes with its contents."""
+
+    name: str
+    media_type: str
+    text: str
 
 
 @cache
-def style_name() -> str:
-    """Return the name of the style sheet, which changes with its contents."""
-    return f"style-{_digest(style())}.css"
-
-
-@cache
-def script() -> str:
-    """Return the script of the pages that change while they are looked at."""
-    return _environment().get_template("refresh.js").render()
-
-
-@cache
-def script_name() -> str:
-    """Return the name of the script, which changes with its contents."""
-    return f"refresh-{_digest(script())}.js"
+def assets() -> Mapping[str, Asset]:
+    """Return the style sheet, the script of pages that change while they are shown, the icon."""
+    style, script = (_environment().get_template(n).render() for n in ("web.css.j2", "refresh.js"))
+    return {
+        "style": Asset(f"style-{_digest(style)}.css", "text/css", style),
+        "script": Asset(f"refresh-{_digest(script)}.js", "text/javascript", script),
+        "icon": Asset("icon.svg", "image/svg+xml", _ICON),
+    }
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def icon() -> str:
-    """Return the icon of all pages."""
-    return _ICON
 
 
 def page(
@@ -96,6 +86,6 @@ def page(
         request: Request, whose root path is that of a proxy.
     """
     base = str(request.scope.get("root_path", "")).rstrip("/")
-    names = {"style_name": style_name(), "script_name": script_name()}
+    names = {f"{kind}_name": each.name for kind, each in assets().items()}
     text = _environment().get_template(template).render(base=base, **names, **context)
     return HTMLResponse(text, status)

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 from pydantic import BaseModel, Field
 
-from orphangc.app.status.status import StatusSource
+from orphangc.app.status.status_store import StatusStore
 from orphangc.app.web.problem_documents import problem, responses
 
 _VERSIONS = frozenset(f"version={each}" for each in ("0.0.1", "0.0.4", "1.0.0", "2.0.0"))
@@ -34,7 +34,7 @@ class Readiness(BaseModel):
     )
 
 
-def probes_of(source: StatusSource, registry: CollectorRegistry) -> APIRouter:
+def probes_of(source: StatusStore, registry: CollectorRegistry) -> APIRouter:
     """Return the routes for machines; none of them touches the storage."""
     router = APIRouter(tags=["probes"])
 

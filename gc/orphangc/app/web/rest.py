@@ -9,7 +9,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from orphangc.app.status.status import Status, StatusSource
+from orphangc.app.status.status import Status
+from orphangc.app.status.status_store import StatusStore
 from orphangc.app.web.jobs import (
     UNKNOWN_JOB,
     KnownJob,
@@ -76,7 +77,7 @@ class RunSummary(BaseModel):
     amounts: tuple[Tally, ...] = Field(description="Objects and bytes by verdict.")
 
 
-def rest_of(source: StatusSource) -> APIRouter:
+def rest_of(source: StatusStore) -> APIRouter:
     """Return the routes for programs."""
     router = APIRouter()
     _add_jobs(router, source)
@@ -84,7 +85,7 @@ def rest_of(source: StatusSource) -> APIRouter:
     return router
 
 
-def _add_jobs(router: APIRouter, source: StatusSource) -> None:
+def _add_jobs(router: APIRouter, source: StatusStore) -> None:
     unknown = responses(
         NOT_FOUND=UNKNOWN_JOB, SERVICE_UNAVAILABLE="The records of earlier runs are not read yet."
     )
@@ -122,7 +123,7 @@ def _add_jobs(router: APIRouter, source: StatusSource) -> None:
         return sustained.value
 
 
-def _add_runs(router: APIRouter, source: StatusSource) -> None:
+def _add_runs(router: APIRouter, source: StatusStore) -> None:
     @router.get(
         "/runs",
         tags=["runs"],

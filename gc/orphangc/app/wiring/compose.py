@@ -170,9 +170,7 @@ def opened(
     """Open the adapters that a cycle of one storage root needs.
 
     Args:
-        listing: Folder that keeps an interrupted listing; ``None`` for a temporary one.
-        is_planning: Whether an inventory may replace the listing, and what a listing does not show
-            is counted.
+        is_planning: Whether an inventory may replace the listing, and what is hidden is counted.
         earlier: Returns the storage root with an earlier listing, which this process reads.
 
     Raises:
@@ -186,7 +184,6 @@ def opened(
     storage = root if earlier is None else earlier(root)
     kept = listing if shows_all and earlier is None else None  # no inventory resumes a listing
     beside = quarantined_beside(state)
-    near = [e for e in beside if any(overlap(state.root, at) for at in (e.root, e.folder))]
     with _engine(storage, engine if earlier is None else LOCAL, kept) as lister:
         yield Environment(
             storage=storage,
@@ -195,7 +192,7 @@ def opened(
             remembered=remembered,
             search=storage_search(settings, state, seen, siblings),
             device_of=device_of,
-            quarantined=[*quarantined_in(state, seen), *near],
+            quarantined=[*quarantined_in(state, seen), *_near(state.root, beside)],
             quarantined_beside=frozenset(each.folder for each in beside),
             released=released_in(state, seen),
             clusters=flink_clusters(settings),
@@ -210,6 +207,10 @@ def opened(
             folders=root if root.has_folders else None,
             ha=ha_metadata(settings),
         )
+
+
+def _near(root: Location, found: Iterable[ExpiredMetadata]) -> list[ExpiredMetadata]:
+    return [e for e in found if any(overlap(root, at) for at in (e.root, e.folder))]
 
 
 def quarantined_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadata]:

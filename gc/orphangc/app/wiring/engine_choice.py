@@ -36,6 +36,19 @@ class EngineChoice:
     schedule: str | None = None
     reason: str = ""
 
+    @classmethod
+    def of(
+        cls, name: str, work: Location | None, threshold: int | None, schedule: str | None = None
+    ) -> EngineChoice:
+        """Return the choice of a name: ``local``, ``spark`` or ``auto``."""
+        match name:
+            case "local":
+                return LOCAL
+            case "spark":
+                return cls(is_spark=True, work=work)
+            case _:
+                return cls(work=work, is_auto=True, threshold=threshold, schedule=schedule)
+
 
 LOCAL = EngineChoice()
 
@@ -55,13 +68,7 @@ class KnownSize:
 
 @dataclass(frozen=True, slots=True)
 class ProcessRate:
-    """What one process manages.
-
-    Attributes:
-        per_second: Number of objects that it plans in a second.
-        source: Who measured that.
-        interval: Time between two runs.
-    """
+    """Objects that one process plans in a second, by whom measured, and the time between runs."""
 
     per_second: float
     source: str

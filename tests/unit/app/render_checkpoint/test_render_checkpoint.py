@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from flinkstate.inspection.compare import CheckpointComparison, Side, compared
-from flinkstate.inspection.contents_json import describe_contents, total_bytes
+from flinkstate.inspection.contents_json import describe_contents
 from flinkstate.inspection.metadata_json import describe
 from flinkstate.state.contents import (
     CheckpointContents,
@@ -125,7 +125,7 @@ def page(document, contents, comparison: CheckpointComparison | None = None) -> 
 def test_the_slices_of_an_operator_add_up() -> None:
     """States first, what is left over last, in the order of the legend."""
     (view,) = operator_views(checkpoint(operator())[1])
-    assert view.bytes == total_bytes(view.contents) == 938
+    assert view.bytes == view.contents.total_bytes == 938
     assert [(each.part, each.bytes) for each in view.slices] == [
         (PagePart.KEYED, 900),
         (PagePart.LIST, 8),

@@ -116,7 +116,7 @@ def test_it_is_not_ready_where_no_root_can_be_reached_or_it_ends(store) -> None:
 def test_it_reports_what_the_others_record(store) -> None:
     """When the next run is, whether the scheduler lives."""
     store.next_run_of = lambda _: T0
-    store.alive = lambda: True
+    store.is_alive = lambda: True
     status = store.status()
     assert status.roots[0].next_run_at == T0
     assert store.is_alive()

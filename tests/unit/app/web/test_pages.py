@@ -10,7 +10,7 @@ import pytest
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.render.advice import CONDITIONS as ADVICE
 from orphangc.app.render.advice import GUARDS
-from orphangc.app.web.page_templates import script_name, style
+from orphangc.app.web.page_templates import assets
 from orphangc.app.web.page_text import MODE_TEXT, RESULT_TEXT
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.documents.plan import BlockedPart, RefusedPart
@@ -321,7 +321,7 @@ def test_pages_need_nothing_from_elsewhere_and_run_nothing(story):
         text = client.get(path).text
         page = parse(text)
         scripts = [each.attributes for each in page.all("script")]
-        assert scripts in ([], [{"src": f"/assets/{script_name()}", "defer": ""}])
+        assert scripts in ([], [{"src": f"/assets/{assets()['script'].name}", "defer": ""}])
         assert not any(each.text for each in page.all("script"))
         assert not page.all("style")
         for each in page.all():
@@ -346,7 +346,7 @@ def test_the_style_sheet_is_found_by_its_content_and_loads_nothing():
 
 def schemes() -> dict[str, dict[str, str]]:
     """Return the colours by custom property of the light and the dark scheme."""
-    text = style()
+    text = assets()["style"].text
     found = {"light": {}, "dark": {}}
     for query, body in re.findall(r"(@media \([^)]*dark\) \{\s*)?:root \{(.*?)\}", text, re.DOTALL):
         found["dark" if query else "light"] |= dict(

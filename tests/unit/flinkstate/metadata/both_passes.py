@@ -10,7 +10,7 @@ from flinkstate.metadata.reader import read_metadata
 from flinkstate.metadata.references import References, read_references
 from flinkstate.metadata.writer import write_metadata
 from flinkstate.state.referenced_files import directories_of, handles_of
-from flinkstate.uuid_scan import scan_uuids
+from flinkstate.uuid_scan import uuid_lots
 from flinkstate.values.handles import (
     FileHandle,
     IncrementalHandle,
@@ -95,7 +95,7 @@ def unregistered_in(handles: list[Any], paths: list[str]) -> frozenset[str]:
 
 
 def raw_uuid_set(data: bytes) -> set[bytes]:
-    found = scan_uuids(data)
+    found = b"".join(uuid_lots(data))
     assert len(found) % 16 == 0
     return {found[at : at + 16] for at in range(0, len(found), 16)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from flinkstate.places.locations import canonical
 from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.examine.source_probes import probe_cluster, probe_namespace, probe_state
+from orphangc.app.commands.health import Check, CheckStatus
 from orphangc.app.commands.world.show import unlisted_cycle_of
 from orphangc.app.config.validate import settings_from
 from orphangc.app.render.world_tables import statement
@@ -87,30 +88,23 @@ def _clusters(wishes: Wishes) -> None:
         wishes.namespaces = _several("Kubernetes namespaces with Flink's HA metadata")
     if wishes.is_interactive and not (wishes.extra_roots or wishes.takes_proposals):
         wishes.extra_roots = _several("Savepoint folders, and other storages that may refer here")
-    for url in wishes.flink_rest:
-        _say(_probed(url, partial(_cluster, url)))
-    for each in wishes.namespaces:
-        _say(_probed(each, partial(_namespace, each)))
-    for each in wishes.extra_roots:
-        _say(_probed(each, partial(_found_in, each)))
+    probes: list[tuple[str, Check]] = [
+        *((url, partial(probe_cluster, url, ())) for url in wishes.flink_rest),
+        *((each, partial(probe_namespace, each)) for each in wishes.namespaces),
+        *((each, partial(_found_in, each)) for each in wishes.extra_roots),
+    ]
+    for what, probe in probes:
+        _say(_probed(what, probe))
 
 
-def _cluster(url: str) -> str:
-    return probe_cluster(url, ())[1]
-
-
-def _namespace(name: str) -> str:
-    return probe_namespace(name)[1]
-
-
-def _found_in(uri: str) -> str:
+def _found_in(uri: str) -> tuple[CheckStatus, str]:
     scan = scan_checkpoints(open_storage(uri, state=None))
-    return f"{len(scan.metadata)} checkpoints and savepoints"
+    return CheckStatus.GOOD, f"{len(scan.metadata)} checkpoints and savepoints"
 
 
-def _probed(what: str, probe: Callable[[], str]) -> str:
+def _probed(what: str, probe: Check) -> str:
     try:
-        return f"{what}: {probe()}"
+        return f"{what}: {probe()[1]}"
     except OrphanGcError as err:
         return f"{what}: {err}"
 

@@ -30,8 +30,8 @@ from orphangc.app.commands.health import Check, CheckStatus, Finding, bad, check
 from orphangc.app.commands.operate.run_checks import (
     bucket_checks,
     checks_of_all,
-    checks_of_root,
     exporter_checks,
+    lock_health,
 )
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.render.shown_names import JobNames
@@ -121,7 +121,7 @@ def _findings(
         checks |= exporter_checks(settings)
     except OrphanGcError as err:
         yield bad(settings.root, "exporters", err)
-    checks |= checks_of_root(settings)
+    checks["lock"] = partial(lock_health, settings)
     checks |= bucket_checks(settings)
     yield from checked(settings.root, checks)
     yield from _collectable(settings, storage, shared, plans)

@@ -63,11 +63,7 @@ _UNCOVERED = (
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A policy and what it grants.
-
-    Attributes:
-        notes: Remarks for people, and permissions that the provider cannot express.
-    """
+    """A policy, what it grants, and remarks: also on what the provider cannot express."""
 
     needs: tuple[StorageNeed, ...]
     document: dict[str, Any]
@@ -80,28 +76,20 @@ def make_policy(
     *,
     config: Path | None,
     mode: RunMode | None,
-    may_undelete: bool,
-    may_examine: bool = False,
-    may_expire: bool,
+    rights: Mapping[str, bool],
     partition: Partition,
 ) -> Policy:
     """Return the policy of one storage root, or of all that a configuration file names.
 
     Args:
         mode: Highest mode of the runs; by default the file's, or ``delete`` without a file.
-        may_expire: Whether checkpoints of the one storage root may expire; a file says it itself.
+        rights: What is asked for beside runs, as ``needs_of`` takes it; whether checkpoints may
+            expire, a file says itself.
 
     Raises:
         SettingsError: The settings are not usable, or the provider cannot express them.
     """
-    wanted, notes = _wanted(
-        values,
-        config,
-        mode,
-        may_undelete=may_undelete,
-        may_expire=may_expire,
-        may_examine=may_examine,
-    )
+    wanted, notes = _wanted(values, config, mode, rights)
     needs = tuple(need for each in wanted for need in each if _is_of(provider, need))
     try:
         document = _document(provider, needs, partition)
@@ -126,27 +114,15 @@ def _wanted(
     values: Mapping[str, Any],
     config: Path | None,
     mode: RunMode | None,
-    *,
-    may_undelete: bool,
-    may_examine: bool = False,
-    may_expire: bool,
+    rights: Mapping[str, bool],
 ) -> tuple[list[tuple[StorageNeed, ...]], list[str]]:
     """Return the permissions that each storage root needs, and what none of them covers."""
     if (config is None) == (values.get("root") is None):
         raise SettingsError("name one storage root with --root, or all of them with --config")
     if config is None:
-        settings = settings_from(values)
-        mode = mode or RunMode.DELETE
-        needs = needs_of(
-            settings,
-            mode=mode,
-            may_undelete=may_undelete,
-            may_expire=may_expire,
-            may_examine=may_examine,
-        )
-        notes = [_UNCOVERED] if may_expire else []
-        return [needs], notes
-    if may_expire or any(value for name, value in values.items() if name != "root"):
+        needs = needs_of(settings_from(values), mode=mode or RunMode.DELETE, work=None, **rights)
+        return [needs], [_UNCOVERED] if rights["may_expire"] else []
+    if rights["may_expire"] or any(value for name, value in values.items() if name != "root"):
         raise SettingsError("with --config, the file says all of the storage roots")
     roots = load_and_discover(config).configuration.storage_roots
     _check_apart(roots)
@@ -154,10 +130,8 @@ def _wanted(
         needs_of(
             each,
             mode=mode or each.mode or RunMode.REPORT,
-            may_undelete=may_undelete,
-            may_examine=may_examine,
-            may_expire=each.expire is not None,
             work=each.work,
+            **{**rights, "may_expire": each.expire is not None},
         )
         for each in roots
     ]

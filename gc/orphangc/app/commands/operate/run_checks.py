@@ -28,11 +28,6 @@ from orphangc.errors import SettingsError, UnreadableSnapshotError
 _TIMEOUT_SECONDS = 10.0
 
 
-def checks_of_root(settings: StorageRootSettings) -> dict[str, Check]:
-    """Return the checks of one storage root, by name."""
-    return {"lock": partial(_lock, settings)}
-
-
 def checks_of_all(configuration: Configuration) -> dict[str, Check]:
     """Return the checks that concern no single storage root, by name."""
     checks: dict[str, Check] = {"plans": partial(_plans, configuration.plans_folder)}
@@ -42,7 +37,8 @@ def checks_of_all(configuration: Configuration) -> dict[str, Check]:
     return checks
 
 
-def _lock(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
+def lock_health(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
+    """Return whether the lock of a storage root is free, or who holds it."""
     state = state_of(settings)
     holder = holder_of(state.files, lock_folder(state))
     if holder is None:

@@ -47,12 +47,7 @@ class MarkFate(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureRow:
-    """One job.
-
-    Attributes:
-        width: Length of its life, at least visible.
-        is_over: Whether its end is proven; otherwise the bar is open to the right.
-    """
+    """One job; the bar of one whose end is not proven is open to the right."""
 
     name: str
     title: str
@@ -83,11 +78,7 @@ class LineageEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineagePicture:
-    """The picture of one lineage.
-
-    Attributes:
-        begin: Time at the left edge, "" if no time is known.
-    """
+    """The picture of one lineage; without a known time it begins at ""."""
 
     name: str
     alternative: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from flinkstate.text.shown_text import counted
@@ -121,7 +121,9 @@ def _of_root(root: RootStatus, status: Status, names: JobNames) -> Iterator[Atte
     """Yield the problems of one storage root, damage first."""
     plan = root.newest_plan
     found = stops(root.jobs, names)
-    all_stops = [stop for stop in found if not (_is_setup(stop) and _reports(root))]
+    all_stops = [
+        stop for stop in found if not (_is_setup(stop) and mode_of(root) is RunMode.REPORT)
+    ]
     yield from (_stop_need(root, stop) for stop in all_stops if stop.code in _ALARMS)
     if plan is not None and plan.missing_objects:
         message = f"{counted(plan.missing_objects, 'file')} cannot be seen"
@@ -173,28 +175,14 @@ def _place(root: RootStatus, run: RunRecord | None, message: str) -> AttentionPl
     return AttentionPlace(root=root.settings.root, message=message, run_id=run_id)
 
 
-def _reports(root: RootStatus) -> bool:
-    return mode_of(root) is RunMode.REPORT
-
-
 def _is_setup(stop: Stop) -> bool:
     """Return whether it stops only deletion, which is not enabled yet."""
     return stop.fate is Fate.BLOCKED and stop.code not in _ALARMS and not stop.advice.waits
 
 
 def _stop_need(root: RootStatus, stop: Stop) -> AttentionNeed:
-    run = root.newest_plan
-    return AttentionNeed(
-        code=stop.code,
-        advice=stop.advice,
-        places=[
-            AttentionPlace(
-                root=root.settings.root,
-                message=each.message,
-                job=each.name,
-                job_id=each.job_id,
-                run_id=None if run is None else run.run_id,
-            )
-            for each in stop.jobs
-        ],
-    )
+    places = [
+        replace(_place(root, root.newest_plan, e.message), job=e.name, job_id=e.job_id)
+        for e in stop.jobs
+    ]
+    return AttentionNeed(code=stop.code, advice=stop.advice, places=places)

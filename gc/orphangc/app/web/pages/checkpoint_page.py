@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
 from markupsafe import Markup
 
@@ -19,19 +19,8 @@ from orphangc.errors import OrphanGcError
 _UNKNOWN = "This run read no such checkpoint."
 
 
-class ReadPagePart(Protocol):
-    """Reads a checkpoint in bounded time."""
-
-    def __call__(self, checkpoint: str, aliases: Sequence[str]) -> str:
-        """Return what a checkpoint holds as HTML, every foreign text escaped.
-
-        Args:
-            aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
-
-        Raises:
-            OrphanGcError: It cannot be read in time, or is too large for a page.
-        """
-        ...
+ReadPagePart = Callable[[str, Sequence[str]], str]
+"""Reads a checkpoint, with aliases, in bounded time as HTML; see ``Children.page_part``."""
 
 
 def checkpoints_context(found: FoundRun, job_id: str | None) -> dict[str, Any]:

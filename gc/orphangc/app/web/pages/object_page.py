@@ -70,7 +70,8 @@ def explanation(record: RunRecord, key: str) -> ObjectExplanation:
             return ObjectExplanation(key="", examples=_examples(lookup, plan))
         row = lookup.find(plan, relative)
     except OrphanGcError as err:
-        return ObjectExplanation(key=relative, problem=_problem(err), command=command)
+        problem = f"The plan is not to be had on this machine: {err}."
+        return ObjectExplanation(key=relative, problem=problem, command=command)
     if row is None:
         problem = "The plan has no object of this name. Names are compared byte by byte."
         return ObjectExplanation(key=relative, problem=problem)
@@ -82,10 +83,6 @@ def _plan(lookup: VerdictLookup, record: RunRecord) -> Plan:
     if plan.plan_id != record.plan_id:
         raise OrphanGcError(f"{record.plan_folder} now holds the plan of another run")
     return plan
-
-
-def _problem(err: OrphanGcError) -> str:
-    return f"The plan is not to be had on this machine: {err}."
 
 
 def _explained(

@@ -14,16 +14,10 @@ from fastapi.responses import HTMLResponse, Response
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import stops
-from orphangc.app.status.status import Status, StatusSource
+from orphangc.app.status.status import Status
+from orphangc.app.status.status_store import StatusStore
 from orphangc.app.web.jobs import job_names, known_jobs, self_sustained, sightings, unknown_job
-from orphangc.app.web.page_templates import (
-    icon,
-    page,
-    script,
-    script_name,
-    style,
-    style_name,
-)
+from orphangc.app.web.page_templates import assets, page
 from orphangc.app.web.pages.checkpoint_page import (
     ReadPagePart,
     checkpoint_context,
@@ -48,7 +42,7 @@ _READERS = 2
 """Maximum number of pages that read files at a time, so that the daemon never waits."""
 
 
-def pages_of(source: StatusSource, http: HttpSettings, page_part: ReadPagePart) -> APIRouter:
+def pages_of(source: StatusStore, http: HttpSettings, page_part: ReadPagePart) -> APIRouter:
     """Return the routes for people."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
     _add_assets(router)
@@ -85,22 +79,19 @@ def pages_of(source: StatusSource, http: HttpSettings, page_part: ReadPagePart) 
 def _add_assets(router: APIRouter) -> None:
     @router.get("/assets/{name}")
     def asset(name: str) -> Response:
-        if name == style_name():
-            return Response(style(), media_type="text/css", headers=_ASSET_HEADERS)
-        if name == script_name():
-            return Response(script(), media_type="text/javascript", headers=_ASSET_HEADERS)
-        if name == "icon.svg":
-            return Response(icon(), media_type="image/svg+xml", headers=_ASSET_HEADERS)
+        for each in assets().values():
+            if name == each.name:
+                return Response(each.text, media_type=each.media_type, headers=_ASSET_HEADERS)
         raise problem(HTTPStatus.NOT_FOUND, "No such file.")
 
 
-def _add_status(router: APIRouter, source: StatusSource, http: HttpSettings) -> None:
+def _add_status(router: APIRouter, source: StatusStore, http: HttpSettings) -> None:
     @router.get("/")
     def index(request: Request) -> Response:
         return page(request, "status.html.j2", status_context(source.status(), http))
 
 
-def _add_runs(router: APIRouter, source: StatusSource) -> None:
+def _add_runs(router: APIRouter, source: StatusStore) -> None:
     @router.get("/ui/runs")
     def runs(
         request: Request, root: Annotated[str | None, Query(max_length=4096)] = None
@@ -159,7 +150,7 @@ def _one_of(reading: threading.BoundedSemaphore) -> Iterator[None]:
 
 
 def _add_lineages(
-    router: APIRouter, source: StatusSource, reading: threading.BoundedSemaphore
+    router: APIRouter, source: StatusStore, reading: threading.BoundedSemaphore
 ) -> None:
     @router.get("/ui/runs/{run_id}/lineages")
     def lineages(request: Request, run_id: str) -> Response:
@@ -171,7 +162,7 @@ def _add_lineages(
 
 def _add_checkpoints(
     router: APIRouter,
-    source: StatusSource,
+    source: StatusStore,
     reading: threading.BoundedSemaphore,
     page_part: ReadPagePart,
 ) -> None:
@@ -191,7 +182,7 @@ def _add_checkpoints(
 
 
 def _add_objects(
-    router: APIRouter, source: StatusSource, reading: threading.BoundedSemaphore
+    router: APIRouter, source: StatusStore, reading: threading.BoundedSemaphore
 ) -> None:
     @router.get("/ui/runs/{run_id}/objects")
     def objects(
