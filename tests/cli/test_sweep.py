@@ -445,6 +445,18 @@ def test_a_halt_is_lifted_by_a_person_alone(revived) -> None:
     assert bed.plan().blocks(revived.job) == []
 
 
+def test_every_run_renews_a_halt(revived) -> None:
+    """A rule of a bucket that removes what is old would lift it."""
+    bed = revived.bed
+    bed.cycle()
+    (file,) = bed.state.glob("*/halted.json")
+    before = file.read_bytes()
+    write(file, before, 30 * DAY)
+    bed.cycle(delete=False)
+    assert file.read_bytes() == before
+    assert now().timestamp() - file.stat().st_mtime < DAY.total_seconds()
+
+
 # --- running jobs
 
 

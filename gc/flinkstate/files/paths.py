@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Collection, Sequence
+from itertools import product
 from pathlib import Path
 
 from flinkstate.errors import SettingsError
+from flinkstate.files.mounts import mount_in, mounts_in, read_table
 from flinkstate.places.locations import Alias, Location, canonical, parse_alias
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
@@ -73,7 +76,7 @@ def refuse_inside(checkpoint: Location, path: Path) -> None:
     Raises:
         SettingsError: The path is in the folder, or it is a URI.
     """
-    if resolved(checkpoint).contains(resolved(local_target(path))):
+    if is_inside(local_target(path), checkpoint):
         raise SettingsError(f"{path} is inside the checkpoint {checkpoint}: choose another")
 
 
@@ -84,7 +87,40 @@ def resolved(place: Location) -> Location:
     return canonical(os.path.realpath(place.path))
 
 
+def spellings(place: Location) -> frozenset[Location]:
+    """Return every name of a local folder without links: each mount that shows it has one.
+
+    Two places are one folder if they share a name. Each of them may be hidden by another mount:
+    that can only make two folders one.
+
+    Raises:
+        SettingsError: The table of mounts does not have it, so it may be any folder.
+    """
+    real = resolved(place)
+    if real.scheme != "file" or sys.platform != "linux":
+        return frozenset({real})
+    try:
+        mounts = mounts_in(read_table())
+    except OSError:
+        mounts = ()
+    own = mount_in(mounts, real.path)
+    if own is None:
+        raise SettingsError(f"the table of mounts (/proc/self/mountinfo) does not show {place}")
+    inside = own.shown.child(own.at.key_of(real) or "")
+    keys = ((each.at, each.shown.key_of(inside)) for each in mounts)
+    return frozenset({real, *(at.child(key) for at, key in keys if key is not None)})
+
+
+def is_inside(place: Location, folder: Location) -> bool:
+    """Return whether a place is a folder or below it, whatever names them."""
+    return any(f.contains(p) for f, p in product(spellings(folder), spellings(place)))
+
+
 def overlap(one: Location, other: Location) -> bool:
     """Return whether two places are the same, or one contains the other, or either may be so."""
-    real, other_real = resolved(one), resolved(other)
-    return real.may_be_around(other_real) or other_real.may_be_around(real)
+    return meet(spellings(one), spellings(other))
+
+
+def meet(ones: Collection[Location], others: Collection[Location]) -> bool:
+    """Return whether any name of a place overlaps with any of another; see ``spellings``."""
+    return any(a.may_be_around(b) or b.may_be_around(a) for a, b in product(ones, others))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
+from flinkstate.files.mounts import Mount, is_export, mount_in, mounts_in, read_table
 from flinkstate.files.paths import resolved
 from flinkstate.places.locations import Location, canonical
 
-_MOUNTS = Path("/proc/self/mountinfo")
 _IN_MEMORY = frozenset({"tmpfs", "ramfs"})
-_MOUNT_POINT = 4
-"""Position of the mount point in a line of the mount table."""
 
 
 def device_of(place: Location) -> str | None:
@@ -25,7 +21,7 @@ def device_of(place: Location) -> str | None:
     if place.scheme != "file":
         return f"{place.scheme}://{place.authority}"
     try:
-        table = _MOUNTS.read_text(encoding="utf-8", errors="backslashreplace")
+        table = read_table()
         path = Path(resolved(place).path)
     except OSError:
         return None
@@ -41,13 +37,13 @@ def mount_of(place: Location) -> Location | None:
     if place.scheme != "file":
         return None
     try:
-        table = _MOUNTS.read_text(encoding="utf-8", errors="backslashreplace")
-        found = _mount_in(table, Path(resolved(place).path))
+        table = read_table()
+        found = mount_in(mounts_in(table), resolved(place).path)
     except OSError:
         return None
-    if found is None or found.at == "/" or found.kind in _IN_MEMORY:
+    if found is None or found.at.path == "/" or found.kind in _IN_MEMORY:
         return None
-    return canonical(found.at)
+    return canonical(found.at.path)
 
 
 def mounts_below(place: Location) -> list[Location]:
@@ -57,15 +53,17 @@ def mounts_below(place: Location) -> list[Location]:
     """
     if place != mount_of(place):
         return []
-    table = _MOUNTS.read_text(encoding="utf-8", errors="backslashreplace")
+    table = read_table()
     return [canonical(each) for each in hidden_in(table, place.path)]
 
 
 def hidden_in(table: str, path: str) -> list[str]:
     """Return the folders below a path that mounts hide, by a mount table."""
-    mounts = {each.at: each for each in _mounts(table)}  # of two at one folder the last is seen
-    around = _mount_in(table, Path(path))
-    shown = "" if around is None or not _is_export(around.source) else around.source.rstrip("/")
+    mounts = {
+        each.at.path: each for each in mounts_in(table)
+    }  # of two at one folder the last is seen
+    around = mount_in(mounts.values(), path)
+    shown = "" if around is None or not is_export(around.source) else around.source.rstrip("/")
     return [
         at
         for at, each in mounts.items()
@@ -75,51 +73,9 @@ def hidden_in(table: str, path: str) -> list[str]:
 
 def device_in(table: str, path: Path) -> str | None:
     """Return the device of a path by a mount table."""
-    found = _mount_in(table, path)
-    return None if found is None else _named(found.kind, found.source, found.at)
+    found = mount_in(mounts_in(table), str(path))
+    return None if found is None else _named(found)
 
 
-class _Mount(NamedTuple):
-    kind: str
-    source: str
-    at: str
-
-
-def _mount_in(table: str, path: Path) -> _Mount | None:
-    """Return the mount of a path by a mount table; the last mount at the deepest folder wins."""
-    inside, found = f"{path}/", None
-    for mount in _mounts(table):
-        is_deepest = found is None or len(mount.at) >= len(found.at)
-        if is_deepest and inside.startswith(mount.at.rstrip("/") + "/"):
-            found = mount
-    return found
-
-
-def _mounts(table: str) -> Iterator[_Mount]:
-    """Yield the mounts of a mount table.
-
-    Source: proc_pid_mountinfo(5): field 5 is the mount point; after a lone "-" follow the type of
-    the file system and its source.
-    """
-    for line in table.splitlines():
-        before, dash, after = line.partition(" - ")
-        fields, source = before.split(" "), after.split(" ")
-        if dash and len(fields) > _MOUNT_POINT and source[1:]:
-            yield _Mount(source[0], _unescaped(source[1]), _unescaped(fields[_MOUNT_POINT]))
-
-
-def _is_export(source: str) -> bool:
-    return ":" in source or source.startswith("//")
-
-
-def _named(kind: str, source: str, mounted_at: str) -> str:
-    return f"{kind} {source}" if _is_export(source) else f"{kind} at {mounted_at}"
-
-
-def _unescaped(text: str) -> str:
-    """Return a field decoded: the table writes blanks and backslashes as octal numbers."""
-    if "\\" not in text:
-        return text
-    for code, char in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        text = text.replace(code, char)
-    return text
+def _named(mount: Mount) -> str:
+    return f"{mount.kind} {mount.source if is_export(mount.source) else f'at {mount.at}'}"

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from flinkstate.files.paths import absolute, local, resolved
+from flinkstate.files.paths import absolute, is_inside, local
 from flinkstate.places.locations import canonical
 from flinkstate.text.problems import first_problem
 from orphangc.core.lineage.retention_policy import RetentionPolicy
@@ -84,7 +84,7 @@ def check_outside(root: str, places: Sequence[Path]) -> None:
         SettingsError: A place is inside the storage root.
     """
     for place in places:
-        if resolved(canonical(root)).contains(resolved(local(place))):
+        if is_inside(local(place), canonical(root)):
             raise SettingsError(f"{place} is inside the storage root {root}: choose another")
 
 

@@ -72,7 +72,7 @@ def lock_folder(state: RootState) -> str:
 
 @contextmanager
 def held_lock(state: RootState, *, holder: Holder | None = None) -> Iterator[Lock]:
-    """Yield the lock of a storage root, and release it.
+    """Yield the lock of a storage root, and release it; each holder renews a halt.
 
     Raises:
         LockHeldError: A living run holds the lock.
@@ -80,6 +80,7 @@ def held_lock(state: RootState, *, holder: Holder | None = None) -> Iterator[Loc
     wanting = holder or this_process()
     lock = acquire(state.files, lock_folder(state), wanting, is_dead=is_dead)
     try:
+        state.renew_halt()
         yield lock
     finally:
         lock.release()

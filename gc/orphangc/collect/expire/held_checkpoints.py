@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from flinkstate.files.paths import resolved
+from flinkstate.files.paths import meet, spellings
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.observe.reported import named_by_resources
@@ -19,22 +19,22 @@ _Hold = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointHolds:
-    """Places that something names, without any links: what names one may spell it by another link.
+    """Places that something names, whatever links and mounts it spells them by.
 
     Attributes:
-        exact: Holds of one checkpoint, by its folder.
-        around: Pinned places, with everything below them.
+        exact: Holds of one checkpoint, by each name of its folder.
+        around: Every name of each pinned place, with everything below it.
     """
 
-    exact: dict[Location, tuple[_Hold, ...]]
-    around: tuple[Location, ...]
+    exact: dict[Location, set[_Hold]]
+    around: dict[Location, frozenset[Location]]
 
     def of(self, folder: Location) -> Iterator[_Hold]:
         """Yield what holds the checkpoint in a folder."""
-        real = resolved(folder)
-        yield from self.exact.get(real, ())
-        for pin in self.around:
-            if pin.contains(real) or real.contains(pin):
+        names = spellings(folder)
+        yield from sorted({hold for name in names for hold in self.exact.get(name, ())})
+        for pin, around in self.around.items():
+            if meet(around, names):
                 yield "pin", str(pin)
 
 
@@ -56,17 +56,18 @@ def holds_of(
         for key, job in cycle.jobs.items()
         if key in over or (key in self_sustained and recovers_from_its_own(job))
     }
-    exact: dict[Location, list[_Hold]] = {}
+    exact: dict[Location, set[_Hold]] = {}
     for place, kind, by in (
         *((place, "resource", by) for place, by in named_by_resources(cycle.seen.ha, settings)),
         *_registered(cycle, settings),
         *_shown_by_flink(cycle, settings, over, free),
         *_remembered(cycle, settings, free),
     ):
-        exact.setdefault(resolved(place), []).append((kind, by))
+        for name in spellings(place):
+            exact.setdefault(name, set()).add((kind, by))
     return CheckpointHolds(
-        exact={place: tuple(sorted(set(each))) for place, each in exact.items()},
-        around=tuple(map(resolved, settings.pins)),
+        exact=exact,
+        around={each: spellings(each) for each in settings.pins},
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import structlog
 
-from flinkstate.files.paths import resolved
+from flinkstate.files.paths import spellings
 from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
@@ -164,14 +164,15 @@ class Quarantine:
         have left one since. What cannot be removed is left to the next run.
         """
         known = read_memory(self.run.state).memory.expired
-        kept = {resolved(each.folder) for each in self.revalidation.environment.quarantined}
-        kept |= {resolved(canonical(each.uri)) for each in known if each.is_in_quarantine}
+        quarantined = [each.folder for each in self.revalidation.environment.quarantined]
+        quarantined += [canonical(each.uri) for each in known if each.is_in_quarantine]
+        kept = frozenset().union(*map(spellings, quarantined))
         left: dict[Location, set[str]] = {}
         for each in filter(self._is_ours, self.cycle.expiries):
             left.setdefault(each.folder, set()).add(each.state)
         for folder, states in left.items():
             try:
-                self.beside.unmark(folder, () if resolved(folder) in kept else states)
+                self.beside.unmark(folder, states if kept.isdisjoint(spellings(folder)) else ())
             except OrphanGcError as err:
                 log.warning("expiry.marker_left", folder=str(folder), reason=str(err))
 

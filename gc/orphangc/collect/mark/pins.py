@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flinkstate.files.paths import resolved
+from flinkstate.files.paths import spellings
 from flinkstate.places.locations import Location
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.marked_listing import MarkedRows
@@ -55,11 +56,11 @@ def _is_stored(key: ObjectKey, storage: Storage) -> bool:
 
 
 def keys_at(place: Location, base: Location) -> Iterator[str]:
-    """Yield the keys of a place in a storage root: as it is spelled, and without any links.
+    """Yield the keys of a place in a storage root: as it is spelled, and by every other name.
 
     It is "" for the whole storage root, and there is none for a place outside.
     """
-    for each, root in {(place, base), (resolved(place), resolved(base))}:
+    for each, root in {(place, base), *product(spellings(place), spellings(base))}:
         key = "" if each.contains(root) else root.key_of(each)
         if key is not None:
             yield key

@@ -156,6 +156,13 @@ class RootState:
         content = {"reason": f"halted at {at.isoformat()}: {reason}"}
         self.files.write(f"{self.folder}/halted.json", json.dumps(content).encode())
 
+    def renew_halt(self) -> None:
+        """Write a halt again as it is: no rule that removes old objects of a bucket may lift it."""
+        name = f"{self.folder}/halted.json"
+        data = self.files.read(name)
+        if data is not None:
+            self.files.write(name, data)
+
     def clear_halt(self) -> None:
         """End the halt of all collection."""
         self.files.remove(f"{self.folder}/halted.json")

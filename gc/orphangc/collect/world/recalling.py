@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from flinkstate.files.paths import resolved
+from flinkstate.files.paths import spellings
 from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
@@ -152,7 +152,7 @@ def with_expiries(
         return before
     condition = Condition.STATE_LOST
     own = (canonical(each.uri) for each in before.memory.expired if each.is_in_quarantine)
-    known = set(map(resolved, (*own, *quarantined)))
+    known = frozenset().union(*map(spellings, (*own, *quarantined)))
 
     def is_given_up(marker: ExpiryMarker) -> bool:
         at = marker.stored_at
@@ -161,7 +161,7 @@ def with_expiries(
     lost = {
         each.state: each.folder
         for each in sorted(markers, key=str, reverse=True)
-        if not (resolved(each.folder) in known or is_given_up(each))
+        if known.isdisjoint(spellings(each.folder)) and not is_given_up(each)
     }
     for state, folder in lost.items():
         command = acknowledging_command(str(root), condition, state, state=before.place)

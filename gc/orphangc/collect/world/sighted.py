@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
+from itertools import product
 
-from flinkstate.files.paths import resolved
+from flinkstate.files.paths import spellings
 from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of, is_savepoint_folder
 from flinkstate.places.locations import Alias, Location, canonical, is_within, place_of
 from orphangc.collect.mark.mark import Mark
@@ -123,11 +124,12 @@ def _spelled_as(base: Location, marked: Mark) -> Mark:
 
     A checkpoint may name them through other links than the settings, or through none.
     """
-    real = cache(resolved)
+    names = spellings(base)
 
+    @cache
     def spelled(folder: Location) -> Location:
-        key = real(base).key_of(real(folder))
-        return folder if key is None else base.child(key)
+        keys = (e.key_of(each) for e, each in product(names, spellings(folder)))
+        return next((base.child(key) for key in keys if key is not None), folder)
 
     def of(root: Checkpoint) -> Checkpoint:
         return replace(root, files={spelled(each): names for each, names in root.files.items()})
