@@ -36,7 +36,7 @@ def test_everything_in_place_is_good(story) -> None:
         **dict.fromkeys(("lock", "plans", "search", "all 1 jobs"), "good"),
         "undo": "warning",
     }
-    assert findings(ran)["list"]["message"] == "1 job directories, 2 roots"
+    assert findings(ran)["list"]["message"] == "1 job directory, 2 checkpoints"
 
 
 def test_margins_below_their_safe_minimum_are_a_warning_of_doctor_and_of_a_plan(story) -> None:

@@ -31,6 +31,12 @@ def test_it_names_every_root_that_refers_to_the_object(story) -> None:
     assert document["referenced_by"][0]["root"] == str(story.job.folder / "chk-7")
 
 
+def test_a_key_without_its_storage_root_says_what_is_missing(story) -> None:
+    """It does not search all of the file system that the command runs in."""
+    ran = run("explain", f"{story.job.id}/shared/{UUID_1}")
+    assert (ran.code, "no file here: give --plan, --root, or the whole URI" in ran.err) == (2, True)
+
+
 def test_a_configuration_says_all_of_the_storage_root(story) -> None:
     """The same answer as with the options; none where it names another root, or options beside."""
     config = story.bed.folder / "orphangc.yaml"
@@ -78,7 +84,9 @@ def test_it_explains_what_is_too_young(story) -> None:
     young = story.job.shared(age=DAY)
     document = explained(story.bed, young, "--ended-job", "all")
     assert verdict(document) == ("keep", "too_young")
-    assert document["object"]["modified_at"] > document["job"]["cutoff"].replace("T", " ")
+    stored, cutoff = document["object"]["modified_at"], document["job"]["cutoff"]
+    assert stored > cutoff
+    assert [at[10] + at[-1] for at in (stored, cutoff)] == ["TZ", "TZ"]  # one spelling
 
 
 def test_it_explains_what_is_not_older_than_the_oldest_retained(undeclared) -> None:

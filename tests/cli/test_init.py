@@ -34,7 +34,7 @@ def test_options_alone_make_a_file_that_runs(story: Story) -> None:
         "grace_period": "72h",
         "quarantine_period": "24h",
     }
-    assert f"{story.bed.root}: 1 job directories, 2 checkpoints" in ran.err
+    assert f"{story.bed.root}: 1 job directory, 2 checkpoints" in ran.err
     assert {each["check"] for each in ran.json} >= {"list", "state", "world"}
     ran = run("run", "--config", story.bed.folder / "o.yaml")
     assert (ran.code, ran.json[0]["effective_mode"]) == (0, "report")

@@ -84,6 +84,19 @@ def test_changes_that_are_compressed_are_shorter_than_their_handle_says(
     assert run("inspect", tmp_path / "chk-7", "--verify", "--metadata-only").code == code
 
 
+def test_a_checkpoint_whose_files_are_there_is_said_to_be_whole(tmp_path) -> None:
+    """Else the answer of ``--verify`` would be silence."""
+    log = write(tmp_path / "dstl" / "log", b"\x01234", DAY)
+    changes = hand.changelog_files(hand.file_handle(str(log), size=5))
+    write(tmp_path / "chk-7" / "_metadata", hand.with_keyed(changes), DAY)
+    asked = ("inspect", tmp_path / "chk-7", "--metadata-only", "--output", "table")
+    words = "1 file verified: there, and as long as it says"
+    assert words in run(*asked, "--verify").out
+    assert "verified" not in run(*asked).out
+    log.unlink()
+    assert words not in run(*asked, "--verify").out
+
+
 @pytest.mark.parametrize("data", [metadata(7, []), b"damaged"], ids=["whole", "damaged"])
 @pytest.mark.parametrize("name", ["_metadata", "page.html"])
 def test_a_page_is_not_written_into_a_checkpoint(tmp_path, name, data) -> None:

@@ -7,7 +7,7 @@ import yaml
 
 from deploy.charts import CASES, CHART, ROOTS, collector, daemon, rendered, the
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
-from orphangc.app.config.load import IMPLIED, load_configuration
+from orphangc.app.config.load import IMPLIED, SINGULAR, load_configuration
 from orphangc.core.documents.run_record import RunMode
 
 pytestmark = pytest.mark.ci
@@ -99,7 +99,7 @@ def test_the_schema_knows_every_key_of_the_configuration():
     roots = config["properties"]["storage_roots"]["items"]
     assert config["propertyNames"]["enum"] == sorted(Configuration.model_fields)
     written = ScheduledRoot.model_fields.keys() - IMPLIED
-    assert roots["propertyNames"]["enum"] == sorted(written)
+    assert roots["propertyNames"]["enum"] == sorted({*written, *SINGULAR})
 
 
 def test_the_schema_knows_every_value_that_is_shipped():

@@ -20,13 +20,7 @@ from typer.main import get_command
 
 from orphangc import errors
 from orphangc.app.cli import app
-from orphangc.app.config.configuration import (
-    Configuration,
-    HttpSettings,
-    LogSettings,
-    MetricsSettings,
-    ScheduledRoot,
-)
+from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.config.load import SINGULAR
 from orphangc.app.config.yaml_text import field_docs
 from orphangc.app.console.text import duration
@@ -34,6 +28,7 @@ from orphangc.app.render import advice
 from orphangc.app.telemetry.metrics import Metrics
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
+from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.settings import SAFE_MINIMUMS
 from orphangc.core.model.types import Action, Outcome, Reason
@@ -203,9 +198,8 @@ def _configuration() -> str:
     parts: Mapping[str, type[BaseModel]] = {
         "At the top": Configuration,
         "`storage_roots:`, each": ScheduledRoot,
-        "`http:`": HttpSettings,
-        "`metrics:`": MetricsSettings,
-        "`log:`": LogSettings,
+        "`expire:` of a storage root": RetentionPolicy,
+        **{f"`{name}:`": part for name, part in _sections()},
     }
     sections = [
         f"## {title}\n\n{_table(('key', 'default', 'meaning'), _keys(model))}"
@@ -233,13 +227,19 @@ _MINIMUMS_HEAD = (
 SPELLED = {old: new for new, old in SINGULAR.items()}
 
 
+def _sections() -> Iterator[tuple[str, type[BaseModel]]]:
+    fields = Configuration.model_fields.items()
+    return ((name, each.annotation) for name, each in fields if _is_part(each))
+
+
 def _keys(model: type[BaseModel]) -> Iterator[tuple[str, str, str]]:
+    spelled = SPELLED if model is ScheduledRoot else {}
     shown = model.model_json_schema()["properties"]
     docs = field_docs(model)
     for name, each in model.model_fields.items():
         if name in shown and not _is_part(each):
             yield (
-                _code(SPELLED.get(name, name)),
+                _code(spelled.get(name, name)),
                 _key_default(each),
                 each.description or docs.get(name, ""),
             )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
+from rich.text import Text
 
 from flinkstate.commands.count_entries import with_entries
 from flinkstate.commands.declarations_file import read_declarations
@@ -43,6 +44,7 @@ from flinkstate.tables.checkpoint_tables import (
 )
 from flinkstate.tables.printing import InspectOutput, print_tables
 from flinkstate.text.redaction import redacted
+from flinkstate.text.shown_text import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +238,9 @@ def _shown(
     if inspected.checkpoint is None:
         return
     yield from render(inspected.document, inspected.checkpoint.contents)
+    verified = inspected.document.get("verified")
+    if verified and not (verified["damaged"] or verified["unseen"]):
+        yield Text(f"{counted(verified['files'], 'file')} verified: there, and as long as it says")
     if inspected.comparison is not None:
         yield from comparison_tables(inspected.comparison)
     if (rescaled := inspected.document.get("rescaled_to")) is not None:

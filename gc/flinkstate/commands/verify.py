@@ -14,6 +14,8 @@ from flinkstate.state.expected_sizes import COMPRESSED, ExpectedFile, expected_f
 
 _AT_ONCE = 8
 _BATCH = 500
+_NAMED = 10
+"""Number of files that are named line by line: a checkpoint may lack a million."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +55,17 @@ class VerifiedFiles:
         }
 
     def lines(self) -> list[str]:
-        """Return what is wrong, one line for each file."""
-        return [
-            *(f"{each}: Flink cannot restore this checkpoint" for each in self.damaged),
-            *(f"{each.path} cannot be verified: {each.problem}" for each in self.unseen),
-        ]
+        """Return what is wrong, one line for each of the first files."""
+        said = (
+            [f"{each}: Flink cannot restore this checkpoint" for each in self.damaged],
+            [f"{each.path} cannot be verified: {each.problem}" for each in self.unseen],
+        )
+        return [line for lines in said for line in _first(lines)]
+
+
+def _first(lines: list[str]) -> list[str]:
+    more = [f"{len(lines) - _NAMED:,} more such files: --output json names all"]
+    return [*lines[:_NAMED], *more] if len(lines) > _NAMED else lines
 
 
 def verify_files(checkpoint: OpenedCheckpoint, host: Host) -> VerifiedFiles:

@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,14 @@ class InspectOutput(StrEnum):
 
 
 def print_json(data: Any) -> None:
-    """Print a document."""
-    sys.stdout.write(json.dumps(data, indent=1, default=str) + "\n")
+    """Print a document; times are spelled as models spell them."""
+    sys.stdout.write(json.dumps(data, indent=1, default=_spelled) + "\n")
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    return str(value)
 
 
 def print_tables(tables: list[RenderableType]) -> None:

@@ -6,6 +6,7 @@ import pytest
 from typer.main import get_command
 
 from orphangc.app.cli import app
+from orphangc.app.config.load import configuration_schema
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.types import Reason
@@ -37,6 +38,30 @@ def test_every_option_that_help_shows_is_there() -> None:
         options = {each for each in shown if each.startswith("--")}
         assert options
         assert [each for each in sorted(options) if f"`{each}`" not in section] == []
+
+
+def test_the_words_that_the_readme_types_first_are_there() -> None:
+    """``orphangc world`` shows what a statement would cover."""
+    assert "## `orphangc world show [ROOT]`" in PAGES["commands.md"]
+
+
+def test_every_key_of_the_configuration_schema_is_there() -> None:
+    """A section without a table would be found in the schema alone."""
+    schema = configuration_schema()
+    parts = [schema, *schema["$defs"].values()]
+    keys = {
+        key
+        for part in parts
+        for key, each in part.get("properties", {}).items()
+        if not each.get("deprecated")
+    }
+    sections = {"discovery", "http", "log", "metrics"}
+    assert [
+        key for key in sorted(keys - sections) if f"| `{key}` |" not in PAGES["configuration.md"]
+    ] == []
+    assert [
+        each for each in sorted(sections) if f"## `{each}:`" not in PAGES["configuration.md"]
+    ] == []
 
 
 def _is_hidden(parameter: object) -> bool:

@@ -156,7 +156,7 @@ class PlanDirectory:
         try:
             data = path.read_bytes()
         except OSError as err:
-            raise SettingsError(f"no plan in {self.path}: {err.strerror}") from err
+            raise SettingsError(f"no plan in {self.path}: plan.json: {err.strerror}") from err
         try:
             plan = Plan.model_validate_json(data)
         except ValidationError as err:

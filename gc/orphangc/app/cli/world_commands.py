@@ -20,7 +20,6 @@ _FACT = 2
 
 @world_commands.command(
     "show",
-    hidden=True,
     epilog="Example: orphangc world s3://bucket/checkpoints --extra-root s3://bucket/savepoints",
 )
 @gathered(

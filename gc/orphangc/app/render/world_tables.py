@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flinkstate.places.locations import is_within
-from flinkstate.text.shown_text import visible
+from flinkstate.text.shown_text import counted, visible
 from orphangc.app.console.text import minute
 from orphangc.app.render.shown_names import PLACE_NAMES, JobNames
 from orphangc.core.decision.conditions import CLOSED_WORLD
@@ -119,7 +119,8 @@ def _whole(storage: SearchedStorage) -> str:
 def _counted(place: SearchedPlace, *, is_covered: bool) -> str:
     if place.checkpoints is None:
         return f"{visible(place.uri)} (OUT OF REACH)"
-    what = f"{place.job_directories} jobs, {place.checkpoints} checkpoints"
+    jobs = counted(place.job_directories or 0, "job")
+    what = f"{jobs}, {counted(place.checkpoints, 'checkpoint')}"
     if is_covered:
         return f"{visible(place.uri)} ({what})"
     return f"{visible(place.uri)} (0 CHECKPOINTS: is it mounted and spelled right?)"

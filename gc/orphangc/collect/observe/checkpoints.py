@@ -18,6 +18,7 @@ from flinkstate.metadata.parser import ReferenceLot
 from flinkstate.metadata.references import ReferenceFacts, pack_references
 from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME, checkpoint_id_of
 from flinkstate.places.locations import Alias, Location, canonical
+from flinkstate.text.shown_text import counted
 from flinkstate.uuid_scan import uuid_lots
 from flinkstate.values.metadata_values import HandleKind, MetadataFacts
 from orphangc.collect.checkpoints.spooled_objects import LARGE, contents_of
@@ -87,6 +88,12 @@ class CheckpointScan:
     areas: Mapping[str, frozenset[Scope]] = field(default_factory=dict)
     changed_at: Mapping[str, datetime] = field(default_factory=dict)
     expiries: tuple[StoredObject, ...] = ()
+
+    @property
+    def counts(self) -> str:
+        """Return how many job directories and checkpoints there are."""
+        jobs = counted(len(self.directories), "job directory", "job directories")
+        return f"{jobs}, {counted(len(self.metadata), 'checkpoint')}"
 
 
 def _join(folder: str, name: str) -> str:

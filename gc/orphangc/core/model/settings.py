@@ -439,7 +439,8 @@ class StorageRootSettings(BaseModel):
         if self.allow_short_margins or self.allow_short_grace_period:
             return self
         for short, danger in self._short_margins():
-            raise ValueError(f"{short} is refused: {danger}; allow_short_margins accepts it")
+            accepts = "allow_short_margins (--allow-short-margins) accepts it"
+            raise ValueError(f"{short} is refused: {danger}; {accepts}")
         return self
 
     def _short_margins(self) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ WORLD = World(
         SearchedPlace(
             uri="s3://bucket/one",
             kind=PlaceKind.STORAGE_ROOT,
-            job_directories=12,
+            job_directories=1,
             checkpoints=34,
         ),
         SearchedPlace(
@@ -26,7 +26,7 @@ WORLD = World(
 def test_every_rendering_counts_what_the_closed_world_covers(rendering) -> None:
     """A place without a checkpoint catches the eye."""
     text = " ".join(RENDERINGS[rendering](*a_plan(world=WORLD)).split())
-    assert "closed world: s3://bucket/one (12 jobs, 34 checkpoints)" in text
+    assert "closed world: s3://bucket/one (1 job, 34 checkpoints)" in text
     assert "s3://bucket/two (0 CHECKPOINTS" in text
 
 

@@ -149,7 +149,7 @@ def test_what_is_due_in_a_blocked_job_is_said_to_stay(record):
 def test_without_its_plan_a_run_says_so(tmp_path, record):
     """The plan may lie on another machine, be gone, or be that of another run."""
     gone = a_record(plan_folder=str(tmp_path / "gone"))
-    assert "no plan in" in explanation(gone, "x").problem
+    assert "plan.json" in explanation(gone, "x").problem
     assert explanation(gone, "x").command
     assert "made no plan" in explanation(without_plan(), "x").problem
     other = record.model_copy(update={"plan_id": "0" * 64})

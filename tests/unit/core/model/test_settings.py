@@ -263,7 +263,7 @@ def test_a_margin_below_its_safe_minimum_is_refused_unless_insisted_upon(
     for short in (below, least - timedelta(seconds=1)):
         problem = problem_of(**{name: short})
         assert problem.startswith(f"Value error, {words}")
-        assert problem.endswith("; allow_short_margins accepts it")
+        assert problem.endswith("; allow_short_margins (--allow-short-margins) accepts it")
         assert getattr(said(**{name: short, lifts: True}), name) == short
     assert getattr(said(**{name: least}), name) == least
 

@@ -70,7 +70,7 @@ def _places(wishes: Wishes) -> None:
         wishes.root = _asked(wishes, "Storage root (state.checkpoints.dir)", "--root", None)
     root = canonical(wishes.root)
     scan = scan_checkpoints(open_storage(root, state=None))
-    _say(f"{root}: {len(scan.directories)} job directories, {len(scan.metadata)} checkpoints")
+    _say(f"{root}: {scan.counts}")
     if not scan.directories:
         _say("  no job directory is there: is this the folder that holds them?")
     if wishes.state is None:

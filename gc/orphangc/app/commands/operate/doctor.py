@@ -185,8 +185,7 @@ def _world(world: World) -> tuple[CheckStatus, str]:
 
 def _listing(storage: Storage) -> tuple[CheckStatus, str]:
     scan = scan_checkpoints(storage)
-    message = f"{len(scan.directories)} job directories, {len(scan.metadata)} roots"
-    return (CheckStatus.GOOD if scan.directories else CheckStatus.WARNING), message
+    return (CheckStatus.GOOD if scan.directories else CheckStatus.WARNING), scan.counts
 
 
 def _reading(storage: Storage) -> tuple[CheckStatus, str]:

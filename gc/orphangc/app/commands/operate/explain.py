@@ -125,8 +125,11 @@ def _root_of(key: str) -> str:
     """Return the folder that holds the job directory of an object.
 
     Raises:
-        SettingsError: The object is in no job directory.
+        SettingsError: The object is in no job directory, or no file here: a forgotten ``--plan``
+            must not search all of the file system that the command runs in.
     """
+    if ":" not in key and not Path(key).exists():
+        raise SettingsError(f"{key} is no file here: give --plan, --root, or the whole URI")
     directory = job_directory_of(located(key).parent)
     if directory is None:
         raise SettingsError(f"{key} is in no job directory: give --plan or --root")
