@@ -55,11 +55,41 @@ _AT_ONCE = 100
 """From so many objects on, moto writes all at one request (``servers/moto_with_filling.py``)."""
 
 
-class FolderPlace:
-    """A local folder, through the adapter for local folders."""
+class Place:
+    """A storage root and a state location of one kind, opened as the program opens them."""
 
     has_folders = True
     has_special_keys = False
+    kind = ""
+    uri: str
+    state_uri: str
+
+    def put(self, key: str, data: bytes = b"bytes") -> object:
+        raise NotImplementedError
+
+    def put_all(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self.put(key)
+
+    def open(self, uri: str | None = None, *, shows_all: bool = False) -> Storage:
+        return open_storage(uri or self.uri, shows_all=shows_all)
+
+    def open_state(self) -> StateFiles:
+        return open_state_files(self.state_uri)
+
+
+class CloudPlace(Place):
+    """A prefix of a bucket or a container, written to by several threads."""
+
+    has_folders = False
+
+    def put_all(self, keys: Iterable[str]) -> None:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(self.put, keys))
+
+
+class FolderPlace(Place):
+    """A local folder, through the adapter for local folders."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "root"
@@ -72,10 +102,6 @@ class FolderPlace:
         path = self.folder / key
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-
-    def put_all(self, keys: Iterable[str]) -> None:
-        for key in keys:
-            self.put(key)
 
     def get(self, key: str) -> bytes:
         return (self.folder / key).read_bytes()
@@ -93,12 +119,6 @@ class FolderPlace:
     def remove_root(self) -> None:
         shutil.rmtree(self.folder)
 
-    def open(self, uri: str | None = None, *, shows_all: bool = False) -> Storage:
-        return open_storage(uri or self.uri, shows_all=shows_all)
-
-    def open_state(self) -> StateFiles:
-        return open_state_files(self.state_uri)
-
 
 class GenericPlace(FolderPlace):
     """A local folder, through the adapter for all that fsspec knows."""
@@ -113,11 +133,8 @@ class GenericPlace(FolderPlace):
         return FsspecStateFiles(canonical(self.state_uri), file_system=place)
 
 
-class MemoryPlace:
+class MemoryPlace(Place):
     """fsspec's memory."""
-
-    has_folders = True
-    has_special_keys = False
 
     def __init__(self) -> None:
         self._fs = fsspec.filesystem("memory")
@@ -129,10 +146,6 @@ class MemoryPlace:
 
     def put(self, key: str, data: bytes = b"bytes") -> None:
         self._fs.pipe_file(f"{self._root}/root/{key}", data)
-
-    def put_all(self, keys: Iterable[str]) -> None:
-        for key in keys:
-            self.put(key)
 
     def get(self, key: str) -> bytes:
         return self._fs.store[f"{self._root}/root/{key}"].getvalue()
@@ -149,19 +162,11 @@ class MemoryPlace:
             self.remove(key)
         self._fs.pseudo_dirs[:] = [d for d in self._fs.pseudo_dirs if self._root not in d]
 
-    def open(self, uri: str | None = None, *, shows_all: bool = False) -> Storage:
-        return open_storage(uri or self.uri, shows_all=shows_all)
 
-    def open_state(self) -> StateFiles:
-        return open_state_files(self.state_uri)
-
-
-class S3Place:
+class S3Place(CloudPlace):
     """A prefix of a bucket, filled through boto3."""
 
-    has_folders = False
     has_special_keys = True
-    kind = ""
 
     def __init__(self, url: str, access_key: str, secret_key: str, *, prefix: str = "cp/") -> None:
         self.url = url
@@ -189,8 +194,7 @@ class S3Place:
         if self.kind == "moto" and len(keys) >= _AT_ONCE:
             self._fill(keys)
         else:
-            with ThreadPoolExecutor(16) as pool:
-                list(pool.map(self.put, keys))
+            super().put_all(keys)
 
     def _fill(self, keys: Iterable[str]) -> None:
         body = json.dumps([self.prefix + key for key in keys]).encode()
@@ -225,19 +229,9 @@ class S3Place:
     def versions(self, key: str) -> dict[str, Any]:
         return self.client.list_object_versions(Bucket=self.bucket, Prefix=self.prefix + key)
 
-    def open(self, uri: str | None = None, *, shows_all: bool = False) -> Storage:
-        return open_storage(uri or self.uri, shows_all=shows_all)
 
-    def open_state(self) -> StateFiles:
-        return open_state_files(self.state_uri)
-
-
-class AzurePlace:
+class AzurePlace(CloudPlace):
     """A prefix of a container, filled through Azure's own client."""
-
-    has_folders = False
-    has_special_keys = False
-    kind = ""
 
     def __init__(self, url: str, *, prefix: str = "cp/") -> None:
         self.container = f"c{uuid.uuid4().hex[:20]}"
@@ -255,10 +249,6 @@ class AzurePlace:
 
     def put(self, key: str, data: bytes = b"bytes") -> None:
         self.client.upload_blob(self.prefix + key, data, overwrite=True)
-
-    def put_all(self, keys: Iterable[str]) -> None:
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(self.put, keys))
 
     def get(self, key: str) -> bytes:
         return self.client.download_blob(self.prefix + key).readall()
@@ -286,12 +276,10 @@ class AzurePlace:
         return open_state_files(self.state_uri)
 
 
-class GcsPlace:
+class GcsPlace(CloudPlace):
     """A prefix of a bucket of Google Cloud Storage, filled by its JSON API."""
 
-    has_folders = False
     has_special_keys = True
-    kind = ""
 
     def __init__(self, url: str, *, prefix: str = "cp/") -> None:
         self.bucket = f"b{uuid.uuid4().hex[:20]}"
@@ -316,10 +304,6 @@ class GcsPlace:
     def put(self, key: str, data: bytes = b"bytes") -> None:
         named = {"uploadType": "media", "name": self.prefix + key}
         self._ask("POST", self.upload, params=named, data=data)
-
-    def put_all(self, keys: Iterable[str]) -> None:
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(self.put, keys))
 
     def get(self, key: str) -> bytes:
         return self._ask("GET", self._of(key), params={"alt": "media"}).content
@@ -347,9 +331,3 @@ class GcsPlace:
     def enable_versions(self) -> None:
         versioning = {"versioning": {"enabled": True}}
         self._ask("PATCH", f"{self.base}/{self.bucket}", json=versioning)
-
-    def open(self, uri: str | None = None, *, shows_all: bool = False) -> Storage:
-        return open_storage(uri or self.uri, shows_all=shows_all)
-
-    def open_state(self) -> StateFiles:
-        return open_state_files(self.state_uri)
