@@ -176,12 +176,17 @@ def test_a_scheduled_run_takes_spark_where_one_process_is_late(planned):
     )
 
 
-def test_a_scheduled_run_takes_one_process_that_is_in_time(planned):
-    """A second more."""
-    last = {"objects_listed": 90_000, "phases": (a_phase(seconds=900),), "engine": "local"}
-    engine, reason = planned("1800s", **last)
-    assert engine == "local"
-    assert reason.endswith("needs 900 s, within half of the 1,800 s between two runs")
+@pytest.mark.parametrize(
+    ("schedule", "seconds", "chosen"),
+    [  # a second more than the test above; cron: the shortest time between two runs of a day
+        ("1800s", 900, ("local", "needs 900 s, within half of the 1,800 s between two runs")),
+        ("0 8,9 * * *", 3600, ("spark", "longer than half of the 3,600 s between two runs")),
+    ],
+)
+def test_the_time_between_two_runs_chooses(planned, schedule, seconds, chosen):
+    last = {"objects_listed": 90_000, "phases": (a_phase(seconds=seconds),), "engine": "local"}
+    engine, reason = planned(schedule, **last)
+    assert (engine, reason[-len(chosen[1]) :]) == chosen
 
 
 def test_the_rate_is_that_of_the_last_run_of_one_process(planned):
@@ -201,11 +206,3 @@ def test_a_scheduled_run_leaves_what_the_next_one_asks(planned):
     _, reason = planned("6h")
     assert reason.count("(run 2") == 2
     assert "first pages" not in reason
-
-
-def test_more_often_than_a_process_manages_at_some_hour_is_too_often(planned):
-    """Cron: an hour between two runs of a day, the rest of the day after them."""
-    last = {"objects_listed": 3600, "phases": (a_phase(seconds=3600),), "engine": "local"}
-    engine, reason = planned("0 8,9 * * *", **last)
-    assert engine == "spark"
-    assert reason.endswith("longer than half of the 3,600 s between two runs")

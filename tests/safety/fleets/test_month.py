@@ -83,19 +83,13 @@ def test_a_small_fleet_asks_nothing(seed, a_day) -> None:
     assert month.redeploys == 20 * DAYS
 
 
-def test_two_hundred_jobs_ask_nothing_in_a_month_and_their_memory_stays_small() -> None:
-    """6,000 redeploys; what went a week ago is forgotten."""
-    month = lived(a_fleet(jobs=200, seed=1))
-    assert month.asked == []
-    assert month.redeploys == 200 * DAYS
-    assert len(month.memory.model_dump_json(exclude_defaults=True)) < MOST_BYTES
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("seed", [2, 3])
-def test_two_hundred_jobs_ask_nothing_of_four_cycles_a_day(seed) -> None:
-    """As the chart's schedule runs them."""
-    month = lived(a_fleet(jobs=200, seed=seed), a_day=4, seed=seed)
+@pytest.mark.parametrize(
+    ("seed", "a_day"),
+    [(1, 1), *[pytest.param(seed, 4, marks=pytest.mark.nightly) for seed in (2, 3)]],
+)
+def test_two_hundred_jobs_ask_nothing_in_a_month_and_their_memory_stays_small(seed, a_day) -> None:
+    """6,000 redeploys; what went a week ago is forgotten. By night as the chart's schedule runs."""
+    month = lived(a_fleet(jobs=200, seed=seed), a_day=a_day, seed=seed)
     assert month.asked == []
     assert month.redeploys == 200 * DAYS
     assert len(month.memory.model_dump_json(exclude_defaults=True)) < MOST_BYTES

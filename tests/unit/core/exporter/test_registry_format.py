@@ -486,57 +486,35 @@ def test_damaged_gzip_is_refused_with_what_zlib_says_of_it() -> None:
     assert "unknown compression method" in refusal(damaged)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"kind": "symlink"},
-        {"kind": "FILE"},
-        {"kind": None},
-        {"kind": ["file"]},
-        {"kind": "absent"},
-        {"path": ""},
-        {"path": None},
-        {"path": 7},
-        {"path": "absent"},
-        {"path": "shared/\ud800"},
-        {"size": -1},
-        {"size": 1.0},
-        {"size": "1"},
-        {"size": True},
-        {"size": float("nan")},
-        {"size": float("inf")},
-        {"size": "absent"},
-        {"created": -1},
-        {"created": 2**63},
-        {"created": "absent"},
-        {"last_used": False},
-        {"last_used": {}},
-        {"last_used": "absent"},
-        {"type": "header"},
-        {"type": "footer"},
-        {"type": None},
-        {"more": 1},
+NO_ENTRIES = {
+    "not the fields of an entry": [
+        *[{each: "absent"} for each in ("kind", "path", "size", "created", "last_used")],
+        *[{"type": "header"}, {"type": "footer"}, {"type": None}, {"more": 1}],
     ],
-)
-def test_a_line_that_is_no_entry_is_refused(changes: dict) -> None:
-    """Although the footer vouches for it: an unknown entry may protect what we cannot see."""
-    good = an_entry()
-    assert "at line 3: " in refusal(a_file([good, an_entry(**changes), good]))
+    "path must be a text, and not empty": [{"path": ""}, {"path": None}, {"path": 7}],
+    "'utf-8' codec can't encode character '\\ud800' in position 7: surrogates not allowed": [
+        {"path": "shared/\ud800"}
+    ],
+    "kind 'symlink' is unknown": [{"kind": "symlink"}],
+    "kind 'FILE' is unknown": [{"kind": "FILE"}],
+    "kind None is unknown": [{"kind": None}],
+    "kind ['file'] is unknown": [{"kind": ["file"]}],
+    "NaN is no JSON": [{"size": float("nan")}],
+    "Infinity is no JSON": [{"size": float("inf")}],
+    "size, created and last_used must be whole numbers, not negative": [
+        *[{"size": each} for each in (-1, 1.0, "1", True)],
+        *[{"created": -1}, {"created": 2**63}, {"last_used": False}, {"last_used": {}}],
+    ],
+}
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"more": 1}, "not the fields of an entry"),
-        ({"path": ""}, "path must be a text, and not empty"),
-        ({"kind": "symlink"}, "kind 'symlink' is unknown"),
-        ({"kind": ["file"]}, "kind ['file'] is unknown"),
-        ({"size": -1}, "size, created and last_used must be whole numbers, not negative"),
-    ],
+    ("changes", "reason"), [(each, why) for why, all_ in NO_ENTRIES.items() for each in all_]
 )
 def test_a_line_that_is_no_entry_is_refused_with_the_reason(changes: dict, reason: str) -> None:
-    """Whoever writes an exporter has to find the field."""
-    message = refusal(a_file([an_entry(), an_entry(**changes)]))
+    """Although the footer vouches for it: an unknown entry may protect what we cannot see."""
+    good = an_entry()
+    message = refusal(a_file([good, an_entry(**changes), good]))
     assert message == f"cannot read registry snapshot at line 3: {reason}"
 
 
