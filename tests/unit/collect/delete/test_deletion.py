@@ -20,7 +20,7 @@ from orphangc.errors import LockHeldError, RefusedError, StorageUnreachableError
 from orphangc.ports import DeletionStatus
 from support import speed
 from support.builders import JOB, OTHER_JOB
-from unit.collect.delete.deleting import BadStorage, Scene, an_object, good, keys_of
+from unit.collect.delete.deleting import BadStorage, Behaviour, Scene, an_object, good, keys_of
 
 DELETED, REFUSED = DeletionStatus.DELETED, DeletionStatus.REFUSED
 UNKNOWN, FAILED = DeletionStatus.UNKNOWN, DeletionStatus.FAILED
@@ -420,20 +420,27 @@ def test_a_store_that_refuses_for_ever_ends_it_and_nothing_has_failed(a_batch) -
 # --- endings
 
 
+def failing_after_ten(scene: Scene, at: int, error: BaseException) -> Behaviour:
+    """Return what deletes ten objects of one request, and raises in the midst of it."""
+
+    def behave(number, objects):
+        if number == at:
+            for each in objects[:10]:
+                scene.storage.deleted.append(each.key)
+                del scene.storage.objects[each.key]
+            raise error
+        return good(number, objects)
+
+    return behave
+
+
 @AT_ONCE
 def test_a_fault_of_ours_is_raised_and_every_key_is_told_of(at_once) -> None:
     """The batch that met with it is looked at: what it deleted is done."""
     keys = keys_of(1_000)
 
-    def faulty(number, objects):
-        if number == 3:
-            for each in objects[:10]:
-                scene.storage.deleted.append(each.key)
-                del scene.storage.objects[each.key]
-            raise KeyError("a bug")
-        return good(number, objects)
-
-    scene = Scene(BadStorage.of(keys, faulty, at_once=at_once))
+    scene = Scene(BadStorage.of(keys, at_once=at_once))
+    scene.storage.behaviour = failing_after_ten(scene, 3, KeyError("a bug"))
     with pytest.raises(KeyError):
         scene.delete(keys, a_batch=100)
     assert set(scene.outcomes) == set(keys)
@@ -445,15 +452,8 @@ def test_a_signal_that_interrupts_a_request_leaves_every_key_told_of() -> None:
     """Where one thread does everything, it may come in the middle of anything."""
     keys = keys_of(500)
 
-    def signalled(number, objects):
-        if number == 2:
-            for each in objects[:10]:
-                scene.storage.deleted.append(each.key)
-                del scene.storage.objects[each.key]
-            raise SystemExit(143)
-        return good(number, objects)
-
-    scene = Scene(BadStorage.of(keys, signalled))
+    scene = Scene(BadStorage.of(keys))
+    scene.storage.behaviour = failing_after_ten(scene, 2, SystemExit(143))
     with pytest.raises(SystemExit):
         scene.delete(keys, a_batch=100)
     counts = Counter(scene.outcomes.values())

@@ -148,6 +148,19 @@ def test_finished_is_over_only_if_nobody_suspended_it(name: str, expected) -> No
     assert all(hold.job_id == JOB and not hold.cluster for hold in found)
 
 
+def spoilt(*keys: str, value, name: str = "flinkdeployment-running"):
+    """Return a saved resource with another value at a place."""
+    document = inner = deepcopy(saved(name))
+    for each in keys[:-1]:
+        inner = inner[each]
+    inner[keys[-1]] = value
+    return document
+
+
+def finished_but(path: str, value):
+    return spoilt(*path.split("."), value=value, name="flinkdeployment-finished")
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -176,13 +189,7 @@ def test_finished_is_over_only_if_nobody_suspended_it(name: str, expected) -> No
 )
 def test_whatever_is_not_plainly_over_holds_the_job(path: str, value) -> None:
     """FAILED too: the operator may start it again from its last state."""
-    document = saved("flinkdeployment-finished")
-    *parents, last = path.split(".")
-    inner = document
-    for each in parents:
-        inner = inner[each]
-    inner[last] = value
-    (hold,) = facts_of(document).holds
+    (hold,) = facts_of(finished_but(path, value)).holds
     assert hold.job_id == JOB
 
 
@@ -198,13 +205,7 @@ def test_whatever_is_not_plainly_over_holds_the_job(path: str, value) -> None:
 )
 def test_a_finished_job_of_a_calm_resource_is_over(path: str, value) -> None:
     """What the operator itself writes beside a job that has ended."""
-    document = saved("flinkdeployment-finished")
-    *parents, last = path.split(".")
-    inner = document
-    for each in parents:
-        inner = inner[each]
-    inner[last] = value
-    assert facts_of(document).holds == ()
+    assert facts_of(finished_but(path, value)).holds == ()
 
 
 @pytest.mark.parametrize(("generation", "held"), [(3, 0), (2, 1), (None, 1)])
@@ -271,15 +272,6 @@ def test_a_path_without_a_scheme_is_one_of_the_default_file_system() -> None:
     assert "hdfs://nn:8020/sp" in {each.path for each in facts.folders}
     assert "hdfs://nn:8020/sp/savepoint-1" in {each.path for each in facts.places}
     assert "checkpoint-dir" not in {each.path for each in facts.folders}
-
-
-def spoilt(*keys: str, value):
-    document = deepcopy(saved("flinkdeployment-running"))
-    inner = document
-    for each in keys[:-1]:
-        inner = inner[each]
-    inner[keys[-1]] = value
-    return document
 
 
 BY = "kubernetes:flink/FlinkDeployment/orders"
