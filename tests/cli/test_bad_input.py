@@ -120,17 +120,18 @@ def test_a_root_that_holds_other_things_is_reported(story) -> None:
     said(planned_badly(story.bed, other), 4, "1 objects listed")
 
 
-@pytest.mark.parametrize("option", ["--extra-roots", "--registry"])
-def test_an_absent_source_of_evidence_is_reported(story, option) -> None:
+@pytest.mark.parametrize(
+    ("option", "place", "code"),
+    [
+        ("--extra-roots", "absent/x", 10),
+        ("--registry", "absent/x", 10),
+        ("--registry", "absent", 4),  # a snapshot, in a folder that is there
+    ],
+)
+def test_an_absent_source_of_evidence_is_reported(story, option, place, code) -> None:
     """What cannot be asked may hold what protects."""
-    ran = planned_badly(story.bed, story.bed.root, option, story.bed.folder / "absent" / "x")
-    said(ran, 10, "absent")
-
-
-def test_an_absent_snapshot_is_reported(story) -> None:
-    """In a folder that is there."""
-    ran = planned_badly(story.bed, story.bed.root, "--registry", story.bed.folder / "absent")
-    said(ran, 4, "absent")
+    ran = planned_badly(story.bed, story.bed.root, option, story.bed.folder / place)
+    said(ran, code, "absent")
 
 
 def test_an_empty_folder_of_snapshots_is_reported(story) -> None:
@@ -144,19 +145,17 @@ def test_an_empty_folder_of_snapshots_is_reported(story) -> None:
 
 
 @pytest.mark.parametrize(
-    "state",
-    ["{root}", "{root}/state", "{root}/", "file://{root}/a/b", "{root}/../checkpoints/x"],
+    ("state", "words"),
+    [
+        *[(f"{{root}}{below}", "state") for below in ("", "/state", "/", "/../checkpoints/x")],
+        ("file://{root}/a/b", "state"),
+        ("{folder}", "inside the state location"),
+    ],
 )
-def test_state_inside_the_root_is_reported(story, state) -> None:
-    """In any spelling."""
-    spelled = state.format(root=story.bed.root)
-    said(planned_badly(story.bed, story.bed.root, "--state", spelled), 2, "state")
-
-
-def test_a_root_inside_the_state_location_is_reported(story) -> None:
-    """Two owners of one folder."""
-    ran = planned_badly(story.bed, story.bed.root, "--state", story.bed.folder)
-    said(ran, 2, "inside the state location")
+def test_a_state_inside_the_root_or_around_it_is_reported(story, state, words) -> None:
+    """In any spelling: two owners of one folder."""
+    spelled = state.format(root=story.bed.root, folder=story.bed.folder)
+    said(planned_badly(story.bed, story.bed.root, "--state", spelled), 2, words)
 
 
 def test_a_root_that_holds_the_default_state_is_reported(story, monkeypatch) -> None:

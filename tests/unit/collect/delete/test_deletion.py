@@ -259,20 +259,11 @@ def test_a_key_that_is_refused_for_ever_is_given_up_and_has_not_failed() -> None
 
 
 @AT_ONCE
-def test_what_was_deleted_without_an_answer_is_done(at_once) -> None:
-    """The answer was lost: the object is gone because of us, and is recorded once."""
+@pytest.mark.parametrize("lost", ["lost", UNKNOWN])
+def test_what_has_no_answer_is_done_once(at_once, lost) -> None:
+    """The answer was lost: the object is gone because of us. Or the request: it is sent again."""
     keys = keys_of(900)
-    scene = Scene(BadStorage.of(keys, at_first("lost", "lost"), at_once=at_once))
-    assert scene.delete(keys) is None
-    assert scene.outcomes == dict.fromkeys(keys, "done")
-    assert sorted(scene.storage.deleted) == keys
-
-
-@AT_ONCE
-def test_what_was_not_deleted_without_an_answer_is_asked_for_again(at_once) -> None:
-    """The request was lost, not the answer."""
-    keys = keys_of(900)
-    scene = Scene(BadStorage.of(keys, at_first(UNKNOWN, UNKNOWN), at_once=at_once))
+    scene = Scene(BadStorage.of(keys, at_first(lost, lost), at_once=at_once))
     assert scene.delete(keys) is None
     assert scene.outcomes == dict.fromkeys(keys, "done")
     assert sorted(scene.storage.deleted) == keys

@@ -302,17 +302,11 @@ def test_the_manifest_makes_declarations_visible_outside_the_job() -> None:
     assert operator.operator_id == OperatorDeclaration(uid="orders").operator_id
 
 
-def test_state_types_are_known_before_the_job_runs() -> None:
-    """The FLIP's first problem: evolution of a state's type is seen only once it is asked for."""
+def test_types_and_queryable_names_are_known_before_the_job_runs() -> None:
+    """The FLIP's two problems: a type is seen, and a name queryable, only once a state is used."""
     registry, _ = submitted()
     (operator,) = registry.submit().operators
     assert [each.serializer for each in operator.keyed_states] == ["int", "str, int"]
-
-
-def test_queryable_names_are_known_before_the_state_is_used() -> None:
-    """The FLIP's second problem: a state is queryable only after its first use."""
-    registry, _ = submitted()
-    (operator,) = registry.submit().operators
     assert [each.queryable_name for each in operator.keyed_states] == ["orders-seen", None]
 
 
