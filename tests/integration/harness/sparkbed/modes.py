@@ -156,9 +156,10 @@ class Standalone:
 
 def _parent_of(pid: int) -> int:
     try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
     except OSError:
         return 0
+    return 0 if state == "Z" else int(parent)  # one of the shell that started a worker has ended
 
 
 @contextmanager
