@@ -35,7 +35,7 @@ def is_export(source: str) -> bool:
     return ":" in source or source.startswith("//")
 
 
-def read_table() -> str:
+def table_text() -> str:
     """Return the mount table.
 
     Raises:

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 
 from flinkstate.errors import SettingsError
-from flinkstate.files.mounts import mount_in, mounts_in, read_table
+from flinkstate.files.mounts import mount_in, mounts_in, table_text
 from flinkstate.places.locations import Alias, Location, canonical, parse_alias
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
@@ -100,7 +100,7 @@ def spellings(place: Location) -> frozenset[Location]:
     if real.scheme != "file" or sys.platform != "linux":
         return frozenset({real})
     try:
-        mounts = mounts_in(read_table())
+        mounts = mounts_in(table_text())
     except OSError:
         mounts = ()
     own = mount_in(mounts, real.path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flinkstate.files.mounts import Mount, is_export, mount_in, mounts_in, read_table
+from flinkstate.files.mounts import Mount, is_export, mount_in, mounts_in, table_text
 from flinkstate.files.paths import resolved
 from flinkstate.places.locations import Location, canonical
 
@@ -21,7 +21,7 @@ def device_of(place: Location) -> str | None:
     if place.scheme != "file":
         return f"{place.scheme}://{place.authority}"
     try:
-        table = read_table()
+        table = table_text()
         path = Path(resolved(place).path)
     except OSError:
         return None
@@ -37,7 +37,7 @@ def mount_of(place: Location) -> Location | None:
     if place.scheme != "file":
         return None
     try:
-        table = read_table()
+        table = table_text()
         found = mount_in(mounts_in(table), resolved(place).path)
     except OSError:
         return None
@@ -53,7 +53,7 @@ def mounts_below(place: Location) -> list[Location]:
     """
     if place != mount_of(place):
         return []
-    table = read_table()
+    table = table_text()
     return [canonical(each) for each in hidden_in(table, place.path)]
 
 
