@@ -283,7 +283,7 @@ def test_a_maker_in_no_listed_place_may_go_back_to_its_snapshot(bed, options, an
     assert asked(bed, job, *options)[1]["safe_to_delete"] is answer
 
 
-def second_look(bed, job, snapshot, *options) -> dict:
+def second_check(bed, job, snapshot, *options) -> dict:
     """Return what a job's second check of a snapshot says, after a newer checkpoint."""
     options = (*options, "--state", bed.state, "--snapshot", snapshot)
     job.checkpoint(7, job.shared())
@@ -333,7 +333,7 @@ PINS = ["initialSavepointPath", "upgradeSavepointPath"]
 def test_what_a_resource_names_may_not_go(bed, tmp_path, monkeypatch, pin) -> None:
     """R43: it starts from it, or goes on from it; ``expire`` holds it for the same reason."""
     with pinned(bed, tmp_path, monkeypatch, pin) as (savepoint, options):
-        told = second_look(bed, bed.job(1), savepoint, *options)
+        told = second_check(bed, bed.job(1), savepoint, *options)
     assert (told["safe_to_delete"], "orders still needs files" in told["why"]) == (False, True)
 
 
@@ -341,7 +341,7 @@ def test_what_a_job_of_another_root_needs_may_not_go(bed) -> None:
     """Its checkpoints were read, as the whole storage is; it has no directory below this root."""
     savepoint, other = a_savepoint(bed), bed.job(7, below=bed.folder / "other")
     other.checkpoint(9, savepoint / UUID_1)
-    told = second_look(bed, bed.job(1), savepoint)
+    told = second_check(bed, bed.job(1), savepoint)
     assert told["safe_to_delete"] is False
     assert str(other.folder / "chk-9") in told["why"]
 
@@ -352,7 +352,7 @@ def test_what_another_job_was_restored_from_may_not_go(bed) -> None:
     """
     bed.job(2).checkpoint(3, bed.job(2).shared())
     with restored(bed, completed=None) as (other, savepoint, rest):
-        told = second_look(bed, bed.job(1), savepoint, *rest)
+        told = second_check(bed, bed.job(1), savepoint, *rest)
     assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
 
 
@@ -374,9 +374,9 @@ def test_a_job_that_starts_may_begin_with_it(bed, is_shown) -> None:
             code, told = users(savepoint, bed.root, "--closed-world", *rest)
             assert (code, told["has_users"]) == (4, None)
             assert f"job {other.id} starts" in told["statement"]
-        told = second_look(bed, bed.job(1), savepoint, *rest)
+        told = second_check(bed, bed.job(1), savepoint, *rest)
         assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
-    over = second_look(bed, bed.job(1), savepoint, "--ended-job", other.id)
+    over = second_check(bed, bed.job(1), savepoint, "--ended-job", other.id)
     assert over["safe_to_delete"] is True
 
 
@@ -398,7 +398,7 @@ def test_the_maker_goes_back_to_what_flink_calls_its_newest(
 ) -> None:
     """Ids start again in each life of a job id: a higher one may be left from an earlier life."""
     with second_life(bed, tmp_path, monkeypatch) as (newest, sources):
-        told = second_look(bed, bed.job(1), newest, *sources[source])
+        told = second_check(bed, bed.job(1), newest, *sources[source])
         assert told["safe_to_delete"] is False
         assert users(newest, *sources[source])[1]["has_users"] is not False
 

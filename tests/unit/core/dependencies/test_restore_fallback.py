@@ -4,7 +4,7 @@ import pytest
 
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.dependencies.restore_fallback import is_restore_fallback
-from support.builders import BASE, OTHER_JOB, a_root
+from support.builders import BASE, OTHER_JOB, a_hold, a_root, some_facts
 
 PLACE = BASE.child(f"{OTHER_JOB}/chk-5")
 INSIDE = {PLACE: FileNames(["a"])}
@@ -27,3 +27,25 @@ INSIDE = {PLACE: FileNames(["a"])}
 def test_a_newer_one_that_names_nothing_of_it_replaces_it(checkpoint_id, others, answer) -> None:
     """A savepoint does not, for Flink never goes back to it; nor what lies at the same place."""
     assert is_restore_fallback(PLACE, checkpoint_id, others) is answer
+
+
+@pytest.mark.parametrize(
+    ("shown", "retained", "answer"),
+    [
+        ((5,), [], True),
+        ((4, 6), [], False),
+        ((6, 5), [], True),
+        ((), [()], False),
+        ((), [(4, 5)], True),
+        ((), [(5, 6)], False),
+        ((), [(6,), (), (5,)], True),
+        ((6,), [(5,)], True),
+    ],
+)
+def test_the_newest_that_flink_shows_or_retains_is_needed_below_a_higher_number(
+    shown, retained, answer
+) -> None:
+    """The higher one may be left from another life of the job."""
+    facts = [some_facts(latest_completed_id=each) for each in shown]
+    holds = [a_hold(*each) for each in retained]
+    assert is_restore_fallback(PLACE, 5, [a_root(9)], facts=facts, holds=holds) is answer
