@@ -312,6 +312,22 @@ def test_times_of_another_zone_delete_nothing(inventoried: Inventoried) -> None:
 
 
 @pytest.mark.ci
+def test_a_job_below_shared_that_is_younger_than_the_inventory_keeps_what_it_claimed(
+    inventoried: Inventoried,
+) -> None:
+    """Its checkpoints are in a folder that no scan enters, as the inventory shows of another's."""
+    story, below = inventoried.story, f"{0xA:032x}/shared"
+    story.put(f"{below}/{0xB:032x}/chk-3/_metadata", metadata(3, []))
+    inventoried.deliver()
+    story.put(f"{below}/{0xC:032x}/chk-9/_metadata", story.checkpoint(9))
+    inventoried.delete(f"{JOB_ID}/chk-8/_metadata")
+    before = story.contents()
+    for _ in range(2):
+        story.sweep(inventoried.plan("--max-delete-share", "1"), "--delete")
+    assert set(before) - set(story.contents()) <= story.orphans
+
+
+@pytest.mark.ci
 def test_a_folder_in_shared_that_is_younger_than_the_inventory_stops_the_sweep(
     inventoried: Inventoried,
 ) -> None:

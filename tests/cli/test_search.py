@@ -97,6 +97,21 @@ def test_a_checkpoint_below_an_area_that_goes_before_it_is_read(
     assert (plan.ran.code, plan.removals()) == (0 if is_replaced else 4, removals)
 
 
+@pytest.mark.parametrize("area", ["shared", "taskowned"])
+def test_a_checkpoint_below_an_area_that_is_younger_than_the_plan_keeps_what_it_names(
+    story, area
+) -> None:
+    """A sweep uses the plan's listing, which shows only that checkpoints are below that area."""
+    below = f"checkpoints/{OTHER}/{area}"
+    write(story.bed.folder / below / "h" / "_metadata", metadata(3, []), 20 * DAY)
+    story.bed.cycle()
+    plan = story.bed.plan()
+    assert key_of(story, story.orphans[0]) in plan.removals()
+    retained(story, f"{below}/{B}/chk-3")
+    swept = story.bed.sweep(plan, "--delete")
+    assert (swept.code, story.orphans[0].exists()) == (4, True), swept.err
+
+
 @pytest.mark.parametrize("is_read", [False, True])
 def test_a_job_whose_checkpoints_come_and_go_between_the_scans_blocks(
     tmp_path, monkeypatch, is_read

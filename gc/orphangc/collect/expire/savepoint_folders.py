@@ -18,7 +18,7 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_bytes import NamedFiles
 from orphangc.collect.expire.stored_sizes import needed_files
-from orphangc.collect.observe.checkpoints import is_hidden
+from orphangc.collect.observe.checkpoints import hidden_above
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.lineage.retention_policy import RetentionPolicy
@@ -122,7 +122,7 @@ def _obstacle(
     if not any(place.contains(folder) for place in searched):
         return "its folder is in no extra root"
     keys = ((place.key_of(folder), place.name) for place in searched)
-    if any(is_hidden(key, name) for key, name in keys if key):
+    if any(hidden_above(key, name) for key, name in keys if key):
         return "its folder is in one that no scan enters, where no later run sees a quarantine"
     if any(place.contains(folder) for place in of_others):
         return "its folder is in a place of another storage root: only that one may let it go"

@@ -203,11 +203,12 @@ def _is_left_out(place: FilePlace, *, may_skip: bool) -> bool:
     return may_skip or place.scope is Scope.CHANGELOG
 
 
-def is_hidden(folder: str, root_name: str) -> bool:
-    """Return whether a scan may enter neither a folder nor one above it."""
-    parts = folder.split("/")
+def hidden_above(key: str, root_name: str) -> str:
+    """Return the outermost folder at or above a key that a scan may leave out, "" for none."""
+    parts = key.split("/")
     above = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
-    return any(_is_left_out(place_of_folder(each, root_name), may_skip=True) for each in above)
+    left_out = (e for e in above if _is_left_out(place_of_folder(e, root_name), may_skip=True))
+    return next(left_out, "")
 
 
 def _ids(folders: Iterable[str], root_name: str) -> dict[str, frozenset[int]]:

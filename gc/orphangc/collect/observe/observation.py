@@ -19,11 +19,12 @@ from typing import TypeVar
 from flinkstate.layouts.format_versions import MAGIC
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
+from orphangc.collect.listing.noted_names import objects_named
 from orphangc.collect.observe.checkpoints import (
     CheckpointReader,
     CheckpointScan,
     CheckpointsRead,
-    is_hidden,
+    hidden_above,
     scan_checkpoints,
 )
 from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, quarantined_checkpoints
@@ -568,23 +569,23 @@ def _begins_as_metadata(storage: Storage, listed: StoredObject) -> bool:
 def _read_hidden(
     environment: Environment, reader: CheckpointReader, scans: Sequence[CheckpointScan]
 ) -> Iterable[Checkpoint | UnreadableCheckpoint]:
-    """Yield the checkpoints that only the listing shows: in folders that a scan does not enter.
+    """Yield the checkpoints in folders that a scan does not enter, where the listing shows any.
 
-    For one that is gone now, those beside it; without any it is unreadable (R6), for the listing
-    may be older than the scans. Elsewhere the scans show what is there now.
+    The listing may be older than the scans, so these folders are listed again. For one that is gone
+    now, those beside it are read; without any it is unreadable (R6). Elsewhere the scans show what
+    is there now.
     """
-    name = environment.storage.location.name
+    storage, name = environment.storage, environment.storage.location.name
     scanned = {each.key for scan in scans for each in scan.metadata.values()}
-    objects = [*environment.engine.objects_named(METADATA_NAME)]
-    known = {each.key for each in objects}
-    for listed in objects:
-        if listed.key in scanned:
-            continue
-        folder = listed.key.rpartition("/")[0]
-        found = reader.contents(environment.storage, folder, listed)
+    objects = {each.key: each for each in environment.engine.objects_named(METADATA_NAME)}
+    for hidden in sorted({above for key in objects if (above := hidden_above(key, name))}):
+        for batch in storage.objects(hidden):
+            objects |= {each.key: each for each in objects_named(batch, METADATA_NAME)}
+    for key in sorted(objects.keys() - scanned):
+        found = reader.contents(storage, key.rpartition("/")[0], objects[key])
         beside: Sequence[Contents | Gone] = ()
-        if found is None and is_hidden(folder, name):
-            beside = read_beside(environment.storage, listed.key, reader, known)
+        if found is None and hidden_above(key, name):
+            beside = read_beside(storage, key, reader, objects.keys())
         for each in (found, *beside):
             if isinstance(each, Gone):
                 yield each.as_unreadable()
