@@ -76,15 +76,22 @@ def restored(bed, *, completed, job=None, path=""):
         yield job, savepoint, ("--flink-rest", server.url)
 
 
+def mounted_twice(folder, tmp_path, monkeypatch) -> Path:
+    """Return a second mount of a folder; a copy stands for it."""
+    at = copytree(folder, tmp_path / "second")
+    table = tmp_path / "mountinfo"
+    table.write_text(
+        f"1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:1 {folder} {at} rw - ext4 /dev/a rw\n"
+    )
+    monkeypatch.setattr(mounts, "TABLE", table)
+    return at
+
+
 @pytest.fixture
 def second(bed, tmp_path, monkeypatch) -> Path:
-    """Return the savepoint of ``a_savepoint`` by a second mount, for which a copy stands."""
-    first = a_savepoint(bed).parent
-    at = copytree(first, bed.folder / "second")
-    table = tmp_path / "mountinfo"
-    table.write_text(f"1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:1 {first} {at} rw - ext4 /dev/a rw\n")
-    monkeypatch.setattr(mounts, "TABLE", table)
-    return at / a_savepoint(bed).name
+    """Return the savepoint of ``a_savepoint`` by a second mount."""
+    first = a_savepoint(bed)
+    return mounted_twice(first.parent, tmp_path, monkeypatch) / first.name
 
 
 # --- self-sustained
@@ -210,6 +217,15 @@ def test_its_own_checkpoint_is_no_snapshot_to_ask_for(bed) -> None:
     ran = run("self-sustained", bed.root, "--job", job.id, "--snapshot", path)
     assert ran.code == 2
     assert "own directory" in ran.complaints[-1]
+
+
+def test_its_own_checkpoint_is_none_by_a_second_mount_either(bed, tmp_path, monkeypatch) -> None:
+    """The job needs it in another way than a snapshot of others."""
+    job = bed.job()
+    path = job.checkpoint(5, job.shared()).parent
+    at = mounted_twice(bed.root, tmp_path, monkeypatch)
+    ran = run("self-sustained", bed.root, "--job", job.id, "--snapshot", at / job.id / path.name)
+    assert (ran.code, "own directory" in ran.complaints[-1]) == (2, True)
 
 
 def test_the_table_says_it_to_people(bed) -> None:

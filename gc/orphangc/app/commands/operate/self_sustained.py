@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from flinkstate.files.paths import absolute
+from flinkstate.files.paths import absolute, is_inside
 from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import human_bytes, visible
@@ -161,7 +161,7 @@ def _document(check: RememberedUsageCheck) -> dict[str, Any]:
 
 def _check_foreign(asked: Sequence[Location], own: Sequence[Location]) -> None:
     for place in asked:
-        if any(directory.contains(place) for directory in own):
+        if any(is_inside(place, directory) for directory in own):
             raise SettingsError(f"--snapshot {place} is in the job's own directory")
 
 
