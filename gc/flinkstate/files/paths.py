@@ -118,6 +118,15 @@ def is_same(one: Location, other: Location) -> bool:
     return not spellings(one).isdisjoint(spellings(other))
 
 
+def spelled_in(folder: Location, place: Location) -> Location:
+    """Return a place by the name of a folder that it is in, whatever names it; others unchanged."""
+    if place.scheme != folder.scheme:
+        return place
+    keys = (f.key_of(p) for f, p in product(spellings(folder), spellings(place)))
+    key = min((each for each in keys if each is not None), key=len, default=None)
+    return place if key is None else folder.child(key)
+
+
 def is_inside(place: Location, folder: Location) -> bool:
     """Return whether a place is a folder or below it, whatever names them."""
     return place.scheme == folder.scheme and any(
