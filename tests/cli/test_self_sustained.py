@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from shutil import rmtree
+from shutil import copytree, rmtree
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from cli.helpers import DAY, UUID_1, UUID_2, Bed, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.scheduled import Configured, settings_of
+from flinkstate.files import mounts
 from orphangc.app.commands.operate import self_sustained as self_sustaining
 from support.kubernetes_server import KubernetesServer, a_config_map, retained
 from support.rest_server import RestServer, as_json
@@ -73,6 +74,24 @@ def restored(bed, *, completed, job=None, path=""):
         routes[f"/jobs/{job.id}/checkpoints"] = as_json({**told, "history": []})
     with RestServer(routes) as server:
         yield job, savepoint, ("--flink-rest", server.url)
+
+
+def mounted_twice(folder, tmp_path, monkeypatch) -> Path:
+    """Return a second mount of a folder; a copy stands for it."""
+    at = copytree(folder, tmp_path / "second")
+    table = tmp_path / "mountinfo"
+    table.write_text(
+        f"1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:1 {folder} {at} rw - ext4 /dev/a rw\n"
+    )
+    monkeypatch.setattr(mounts, "TABLE", table)
+    return at
+
+
+@pytest.fixture
+def second(bed, tmp_path, monkeypatch) -> Path:
+    """Return the savepoint of ``a_savepoint`` by a second mount."""
+    first = a_savepoint(bed)
+    return mounted_twice(first.parent, tmp_path, monkeypatch) / first.name
 
 
 # --- self-sustained
@@ -200,6 +219,30 @@ def test_its_own_checkpoint_is_no_snapshot_to_ask_for(bed) -> None:
     assert "own directory" in ran.complaints[-1]
 
 
+def test_its_own_checkpoint_is_none_by_a_second_mount_either(bed, tmp_path, monkeypatch) -> None:
+    """The job needs it in another way than a snapshot of others."""
+    job = bed.job()
+    path = job.checkpoint(5, job.shared()).parent
+    at = mounted_twice(bed.root, tmp_path, monkeypatch)
+    ran = run("self-sustained", bed.root, "--job", job.id, "--snapshot", at / job.id / path.name)
+    assert ran.code == 2
+    assert "own directory" in ran.complaints[-1]
+
+
+def test_a_maker_uses_its_older_checkpoint_by_a_second_mount_too(
+    bed, tmp_path, monkeypatch
+) -> None:
+    """A newer one of its own names a file in the folder, by the other name."""
+    maker = bed.job(9)
+    file = maker.folder / "chk-5" / UUID_1
+    write(file, b"state", DAY)
+    maker.checkpoint(5)
+    maker.checkpoint(6, file)
+    snapshot = mounted_twice(bed.root, tmp_path, monkeypatch) / maker.id / "chk-5"
+    assert {each["job_id"] for each in users(snapshot, bed.root)[1]["users"]} == {maker.id}
+    assert second_look(bed, bed.job(1), snapshot)["safe_to_delete"] is False
+
+
 def test_the_table_says_it_to_people(bed) -> None:
     """Yes, no, and what is still missing."""
     (_, second, third), file = claimed(bed)
@@ -317,12 +360,12 @@ def a_deployment(job, savepoint, *, pin) -> dict:
 
 
 @contextmanager
-def pinned(bed, tmp_path, monkeypatch, pin):
-    """Yield a savepoint that a resource names, and the options that ask it."""
+def pinned(bed, tmp_path, monkeypatch, pin, *, by=None):
+    """Yield a savepoint that a resource names, perhaps otherwise, and the options that ask it."""
     savepoint = a_savepoint(bed)
     with KubernetesServer() as server:
         monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        server.add(a_deployment(bed.job(9), savepoint, pin=pin))
+        server.add(a_deployment(bed.job(9), by or savepoint, pin=pin))
         yield savepoint, ("--kubernetes-ha", "flink", *OVER)
 
 
@@ -354,6 +397,44 @@ def test_what_another_job_was_restored_from_may_not_go(bed) -> None:
     with restored(bed, completed=None) as (other, savepoint, rest):
         told = second_check(bed, bed.job(1), savepoint, *rest)
     assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
+
+
+def test_a_restore_by_a_second_mount_is_one_from_the_same_snapshot(bed, second) -> None:
+    """Of the job itself, and of another one; both have older checkpoints of another life."""
+    bed.job(2).checkpoint(3, bed.job(2).shared(), age=2000 * DAY)
+    with restored(bed, completed=None, path=second) as (other, savepoint, rest):
+        told = asked(bed, other, *rest, "--snapshot", savepoint)[1]
+        assert told["state_self_sustained"] is False
+        assert [(each["place"], each["restored_from"]) for each in told["looks"]] == [
+            ("", False),
+            (str(savepoint), True),
+        ]
+        assert [each["job_id"] for each in users(savepoint, bed.root, *rest)[1]["users"]] == [
+            other.id
+        ]
+        told = second_look(bed, bed.job(1), savepoint, *rest)
+        assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
+
+
+def test_a_resource_may_name_a_snapshot_by_a_second_mount(
+    bed, tmp_path, monkeypatch, second
+) -> None:
+    """Of one folder no name is the true one."""
+    bed.job().checkpoint(5)
+    with pinned(bed, tmp_path, monkeypatch, PINS[0], by=second) as (savepoint, options):
+        told = users(savepoint, bed.root, "--closed-world", *options)[1]
+        assert [each["place"].endswith("orders") for each in told["users"]] == [True]
+        assert second_look(bed, bed.job(1), savepoint, *options)["safe_to_delete"] is False
+
+
+def test_a_second_name_of_a_snapshot_is_no_user_of_it(bed, second) -> None:
+    """Flink restored from it by that name, and goes on without it."""
+    other = bed.job(2)
+    other.checkpoint(5, other.shared())
+    with RestServer(flink(other, completed=5, restored=(4, second))) as server:
+        rest = ("--flink-rest", server.url)
+        assert users(a_savepoint(bed), bed.root, *rest)[1]["has_users"] is False
+        assert second_look(bed, bed.job(1), a_savepoint(bed), *rest)["safe_to_delete"] is True
 
 
 @pytest.mark.parametrize("is_shown", [False, True])
@@ -503,6 +584,17 @@ def test_the_job_that_made_a_checkpoint_goes_back_to_it(bed) -> None:
     with RestServer(flink(job, completed=5, status="CANCELED")) as server:
         told = users(newest, "--closed-world", "--flink-rest", server.url)[1]
     assert told["statement"] == "nobody needs it"
+
+
+def test_a_snapshot_that_is_asked_for_by_a_link_is_no_user_of_itself(bed) -> None:
+    """Nor does its maker go back to it for want of its newer ones."""
+    job, link = bed.job(), bed.folder / "link"
+    link.symlink_to(bed.root)
+    asked_for = link / job.id / job.checkpoint(5, job.shared()).parent.name
+    assert users(asked_for, bed.root, "--closed-world", *OVER)[1]["statement"] == "nobody needs it"
+    job.checkpoint(6)
+    with RestServer(flink(job, completed=6)) as server:
+        assert users(asked_for, bed.root, "--flink-rest", server.url)[1]["has_users"] is False
 
 
 def test_what_flink_calls_the_newest_is_the_newest(bed) -> None:

@@ -111,14 +111,32 @@ def spellings(place: Location) -> frozenset[Location]:
     return frozenset({real, *(at.child(key) for at, key in keys if key is not None)})
 
 
+def is_same(one: Location, other: Location) -> bool:
+    """Return whether two places are one folder, whatever names them."""
+    if one == other or one.scheme != other.scheme:
+        return one == other
+    return not spellings(one).isdisjoint(spellings(other))
+
+
+def spelled_in(folder: Location, place: Location) -> Location:
+    """Return a place by the name of a folder that it is in, whatever names it; others unchanged."""
+    if place.scheme != folder.scheme:
+        return place
+    keys = (f.key_of(p) for f, p in product(spellings(folder), spellings(place)))
+    key = min((each for each in keys if each is not None), key=len, default=None)
+    return place if key is None else folder.child(key)
+
+
 def is_inside(place: Location, folder: Location) -> bool:
     """Return whether a place is a folder or below it, whatever names them."""
-    return any(f.contains(p) for f, p in product(spellings(folder), spellings(place)))
+    return place.scheme == folder.scheme and any(
+        f.contains(p) for f, p in product(spellings(folder), spellings(place))
+    )
 
 
 def overlap(one: Location, other: Location) -> bool:
     """Return whether two places are the same, or one contains the other, or either may be so."""
-    return meet(spellings(one), spellings(other))
+    return one.scheme == other.scheme and meet(spellings(one), spellings(other))
 
 
 def meet(ones: Collection[Location], others: Collection[Location]) -> bool:

@@ -13,7 +13,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 from pydantic_settings.exceptions import SettingsError as UnusableVariableError
 
-from flinkstate.files.paths import located, overlap
+from flinkstate.files.paths import located, meet, spellings
 from flinkstate.places.locations import Location, canonical
 from flinkstate.text.problems import first_problem, nearest
 from orphangc.adapters.storage_options import use_storage_options
@@ -224,10 +224,11 @@ def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
             root.
     """
     roots = tuple(_scheduled(each, configuration) for each in configuration.storage_roots)
-    for one, other in combinations(roots, 2):
-        if overlap(canonical(one.root), canonical(other.root)):
+    names = [(each.root, _names(each.root)) for each in roots]
+    for (one, ones), (other, others) in combinations(names, 2):
+        if meet(ones, others):
             raise SettingsError(
-                f"{path}: storage roots {one.root} and {other.root} are, or contain, the same place"
+                f"{path}: storage roots {one} and {other} are, or contain, the same place"
             )
     plans = configuration.plans_folder.absolute()
     for each in roots:
@@ -265,10 +266,16 @@ def _with_siblings(roots: Sequence[ScheduledRoot]) -> tuple[ScheduledRoot, ...]:
 
     Jobs of the others may need its files, and so may checkpoints in their extra roots and clusters.
     """
-    return tuple(_with_world_of(each, [o for o in roots if o.root != each.root]) for each in roots)
+    said = _statements(roots)
+    return tuple(
+        _with_world_of(each, [other for other in roots if other.root != each.root], said)
+        for each in roots
+    )
 
 
-def _with_world_of(root: ScheduledRoot, others: Sequence[ScheduledRoot]) -> ScheduledRoot:
+def _with_world_of(
+    root: ScheduledRoot, others: Sequence[ScheduledRoot], said: Mapping[str, SiblingStatements]
+) -> ScheduledRoot:
     """Return a storage root with the places and clusters that the others name."""
     places = dict.fromkeys(place for o in others for place in (o.root, *o.extra_roots))
     searched = {root.root, *root.extra_roots}
@@ -283,24 +290,30 @@ def _with_world_of(root: ScheduledRoot, others: Sequence[ScheduledRoot]) -> Sche
         if each in root.empty_roots or not canonical(each).contains(canonical(root.root))
     )
     siblings = tuple(place for place in places if place not in searched)
-    said = tuple(
-        SiblingStatements(
-            places=(each.root, *_of_no_root(each.extra_roots, (root, *others))),
+    statements = tuple(said[each.root] for each in others if each.root in said)
+    update = {"siblings": siblings, "sibling_statements": statements, **together}
+    return root.model_copy(update=update)
+
+
+def _statements(roots: Sequence[ScheduledRoot]) -> dict[str, SiblingStatements]:
+    """Return what storage roots state of jobs, by root.
+
+    It is about its places that overlap no storage root, whose own settings speak of its jobs.
+    """
+    known = frozenset().union(*(_names(each.root) for each in roots))
+    return {
+        each.root: SiblingStatements(
+            places=(each.root, *(e for e in each.extra_roots if not meet(_names(e), known))),
             ended_job=each.ended_job,
             merged_within=each.merged_within,
         )
-        for each in others
+        for each in roots
         if each.ended_job or each.merged_within
-    )
-    return root.model_copy(update={"siblings": siblings, "sibling_statements": said, **together})
+    }
 
 
-def _of_no_root(places: Sequence[str], roots: Sequence[ScheduledRoot]) -> tuple[str, ...]:
-    """Return the places that overlap no storage root, whose own settings speak of its jobs."""
-    known = [canonical(each.root) for each in roots]
-    return tuple(
-        each for each in places if not any(overlap(canonical(each), root) for root in known)
-    )
+def _names(place: str) -> frozenset[Location]:
+    return spellings(canonical(place))
 
 
 def _scheduled(root: ScheduledRoot, configuration: Configuration) -> ScheduledRoot:

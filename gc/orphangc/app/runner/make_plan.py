@@ -195,8 +195,8 @@ class PlanFiles:
         Raises:
             OrphanGcError: One of them cannot, or would be.
         """
-        every = (self.out, self.report, self.summary)
-        check_outside(settings.root, [each for each in every if each is not None])
+        if self.out is not None:
+            check_outside(settings.root, [self.out])
         for file in (self.report, self.summary):
             check_report(settings, file)
 

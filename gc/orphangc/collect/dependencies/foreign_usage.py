@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from flinkstate.files.paths import resolved
+from flinkstate.files.paths import is_same
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
@@ -86,7 +86,7 @@ class ForeignUsages:
         These are the snapshots that it is said to be restored from, those in ``asked``, and every
         directory and snapshot that contains a file which it still names.
         """
-        usage = self.by_job[key]
+        usage = _spelled_as(asked, self.by_job[key])
         by_folder = {checkpoint.folder: checkpoint for checkpoint in self.checkpoints}
         snapshots = dict.fromkeys((*asked, *(place for _, place in usage.restored)))
         if not usage.unowned and not snapshots:
@@ -155,6 +155,15 @@ def _folders_of_changes(marked: Mark) -> dict[Location, set[str]]:
         for folder in filter(is_folder_of_changes, checkpoint.files):
             found.setdefault(folder, set()).add(key)
     return found
+
+
+def _spelled_as(asked: Sequence[Location], usage: ForeignUsage) -> ForeignUsage:
+    """Return a usage whose origins have the names by which they are asked for."""
+    named = [
+        (at, next((each for each in asked if is_same(each, place)), place))
+        for at, place in usage.restored
+    ]
+    return replace(usage, restored=tuple(dict.fromkeys(named)))
 
 
 def _snapshot(place: Location, checkpoint: Checkpoint | None) -> Foreign:
@@ -247,19 +256,19 @@ def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, 
         for checkpoint in usages.checkpoints
         if checkpoint.folder not in read and _is_named_by(checkpoint, snapshot)
     }
-    real = resolved(snapshot.place)
-    others |= {by for place, by in usages.named if resolved(place) == real}
+    others |= {by for place, by in usages.named if is_same(place, snapshot.place)}
     return tuple(sorted(others))
 
 
 def _is_named_by(checkpoint: Checkpoint, snapshot: Foreign) -> bool:
     """Return whether a checkpoint of another place names files of a snapshot."""
     own = checkpoint.directory or checkpoint.folder
-    return not own.contains(snapshot.place) and any(
+    is_named = not own.contains(snapshot.place) and any(
         snapshot.place.contains(folder)
         or (not own.contains(folder) and snapshot.uuids.contains(*names.uuids).any())
         for folder, names in checkpoint.files.items()
     )
+    return is_named and not is_same(checkpoint.folder, snapshot.place)
 
 
 def _may_begin(job: JobEvidence) -> bool:
@@ -291,5 +300,6 @@ def _maker_of(place: Location, usages: ForeignUsages) -> tuple[str, bool]:
 def _is_user(usage: ForeignUsage, snapshot: Foreign) -> bool:
     """Return whether a job names files of a snapshot, or has nothing else to go back to."""
     return bool(meant(snapshot, usage.unowned)) or any(
-        place == snapshot.place and has_nothing_since(usage, at) for at, place in usage.restored
+        has_nothing_since(usage, at) and is_same(place, snapshot.place)
+        for at, place in usage.restored
     )

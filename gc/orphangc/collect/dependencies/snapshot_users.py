@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from flinkstate.files.paths import resolved
+from flinkstate.files.paths import is_same
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.observe.ended_jobs import Lives, unread_of
@@ -89,7 +89,7 @@ def users_of(
     """
     files = {} if snapshot.checkpoint is None else snapshot.checkpoint.files
     foreign = Foreign.of(ForeignKind.SNAPSHOT, snapshot.place, [snapshot.stored, *files.values()])
-    groups = _grouped(each for each in checkpoints if each.folder != snapshot.place)
+    groups = _grouped(each for each in checkpoints if not is_same(each.folder, snapshot.place))
     users, unknown = [], [(each.uri, each.reason) for each in unreadable]
     if snapshot.checkpoint is None:
         unknown.append((str(snapshot.place), _METADATA_GONE))
@@ -144,7 +144,7 @@ def _maker(
     if snapshot.maker is None:
         return None
     job_id, place, number = snapshot.maker
-    own = [each for each in checkpoints if (each.directory or each.folder) == place]
+    own = [each for each in checkpoints if is_same(each.directory or each.folder, place)]
     facts, holds = lives.newest_of(job_id), lives.holds_of(job_id)
     is_needed = is_restore_fallback(snapshot.place, number, own, facts=facts, holds=holds)
     if lives.is_ended(job_id) or not is_needed:
@@ -216,8 +216,7 @@ def _pinning(
     snapshot: Snapshot, named: Iterable[tuple[Location, str]]
 ) -> Iterator[SnapshotUserPart]:
     """Yield the resources that name a snapshot as a whole (R43)."""
-    real = resolved(snapshot.place)
-    for by in sorted({by for place, by in named if resolved(place) == real}):
+    for by in sorted({by for place, by in named if is_same(place, snapshot.place)}):
         yield SnapshotUserPart(job_id="", place=by, why="this resource names it as a whole")
 
 
@@ -227,7 +226,8 @@ def _restored(snapshot: Snapshot, lives: Lives) -> Iterator[SnapshotUserPart]:
         if any(
             each.restored is not None
             and each.has_nothing_since
-            and place_of(each.restored.external_path, lives.aliases) == snapshot.place
+            and (place := place_of(each.restored.external_path, lives.aliases)) is not None
+            and is_same(place, snapshot.place)
             for each in lives.newest_of(job_id)
         ):
             why = "it was restored from it, and has completed no checkpoint since"

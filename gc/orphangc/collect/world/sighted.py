@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cache
-from itertools import product
+from functools import cache, partial
 
-from flinkstate.files.paths import spellings
+from flinkstate.files.paths import spelled_in
 from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of, is_savepoint_folder
 from flinkstate.places.locations import Alias, Location, canonical, is_within, place_of
 from orphangc.collect.mark.mark import Mark
@@ -124,12 +123,7 @@ def _spelled_as(base: Location, marked: Mark) -> Mark:
 
     A checkpoint may name them through other links than the settings, or through none.
     """
-    names = spellings(base)
-
-    @cache
-    def spelled(folder: Location) -> Location:
-        keys = (e.key_of(each) for e, each in product(names, spellings(folder)))
-        return next((base.child(key) for key in keys if key is not None), folder)
+    spelled = cache(partial(spelled_in, base))
 
     def of(root: Checkpoint) -> Checkpoint:
         return replace(root, files={spelled(each): names for each, names in root.files.items()})

@@ -10,7 +10,7 @@ import pytest
 
 from flinkstate.errors import SettingsError
 from flinkstate.files import mounts
-from flinkstate.files.paths import overlap, spellings
+from flinkstate.files.paths import is_inside, overlap, spellings
 from flinkstate.places.locations import canonical
 from support import speed
 
@@ -78,6 +78,14 @@ def test_what_cannot_be_compared_is_refused(table, content) -> None:
     table.unlink() if content is None else table.write_text(content)
     with pytest.raises(SettingsError, match="mount"):
         spellings(canonical("/data"))
+
+
+def test_a_bucket_and_a_folder_never_meet(table) -> None:
+    """So nothing need be known of the folder."""
+    table.unlink()
+    bucket, folder = canonical("s3://bucket/x"), canonical("/x")
+    assert not overlap(bucket, folder)
+    assert not is_inside(folder, bucket)
 
 
 def test_a_machine_of_another_kind_mounts_no_folder_twice(table, monkeypatch) -> None:

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from flinkstate.files.paths import absolute
+from flinkstate.files.paths import absolute, is_inside, spelled_in
 from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import human_bytes, visible
@@ -63,7 +63,8 @@ def self_sustained(
     settings = settings_from({**values, "pin": asked})
     state = state_of(settings) if settings.state is not None else None
     before = () if state is None else checks_of_job(state, JobId(job))
-    places = [canonical(each, settings.aliases) for each in asked]
+    root = canonical(settings.root)
+    places = [spelled_in(root, canonical(each, settings.aliases)) for each in asked]
     document, checks = _check(settings, JobId(job), places, before)
     if pause and any(each.value and each.confirmed_at is None for each in checks):
         time.sleep(pause.total_seconds())
@@ -161,7 +162,7 @@ def _document(check: RememberedUsageCheck) -> dict[str, Any]:
 
 def _check_foreign(asked: Sequence[Location], own: Sequence[Location]) -> None:
     for place in asked:
-        if any(directory.contains(place) for directory in own):
+        if any(is_inside(place, directory) for directory in own):
             raise SettingsError(f"--snapshot {place} is in the job's own directory")
 
 

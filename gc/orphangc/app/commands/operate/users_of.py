@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from flinkstate.files.paths import absolute
+from flinkstate.files.paths import absolute, spelled_in
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import human_bytes, visible
@@ -65,7 +65,10 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     extra = (*more, *(values.get("extra_roots") or ()))
     settings = settings_from({**values, "root": first, "extra_roots": extra})
     reader = CheckpointReader(settings.aliases, settings.acknowledged)  # nothing is listed here
-    own = _read_snapshot(canonical(asked, settings.aliases), reader)
+    place = canonical(asked, settings.aliases)
+    for root in (settings.root, *settings.extra_roots):
+        place = spelled_in(canonical(root), place)
+    own = _read_snapshot(place, reader)
     world = _World.read(settings, reader)
     held, roots_read = world.held, world.checkpoints
     elsewhere = reported_checkpoints(
