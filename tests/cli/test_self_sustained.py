@@ -240,7 +240,7 @@ def test_a_maker_uses_its_older_checkpoint_by_a_second_mount_too(
     maker.checkpoint(6, file)
     snapshot = mounted_twice(bed.root, tmp_path, monkeypatch) / maker.id / "chk-5"
     assert {each["job_id"] for each in users(snapshot, bed.root)[1]["users"]} == {maker.id}
-    assert second_look(bed, bed.job(1), snapshot)["safe_to_delete"] is False
+    assert second_check(bed, bed.job(1), snapshot)["safe_to_delete"] is False
 
 
 def test_the_table_says_it_to_people(bed) -> None:
@@ -412,7 +412,7 @@ def test_a_restore_by_a_second_mount_is_one_from_the_same_snapshot(bed, second) 
         assert [each["job_id"] for each in users(savepoint, bed.root, *rest)[1]["users"]] == [
             other.id
         ]
-        told = second_look(bed, bed.job(1), savepoint, *rest)
+        told = second_check(bed, bed.job(1), savepoint, *rest)
         assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
 
 
@@ -424,7 +424,7 @@ def test_a_resource_may_name_a_snapshot_by_a_second_mount(
     with pinned(bed, tmp_path, monkeypatch, PINS[0], by=second) as (savepoint, options):
         told = users(savepoint, bed.root, "--closed-world", *options)[1]
         assert [each["place"].endswith("orders") for each in told["users"]] == [True]
-        assert second_look(bed, bed.job(1), savepoint, *options)["safe_to_delete"] is False
+        assert second_check(bed, bed.job(1), savepoint, *options)["safe_to_delete"] is False
 
 
 def test_a_second_name_of_a_snapshot_is_no_user_of_it(bed, second) -> None:
@@ -434,7 +434,7 @@ def test_a_second_name_of_a_snapshot_is_no_user_of_it(bed, second) -> None:
     with RestServer(flink(other, completed=5, restored=(4, second))) as server:
         rest = ("--flink-rest", server.url)
         assert users(a_savepoint(bed), bed.root, *rest)[1]["has_users"] is False
-        assert second_look(bed, bed.job(1), a_savepoint(bed), *rest)["safe_to_delete"] is True
+        assert second_check(bed, bed.job(1), a_savepoint(bed), *rest)["safe_to_delete"] is True
 
 
 @pytest.mark.parametrize("is_shown", [False, True])
