@@ -672,6 +672,7 @@ def test_one_user_of_files_that_are_not_there_has_no_size(bed) -> None:
     told = users(folder, bed.root)[1]
     assert [each["bytes"] for each in told["users"]] == [None]
     assert told["statement"].startswith("1 needs it")
+    assert told["users"][0]["why"] == "1 checkpoint names its files"
 
 
 @pytest.mark.parametrize("pin", PINS)
