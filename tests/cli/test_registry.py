@@ -92,6 +92,12 @@ def test_show_says_what_export_wrote(story) -> None:
     assert not re.search(r"None|True|False|[{}\[\]]", table.out)
 
 
+def test_a_folder_is_no_snapshot(story) -> None:
+    """Said in words, without the numbers of an operating system."""
+    ran = run("registry", "show", story.bed.root)
+    assert (ran.code, ran.complaints) == (10, [f"orphangc: {story.bed.root} is no regular file"])
+
+
 def test_an_exported_snapshot_protects(story) -> None:
     """What it names is kept, when no root names it any more."""
     file = exported(story)
