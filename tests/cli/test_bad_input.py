@@ -26,10 +26,10 @@ BAD_SETTINGS = {
     "an empty duration": (("--grace-period", ""), "duration"),
     "a short grace period": (("--grace-period", "1h"), "24h"),
     "a short quarantine": (("--quarantine-period", "0"), "allow_short_margins"),
-    "a negative margin": (("--checkpoint-id-margin", "-1"), "checkpoint_id_margin"),
-    "a share above one": (("--max-delete-share", "1.1"), "max_delete_share"),
-    "a share that is no number": (("--max-delete-share", "nan"), "max_delete_share"),
-    "a negative limit": (("--max-deletes", "-1"), "max_deletes"),
+    "a negative margin": (("--checkpoint-id-margin", "-1"), "--checkpoint-id-margin: "),
+    "a share above one": (("--max-delete-share", "1.1"), "--max-delete-share: "),
+    "a share that is no number": (("--max-delete-share", "nan"), "--max-delete-share: "),
+    "a negative limit": (("--max-deletes", "-1"), "--max-deletes: "),
     "an alias without a target": (("--alias", "file:/a"), "FROM=TO"),
     "an alias with an empty side": (("--alias", "=/x"), "alias"),
     "an alias to nothing": (("--alias", "/x="), "alias"),
@@ -41,7 +41,10 @@ BAD_SETTINGS = {
     "a REST address without a port number": (("--flink-rest", "http://me:p/w@host:8081"), "URL"),
     "a REST address with a slash in its password": (("--flink-rest", "http://me:1/w@host"), "%2F"),
     "a REST address with a query": (("--flink-rest", "http://host/?key=x"), "end with its path"),
-    "a REST address without http": (("--flink-rest", "jobmanager:8081"), "http"),
+    "a REST address without http": (
+        ("--flink-rest", "jobmanager:8081"),
+        "--flink-rest: a Flink REST endpoint is an http or https URL, such as http://HOST:8081",
+    ),
     "a state of an unknown scheme": (("--state", "gopher://x/y"), "gopher"),
     "an extra root of an unknown scheme": (("--extra-roots", "gopher://x/y"), "gopher"),
     "a snapshot of an unknown scheme": (("--registry", "gopher://x/y"), "gopher"),
@@ -435,3 +438,13 @@ def test_what_is_damaged_in_the_state_location_says_what_lifts_it(story, name) -
     plan, ran = bed.cycle()
     assert (ran.code, ran.complaints, plan.blocks(story.job)) == (0, [], [])
     assert [each.exists() for each in story.orphans] == [name == "tombstones"] * 2
+
+
+@pytest.mark.parametrize(
+    "command", [("plan", "x", "--output", "yaml"), ("config", "schema", "--of", "yaml")]
+)
+def test_a_choice_that_there_is_not_is_said_in_plain_words(command) -> None:
+    """Not in those of a library."""
+    ran = run(*command)
+    assert ran.code == 2
+    assert f"Invalid value for '{command[2]}': 'yaml' is not one of" in ran.err

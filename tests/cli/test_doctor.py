@@ -33,7 +33,7 @@ def test_everything_in_place_is_good(story) -> None:
     assert ran.code == 0
     assert health == {
         **dict.fromkeys(("list", "read", "clock", "kind", "state", "world", "registry"), "good"),
-        **dict.fromkeys(("lock", "plans", "search", "all 1 jobs"), "good"),
+        **dict.fromkeys(("lock", "plans", "search", "the only job"), "good"),
         "undo": "warning",
     }
     assert findings(ran)["list"]["message"] == "1 job directory, 2 checkpoints"

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,14 @@ def test_show_says_what_export_wrote(story) -> None:
     table = run("registry", "show", file, "--output", "table")
     assert (table.code, story.job.id in table.out) == (0, True)
     assert not table.out.startswith("{")
+    assert re.search(r"kinds\s+(value: )?file 3", table.out)
+    assert not re.search(r"None|True|False|[{}\[\]]", table.out)
+
+
+def test_a_folder_is_no_snapshot(story) -> None:
+    """Said in words, without the numbers of an operating system."""
+    ran = run("registry", "show", story.bed.root)
+    assert (ran.code, ran.complaints) == (10, [f"orphangc: {story.bed.root} is no regular file"])
 
 
 def test_an_exported_snapshot_protects(story) -> None:

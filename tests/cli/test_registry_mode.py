@@ -618,6 +618,6 @@ def test_the_doctor_reports_the_state_of_each_exporter(mode) -> None:
     assert finding["health"] == "good"
     assert "snapshot 11 of epoch epoch-1 is" in finding["message"]
     assert "nonces can be written" in finding["message"]
-    assert "1 jobs with an exporter" in found["registry"]["message"]
+    assert "1 job with an exporter" in found["registry"]["message"]
     written = {path.name for path in set(mode.exporter.folder.rglob("*")) - before}
     assert written == {"nonce", mode.exporter.written[-1]}

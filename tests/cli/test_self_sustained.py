@@ -752,6 +752,21 @@ def test_users_are_shown_to_people(bed) -> None:
     assert "2 need it" in " ".join(shown.split())  # wherever a long path broke the line
 
 
+def test_one_user_of_files_that_are_not_there_has_no_size(bed) -> None:
+    """It was moved: nothing says how large its files are, and 0 bytes would be a guess."""
+    job = bed.job()
+    gone = job.folder / "shared" / UUID_1
+    folder = job.checkpoint(5, gone).parent
+    gone.unlink(missing_ok=True)
+    other = bed.job()
+    other.checkpoint(9, gone)
+    gone.unlink(missing_ok=True)
+    told = users(folder, bed.root)[1]
+    assert [each["bytes"] for each in told["users"]] == [None]
+    assert told["statement"].startswith("1 needs it")
+    assert told["users"][0]["why"] == "1 checkpoint names its files"
+
+
 @pytest.mark.parametrize("pin", PINS)
 def test_a_resource_that_names_it_needs_it(bed, tmp_path, monkeypatch, pin) -> None:
     """R43, whatever is said of its job."""

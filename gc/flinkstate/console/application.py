@@ -23,6 +23,7 @@ complain = partial(complain_as, "flinkstate")
 
 app = typer.Typer(
     name="flinkstate",
+    cls=o.CommandGroup,
     help="Reads and writes checkpoints and savepoints of Apache Flink, without Flink.",
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from flinkstate.tables.printing import Output
+
+
+class CommandGroup(TyperGroup):
+    """Commands whose usage errors are in words of the option, without those of pydantic."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command.
+
+        Raises:
+            BadParameter: An option or argument is wrong.
+        """
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as err:
+            err.message = err.message.removeprefix("Value error, ")
+            raise
+
 
 OutputOption = Annotated[
     Output | None,

@@ -486,7 +486,7 @@ def test_the_doctor_looks_at_it(story, kubernetes) -> None:
     kubernetes.add(ha(story, 7, 8))
     assert finding() == (
         "good",
-        "1 things listed: 1 jobs are not over, 0 checkpoints and savepoints are named",
+        "1 thing listed: 1 job not over, 0 checkpoints and savepoints named",
     )
     kubernetes.denied.add("flinksessionjobs")
     assert finding()[0] == "bad"

@@ -132,6 +132,8 @@ class LocalStorage(Storage):
             if "\\" in key:
                 raise unreachable(f"read {self._place(key)}", _ESCAPED) from err
             return None
+        except IsADirectoryError as err:
+            raise StorageUnreachableError(f"{self._place(key)} is no regular file") from err
         except (OSError, ValueError) as err:
             raise unreachable(f"read {self._place(key)}", err) from err
 

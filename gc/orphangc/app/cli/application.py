@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from flinkstate.console.options import CommandGroup
 from orphangc import __version__
 from orphangc.app.cli.help_text import App
 from orphangc.app.console.verbosity import asked
@@ -16,7 +17,7 @@ from orphangc.hidden_modules import hidden
 _ANYWHERE = frozenset({"-v", "--verbose", "-q", "--quiet"})
 
 
-class _TopGroup(TyperGroup):
+class _TopGroup(CommandGroup):
     """All commands; its help is plain text, because Rich costs as much as everything else of it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

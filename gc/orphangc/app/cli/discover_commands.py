@@ -37,7 +37,7 @@ def discover(
 ) -> None:
     """Show storages, clusters, HA, jobs and savepoints that Kubernetes resources and configuration
     files name, each with its field. Exit code 10: a source cannot be read, or shows nothing.
-    Exit code 2 with --as-config: nothing names a storage root.
+    Exit code 2: a --file is not there; with --as-config, nothing names a storage root.
     """
     from orphangc.app.commands.discover.equivalent_settings import yaml_of
     from orphangc.app.commands.discover.show_discovery import (

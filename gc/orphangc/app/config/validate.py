@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,8 @@ from orphangc.errors import SettingsError
 _Model = TypeVar("_Model", bound=BaseModel)
 _Settings = TypeVar("_Settings", bound=StorageRootSettings)
 
+_SETTING = re.compile(r"^(?!root\b)([a-z_]+)(?:\.[0-9]+)?: ")
+"""Start of a message about one setting; the root is an argument of most commands."""
 _PLACES = (
     *("root", "state", "registry", "job_archives", "extra_roots", "empty_roots", "pin"),
     *("search_except", "inventory", "work"),
@@ -30,7 +33,14 @@ def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:
     Raises:
         SettingsError: A setting is invalid; the message names it, in one line.
     """
-    return validated(StorageRootSettings, values)
+    try:
+        return validated(StorageRootSettings, values)
+    except SettingsError as err:
+        raise SettingsError(_SETTING.sub(_option, str(err))) from err
+
+
+def _option(match: re.Match[str]) -> str:
+    return f"--{match[1].replace('_', '-')}: "
 
 
 def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:

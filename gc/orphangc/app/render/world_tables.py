@@ -112,8 +112,9 @@ def _asked(world: World) -> list[SearchedPlace]:
 def _whole(storage: SearchedStorage) -> str:
     if storage.problem is not None:
         return f"{visible(storage.uri)} (NOT SEARCHED TO ITS END)"
+    checkpoints = counted(storage.checkpoints or 0, "checkpoint")
     left_out = "".join(f", without {visible(each)}" for each in storage.left_out)
-    return f"all of {visible(storage.uri)} ({storage.checkpoints} checkpoints{left_out})"
+    return f"all of {visible(storage.uri)} ({checkpoints}{left_out})"
 
 
 def _counted(place: SearchedPlace, *, is_covered: bool) -> str:

@@ -63,6 +63,7 @@ def configure_logs(
     if asked.is_quiet or is_for_person:
         level = max(level, logging.WARNING)
     hiding: list[Processor] = [_hide_repeated] if asked.is_quiet or is_for_person else []
+    hiding += [_hide_retries] if level > logging.DEBUG else []
     common: list[Processor] = [
         *hiding,
         structlog.contextvars.merge_contextvars,
@@ -106,13 +107,24 @@ def _take_others(common: list[Processor], rendering: list[Processor]) -> None:
 
 
 def _hide_repeated(_: Any, method: str, event: EventDict) -> EventDict:
-    """Drop what a person finds in the results, and what libraries say.
+    """Drop what a person finds in the results.
 
     Raises:
         DropEvent: The event is of that kind.
     """
     name = str(event.get("event", ""))
-    if name in _IN_RESULTS or name.startswith("stamina.") or method in {"info", "debug"}:
+    if name in _IN_RESULTS or method in {"info", "debug"}:
+        raise structlog.DropEvent
+    return event
+
+
+def _hide_retries(_: Any, __: str, event: EventDict) -> EventDict:
+    """Drop single attempts: where the last one fails too, one line says so.
+
+    Raises:
+        DropEvent: The event is an attempt.
+    """
+    if str(event.get("event", "")).startswith("stamina."):
         raise structlog.DropEvent
     return event
 

@@ -25,7 +25,7 @@ class Weighing:
     open_storage: Callable[[Location], Storage]
 
     def weigh(self, references: Sequence[UnownedReference], place: Location) -> int | None:
-        """Return the bytes of the referenced files; ``None`` if there are too many, or unknown.
+        """Return the bytes of the referenced files; ``None`` if one is not known, or for too many.
 
         A name whose own path has no file is also searched in ``place`` (FLINK-39964).
         """
@@ -40,7 +40,9 @@ class Weighing:
         if found is None:
             return None
         there = {path if path in found else other for path, other in files}
-        return sum(found.get(path, 0) for path in there if path is not None)
+        if not there <= found.keys():
+            return None
+        return sum(found[path] for path in there if path is not None)
 
     def found(self, paths: Iterable[Location]) -> dict[Location, int] | None:
         """Return the sizes of the files that are there, ``None`` if that cannot be asked."""

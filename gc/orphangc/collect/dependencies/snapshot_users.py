@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from flinkstate.files.paths import is_same
 from flinkstate.places.locations import Location, place_of
+from flinkstate.text.shown_text import counted
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.observe.ended_jobs import Lives, unread_of
 from orphangc.core.cluster.job_facts import hidden_origin_problem
@@ -176,7 +177,7 @@ def _user(
     return SnapshotUserPart(
         job_id=job_id,
         place=str(place),
-        why=f"{count} checkpoint{'s' if count > 1 else ''} name its files",
+        why=f"{counted(count, 'checkpoint')} name{'s' if count == 1 else ''} its files",
         references=standing.references,
         bytes=weighing.weigh(references, snapshot.place),
         sample=standing.sample,

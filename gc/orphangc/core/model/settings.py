@@ -174,7 +174,7 @@ def http_url(value: str, what: str) -> str:
     except ValueError:
         is_address = False
     if not is_address:
-        raise ValueError(f"{what} is an http or https URL")
+        raise ValueError(f"{what} is an http or https URL, such as http://HOST:8081")
     if parts.query or parts.fragment:
         raise ValueError(f"the address of {what} must end with its path")
     shown = without_credentials(value)

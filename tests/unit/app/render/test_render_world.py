@@ -2,7 +2,9 @@
 
 import pytest
 
+from orphangc.app.render.world_tables import statement
 from orphangc.core.world import ClosedWorld, PlaceKind, SearchedPlace, World
+from orphangc.core.world.storages import SearchedStorage
 from unit.app.render.plan_builder import a_plan
 from unit.app.render.test_render_unlisted import RENDERINGS
 
@@ -34,3 +36,10 @@ def test_every_rendering_counts_what_the_closed_world_covers(rendering) -> None:
 def test_a_plan_without_a_world_says_nothing_of_it(rendering) -> None:
     """One that an earlier version made."""
     assert "closed world" not in RENDERINGS[rendering](*a_plan(world=None))
+
+
+def test_a_storage_of_one_checkpoint_is_counted_as_such() -> None:
+    """Not as one of many."""
+    storage = SearchedStorage(uri="s3://bucket", keys=2, checkpoints=1, left_out=())
+    world = WORLD.model_copy(update={"storages": (storage,)})
+    assert "all of s3://bucket (1 checkpoint)" in statement(world)

@@ -217,6 +217,16 @@ def test_every_failure_is_shown_as_text(result):
     )
 
 
+@pytest.mark.parametrize("mode", [RunMode.REPORT, RunMode.DELETE])
+@pytest.mark.parametrize("condition", [*Condition])
+def test_a_blocked_storage_root_is_never_shown_as_nothing_to_do(mode, condition):
+    """In no mode, and whether or not waiting may lift it; not even where no orphan is left."""
+    job = a_job(blocked=(BlockedPart(condition=condition, message="because"),), amounts=())
+    page = seen(a_status(a_root(a_record(jobs=[job]), settings={"mode": mode})))
+    for each in (*page.all("title"), *page.all("h1")):
+        assert "nothing to do" not in words(each).lower()
+
+
 @pytest.mark.parametrize("result", [RunResult.LOCKED, RunResult.INTERRUPTED, RunResult.MISSED])
 def test_what_passes_by_itself_needs_no_person_until_it_comes_again(result):
     """Once is chance."""

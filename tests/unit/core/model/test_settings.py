@@ -589,7 +589,10 @@ def test_a_place_may_name_a_user() -> None:
         ),
         ({"owner": JOB.upper()}, f"'{JOB.upper()}' is no job id of 32 lower-case hex digits"),
         ({"unsafe_acknowledge_root": ["s3://b/x"]}, "'s3://b/x' is not of the form URI=SHA256"),
-        ({"flink_rest": ["flink:8081"]}, "a Flink REST endpoint is an http or https URL"),
+        (
+            {"flink_rest": ["flink:8081"]},
+            "a Flink REST endpoint is an http or https URL, such as http://HOST:8081",
+        ),
         ({"kubernetes_ha": ["A"]}, "'A' is no Kubernetes namespace"),
         ({"zookeeper_ha": ["zk"]}, "'zk' is not of the form host:port,host:port/path"),
     ],

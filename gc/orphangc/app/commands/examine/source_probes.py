@@ -73,6 +73,7 @@ def _ha(source: HaMetadata) -> tuple[CheckStatus, str]:
     if not facts.things:
         return CheckStatus.WARNING, f"{facts.uri} shows nothing of Flink's: mistyped?"
     return CheckStatus.GOOD, (
-        f"{facts.things} things listed: {len(jobs)} jobs are not over, {len(facts.places)}"
-        " checkpoints and savepoints are named"
+        f"{counted(facts.things, 'thing')} listed: {counted(len(jobs), 'job')} not over,"
+        f" {counted(len(facts.places), 'checkpoint or savepoint', 'checkpoints and savepoints')}"
+        " named"
     )

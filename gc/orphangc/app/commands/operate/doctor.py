@@ -15,7 +15,7 @@ from rich.text import Text
 from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES
 from flinkstate.tables.command_lines import followed
 from flinkstate.text.redaction import redacted
-from flinkstate.text.shown_text import visible
+from flinkstate.text.shown_text import counted, visible
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
 from orphangc.app.commands.examine.judged_jobs import judged_jobs
@@ -144,7 +144,8 @@ def _collectable(
         for key, job in known.jobs.items()
         if job.is_collected
     }
-    every, all_jobs = [*unmet.values()], f"all {len(unmet)} jobs"
+    every = [*unmet.values()]
+    all_jobs = "the only job" if len(unmet) == 1 else f"all {len(unmet)} jobs"
     common = [each for each in every[0] if all(each in own for own in every)] if every[1:] else []
     yield from (_stopped(settings.root, all_jobs, each, names) for each in common)
     for job in sorted(unmet):
@@ -219,10 +220,10 @@ def _kind(storage: Storage, settings: StorageRootSettings) -> tuple[CheckStatus,
 
 def _registry(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
     exporters = sum(len(each.jobs()) for each in open_exports(settings.registry))
-    also = f", {exporters} jobs with an exporter" if exporters else ""
+    also = f", {counted(exporters, 'job')} with an exporter" if exporters else ""
     return (
         CheckStatus.GOOD,
-        f"{len(load_snapshots(settings.registry, {}))} registry snapshots{also}",
+        f"{counted(len(load_snapshots(settings.registry, {})), 'registry snapshot')}{also}",
     )
 
 

@@ -136,9 +136,20 @@ def _document(snapshot: RegistrySnapshot) -> dict[str, Any]:
     }
 
 
+def _shown(value: Any) -> str:
+    """Return a value in words; what is unknown is left out."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(v)}" for name, v in value.items() if v is not None)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
 def snapshot_tables(document: dict[str, Any]) -> list[RenderableType]:
     """Return the contents of a snapshot as a table."""
     table = Table("field", "value")
     for name, value in document.items():
-        table.add_row(name, Text(visible(str(value))))
+        table.add_row(name, Text(visible(_shown(value))))
     return [table]

@@ -281,12 +281,13 @@ def _document(
 
 def _statement(found: Users, settings: StorageRootSettings) -> str:
     count = len(found.users)
+    need = "1 needs it" if count == 1 else f"{count} need it"
     if found.unknown:
-        known = f"{count} need it, and of" if count else "of"
+        known = f"{need}, and of" if count else "of"
         uri, reason = found.unknown[0]
         return f"{known} {len(found.unknown)} it cannot be known: {uri}: {reason}"
     if count:
-        return f"{count} need it"
+        return need
     if found.is_confirmed and settings.closed_world:
         return "nobody needs it"
     if found.is_confirmed:

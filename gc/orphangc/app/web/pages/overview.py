@@ -10,6 +10,7 @@ from flinkstate.text.shown_text import counted, human_bytes
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.render.reason_groups import ReasonKind
 from orphangc.app.render.shown_names import PLACE_NAMES
+from orphangc.app.render.stops import Fate, fate_of
 from orphangc.app.status.status import Status
 from orphangc.app.web.jobs import job_names, known_jobs
 from orphangc.app.web.page_text import Tone, relative_time
@@ -47,6 +48,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
     left = max(0, stored.orphaned.bytes - swept)
     cost = cost_of(left, http)
     only_reports = all(view.mode is RunMode.REPORT for view in roots)
+    blocked = sum(fate_of(job) is Fate.BLOCKED for root in status.roots for job in root.jobs)
     jobs, world = job_rows(status), world_view(plans)
     runs = all_runs(status)
     return {
@@ -56,7 +58,8 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
         "acts": acts,
         "waits": waits,
         "setup": setup_of(status),
-        "tone": _tone(has_acts=bool(acts), is_news=only_reports or not plans),
+        "blocked": blocked,
+        "tone": _tone(has_acts=bool(acts), is_news=bool(only_reports or blocked or not plans)),
         "lead": " ".join(_sentences(status, roots, stored, swept=swept, cost=cost)),
         "sections": _sections(
             acts=bool(acts), next=only_reports, waits=bool(waits), world=world is not None
