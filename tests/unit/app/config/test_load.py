@@ -244,8 +244,8 @@ def test_a_root_that_another_one_states_to_be_empty_is_not_stated_so_to_itself(l
 def test_many_roots_are_compared_by_names_that_are_found_once(load, monkeypatch) -> None:
     """Each search of them reads the table of mounts: fifty roots took more than a minute."""
     reads = []
-    real = paths.read_table
-    monkeypatch.setattr(paths, "read_table", lambda: reads.append(1) or real())
+    real = paths.table_text
+    monkeypatch.setattr(paths, "table_text", lambda: reads.append(1) or real())
     roots = [
         {"root": f"/r/{number}", "extra_root": ["/e"], "ended_job": [f"{number:032x}"]}
         for number in range(20)
