@@ -14,9 +14,6 @@ from pydantic import BaseModel, ConfigDict
 from orphangc.core.model.types import ForeignKind
 from orphangc.core.times.instants import Instant
 
-_REMEMBERED = 20
-"""Number of snapshots of a job to keep without a report; a job may be restored every day."""
-
 
 class _StatusPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -139,7 +136,6 @@ def remembered(
         is_ended: Whether no newer checkpoint can come, so that one check confirms.
     """
     known = {(each.kind, each.place): each for each in before}
-    now = [*looks, *_forgotten(before, looks)]
     return tuple(
         _after(
             known.get((each.kind, each.place)),
@@ -148,33 +144,8 @@ def remembered(
             newest_checkpoint_id=newest_checkpoint_id,
             is_ended=is_ended,
         )
-        for each in now
+        for each in looks
     )
-
-
-def _forgotten(
-    before: Sequence[RememberedUsageCheck], looks: Sequence[UsageCheckPart]
-) -> list[UsageCheckPart]:
-    """Return checks of the snapshots that Flink no longer reports as the job's origin.
-
-    Its REST API forgets them with its JobManager, or at the first failover.
-    """
-    seen = {each.place for each in looks}
-    everything = next((each for each in looks if each.kind is None), None)
-    if everything is None:
-        return []
-    return [
-        UsageCheckPart(
-            kind=each.kind,
-            place=each.place,
-            value=True if everything.value else None,
-            why=everything.why,
-            restored_from=True,
-            also_named_by=each.also_named_by,
-        )
-        for each in before
-        if each.restored_from and each.place not in seen
-    ][:_REMEMBERED]
 
 
 def _after(

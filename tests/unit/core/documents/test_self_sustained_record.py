@@ -87,35 +87,18 @@ def test_a_job_is_self_sustained_if_every_look_says_so(values, answer):
     assert answer_of([]) is None
 
 
-def test_a_snapshot_that_nobody_mentions_any_more_is_still_looked_at():
-    """Flink's REST API forgets with its JobManager what the job was restored from."""
-    first = remembered(
-        (),
-        [a_look(value=False), a_look(value=False, place=SNAPSHOT, restored_from=True)],
-        at=T0,
-        newest_checkpoint_id=7,
-        is_ended=False,
-    )
-    for value, expected in ((True, True), (None, None), (False, None)):
-        (_, place) = remembered(
-            first, [a_look(value=value)], at=T0, newest_checkpoint_id=8, is_ended=False
-        )
-        assert (place.place, place.value, place.restored_from) == (SNAPSHOT, expected, True)
-        assert place.kind is ForeignKind.SNAPSHOT
-        assert place.why == "because"
-    assert remembered(first, [], at=T0, newest_checkpoint_id=8, is_ended=False) == ()
-
-
-def test_a_place_that_the_job_was_not_restored_from_is_forgotten_with_its_last_reference() -> None:
-    """And one that is still mentioned is looked at once."""
+def test_a_place_that_this_run_did_not_ask_of_has_no_answer_from_an_earlier_one() -> None:
+    """Another job may need it since; what cycles saw as an origin is asked of in each."""
     looks = [
-        a_look(value=False),
-        a_look(value=False, place=SNAPSHOT, restored_from=True),
-        a_look(value=False, place="s3://bucket/another"),
+        a_look(value=True),
+        a_look(value=True, place=SNAPSHOT, restored_from=True),
+        a_look(value=True, place="s3://bucket/another"),
     ]
     first = remembered((), looks, at=T0, newest_checkpoint_id=7, is_ended=False)
     second = remembered(first, looks[:2], at=T0, newest_checkpoint_id=8, is_ended=False)
     assert [each.place for each in second] == ["", SNAPSHOT]
+    third = remembered(second, looks[:1], at=T0, newest_checkpoint_id=9, is_ended=False)
+    assert [each.place for each in third] == [""]
 
 
 def test_a_snapshot_that_others_need_may_not_go():
