@@ -24,7 +24,7 @@ def test_the_document_is_all_that_stands_on_stdout() -> None:
     command = ("policy", "--provider", "aws", "--root", "s3://bkt/cp", "--state", "s3://bkt/state")
     ran = run(*command)
     assert ran.code == 0
-    of_a_job = ("shared/*", "chk-*", "taskowned/*", "dstl/*")
+    of_a_job = ("shared/*", "chk-*", "taskowned/*", "dstl/*", "op_*")
     files = {f"bkt/cp/{'?' * 32}/{each}" for each in of_a_job}
     log = f"bkt/cp/*/{'?' * 32}/dstl/*"
     assert allowed(ran.json, "DeleteObject") == {*files, log, "bkt/state/*"}

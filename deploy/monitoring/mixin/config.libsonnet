@@ -28,7 +28,7 @@
     orphanBytes: 100 * 1024 * 1024 * 1024,
     orphanWindow: '3d',
 
-    // Guards that void a job's work. Absent here: unreadable_root, which has its own alert, and two
+    // Guards that void a job's work. Absent here: unreadable_root, which has its own alert, and those
     // that tell of a lasting fact that nobody need do anything about.
     guards: [
       'clock_skew',

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from orphangc.adapters.object_store.bucket import Bucket
     from orphangc.ports import StateFiles, Storage
 
+BUCKETS = frozenset({"s3", "abfs", "gs"})
+"""Schemes of object stores that have a client of ours, and settings of a bucket."""
 _EXTRAS = {"abfs": "azure", "gs": "gcs"}
 """The extra of the package that a scheme needs."""
 
@@ -43,7 +45,7 @@ def open_storage(
                 is_near = state is not None and state.scheme == "file"
                 clock_in = Path(state.path) if is_near and state else None
                 return LocalStorage(location, clock_in=clock_in)
-            case "s3" | "abfs" | "gs":
+            case scheme if scheme in BUCKETS:
                 from orphangc.adapters.object_store.object_storage import ObjectStorage
 
                 return ObjectStorage(_bucket(location), shows_all=shows_all)
@@ -73,7 +75,7 @@ def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateF
                 from orphangc.adapters.files.state_files import LocalStateFiles
 
                 return LocalStateFiles(location)
-            case "s3" | "abfs" | "gs":
+            case scheme if scheme in BUCKETS:
                 from orphangc.adapters.object_store.object_state_files import ObjectStateFiles
 
                 return ObjectStateFiles(_bucket(location), is_probed=is_probed)
@@ -93,10 +95,12 @@ def _bucket(location: Location) -> Bucket:
             from orphangc.adapters.azure.container import AzureContainer
 
             return AzureContainer(location)
-        case _:
+        case "gs":
             from orphangc.adapters.gcs.gcs_bucket import GcsBucket
 
             return GcsBucket(location)
+        case scheme:
+            raise AssertionError(f"{scheme} is in BUCKETS, and has none here")
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """Field, option, default and text of a setting are one."""
 
-from orphangc.app.console.setting_options import _OPTIONS
+from inspect import signature
+
+from orphangc.app.cli.collect_commands import plan
 from orphangc.app.console.setting_texts import SETTINGS
 from support.setting_texts import MODULE, module
 
@@ -10,5 +12,6 @@ def test_the_module_is_made_from_the_settings() -> None:
     assert MODULE.read_text() == module()
 
 
-def test_every_setting_is_an_option() -> None:
-    assert SETTINGS.keys() - _OPTIONS.keys() == set()
+def test_every_setting_is_an_option_of_plan() -> None:
+    """Whose command, with every setting, stands in pages to copy."""
+    assert SETTINGS.keys() - signature(plan).parameters.keys() == set()

@@ -17,12 +17,13 @@ from flinkstate.places.locations import Location
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.decision.evidence import JobEvidence, Survey
+from orphangc.core.model.naming import FOLDERS
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import shifted
 from orphangc.ports import Storage
 from orphangc.ports.engine import MAX_RESUMED_AGE
 
-_FOLDERS = {Scope.TASKOWNED: "taskowned", Scope.CHANGELOG: "dstl"}
+_WRITTEN = frozenset({Scope.TASKOWNED, Scope.CHANGELOG})
 _AFTER_ALL_FILES = "g"
 """Sorts after every UUID and every checkpoint id, and before ``job_`` and ``op_``, with which the
 names of folders begin that Flink makes for layouts without a proof (R2)."""
@@ -76,7 +77,7 @@ class SinceListing:
             sub_folders={storage.location.child(key): names for key, names in shared.items()},
             written={
                 storage.location.child(key): (
-                    *(_below(key, _FOLDERS[each]) for each in sorted(areas & _FOLDERS.keys())),
+                    *(_below(key, FOLDERS[each]) for each in sorted(areas & _WRITTEN)),
                     *(_below(key, Scope.SHARED, name) for name in shared.get(key, ())),
                     *([key] if Scope.FORST in areas else []),
                 )

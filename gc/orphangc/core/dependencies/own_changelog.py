@@ -9,9 +9,10 @@ from flinkstate.places.locations import Location
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
 from orphangc.core.decision.judge import Judgement, judge
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.types import may_recur
+from orphangc.core.model.naming import FOLDERS
+from orphangc.core.model.types import Scope, may_recur
 
-_CHANGES = "dstl"
+_CHANGES = FOLDERS[Scope.CHANGELOG]
 _CHANGELOG = "changelog state"
 
 

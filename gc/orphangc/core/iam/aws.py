@@ -245,7 +245,7 @@ _DENIED_OF_ROOTS: Mapping[StorageArea, tuple[str, ...]] = {
     area: (
         f"{job}*/*/*_metadata",
         f"{job}chk-*/?*_metadata",
-        *(f"{job}{each}*_metadata" for each in FOLDERS_OF_FILES if each.endswith("/")),
+        *(f"{job}{each}*_metadata" for each in FOLDERS_OF_FILES if each != "chk-"),
     )
     for area, job in ((StorageArea.ROOTS, "*/"), (StorageArea.OWN_ROOTS, ""))
 }

@@ -15,12 +15,13 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.documents.s3_inventory import report_time
 from orphangc.core.model.codes import SearchScope
+from orphangc.core.model.naming import FOLDERS, NUMBERED_FOLDERS
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName
 from orphangc.core.world.storages import storage_of
 
 JOB_ID_LENGTH = 32
-FOLDERS_OF_FILES = ("shared/", "chk-", "taskowned/", "dstl/")
+FOLDERS_OF_FILES = (*(f"{each}/" for each in FOLDERS.values()), *NUMBERED_FOLDERS.values())
 """How the paths of files of all areas begin in a job directory; ``_metadata`` is none of them."""
 _MANIFEST = "manifest.json"
 

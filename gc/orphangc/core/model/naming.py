@@ -22,7 +22,11 @@ _FLAT = re.compile(rf"(?:(0|[1-9][0-9]{{0,18}})_)?({_UUID})", re.ASCII)
 _ENDS_IN_UUID = re.compile(rf".*({_UUID})", re.ASCII | re.DOTALL)
 _DEPTH = re.compile(rf"([0-9]{{1,4}})-{_UUID}", re.ASCII)
 _WORKING_FOLDER = re.compile(r"op_.+__[0-9]+_[0-9]+__attempt_[0-9]+", re.ASCII | re.DOTALL)
-_AREAS = {"shared": Scope.SHARED, "taskowned": Scope.TASKOWNED, "dstl": Scope.CHANGELOG}
+FOLDERS = {Scope.SHARED: "shared", Scope.TASKOWNED: "taskowned", Scope.CHANGELOG: "dstl"}
+"""Folders of a job directory that have one name."""
+NUMBERED_FOLDERS = {Scope.EXCLUSIVE: "chk-", Scope.FORST: "op_"}
+"""How the names of those begin of which it has many."""
+_AREAS = {name: scope for scope, name in FOLDERS.items()}
 _MAX_ID = 2**63 - 1
 
 
@@ -171,7 +175,7 @@ def _outside(parts: list[str], owners: list[str]) -> FilePlace:
     """Return the place of a folder that is in no area."""
     if parts and is_savepoint_folder(owners[-1]):
         return FilePlace(None, JobId(""), Scope.SAVEPOINT)
-    if parts and parts[-1] == "dstl":
+    if parts and parts[-1] == FOLDERS[Scope.CHANGELOG]:
         return FilePlace(None, JobId(""), Scope.CHANGELOG)
     for position, owner in enumerate(owners):
         if is_job_id(owner):

@@ -7,7 +7,7 @@ from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.owners import job_directory_of
 from orphangc.core.times.instants import Instant
 
-_OBJECT_STORES = frozenset({"s3", "gs", "abfs", "az", "wasb", "wasbs", "oss", "cosn", "obs"})
+OBJECT_STORES = frozenset({"s3", "gs", "abfs", "oss", "cosn", "obs"})
 """Schemes whose authority is a bucket or a container: all of it is one storage."""
 
 
@@ -43,7 +43,7 @@ def storage_of(place: Location, mount: Location | None) -> Location:
     Args:
         mount: Where its file system is mounted; ``None`` for the machine's own, or no file system.
     """
-    if place.scheme in _OBJECT_STORES:
+    if place.scheme in OBJECT_STORES:
         return place.top
     if mount is not None:
         return mount

@@ -9,27 +9,11 @@ from orphangc.core.areas.recognise import recognise
 from orphangc.core.areas.table import AREAS, area_at, is_known_sub_folder
 from orphangc.core.model.bounds import Bound, BoundName
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.naming import artifact_name, place_of_folder
+from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState
+from support.area_files import FILES, NAME, VERTEX
 from support.builders import JOB, UUID
 
-NAME = artifact_name(None, UUID)
-VERTEX = "d" * 32
-FILES = {
-    AreaName.SHARED: (f"{JOB}/shared/{NAME}", f"{JOB}/shared/41_{NAME}"),
-    AreaName.EXCLUSIVE: (f"{JOB}/chk-42/{NAME}", f"{JOB}/chk-42/._metadata.inprogress.{NAME}"),
-    AreaName.SAVEPOINT: (f"savepoint-4ae4a2-0123456789ab/{NAME}",),
-    AreaName.TASKOWNED: (f"{JOB}/taskowned/{NAME}",),
-    AreaName.CHANGELOG: (f"{JOB}/dstl/{NAME}", f"logs/{JOB}/dstl/{NAME}"),
-    AreaName.MERGED: (
-        f"{JOB}/shared/job_{JOB}_op_{VERTEX}_0_4/{NAME}",
-        f"{JOB}/taskowned/job_{JOB}_tm_10.0.0.1-34567/{NAME}",
-    ),
-    AreaName.FORST: (
-        f"{JOB}/shared/op_Keyed_{VERTEX}__1_4__attempt_0/db/{NAME}",
-        f"primary/{JOB}/op_Keyed_{VERTEX}__1_4__attempt_0/db/{NAME}",
-    ),
-}
 NO_FILES = (
     f"{JOB}/chk-42/41_{NAME}",
     f"{JOB}/chk-42/_metadata",
@@ -53,6 +37,11 @@ NO_FILES = (
 def objection(area: AreaName, place: str = "chk-42", **facts) -> str | None:
     given = AreaFacts(**{"state": JobState.ENDED, "is_end_proven": True, **facts})
     return AREAS[area].objection(given, place_of_folder(f"{JOB}/{place}"))
+
+
+def test_each_area_has_a_file_for_all_lists_of_them() -> None:
+    """Permissions, folders and names are held against these files."""
+    assert FILES.keys() == AREAS.keys()
 
 
 @pytest.mark.parametrize(

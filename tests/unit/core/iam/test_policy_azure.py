@@ -12,6 +12,7 @@ from orphangc.core.iam.azure import azure_policy
 from orphangc.core.iam.permissions import needs_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName
+from support.area_files import files_of_a_job
 from unit.core.iam.asked import JOB, UUID, needs
 from unit.core.iam.azure_judge import Asked, allows, holds
 
@@ -211,16 +212,16 @@ def test_what_only_s3_has_is_refused() -> None:
         azure_policy(needs(AZURE, abort_uploads=True))
 
 
-@pytest.mark.parametrize("file", ["shared/op_x/db", "chk-7", "taskowned", "dstl"])
+@pytest.mark.parametrize("file", files_of_a_job())
 def test_files_of_every_area_may_be_deleted_where_all_are_collected(file: str) -> None:
     """And no ``_metadata``."""
     document = azure_policy(needs(f"{AZURE}/cp", scope=tuple(AreaName)))
-    assert may("delete", f"cp/{JOB}/{file}/{UUID}", document)
-    assert not may("delete", f"cp/{JOB}/{file}/_metadata", document)
-    assert not may("delete", f"cp/{JOB[1:]}/{file}/{UUID}", document)
+    assert may("delete", f"cp/{JOB}/{file}", document)
+    assert not may("delete", f"cp/{JOB}/{file.rpartition('/')[0]}/_metadata", document)
+    assert not may("delete", f"cp/{JOB[1:]}/{file}", document)
     own = azure_policy(needs(f"{AZURE}/cp/{JOB}", scope=tuple(AreaName)))
-    assert may("delete", f"cp/{JOB}/{file}/{UUID}", own)
-    assert not may("delete", f"cp/{JOB}/{file}/_metadata", own)
+    assert may("delete", f"cp/{JOB}/{file}", own)
+    assert not may("delete", f"cp/{JOB}/{file.rpartition('/')[0]}/_metadata", own)
 
 
 EXPIRING = azure_policy(

@@ -11,7 +11,7 @@ import httpx
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
-from orphangc.adapters.open import open_storage
+from orphangc.adapters.open import BUCKETS, open_storage
 from orphangc.app.commands.health import Check, CheckStatus
 from orphangc.app.config.configuration import Configuration
 from orphangc.app.runner.held_plan import lock_folder
@@ -122,18 +122,14 @@ def _exporter(
     return CheckStatus.GOOD, f"{message}; nonces can be written"
 
 
-_BUCKETS = frozenset({"s3", "abfs", "gs"})
-"""Schemes of buckets with settings that can be read; see ``Storage.bucket_settings``."""
-
-
 def bucket_checks(settings: StorageRootSettings) -> dict[str, Check]:
     """Return the checks of the buckets of a storage root and its state location, by name."""
     root = canonical(settings.root)
     state = None if settings.state is None else canonical(settings.state)
     found: dict[str, Check] = {}
-    if root.scheme in _BUCKETS:
+    if root.scheme in BUCKETS:
         found["bucket"] = partial(_bucket, root, "Flink's files")
-    if state is not None and state.scheme in _BUCKETS:
+    if state is not None and state.scheme in BUCKETS:
         found["bucket of the state"] = partial(_bucket, state, "tombstones and memory")
     return found
 

@@ -36,6 +36,7 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     digest_of,
 )
+from orphangc.core.world.storages import OBJECT_STORES
 
 Options = Mapping[str, tuple[str, ...]]
 """Every value that any source of one resource gives an option, by dotted name."""
@@ -56,6 +57,7 @@ CLUSTER_ID_OPTIONS = (
     "high-availability.zookeeper.path.namespace",
     "recovery.zookeeper.path.namespace",
 )
+
 ZOOKEEPER_ROOT_OPTIONS = ("high-availability.zookeeper.path.root", "recovery.zookeeper.path.root")
 ZOOKEEPER_OPTIONS = ("high-availability.zookeeper.quorum", "recovery.zookeeper.quorum")
 FIXED_JOB_ID = "$internal.pipeline.job-id"
@@ -149,7 +151,7 @@ _ELSEWHERE = (
 Source: Flink 1.14-2.3, ``StateBackendLoader``, ``CheckpointStorageLoader``; Hadoop 3.3-3.4,
 ``core-default.xml``.
 """
-_WITH_BUCKET = frozenset({"s3", "gs", "oss", "cos", "obs"})
+_WITH_BUCKET = OBJECT_STORES - {"abfs"}
 """Schemes whose authority is a bucket, and nothing else."""
 
 
