@@ -59,6 +59,7 @@ class AzureContainer(Bucket):
     changes.
     """
 
+    is_tested = True
     page_size = 5000
     batch_size = 256
     has_unlisted = True

@@ -42,6 +42,7 @@ class GcsBucket(Bucket):
     is ``timeCreated``, which belongs to the generation and never changes.
     """
 
+    is_tested = True
     page_size = 1000
     batch_size = 100
     has_unlisted = True

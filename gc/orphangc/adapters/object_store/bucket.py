@@ -118,8 +118,10 @@ class Bucket(ABC):
         root: Start of every name below the storage root: "" or ending in a slash.
         unnameable: Keys that a URL cannot hold, or that it changes: clients resolve ``..`` before
             they send it.
+        is_tested: Whether the tests of storages hold for this kind of bucket (R27).
     """
 
+    is_tested = False
     page_size = 1000
     batch_size = 1
     has_unlisted = False

@@ -44,11 +44,11 @@ _NO_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|^$")
 class ObjectStorage(Storage):
     """One storage root in a bucket."""
 
-    is_tested = True
     at_once = 16
 
     def __init__(self, bucket: Bucket, *, shows_all: bool = False) -> None:
         self.bucket = bucket
+        self.is_tested = bucket.is_tested
         self._is_large = not shows_all
         self.location = bucket.location
         self.batch_size = bucket.batch_size

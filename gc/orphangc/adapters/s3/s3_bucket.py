@@ -97,6 +97,7 @@ class S3Bucket(Bucket):
         read_by: Number of pages by reader: ``bytes``, ``botocore``.
     """
 
+    is_tested = True
     batch_size = 1000
     has_unlisted = True
     unnameable = re.compile("(?!)")
