@@ -269,6 +269,7 @@ def flink(
     state_backend: str = "EmbeddedRocksDBStateBackend",
     checkpoint_storage: str = "FileSystemCheckpointStorage",
     triggered_ms: int = 2_000,
+    answered_ms: int = 3_000,
     changelog: bool = False,
     savepoint: Literal["none", "shown", "hidden"] = "none",
 ) -> dict[str, Reply]:
@@ -300,6 +301,7 @@ def flink(
             {
                 "jid": job.id,
                 "state": status,
+                "now": answered_ms,
                 "start-time": started_ms,
                 "timestamps": {"INITIALIZING": started_ms, "CREATED": started_ms + 1},
             }

@@ -91,6 +91,25 @@ def test_r45_a_checkpoint_that_was_held_does_not_bound_the_log(undeclared) -> No
     assert not dead.exists()
 
 
+@pytest.mark.answered_by("guard:future_time")
+def test_r45_a_jobmanager_whose_clock_is_ahead_dates_the_trigger_too_late(undeclared) -> None:
+    """Four checkpoints at once: those that complete lack what was appended after their trigger."""
+    waiting = stored(undeclared.job.folder / "dstl", age=22)
+    answered_ms, triggered_ms = (
+        int((now() + days * DAY).timestamp() * 1000) for days in (3, -21)
+    )  # three days ahead: it was triggered 24 days ago
+    collected_while_it_runs(
+        undeclared,
+        8,
+        changelog=True,
+        max_concurrent=4,
+        triggered_ms=triggered_ms,
+        answered_ms=answered_ms,
+    )
+    undeclared.job.checkpoint(28, *undeclared.live, waiting)
+    must_be_there(waiting)
+
+
 def with_savepoints(story: Story) -> tuple[Story, Path]:
     """Return the same story with a folder of savepoints, one of which is whole."""
     folder = story.bed.root / "savepoints"

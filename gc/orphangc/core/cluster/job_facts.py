@@ -141,6 +141,7 @@ class JobFacts:
         status: Flink's word. Where the live list and the cached details disagree, the one that
             is not terminal: a job is over only if both say so.
         started_at: Time when this JobManager took the job, by its clock.
+        answered_at: Time when it answered, by its clock; ``None`` if not shown.
         incarnation: Changes when another JobManager, or the same after losing leadership, starts
             the job again; ``None`` if unknown. See ``is_same_incarnation``.
         max_concurrent: Checkpoints that may be pending at once; this and the next five are
@@ -181,6 +182,7 @@ class JobFacts:
     checkpoints: tuple[CheckpointFacts, ...]
     graph_built_at: datetime | None = None
     is_id_fixed: bool = False
+    answered_at: datetime | None = None
 
     @property
     def is_globally_terminal(self) -> bool:

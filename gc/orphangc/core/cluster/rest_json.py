@@ -104,6 +104,7 @@ class _Timestamps(_RestModel):
 class _RestJob(_RestModel):
     jid: _Id32
     state: str = Field(min_length=1)
+    now: RestInstant | None = None
     start_time: RestInstant = Field(alias="start-time")
     timestamps: _Timestamps
 
@@ -256,6 +257,7 @@ def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: s
         flink_version=version,
         status=_status(details.state, listed_status),
         started_at=details.start_time,
+        answered_at=details.now,
         incarnation=_incarnation(details.timestamps),
         **_config(job_id, answers.config),
         latest_completed_id=max(completed, default=None),

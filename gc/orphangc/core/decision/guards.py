@@ -76,6 +76,9 @@ def _clock_skew(_: JobEvidence, cycle: CycleEvidence) -> str | None:
 def _future_time(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R10: a time in the future was written by a wrong clock, or by hand.
 
+    A JobManager's clock that is ahead dates the trigger of a checkpoint too late (R45), and the
+    start of its run.
+
     The future begins at the end of the observation: a running job writes during a listing.
     """
     latest = [
@@ -86,10 +89,13 @@ def _future_time(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     if job.survey.newest_modified_at is not None:
         latest.append(job.survey.newest_modified_at)
     newest = max(latest, default=None)
-    present = cycle.observed_until or cycle.now
-    if newest is None or newest <= present + cycle.margins.clock_skew:
+    present = (cycle.observed_until or cycle.now) + cycle.margins.clock_skew
+    if newest is not None and newest > present:
+        return f"something in the directory is dated {newest.isoformat()}, in the future"
+    answered = max((at for each in job.facts if (at := each.answered_at)), default=present)
+    if answered <= present:
         return None
-    return f"something in the directory is dated {newest.isoformat()}, in the future"
+    return f"a JobManager of the job says that it is {answered.isoformat()}: its clock is ahead"
 
 
 def _copied_tree(job: JobEvidence, cycle: CycleEvidence) -> str | None:

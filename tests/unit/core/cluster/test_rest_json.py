@@ -13,6 +13,7 @@ from support.builders import JOB
 DETAILS = {
     "jid": JOB,
     "state": "RUNNING",
+    "now": 9_000,
     "start-time": 1_000,
     "timestamps": {"INITIALIZING": 1_000, "CREATED": 1_005},
 }
@@ -69,6 +70,7 @@ UNKNOWN = JobFacts(
     completed_count=0,
     checkpoints=(),
     graph_built_at=datetime(1970, 1, 1, 0, 0, 1, 5000, tzinfo=UTC),
+    answered_at=datetime(1970, 1, 1, 0, 0, 9, tzinfo=UTC),
 )
 
 
@@ -110,6 +112,7 @@ def test_every_field_of_the_answers_has_its_place() -> None:
             a_checkpoint(6, discarded=True, external_path="s3://b/chk-6"),
         ),
         graph_built_at=datetime(1970, 1, 1, 0, 0, 1, 5000, tzinfo=UTC),
+        answered_at=datetime(1970, 1, 1, 0, 0, 9, tzinfo=UTC),
     )
 
 

@@ -339,8 +339,10 @@ def test_an_object_or_root_from_the_future_refuses(when: str, expected: Guard | 
     """R10: a file or root dated in the future, beyond the slack."""
     by_object = a_job(survey=a_survey(newest_modified_at=ahead(when)))
     by_root = a_job(own_checkpoints=(a_root(42), replace(a_root(43), modified_at=ahead(when))))
+    by_clock = a_job(after=(some_facts(answered_at=ahead(when)),))
     assert refusal(by_object) is expected
     assert refusal(by_root) is expected
+    assert refusal(by_clock) is expected
 
 
 def test_the_future_begins_where_the_cycle_stopped_looking() -> None:
