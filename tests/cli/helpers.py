@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 import typer.main
 
 from orphangc.app.cli import main
-from support import speed
 from support.leaks import secret_in
+from support.processes import finished
 from support.rest_server import Reply, as_json
 from unit.flinkstate.metadata import by_hand as hand
 
@@ -82,14 +82,7 @@ def run(*args: object) -> Ran:
 def run_process(*args: object) -> Ran:
     """Run the command line as a process of its own."""
     command = [sys.executable, "-m", "orphangc", *map(str, args)]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=speed.command(),
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    done = finished(command, stdin=subprocess.DEVNULL)
     return Ran(done.returncode, done.stdout, done.stderr)
 
 

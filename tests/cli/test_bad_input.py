@@ -14,6 +14,7 @@ from cli.helpers import DAY, ENDED, Bed, Ran, contents, run, run_process, write
 from cli.stories import make_story
 from cli.stories_on_s3 import use_s3
 from support import speed
+from support.processes import finished
 
 JOB = f"{1:032x}"
 
@@ -283,12 +284,8 @@ def test_s3_without_credentials_is_reported_at_once(tmp_path) -> None:
     environment["AWS_ENDPOINT_URL"] = environment["AWS_EC2_METADATA_SERVICE_ENDPOINT"] = (
         "http://127.0.0.1:9"  # this machine may be a cloud's, whose service has credentials
     )
-    done = subprocess.run(
+    done = finished(
         [sys.executable, "-m", "orphangc", "plan", "s3://bucket/ck", "--out", str(tmp_path / "p")],
-        capture_output=True,
-        text=True,
-        timeout=speed.command(),
-        check=False,
         env=environment,
     )
     said(Ran(done.returncode, done.stdout, done.stderr), 10, "AWS_ACCESS_KEY_ID")

@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import subprocess
 import sys
 import time
 import uuid
@@ -18,7 +17,7 @@ from contracts.servers import azurite
 from contracts.servers.azurite import azurite_url
 from contracts.servers.gcs import GcsServer, gcs_server, gcs_url, refusal, testbench_url
 from flink_fixtures.unpacked import Storage, unpack
-from support import speed
+from support.processes import finished
 
 __all__ = ["azurite_url", "gcs_url", "testbench_url"]
 
@@ -271,9 +270,7 @@ def test_a_run_that_is_killed_loses_nothing_and_the_next_one_goes_on(cloud) -> N
     plan = cloud.plan()
     command = [sys.executable, "-c", CRASH, "sweep", str(plan.path), "--delete"]
     own = {**os.environ, "TMPDIR": str(cloud.folder)}  # it leaves its temporary folder behind
-    ended = subprocess.run(
-        command, capture_output=True, timeout=speed.command(), check=False, env=own
-    )
+    ended = finished(command, env=own)
     assert ended.returncode == -9, ended.stderr
     again = cloud.sweep(plan, "--delete")
     assert again.code == 0, again.err

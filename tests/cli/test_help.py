@@ -1,7 +1,6 @@
 """Help that fits a screen, spellings of options, completion in three shells."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from cli.scheduled import Configured, events, settings_of
 from cli.stories import Story
 from orphangc.app.cli import app
 from orphangc.app.cli.help_text import SELDOM
+from support.processes import finished
 from support.reference import commands
 
 ROOT = Path(__file__).parents[2]
@@ -24,12 +24,8 @@ SCRIPTS = {"bash": "orphangc.bash", "zsh": "_orphangc", "fish": "orphangc.fish"}
 
 def helped(*words: str) -> str:
     """Return what a command prints on a terminal of 80 columns."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "orphangc", *words],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "COLUMNS": "80"},
+    ran = finished(
+        [sys.executable, "-m", "orphangc", *words], check=True, env={**os.environ, "COLUMNS": "80"}
     )
     return ran.stdout
 
@@ -110,10 +106,8 @@ def test_keys_are_accepted_in_both_spellings(story: Story) -> None:
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_the_shipped_completion_is_that_of_the_program(shell: str) -> None:
     """Rewritten by ``_ORPHANGC_COMPLETE=source_SHELL orphangc > deploy/completion/FILE``."""
-    made = subprocess.run(
+    made = finished(
         [Path(sys.executable).with_name("orphangc")],
-        capture_output=True,
-        text=True,
         check=True,
         env={**os.environ, "_ORPHANGC_COMPLETE": f"source_{shell}"},
     )
@@ -128,5 +122,5 @@ def test_bash_completes_commands_and_options() -> None:
         " COMP_WORDS=(orphangc plan --quaran); COMP_CWORD=2; _orphangc_completion orphangc;"
         ' echo "${COMPREPLY[@]}"'
     )
-    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    ran = finished(["bash", "-c", script], check=True)
     assert ran.stdout.split() == ["--quarantine-period"]

@@ -11,12 +11,16 @@ from cli.helpers import DAY, metadata, run, run_process, write
 from unit.app.render.html_pages import parse
 from unit.flinkstate.metadata import by_hand as hand
 from unit.flinkstate.metadata.by_hand import i4
-from unit.flinkstate.metadata.golden_files import GoldenFile, every_golden_file, golden
+from unit.flinkstate.metadata.golden_files import (
+    GoldenFile,
+    comparable,
+    contractual,
+    every_golden_file,
+    golden,
+)
 from unit.flinkstate.state import header_writer as write_state
 
 JOB = "4ae4a2986a0e1a49b0f165b58085d4b3"
-OLD_MAPS = (1, 15)
-"""Up to here Flink kept the named lists in hash maps: their order is not the file's."""
 
 
 def documents(*args: object) -> list[dict[str, Any]]:
@@ -26,31 +30,12 @@ def documents(*args: object) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ran.out.splitlines()]
 
 
-def comparable(value: Any, *, directory: str, ordered: bool) -> Any:
-    """Return a document as both sides can say it."""
-    if isinstance(value, dict):
-        changed = {
-            key: comparable(each, directory=directory, ordered=ordered)
-            for key, each in value.items()
-            if key != "coordinator_state_bytes"  # the contract adds it
-        }
-        for key in {"shared", "private"} & (set() if ordered else set(changed)):
-            changed[key] = sorted(changed[key], key=json.dumps)
-        return changed
-    if isinstance(value, list):
-        return [comparable(each, directory=directory, ordered=ordered) for each in value]
-    if isinstance(value, str) and value.startswith("EXCL/"):
-        return f"{directory}/{value.removeprefix('EXCL/')}"
-    return value
-
-
 @every_golden_file
 def test_a_golden_file_is_shown_as_flink_reads_it(file: GoldenFile) -> None:
     """Every field that Flink's getters gave, of every release."""
     (document,) = documents(file.folder)
-    ordered = file.release[:2] > OLD_MAPS
-    shown = comparable(document, directory=str(file.folder), ordered=ordered)
-    expected = comparable(file.expected, directory=str(file.folder), ordered=ordered)
+    expected = comparable(file.expected, file, str(file.folder))
+    shown = comparable(contractual(document), file, str(file.folder))
     assert {name: shown[name] for name in expected} == expected
 
 

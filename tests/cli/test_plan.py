@@ -1,7 +1,6 @@
 """``plan``: what it says, where it writes, and what it exits with."""
 
 import hashlib
-import subprocess
 import sys
 
 import pyarrow as pa
@@ -12,7 +11,7 @@ from cli.helpers import DAY, UUID_1, UUID_2, Bed, contents, run, run_process, wr
 from cli.stories import make_story
 from orphangc import __version__
 from orphangc.core.model.types import AreaName
-from support import speed
+from support.processes import finished
 
 CONTRACT = {
     *("schema_version", "plan_id", "tool_version", "root", "scopes", "created_at", "engine"),
@@ -396,11 +395,5 @@ def test_the_module_is_the_command() -> None:
 def test_a_closed_pipe_shows_no_traceback(story) -> None:
     """``orphangc plan … | head`` is what people type."""
     command = f"{sys.executable} -m orphangc plan {story.bed.root} | true"
-    done = subprocess.run(
-        ["bash", "-c", command],
-        capture_output=True,
-        text=True,
-        timeout=speed.command(),
-        check=False,
-    )
+    done = finished(["bash", "-c", command])
     assert "Traceback" not in done.stderr

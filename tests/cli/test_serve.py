@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -17,7 +16,7 @@ from cli.helpers import Bed
 from cli.scheduled import Configured, events, settings_of, started, swept
 from cli.stories import Story, make_story
 from support import speed
-from support.processes import is_running, pause, until
+from support.processes import finished, is_running, pause, until
 
 ROUTINE = {"run_at_start": True, "schedule": "24h"}
 
@@ -285,8 +284,6 @@ def test_an_address_in_use_is_said_at_once(story) -> None:
 def test_the_daemon_itself_does_not_load_what_only_runs_need() -> None:
     """Arrow, NumPy and the S3 client would double its memory permanently."""
     code = "import sys, orphangc.app.daemon.service; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    loaded = finished([sys.executable, "-c", code], check=True)
     heavy = {"pyarrow", "numpy", "pandas", "pyspark", "botocore", "fsspec", "s3fs"}
     assert heavy & set(loaded.stdout.split()) == set()

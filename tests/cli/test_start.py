@@ -4,7 +4,6 @@ Modules and requests are counted, never seconds: they cost the same on every mac
 """
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from orphangc.app.cli import app
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.console.setting_options import DEFAULTS
 from orphangc.core.model.settings import StorageRootSettings, parse_duration
+from support.processes import finished
 
 HEAVY = {"pyarrow", "numpy", "pandas", "pyspark", "fsspec", "s3fs", "botocore", "aiobotocore"}
 NEVER = {"pandas", "pyspark", "py4j", "fastapi", "uvicorn", "kubernetes", "kazoo", "jinja2",
@@ -58,12 +58,9 @@ asked for its time again: one request more for each."""
 
 def loaded_by(*arguments: str, first: str = "", **environment: str) -> set[str]:
     """Return the modules that a command has loaded when it ends; ``first`` is run before it."""
-    done = subprocess.run(
+    done = finished(
         [sys.executable, "-c", START.format(first=first), *arguments],
         env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     return set(done.stderr.splitlines()[-1].split())
@@ -137,9 +134,7 @@ COMMANDS = commands(typer.main.get_command(app))
 def test_help_loads_neither_arrow_nor_a_storage_client() -> None:
     """Of every command and group: the options alone say what the help shows."""
     code = SHOW_HELP.format(commands=[list(each) for each in COMMANDS])
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    loaded = finished([sys.executable, "-c", code], check=True)
     modules = set(loaded.stdout.split())
     assert "orphangc.app.console.setting_options" in modules
     assert HEAVY & modules == set()

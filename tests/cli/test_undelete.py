@@ -1,13 +1,12 @@
 """``undelete``: back from a versioned bucket, and a clear refusal from anywhere else."""
 
-import subprocess
 import sys
 
 import pytest
 
 from cli.helpers import contents, outcomes, run
 from cli.stories_on_s3 import S3Story
-from support import speed
+from support.processes import finished
 
 
 def test_a_local_storage_keeps_no_versions(story) -> None:
@@ -73,12 +72,7 @@ def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(on_s3: S3S
     on_s3.sweep(on_s3.plan(), "--delete")
     plan = on_s3.plan()
     command = [sys.executable, "-c", CRASH, "sweep", str(plan.path), "--delete"]
-    assert (
-        subprocess.run(
-            command, capture_output=True, timeout=speed.command(), check=False
-        ).returncode
-        == 9
-    )
+    assert finished(command).returncode == 9
     assert set(before) - set(on_s3.contents()) == on_s3.orphans
     swept = on_s3.sweep(plan, "--delete")
     assert (swept.code, outcomes(plan)) == (0, dict.fromkeys(on_s3.orphans, "gone"))

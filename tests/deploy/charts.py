@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from support import speed
+from support.processes import finished
 
 REPOSITORY = Path(__file__).parents[2]
 CHART = REPOSITORY / "helm" / "orphangc"
@@ -26,12 +26,8 @@ POD_KINDS = ("CronJob", "Deployment", "Pod")
 
 def helm_run(helm: Path, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess:
     """Run helm without whatever this user has configured for it."""
-    return subprocess.run(
-        [str(helm), *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=speed.command(),
+    return finished(
+        [helm, *arguments],
         input=stdin,
         env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "HELM_NO_PLUGINS": "1"},
     )

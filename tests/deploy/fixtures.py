@@ -4,7 +4,6 @@
 for what Debian's packages bring.
 """
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from deploy import tools
 from deploy.cache import ToolMissingError
+from support.missing import give_up
 
 MONITORING = Path(__file__).parents[2] / "deploy" / "monitoring"
 """The mixin, and what is rendered from it."""
@@ -22,9 +22,7 @@ def required(resource: str, fetch: Callable[[], Path]) -> Path:
     try:
         return fetch()
     except ToolMissingError as err:
-        if resource in os.environ.get("ORPHANGC_REQUIRE", "").split(","):
-            pytest.fail(f"ORPHANGC_REQUIRE asks for {resource}: {err}", pytrace=False)
-        pytest.skip(f"no {resource}: {err}")
+        give_up(resource, err)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from deploy.cache import ToolMissingError, cache_folder, cached
 from support import speed
+from support.processes import finished
 
 REPOSITORY = Path(__file__).parents[2]
 BASE = "localhost/python:3.11-slim-bookworm"
@@ -120,20 +121,15 @@ def container_engine() -> ContainerEngine:
 
 def _pip_settings() -> Iterator[tuple[str, str]]:
     """Yield this machine's settings of pip; the environment's win over the files'."""
-    listed = subprocess.run(
-        ["pip", "config", "list"], check=True, capture_output=True, text=True
-    ).stdout
+    listed = finished(["pip", "config", "list"], check=True).stdout
     for line in sorted(listed.splitlines(), key=lambda line: line.startswith(":env:")):
         name, _, value = line.partition("=")
         yield name.rpartition(".")[2], value.strip("'")
 
 
 def _make_base(folder: Path) -> None:
-    mirror = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Component: main"],
-        check=True,
-        capture_output=True,
-        text=True,
+    mirror = finished(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Component: main"], check=True
     ).stdout.split()
     if not mirror:
         raise ToolMissingError("apt knows no Debian mirror")
@@ -141,7 +137,7 @@ def _make_base(folder: Path) -> None:
     include = "--include=ca-certificates,python3,python3-venv,python3-pip"
     command = ["debootstrap", "--variant=minbase", include, SUITE, str(root), mirror[0]]
     try:
-        subprocess.run(command, check=True, capture_output=True, text=True, timeout=BUILD_SECONDS)
+        finished(command, check=True, timeout=BUILD_SECONDS)
     except subprocess.CalledProcessError as err:
         raise ToolMissingError(f"debootstrap failed: {err.stdout.splitlines()[-1:]}") from err
     (root / "usr/local/bin/python").symlink_to("../../bin/python3")

@@ -14,6 +14,7 @@ from deploy.fixtures import MONITORING
 from integration.harness.flinkbed.waiting import wait_until
 from support import speed
 from support.ports import free_ports
+from support.processes import finished
 
 
 def hurried_rules(jsonnet: Path, file: Path, config: Mapping[str, Any] | None = None) -> Path:
@@ -31,13 +32,7 @@ def hurried_rules(jsonnet: Path, file: Path, config: Mapping[str, Any] | None = 
         " alerts: std.mapWithKey(function(name, alert) alert { 'for': '0s' }, super.alerts) }})"
         ".prometheusAlerts"
     )
-    done = subprocess.run(
-        [jsonnet, "-e", program],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=speed.command(),
-    )
+    done = finished([jsonnet, "-e", program], check=True)
     file.write_text(done.stdout)
     return file
 

@@ -1,19 +1,20 @@
 """Records of runs, sound and sick, as the program writes them."""
 
 import itertools
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from orphangc.core.documents.run_record import (
     Phase,
     PhaseRecord,
-    RunMode,
     RunRecord,
     RunResult,
     SweptPart,
 )
 from orphangc.core.model.types import Action, Outcome
+from unit.app.status.records import ROOT, a_record
 
-ROOT = "s3://bucket/checkpoints"
+__all__ = ["ROOT", "SICK", "a_run"]
+
 numbers = itertools.count()
 
 SICK = {
@@ -31,18 +32,12 @@ def a_run(sweep: RunResult = RunResult.DONE, **found: object) -> RunRecord:
         PhaseRecord(phase=phase, result=result, started_at=now, duration_seconds=0.0)
         for phase, result in ((Phase.PLAN, RunResult.DONE), (Phase.SWEEP, sweep))
     )
-    return RunRecord(
-        run_id=f"run-{next(numbers)}",
-        root=ROOT,
-        tool_version="1",
-        mode=RunMode.DELETE,
-        effective_mode=RunMode.DELETE,
+    return a_record(
+        next(numbers),
         started_at=now,
         ended_at=now,
         result=sweep,
-        exit_code=0,
         phases=phases,
         plan_id="plan",
-        grace_period_seconds=timedelta(hours=72).total_seconds(),
         **found,
     )

@@ -1,6 +1,5 @@
 """The rules are what the mixin renders, and each alert fires when it must and only then."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import yaml
 
 from deploy.fixtures import MONITORING
 from deploy.stories import CASES
-from support import speed
+from support.processes import finished
 
 pytestmark = pytest.mark.ci
 
@@ -21,13 +20,7 @@ ALERTS = {
 
 
 def run(*command: object) -> None:
-    done = subprocess.run(
-        [str(part) for part in command],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=speed.command(),
-    )
+    done = finished(command)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -5,14 +5,13 @@ The table is made from the comments in values.yaml. When it is old:
 """
 
 import shutil
-import subprocess
 
 import pytest
 import yaml
 
 import orphangc
 from deploy.charts import CHART, NAMESPACE, RELEASE, ROOTS, daemon, helm_run
-from support import speed
+from support.processes import finished
 
 pytestmark = pytest.mark.ci
 
@@ -22,9 +21,7 @@ def test_the_table_of_values_is_what_the_comments_say(node_modules, tmp_path):
     readme = shutil.copy(CHART / "README.md", tmp_path / "README.md")
     command = [str(node_modules / ".bin" / "readme-generator")]
     command += ["--values", str(CHART / "values.yaml"), "--readme", str(readme)]
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=speed.command()
-    )
+    done = finished(command)
     assert done.returncode == 0, done.stdout + done.stderr
     assert readme.read_text() == (CHART / "README.md").read_text(), "run readme-generator"
 

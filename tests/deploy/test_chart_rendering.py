@@ -1,7 +1,6 @@
 """The chart renders to what Kubernetes and the Prometheus operator accept, under Helm 3 and 4."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 import yaml
 
 from deploy.charts import CASES, CHART, RELEASE, case_text, helm_run, manifests, rendered
-from support import speed
+from support.processes import finished
 
 pytestmark = pytest.mark.ci
 
@@ -59,9 +58,7 @@ def test_kubernetes_knows_every_field(helm4, tmp_path, version):
         objects = rendered(helm4, case, f"--kube-version={version}")
         known = [each for each in objects if each["kind"] not in OPERATOR_KINDS]
         Path(command[-1]).write_text(yaml.safe_dump_all(known))
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=speed.command()
-    )
+    done = finished(command)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "find schema" not in done.stdout + done.stderr
 
@@ -78,14 +75,11 @@ def test_the_prometheus_operator_knows_every_field(helm4, node_modules):
 
 
 def _verdicts(node_modules: Path, resources: list) -> list[str]:
-    done = subprocess.run(
+    done = finished(
         ["node", "--input-type=module", "--eval", CHECK_CUSTOM_RESOURCES],
         cwd=node_modules.parent,
         input=json.dumps(resources),
         check=True,
-        capture_output=True,
-        text=True,
-        timeout=speed.command(),
     )
     return done.stdout.splitlines()
 
@@ -97,9 +91,7 @@ def test_yaml_is_tidy(helm4, tmp_path):
         (tmp_path / f"{case}.yaml").write_text(case_text(helm4, case))
     shipped = [CHART / "Chart.yaml", CHART / "values.yaml", CHART / "ci"]
     command = [str(BIN / "yamllint"), "--strict", "-d", tidy, str(tmp_path), *map(str, shipped)]
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=speed.command()
-    )
+    done = finished(command)
     assert done.returncode == 0, done.stdout
 
 
@@ -108,9 +100,7 @@ def test_the_package_holds_what_is_installed_and_no_more(helm, tmp_path):
     done = helm_run(helm, "package", str(CHART), f"--destination={tmp_path}")
     assert done.returncode == 0, done.stderr
     [package] = tmp_path.glob("*.tgz")
-    listed = subprocess.run(
-        ["tar", "-tzf", str(package)], check=True, capture_output=True, text=True
-    ).stdout.split()
+    listed = finished(["tar", "-tzf", package], check=True).stdout.split()
     for name in ("files/alerts.yaml", "files/dashboard.json", "values.schema.json", "README.md"):
         assert f"orphangc/{name}" in listed
     assert not [name for name in listed if "/ci/" in name]

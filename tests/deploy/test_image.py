@@ -19,6 +19,7 @@ from deploy.fixtures import required
 from deploy.images import REPOSITORY, ContainerEngine, container_engine
 from orphangc.app.commands.operate import demo as demonstrating
 from support import speed
+from support.processes import finished
 
 pytestmark = [pytest.mark.image, pytest.mark.ci, pytest.mark.timeout(1500)]
 
@@ -310,9 +311,7 @@ def test_the_dockerfile_is_clean():
     """By the linter, and without the name of any registry."""
     dockerfile = REPOSITORY / "deploy" / "Dockerfile"
     linter = Path(sys.executable).parent / "hadolint"
-    done = subprocess.run(
-        [str(linter), str(dockerfile)], check=False, capture_output=True, text=True
-    )
+    done = finished([linter, dockerfile])
     assert done.returncode == 0, done.stdout
     for line in dockerfile.read_text().splitlines():
         assert not re.match(r"FROM \S+\.\S+/", line)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from deploy.fixtures import MONITORING
 from deploy.program_metrics import exposition, known_series
 from deploy.promql import grouping_labels, selectors
 from orphangc.core.model.codes import Condition, Guard
-from support import speed
+from support.processes import finished
 
 pytestmark = pytest.mark.ci
 
@@ -37,14 +36,7 @@ ADDED_BY_PROMETHEUS = {"namespace", "job", "instance", "cronjob"}
 
 
 def output_of(*command: object, given: str | None = None) -> str:
-    done = subprocess.run(
-        [str(part) for part in command],
-        check=False,
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=speed.command(),
-    )
+    done = finished(command, input=given)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -17,6 +17,7 @@ from orphangc.app.telemetry.metrics_push import push
 from orphangc.core.documents.run_record import RunRecord, RunResult, totals_after
 from support import speed
 from support.ports import free_ports
+from support.processes import finished
 
 pytestmark = [pytest.mark.prometheus, pytest.mark.ci]
 
@@ -64,9 +65,7 @@ def test_what_is_pushed_is_grouped_by_job_and_root(gateway, promtool):
             assert f'root="{ROOT}"' in line
     assert re.search(r'orphangc_refused_jobs\{guard="unreadable_root".*\} 3\n', exposed)
     assert re.search(r"orphangc_run_interval_seconds\{.*\} 21600\n", exposed)
-    checked = subprocess.run(
-        [promtool, "check", "metrics"], check=False, input=exposed, text=True, capture_output=True
-    )
+    checked = finished([promtool, "check", "metrics"], input=exposed)
     assert checked.returncode == 0, checked.stderr
 
 
@@ -93,6 +92,6 @@ def test_the_documented_change_of_thresholds_renders(jsonnet, tmp_path):
     (program,) = re.findall(r"```jsonnet\n(.*?)```", readme, re.DOTALL)
     file = tmp_path / "my-rules.jsonnet"
     file.write_text(program.replace("mixin/mixin.libsonnet", f"{MONITORING}/mixin/mixin.libsonnet"))
-    done = subprocess.run([jsonnet, "--string", file], check=True, capture_output=True, text=True)
+    done = finished([jsonnet, "--string", file], check=True)
     assert 'cluster=\\"prod\\"' in done.stdout
     assert "https://wiki.example.org/orphangc#orphangcrefused" in done.stdout

@@ -1,6 +1,5 @@
 """The examples for Spark: valid YAML, restricted pods, and configurations that orphangc reads."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from deploy.images import REPOSITORY
 from deploy.pod_security import problems_of
 from orphangc.app.config.load import load_configuration
 from orphangc.core.documents.run_record import RunMode
-from support import speed
+from support.processes import finished
 
 pytestmark = pytest.mark.ci
 
@@ -28,9 +27,7 @@ def test_yaml_is_tidy():
     """Every example, strictly."""
     tidy = "{extends: relaxed, rules: {line-length: {max: 120}}}"
     command = [str(BIN / "yamllint"), "--strict", "-d", tidy, str(SPARK)]
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=speed.command()
-    )
+    done = finished(command)
     assert done.returncode == 0, done.stdout
 
 

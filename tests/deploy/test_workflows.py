@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from deploy.workflows import TOP, actionlint, habits_broken, pins, scripts, workflows
-from support import speed
+from support.processes import finished
 
 pytestmark = pytest.mark.ci
 
@@ -58,13 +58,7 @@ BREAKAGES = (
 def schema_errors(schema: str, *files: Path) -> str:
     """Return what a schema shipped with check-jsonschema says of files; empty if nothing."""
     command = [sys.executable, "-m", "check_jsonschema", f"--builtin-schema=vendor.{schema}"]
-    done = subprocess.run(
-        [*command, *map(str, files)],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=speed.command(),
-    )
+    done = finished([*command, *files])
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 

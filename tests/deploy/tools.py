@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deploy.cache import ToolMissingError, cache_folder, cached
+from support.processes import finished
 
 FETCH_SECONDS = 300
 
@@ -130,12 +131,10 @@ def _run(command: Sequence[str], folder: Path) -> None:
     if shutil.which(command[0]) is None:
         raise ToolMissingError(f"no {command[0]} on the path")
     try:
-        subprocess.run(
+        finished(
             command,
             cwd=folder,
             check=True,
-            capture_output=True,
-            text=True,
             timeout=FETCH_SECONDS,
             env={**os.environ, "NPM_CONFIG_UPDATE_NOTIFIER": "false"},
         )

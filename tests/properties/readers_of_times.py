@@ -51,7 +51,6 @@ from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.collect.mark.hidden_sums import HiddenSums
 from orphangc.collect.state.history import newest_records
 from orphangc.collect.state.storage_proof import proof_name, read_proof
-from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import upload_abortion
 from orphangc.collect.sweep.upload_abortion import UploadMark
 from orphangc.collect.world.memory_files import read_acknowledgements, read_memory
@@ -67,8 +66,15 @@ from orphangc.core.ranges.key_ranges import EVERYTHING
 from orphangc.core.times.instants import EPOCH, from_microseconds
 from orphangc.core.world import SearchedStorage, World
 from orphangc.core.world.known_world import PlaceKind
-from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, OUTCOME_SCHEMA, HiddenKind
-from robustness.fuzz.own_files import IDENTITY, SOME
+from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, HiddenKind
+from robustness.fuzz.own_files import (
+    IDENTITY,
+    NEW_GENERATION,
+    NEW_MEMORY,
+    OUTCOMES,
+    SOME,
+    state_with,
+)
 from support.builders import BASE, a_snapshot
 from support.inventory_reports import CSV, ORC, PARQUET, a_report, a_row
 from unit.adapters.s3.pages.test_page_parser import LAST, SHAPE, whole
@@ -122,11 +128,8 @@ def _listing(us: int) -> pa.RecordBatch:
 
 
 def _tombstone(us: int, _: Path, *, column: str) -> datetime | None:
-    state = RootState(SteppedFiles(), BASE)
     data = _parquet(_with_time(SOME.to_table(), column, us))
-    name = f"{1:012d}-{hashlib.sha256(data).hexdigest()}.parquet"
-    state.files.write(f"{state.folder}/tombstones/{name}", data)
-    found = next(iter(state.tombstones()))
+    found = next(iter(state_with({NEW_GENERATION: data}).tombstones()))
     return found.since if column == "since" else found.object.modified_at
 
 
@@ -140,8 +143,7 @@ def _record(us: int, _: Path, *, place: str) -> datetime | None:
         "since": content["jobs"][0]["looks"][0],
     }[place]
     part[place if place != "last_success_at" else "plan"] = spelled(us)
-    state = RootState(SteppedFiles(), BASE)
-    state.files.write(f"{state.folder}/records/1.json", json.dumps(content).encode())
+    state = state_with({"records/1.json": json.dumps(content).encode()})
     found = next(newest_records(state), None)
     if found is None:
         return None
@@ -178,27 +180,19 @@ def _memory(us: int, _: Path) -> datetime | None:
 def _remembered(content: dict[str, Any]) -> WorldMemory:
     """Return what is read back of a memory with this content."""
     data = json.dumps(_MEMORY | content).encode()
-    state = RootState(SteppedFiles(), BASE)
-    digest = hashlib.sha256(data).hexdigest()
-    name = f"20261121T140000000000Z-{'0' * 16}-{digest}.json"
-    state.files.write(f"{state.folder}/world/{name}", data)
-    return read_memory(state).memory
+    return read_memory(state_with({NEW_MEMORY: data})).memory
 
 
 def _marker(us: int, _: Path) -> datetime | None:
-    state = RootState(SteppedFiles(), BASE)
-    word = {"root": str(state.root), "state": "s", "since": spelled(us)}
-    state.files.write(f"{state.folder}/remembers.json", json.dumps(word).encode())
-    marker = read_memory(state).marker
+    word = {"root": str(BASE), "state": "s", "since": spelled(us)}
+    marker = read_memory(state_with({"remembers.json": json.dumps(word).encode()})).marker
     return None if marker is None else marker.since
 
 
 def _acknowledged(us: int, _: Path) -> datetime | None:
     word = {"condition": "place_lost", "what": "x", "since": spelled(us), "at": spelled(0)}
-    state = RootState(SteppedFiles(), BASE)
     data = json.dumps(word | {"by": "me@here"}).encode()
-    state.files.write(f"{state.folder}/acknowledged/1.json", data)
-    return read_acknowledgements(state)[0].since
+    return read_acknowledgements(state_with({"acknowledged/1.json": data}))[0].since
 
 
 def _proof(us: int, _: Path) -> datetime | None:
@@ -279,9 +273,7 @@ def _looked_up(us: int, folder: Path) -> datetime | None:
 
 
 def _outcome(us: int, folder: Path) -> datetime | None:
-    values = {"string": "x", "int64": 1, "timestamp[us, tz=UTC]": _NOW, "bool": True}
-    row = {each.name: values[str(each.type)] for each in OUTCOME_SCHEMA}
-    table = _with_time(pa.Table.from_pylist([row], OUTCOME_SCHEMA), "modified_at", us)
+    table = _with_time(OUTCOMES.slice(0, 1), "modified_at", us)
     (folder / "outcomes.parquet").write_bytes(_parquet(table))
     (batch,) = outcome_rows(folder)
     found: datetime = batch["modified_at"][0].as_py()
@@ -496,11 +488,8 @@ def _oldest_hidden(us: int, _: Path) -> datetime | None:
 def _upload_mark(us: int, _: Path, *, place: str) -> datetime | None:
     mark = UploadMark(key="k", upload_id="u", begun_at=_NOW, since=_NOW, plan_id="p")
     rows = json.dumps([{**mark.model_dump(mode="json"), place: spelled(us)}]).encode()
-    state = RootState(SteppedFiles(), BASE)
-    state.files.write(
-        f"{state.folder}/{upload_abortion._NAME}", upload_abortion._digest(rows) + b"\n" + rows
-    )
-    found = upload_abortion.read_marks(state)
+    data = upload_abortion._digest(rows) + b"\n" + rows
+    found = upload_abortion.read_marks(state_with({upload_abortion._NAME: data}))
     return getattr(found[0], place) if found else None
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.core.cluster.ha_facts import Hold
-from orphangc.core.cluster.job_facts import CheckpointFacts, JobFacts
+from orphangc.core.cluster.job_facts import CheckpointFacts, ClusterFacts, JobFacts
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.listing_columns import Columns, Recogniser
 from orphangc.core.columns.live_set import LiveSet
@@ -202,6 +202,18 @@ def some_facts(job: JobId = JOB, **changes: object) -> JobFacts:
         checkpoints=(a_checkpoint(43), a_checkpoint(42)),
     )
     return replace(facts, **changes)
+
+
+def a_cluster(*jobs: JobFacts, **changes: object) -> ClusterFacts:
+    """Return what REST says of a cluster that lists these jobs."""
+    cluster = ClusterFacts(
+        uri="http://flink",
+        flink_version="1.20.5",
+        jobs={each.job_id: each for each in jobs},
+        cache_seconds=0,
+        taken_at=T0,
+    )
+    return replace(cluster, **changes)
 
 
 def a_hold(*ids: int, job: JobId = JOB, **changes: object) -> Hold:

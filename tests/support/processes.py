@@ -3,8 +3,9 @@
 import os
 import shutil
 import signal
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,14 @@ def tied_to_us() -> list[str]:
     """Return what to put before a command so that the kernel ends it with us, where it can."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL"] if setpriv else []
+
+
+def finished(
+    command: Iterable[object], *, check: bool = False, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Return a command that has ended and what it printed; it takes no longer than one may."""
+    words, limits = [str(each) for each in command], {"timeout": speed.command()}
+    return subprocess.run(words, check=check, capture_output=True, text=True, **limits | options)
 
 
 def until(what: Callable[[], Any]) -> Any:

@@ -12,6 +12,7 @@ import pytest
 from contracts.servers.processes import await_http, start
 from deploy import tools
 from support.leaks import AZURE_KEY
+from support.missing import give_up
 from support.ports import free_port
 
 ACCOUNT = "orphangctests"
@@ -52,8 +53,6 @@ def azurite_server() -> Iterator[str]:
 def azurite_url() -> Iterator[str]:
     """The URL of a server, where there is one."""
     if (reason := why_not()) is not None:
-        if "azurite" in os.environ.get("ORPHANGC_REQUIRE", ""):
-            pytest.fail(f"ORPHANGC_REQUIRE asks for Azurite, but it is {reason}")
-        pytest.skip(f"Azurite is {reason}")
+        give_up("azurite", reason)
     with azurite_server() as url:
         yield url

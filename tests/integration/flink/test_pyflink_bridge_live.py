@@ -5,12 +5,12 @@ ORPHANGC_PYFLINK=V/bin/python pytest -m nightly tests/integration/flink/test_pyf
 """
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from support import speed
+from support.processes import finished
 
 pytestmark = [pytest.mark.flink, pytest.mark.nightly]
 
@@ -23,13 +23,8 @@ def test_declared_fields_are_state_in_real_pyflink() -> None:
     python = os.environ.get("ORPHANGC_PYFLINK")
     if not python:
         pytest.skip("ORPHANGC_PYFLINK names no Python with PyFlink")
-    done = subprocess.run(
-        [python, str(JOB)],
-        capture_output=True,
-        text=True,
-        timeout=4 * speed.command(),
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+    done = finished(
+        [python, JOB], timeout=4 * speed.command(), env={**os.environ, "PYTHONPATH": str(SOURCES)}
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert set(done.stdout.splitlines()) >= {

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from support import speed
+from support.missing import give_up
 
 _FLAGS = (
     "--headless=new",
@@ -40,9 +39,7 @@ def require_chromium() -> str:
     """Return the program; skip the test, or fail it if ORPHANGC_REQUIRE names chromium."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
-        if "chromium" in os.environ.get("ORPHANGC_REQUIRE", ""):
-            pytest.fail("ORPHANGC_REQUIRE asks for Chromium: there is none", pytrace=False)
-        pytest.skip("no chromium on this machine")
+        give_up("chromium", "there is none on this machine")
     return program
 
 

@@ -1,6 +1,5 @@
 """Where Spark cannot run, its tests are skipped with the reason, or fail if it was asked for."""
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -13,6 +12,7 @@ from contracts.servers.moto import moto_server
 from integration.harness.sparkbed import modes, places, pythons
 from integration.harness.sparkbed.places import Place, Planned
 from support.leaks import S3_KEYS
+from support.missing import give_up
 
 FIXTURES = ("1.15.4/changelog", "2.3.0/restore-claim")
 IN_A_FOLDER = "odd names in a folder"
@@ -31,10 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark() -> None:
     """Make sure that Spark can run."""
     reason = pythons.why_not()
-    if reason is not None and "spark" in os.environ.get("ORPHANGC_REQUIRE", ""):
-        pytest.fail(f"ORPHANGC_REQUIRE asks for Spark: {reason}", pytrace=False)
     if reason is not None:
-        pytest.skip(f"no Spark: {reason}")
+        give_up("spark", reason)
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from cli.helpers import run
 from integration.harness.sparkbed import modes, places
 from support import speed
+from support.processes import finished
 
 pytestmark = pytest.mark.nightly
 
@@ -48,12 +48,10 @@ def test_each_question_of_the_page_has_the_answer_of_the_rows(tmp_path):
     (job / "00000000-0000-4000-8000-000000000001").write_bytes(b"x" * 1000)
     unproven = [each for each in place.options if each != "--closed-world"]
     places.plan(run, places.Place("unproven", tuple(unproven)), tmp_path / "plan-2")
-    done = subprocess.run(
+    done = finished(
         [sys.executable, "-c", ASK],
         input=json.dumps(statements()),
         check=True,
-        capture_output=True,
-        text=True,
         cwd=tmp_path,
         env=modes.environment(tmp_path, {}),
         timeout=2 * speed.command(),

@@ -19,6 +19,7 @@ from bench.synth.running import Synth, synth_server
 from cli.helpers import Ran
 from integration.harness.sparkbed import modes, places, pythons
 from support import speed
+from support.processes import finished
 
 pytestmark = pytest.mark.nightly
 
@@ -71,11 +72,8 @@ def test_a_documented_submission_plans_as_this_process(cluster, packing, tmp_pat
         ):
             assert line.count(written) == 1, (written, line)
             line = line.replace(written, meant)
-        done = subprocess.run(
+        done = finished(
             ["/bin/bash", "-c", line],
-            check=False,
-            capture_output=True,
-            text=True,
             env=own,
             cwd=folder,
             timeout=2 * speed.command(),

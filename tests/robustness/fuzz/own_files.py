@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -39,10 +40,17 @@ from unit.collect.state.places import SteppedFiles
 from unit.core.memory.memory_builders import NEXT, a_directory, a_job, seen
 
 AT = datetime(2026, 11, 21, 14, tzinfo=UTC)
+NEW_GENERATION = f"tombstones/{1:012d}-{{}}.parquet"
+NEW_MEMORY = f"world/20261101T000000000000Z-{'0' * 16}-{{}}.json"
 
 
-def _state() -> RootState:
-    return RootState(SteppedFiles(), BASE)
+def state_with(files: Mapping[str, bytes]) -> RootState:
+    """Return a state location of these files; ``{}`` in a name is the digest of the bytes."""
+    state = RootState(SteppedFiles(), BASE)
+    for name, data in files.items():
+        named = name.format(hashlib.sha256(data).hexdigest())
+        state.files.write(f"{state.folder}/{named}", data)
+    return state
 
 
 # --- tombstones
@@ -54,7 +62,7 @@ SOME = Tombstones.of(
 
 def _kept() -> tuple[str, bytes]:
     """Return the name and the bytes of a generation."""
-    state = _state()
+    state = state_with({})
     state.keep_tombstones(SOME)
     (name,) = state.files.names(f"{state.folder}/tombstones")
     return name, state.files.read(f"{state.folder}/tombstones/{name}") or b""
@@ -65,17 +73,12 @@ GENERATION, TOMBSTONES = _kept()
 
 def check_tombstones(data: bytes, _: Path) -> None:
     """Make sure that an altered generation is refused, for its times end quarantines."""
-    state = _state()
-    state.files.write(f"{state.folder}/tombstones/{GENERATION}", data)
-    assert list(state.tombstones()) == list(SOME)
+    assert list(state_with({f"tombstones/{GENERATION}": data}).tombstones()) == list(SOME)
 
 
 def check_forged_tombstones(data: bytes, _: Path) -> None:
     """Read a generation that was named anew for what is in it: refused, or tombstones."""
-    state = _state()
-    digest = hashlib.sha256(data).hexdigest()
-    state.files.write(f"{state.folder}/tombstones/{1:012d}-{digest}.parquet", data)
-    for each in state.tombstones():
+    for each in state_with({NEW_GENERATION: data}).tombstones():
         assert each.since.tzinfo is not None
 
 
@@ -91,9 +94,7 @@ RECORDS = [
 
 def check_record(data: bytes, _: Path) -> None:
     """Make sure that a record of a run is one, or is left out; and the next one can be kept."""
-    state = _state()
-    state.files.write(f"{state.folder}/records/1.json", data)
-    state.files.write(f"{state.folder}/records/2.json", RECORDS[0])
+    state = state_with({"records/1.json": data, "records/2.json": RECORDS[0]})
     records = list(newest_records(state))
     assert len(records) in {1, 2}
     has_planned(state)
@@ -104,9 +105,7 @@ def check_record(data: bytes, _: Path) -> None:
 
 def check_halt(data: bytes, _: Path) -> None:
     """Make sure that no damage lifts a halt: only a person does."""
-    state = _state()
-    state.files.write(f"{state.folder}/halted.json", data)
-    assert state.halted() is not None
+    assert state_with({"halted.json": data}).halted() is not None
 
 
 HOLDER = Holder(token="t", host="here", pid=7, started="1")
@@ -140,17 +139,12 @@ WORD = json.dumps(
 
 def check_memory(data: bytes, _: Path) -> None:
     """Make sure that an altered memory is refused, and never taken for an empty one."""
-    state = _state()
-    state.files.write(f"{state.folder}/world/20261101T000000000000Z-{'0' * 16}-{DIGEST}.json", data)
-    assert read_memory(state).memory == MEMORY
+    assert read_memory(state_with({NEW_MEMORY.format(DIGEST): data})).memory == MEMORY
 
 
 def check_forged_memory(data: bytes, _: Path) -> None:
     """Read one that was named anew for what is in it: a problem that blocks, or a memory."""
-    state = _state()
-    digest = hashlib.sha256(data).hexdigest()
-    state.files.write(f"{state.folder}/world/20261101T000000000000Z-{'0' * 16}-{digest}.json", data)
-    before = recalled(state)
+    before = recalled(state_with({NEW_MEMORY: data}))
     if before.memory_problem is None:
         assert not before.is_new
         compared(before.memory, SIGHTING, before.given)
@@ -159,9 +153,7 @@ def check_forged_memory(data: bytes, _: Path) -> None:
 
 def check_acknowledgement(data: bytes, _: Path) -> None:
     """Make sure that a person's word is one, or blocks."""
-    state = _state()
-    state.files.write(f"{state.folder}/acknowledged/1.json", data)
-    before = recalled(state)
+    before = recalled(state_with({"acknowledged/1.json": data}))
     assert (before.memory_problem is None) == (len(before.given) == 1)
 
 
@@ -170,9 +162,7 @@ MARKER = (MemoryMarker(root=str(BASE), state="s", since=AT).model_dump_json().en
 
 def check_marker(data: bytes, _: Path) -> None:
     """Make sure that the marker of a memory that is gone blocks, whatever is left of it."""
-    state = _state()
-    state.files.write(f"{state.folder}/remembers.json", data)
-    before = recalled(state)
+    before = recalled(state_with({"remembers.json": data}))
     assert (before.memory_problem or before.state_problem) is not None
 
 
@@ -181,12 +171,15 @@ def check_marker(data: bytes, _: Path) -> None:
 OUTCOME = b'{"run_id": "r1", "counts": {"delete/done": {"objects": 2, "bytes": 9}}}'
 
 
+VALUES = {"string": "x", "int64": 1, "timestamp[us, tz=UTC]": AT, "bool": True}
+ROW = {each.name: VALUES[str(each.type)] for each in OUTCOME_SCHEMA}
+OUTCOMES = pa.Table.from_pylist([ROW] * 3, OUTCOME_SCHEMA)
+"""Rows of a sweep that deleted three objects."""
+
+
 def _rows_of_outcomes() -> bytes:
-    """Return the file of a sweep that deleted three objects."""
-    values = {"string": "x", "int64": 1, "timestamp[us, tz=UTC]": AT, "bool": True}
-    row = {each.name: values[str(each.type)] for each in OUTCOME_SCHEMA}
     sink = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist([row] * 3, OUTCOME_SCHEMA), sink, compression="zstd")
+    pq.write_table(OUTCOMES, sink, compression="zstd")
     return sink.getvalue()
 
 
@@ -207,7 +200,7 @@ LINES = b'{"key": "a", "outcome": "done", "error": null, "version_id": "v1"}\n' 
 
 def check_journal(data: bytes, _: Path) -> None:
     """Read the journal of a run that died: what it tells are keys and versions."""
-    state = _state()
+    state = state_with({})
     state.write_lines("r1", "batch-000000-done", data)
     for batch in markers_of(state, "r1"):
         batch.validate(full=True)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from cli.helpers import contents
-from support import speed
+from support.processes import finished
 
 TESTS = Path(__file__).parents[2]
 MOST_MEGABYTES = 800
@@ -23,12 +23,8 @@ def test_no_input_takes_all_memory_or_ends_in_a_traceback(tmp_path, record_prope
     (tmp_path / "beside").write_text("untouched")
     before = {name: fact for name, fact in contents(tmp_path).items() if name == "beside"}
     surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, "-m", "robustness.security.limited", str(work)],
-        capture_output=True,
-        text=True,
-        timeout=speed.command(),
-        check=False,
+    done = finished(
+        [sys.executable, "-m", "robustness.security.limited", work],
         env=surroundings | {"PYTHONPATH": str(TESTS), "XDG_STATE_HOME": str(work / "state")},
         stdin=subprocess.DEVNULL,
     )

@@ -19,6 +19,7 @@ from orphangc.app.wiring import compose
 from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry
 from orphangc.errors import StorageUnreachableError
 from safety.incidents.essential import must_be_there
+from safety.incidents.test_world import claimer
 from support.exporters import Exporter
 from support.kubernetes_server import KubernetesServer, a_config_map, retained
 from support.rest_server import Reply, RestServer, as_json, send
@@ -35,13 +36,6 @@ def story(tmp_path) -> Story:
     made = make_story(Bed(tmp_path))
     made.bed.options = ("--closed-world", "--ended-job", made.job.id, *AT_ONCE)
     return made
-
-
-def claimer(story: Story, base: Path) -> Job:
-    """Return another job, which claimed a checkpoint that Flink has removed since."""
-    job = story.bed.job(2, below=base)
-    job.checkpoint(9, *story.live, story.orphans[0], job.shared(), age=10 * DAY)
-    return job
 
 
 def nothing() -> dict[str, Reply]:

@@ -13,7 +13,7 @@ from safety.model_checking.conduct import Collector, Conduct, Steps, rested, wit
 from safety.model_checking.reads import asked, visible
 from safety.model_checking.verdict import JobSeen, Seen, job_id, real_facts, verdicts
 from safety.model_checking.world import File, Place, Rest, World, told, told_instant
-from support.builders import T0
+from support.builders import a_cluster
 from support.oracle import Verdict
 
 
@@ -170,18 +170,8 @@ def _precondition(number: int, before: Rest | None, conduct: Conduct) -> Precond
 
 
 def _clusters(number: int, rest: Rest | None, conduct: Conduct) -> list[ClusterFacts]:
-    facts = (
-        {} if rest is None else {job_id(number): real_facts(number, rest, conduct.rules.concurrent)}
-    )
-    return [
-        ClusterFacts(
-            uri="http://flink:8081",
-            flink_version="1.20.5",
-            jobs=facts,
-            cache_seconds=0,
-            taken_at=T0,
-        )
-    ]
+    facts = () if rest is None else (real_facts(number, rest, conduct.rules.concurrent),)
+    return [a_cluster(*facts, uri="http://flink:8081")]
 
 
 def _delete(world: World, index: int, _: Conduct) -> Steps:

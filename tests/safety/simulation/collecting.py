@@ -29,13 +29,13 @@ from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
-from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import RegistryUnavailableError
 from safety.simulation.cloud import Storage
 from safety.simulation.faults import Fault, Process
 from safety.simulation.flinks import Flinks
 from safety.simulation.simulated_exporters import Exports, Metadata, Written
 from support.builders import T0
+from unit.collect.listing.ordered_storage import MemorySpool
 
 _CACHE_SECONDS = 3.0
 
@@ -153,46 +153,6 @@ class Cluster:
 
 
 @dataclass
-class Part:
-    """A part of a spool in memory."""
-
-    spool: Spool
-    batches: list[pa.RecordBatch] = field(default_factory=list)
-
-    @property
-    def rows(self) -> int:
-        return sum(each.num_rows for each in self.batches)
-
-    def append(self, batch: pa.RecordBatch) -> None:
-        self.batches.append(batch)
-
-    def finish(self, within: KeyRange) -> None:
-        self.spool.parts.append((within, self.batches))
-
-
-@dataclass
-class Spool:
-    """A spool in memory."""
-
-    parts: list[tuple[KeyRange, list[pa.RecordBatch]]] = field(default_factory=list)
-
-    @property
-    def rows(self) -> int:
-        return sum(batch.num_rows for _, batches in self.parts for batch in batches)
-
-    def part(self) -> Part:
-        return Part(self)
-
-    def finished(self) -> list[KeyRange]:
-        return [within for within, _ in self.parts]
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        found = [batch for _, batches in self.parts for batch in batches]
-        if found:
-            yield pa.concat_batches(found)
-
-
-@dataclass
 class Rows:
     """Verdicts, outcomes, or rows put aside: all in memory."""
 
@@ -299,7 +259,7 @@ class Collector:
             clusters=[Cluster(self.process, self.site.flinks, self.site.cached)],
             snapshots=tuple,
             open_storage=self._storage,
-            engine=LocalEngine(Spool(), root.name, streams=1),
+            engine=LocalEngine(MemorySpool(), root.name, streams=1),
             wait=wait,
             progress=lambda *_: None,
             exporters=self._exports,

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -24,6 +23,7 @@ from safety.soak.expected_state import Audit, expected
 from safety.soak.places import Places
 from safety.soak.reference_tracker import Verdict, judge, watch
 from safety.soak.soak import is_flinks_own
+from support.processes import finished
 
 _TESTS = Path(__file__).parents[2]
 _REMOVERS = {
@@ -308,15 +308,8 @@ def _witnessed(tmp_path: Path, remover: str, folder: Path) -> list[str]:
     said = remover.format(path=str(path), name=path.name, folder=str(folder))
     (tmp_path / "program.py").write_text(f"import os, shutil\nfrom pathlib import Path\n{said}\n")
     out = tmp_path / "removals.tsv"
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "safety.soak.deletion_tracer",
-            str(out),
-            str(tmp_path / "root"),
-            "program",
-        ],
+    finished(
+        [sys.executable, "-m", "safety.soak.deletion_tracer", out, tmp_path / "root", "program"],
         check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_TESTS), str(tmp_path)])},
     )

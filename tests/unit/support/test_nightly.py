@@ -10,6 +10,7 @@ import pytest
 from safety.mutation.tree import modules_of_part
 from support import night
 from support.ending import ENVIRONMENT, Ending, ending
+from support.processes import finished
 
 pytest_plugins = ["pytester"]
 
@@ -48,9 +49,7 @@ def nightly(folder: Path, percent: str) -> subprocess.CompletedProcess[str]:
     }
     environment.pop("ORPHANGC_SOAK_SECONDS", None)
     script = str(ROOT / ".ci" / "nightly")
-    return subprocess.run(
-        ["bash", script], env=environment, capture_output=True, text=True, check=False
-    )
+    return finished(["bash", script], env=environment)
 
 
 @pytest.mark.parametrize(

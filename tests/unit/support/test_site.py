@@ -1,11 +1,12 @@
 """The pages make a site without a broken link; a link to nothing fails the build."""
 
 import importlib.util
-import subprocess
 import sys
 from pathlib import Path, PurePosixPath
 
 import pytest
+
+from support.processes import finished
 
 pytestmark = pytest.mark.ci
 
@@ -19,12 +20,7 @@ SPEC.loader.exec_module(site)
 
 def test_every_page_is_in_the_site(tmp_path: Path) -> None:
     """Each with its pictures, and the README is the first."""
-    ran = subprocess.run(
-        [sys.executable, TOP / ".ci" / "site.py", tmp_path],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = finished([sys.executable, TOP / ".ci" / "site.py", tmp_path])
     assert (ran.returncode, ran.stderr) == (0, "")
     for page in site.tracked():
         suffix = ".html" if page.suffix == ".md" else page.suffix

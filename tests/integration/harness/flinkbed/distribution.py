@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from integration.harness.flinkbed.waiting import ResourceMissingError, wait_until
+from support.processes import finished
 
 PACKAGE = "apache-flink-libraries"
 JOB_CLASS = "LedgerJob"
@@ -112,9 +113,7 @@ def _download(version: str, folder: Path) -> Path:
     command += ["--retries", "2", "--progress-bar", "off", "--dest", str(folder)]
     command.append(f"{PACKAGE}=={version}")
     try:
-        subprocess.run(
-            command, check=True, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS
-        )
+        finished(command, check=True, timeout=DOWNLOAD_SECONDS)
     except subprocess.CalledProcessError as err:
         reason = err.stderr.strip().splitlines()[-1:]
         raise ResourceMissingError(f"pip cannot get {PACKAGE} {version}: {reason}") from err
@@ -142,7 +141,7 @@ def _compile(libraries: list[Path], sources: list[Path], jar: Path) -> None:
         classes = Path(scratch) / "classes"
         command = [java_tool("javac"), "-nowarn", "-proc:none", "-d", str(classes)]
         command += ["-cp", os.pathsep.join(map(str, libraries)), *map(str, sources)]
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+        done = finished(command, timeout=120)
         if done.returncode:
             raise RuntimeError(f"{sources[0].name} does not compile: {done.stderr}")
         built = Path(scratch) / jar.name

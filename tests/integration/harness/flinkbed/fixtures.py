@@ -9,6 +9,7 @@ from integration.harness.flinkbed.cluster import Cluster
 from integration.harness.flinkbed.distribution import java_tool, job_jar
 from integration.harness.flinkbed.settings import as_numbers
 from integration.harness.flinkbed.waiting import ResourceMissingError
+from support.missing import give_up
 
 VERSIONS = os.environ.get("ORPHANGC_FLINK_VERSIONS", "1.20.5,2.3.0").split(",")
 NEWEST = max(VERSIONS, key=as_numbers)
@@ -28,9 +29,7 @@ def require_flink(version: str) -> None:
         java_tool("java")
         job_jar(version)
     except ResourceMissingError as err:
-        if "flink" in os.environ.get("ORPHANGC_REQUIRE", ""):
-            pytest.fail(f"ORPHANGC_REQUIRE asks for Flink {version}: {err}", pytrace=False)
-        pytest.skip(f"no Flink {version}: {err}")
+        give_up("flink", f"{version}: {err}")
 
 
 @pytest.fixture(scope="session", params=EVERY)

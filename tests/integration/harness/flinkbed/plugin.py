@@ -1,12 +1,11 @@
 """The plugin's jar and a witness of the registry, built once per state of their sources."""
 
 import hashlib
-import subprocess
 import sys
 from pathlib import Path
 
 from integration.harness.flinkbed.distribution import cache_folder, compiled, jars
-from support import speed
+from support.processes import finished
 
 PLUGIN = Path(__file__).parents[4] / "deploy" / "flink-plugin"
 WITNESS = Path(__file__).parent / "java" / "RegistryWitness.java"
@@ -30,9 +29,7 @@ def build_plugin(version: str, folder: Path) -> Path:
     """Build the plugin against this version, as its README says."""
     command = [sys.executable, str(PLUGIN / "build.py")]
     command += ["--flink-lib", str(jars(version)[0].parent), "--out", str(folder)]
-    done = subprocess.run(
-        command, check=True, capture_output=True, text=True, timeout=speed.command()
-    )
+    done = finished(command, check=True)
     return Path(done.stdout.strip())
 
 

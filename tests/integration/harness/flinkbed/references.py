@@ -1,12 +1,11 @@
 """Which files checkpoints refer to, as Flink's own classes read them."""
 
 import os
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
 from integration.harness.flinkbed.distribution import compiled, jars, java_tool
-from support import speed
+from support.processes import finished
 
 SOURCE = Path(__file__).parent / "java" / "FileReferences.java"
 
@@ -16,9 +15,7 @@ def read_by_flink(version: str, checkpoints: Iterable[Path]) -> dict[Path, set[P
     folders = list(checkpoints)
     classpath = os.pathsep.join(map(str, (compiled(version, SOURCE), *jars(version))))
     command = [java_tool("java"), "-Xmx200m", "-cp", classpath, SOURCE.stem, *map(str, folders)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=speed.command(), check=False
-    )
+    done = finished(command)
     assert done.returncode == 0, done.stderr
     found: dict[Path, set[Path]] = {folder: set() for folder in folders}
     for line in done.stdout.splitlines():

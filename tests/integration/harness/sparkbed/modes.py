@@ -21,6 +21,7 @@ from integration.harness.sparkbed.pythons import (
 )
 from support import speed
 from support.ports import free_port
+from support.processes import finished
 
 ELSEWHERE = ("cluster", "connect")
 """Beside ``local``, in this Python: on executors that share a folder, and behind a server."""
@@ -219,14 +220,7 @@ def submit(
         options = ["--master", "local-cluster[1,2,1024]", "--archives", f"{archive}#environment"]
     program = REPOSITORY / "deploy" / "spark" / "main.py"
     command = [spark_home() / "bin" / "spark-submit", *options, program, *arguments]
-    done = subprocess.run(
-        [str(each) for each in command],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=own,
-        cwd=folder,
-        timeout=2 * speed.command(),
-        stdin=subprocess.DEVNULL,
+    done = finished(
+        command, env=own, cwd=folder, timeout=2 * speed.command(), stdin=subprocess.DEVNULL
     )
     return Ran(done.returncode, done.stdout, done.stderr)

@@ -1,7 +1,6 @@
 """What a killed command left is removed a day later, and nothing that is in use or another's."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 import structlog
 
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder, remove_left_behind
+from support.processes import finished
 
 DAY = 86_400
 
@@ -33,7 +33,7 @@ def left_by_a_killed_process(above: Path, seconds: float = 2 * DAY) -> Path:
         "kept = TemporaryFolder(); print(kept.name, flush=True); os._exit(9)"
     )
     command = [sys.executable, "-c", code, str(above)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = finished(command)
     path = Path(done.stdout.strip())
     (path / "rows.arrow").write_bytes(b"rows")
     return aged(path, seconds)

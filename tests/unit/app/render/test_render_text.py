@@ -1,7 +1,6 @@
 """Terminal and Markdown say the same as the page, and obey no foreign text."""
 
 import errno
-import io
 import re
 from datetime import timedelta
 
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from rich.console import Console
 
 from flinkstate.places.locations import canonical
 from flinkstate.text.shown_text import human_bytes, visible
@@ -44,6 +42,7 @@ from unit.app.render.plan_builder import (
     many_jobs,
     story_jobs,
 )
+from unit.app.render.printed import printed as on_terminal
 
 HOSTILE = (
     "[red]x[/red] [link=https://evil]y[/link]",
@@ -63,10 +62,7 @@ HOSTILE = (
 
 def printed(parts, width=100) -> str:
     """Return what a terminal of that width shows, colours included."""
-    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system="standard")
-    for each in parts:
-        console.print(each)
-    return console.file.getvalue()
+    return on_terminal(parts, width, force_terminal=True, color_system="standard")
 
 
 def plain(parts, width=100) -> str:

@@ -1,9 +1,6 @@
 """What is not in the listing, and what the listing was: shown alike by every rendering."""
 
-import io
-
 import pytest
-from rich.console import Console
 
 from orphangc.app.render.plan.plan_html import render_html
 from orphangc.app.render.plan.plan_markdown import render_markdown
@@ -13,6 +10,7 @@ from orphangc.core.documents.plan import ExtraStatus
 from orphangc.core.documents.s3_inventory import Inventory
 from unit.app.render.html_pages import parse
 from unit.app.render.plan_builder import NOW, ORDERS, a_plan, some_extras
+from unit.app.render.printed import printed
 
 UNKNOWN = {
     "uploads": None,
@@ -30,10 +28,7 @@ BUT_STATUS = {name: None for name in UNKNOWN if name != "uploads"}
 
 
 def on_terminal(plan, breakdown) -> str:
-    console = Console(file=io.StringIO(), width=200)
-    for each in plan_tables(plan, breakdown):
-        console.print(each)
-    return console.file.getvalue()
+    return printed(plan_tables(plan, breakdown), 200)
 
 
 def on_page(plan, breakdown) -> str:

@@ -1,11 +1,9 @@
 """The name of a job: its id and the resources that run it, alike in every rendering."""
 
-import io
 import json
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from orphangc.app.commands.operate.self_sustained import check_tables
 from orphangc.app.commands.operate.users_of import user_tables
@@ -29,6 +27,7 @@ from orphangc.core.model.types import JobState
 from orphangc.core.world import ClosedWorld, KnownCluster, OutsidePath, World
 from unit.app.render.html_pages import parse
 from unit.app.render.plan_builder import NOW, ORDERS, PAYMENTS, SESSIONS, a_job, a_plan, some_extras
+from unit.app.render.printed import printed as on_terminal
 from unit.app.render.test_render_unlisted import RENDERINGS
 
 NAMED = f"{ORDERS} (shop/orders)"
@@ -41,10 +40,7 @@ JOBS = (a_job(resources=("shop/orders",)), a_job(PAYMENTS, blocked=(DEPENDENT,))
 
 def printed(tables: Any) -> str:
     """Return tables as a wide terminal shows them, with single spaces."""
-    console = Console(file=io.StringIO(), width=400)
-    for each in tables:
-        console.print(each)
-    return " ".join(console.file.getvalue().split())
+    return " ".join(on_terminal(tables, 400).split())
 
 
 @pytest.mark.parametrize(

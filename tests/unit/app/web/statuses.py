@@ -40,6 +40,7 @@ from unit.app.render.plan_builder import (
     ROOT,
     SESSIONS,
 )
+from unit.app.status import records
 
 OTHER_ROOT = "s3://acme-flink-staging-eu/checkpoints"
 GB = 10**9
@@ -150,12 +151,8 @@ def a_record(number=0, *, jobs=None, before=None, **changes) -> RunRecord:
         "run_id": f"{started:%Y%m%dT%H%M%S}-{number:08x}",
         "root": ROOT,
         "tool_version": "0.1.0",
-        "mode": RunMode.DELETE,
-        "effective_mode": RunMode.DELETE,
         "started_at": started,
         "ended_at": started + timedelta(seconds=97),
-        "result": RunResult.DONE,
-        "exit_code": 0,
         "phases": (
             PhaseRecord(
                 phase=Phase.PLAN, result=RunResult.DONE, started_at=started, duration_seconds=64
@@ -177,9 +174,8 @@ def a_record(number=0, *, jobs=None, before=None, **changes) -> RunRecord:
         "jobs": jobs,
         "world": a_world(),
         "missing_objects": sum(job.missing_objects for job in jobs),
-        "grace_period_seconds": 259_200.0,
     }
-    record = RunRecord(**{**facts, **changes})
+    record = records.a_record(**{**facts, **changes})
     totals = totals_after(before.totals if before else record.totals, record)
     return record.model_copy(update={"totals": totals})
 

@@ -27,19 +27,18 @@ from orphangc.errors import (
     RefusedError,
     RegistryUnavailableError,
 )
-from support.builders import JOB, a_checkpoint, a_hold, a_job, a_snapshot, an_ended_job, some_facts
+from support.builders import (
+    JOB,
+    a_checkpoint,
+    a_cluster,
+    a_hold,
+    a_job,
+    a_snapshot,
+    an_ended_job,
+    some_facts,
+)
 from unit.collect.delete.deleting import STORED_AT, due_rows
 from unit.collect.state.places import SteppedFiles
-
-
-def a_cluster(*jobs: JobFacts) -> ClusterFacts:
-    return ClusterFacts(
-        uri="http://flink",
-        flink_version="1.20.5",
-        jobs={each.job_id: each for each in jobs},
-        cache_seconds=0,
-        taken_at=STORED_AT,
-    )
 
 
 @dataclass

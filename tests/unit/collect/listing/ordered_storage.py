@@ -69,31 +69,31 @@ class MemoryPart:
 
     spool: MemorySpool
     rows: int = 0
-    keys: list[str] = field(default_factory=list)
+    batches: list[pa.RecordBatch] = field(default_factory=list)
 
     def append(self, batch: pa.RecordBatch) -> None:
         self.rows += batch.num_rows
-        self.keys += batch.column("key").to_pylist()
+        self.batches.append(batch)
 
     def finish(self, within: KeyRange) -> None:
         with self.spool.lock:
-            self.spool.parts.append((within, self.keys))
+            self.spool.parts.append((within, self.batches))
 
 
 @dataclass
 class MemorySpool:
     """A spool in memory; what is in it before, an interrupted run has left."""
 
-    parts: list[tuple[KeyRange, list[str]]] = field(default_factory=list)
+    parts: list[tuple[KeyRange, list[pa.RecordBatch]]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def rows(self) -> int:
-        return sum(len(keys) for _, keys in self.parts)
+        return sum(batch.num_rows for _, batches in self.parts for batch in batches)
 
     @property
     def keys(self) -> list[str]:
-        return sorted(key for _, keys in self.parts for key in keys)
+        return sorted(key for batch in self.batches() for key in batch["key"].to_pylist())
 
     def part(self) -> MemoryPart:
         return MemoryPart(self)
@@ -102,5 +102,6 @@ class MemorySpool:
         return [within for within, _ in self.parts]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        for _, keys in self.parts:
-            yield a_page(keys)
+        found = [batch for _, batches in self.parts for batch in batches]
+        if found:
+            yield pa.concat_batches(found)

@@ -13,7 +13,7 @@ from orphangc.collect.listing.noted_names import objects_named
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.ports import LISTING_SCHEMA
 from orphangc.ports.engine import ListingHints
-from unit.collect.listing.ordered_storage import MemorySpool, OrderedStorage
+from unit.collect.listing.ordered_storage import MemorySpool, OrderedStorage, a_page
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 KEYS = ["_metadata", "a/_metadata", "a/chk-1/_metadata", "a/chk-1/x", "a/not_metadata", "b"]
@@ -48,7 +48,7 @@ def test_what_was_noted_is_what_a_pass_finds(streams):
 def test_what_an_interrupted_run_listed_is_searched_too():
     """This run has not seen its pages, and they may hold the only checkpoint."""
     keys = ["a/chk-1/_metadata", "a/x", "b/chk-1/_metadata", "b/x"]
-    spool = MemorySpool([(KeyRange(None, "a/x"), keys[:2])])
+    spool = MemorySpool([(KeyRange(None, "a/x"), [a_page(keys[:2])])])
     engine = LocalEngine(spool, "root", streams=1)
     engine.list_all(OrderedStorage(keys), ListingHints(), lambda *_: None)
     assert [each.key for each in engine.objects_named("_metadata")] == keys[::2]

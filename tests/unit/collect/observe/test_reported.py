@@ -11,24 +11,18 @@ from orphangc.core.cluster.job_facts import ClusterFacts, RestoredFacts
 from orphangc.core.cluster.place_options import FOLDER_OPTIONS, FORST_OPTIONS, RESTORE_OPTIONS
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import EvidenceSource
-from support.builders import JOB, T0, some_facts
+from support.builders import a_cluster, some_facts
 
 SETTINGS = StorageRootSettings(root="s3://lake/checkpoints")
 TEXTS = ("ck", "./ck", "file://${HOME}/ck", "C:\\ck", "/ck", "[a, b]", "s3:ck", "file:///x\0y")
 OPTIONS = (*FOLDER_OPTIONS, *RESTORE_OPTIONS)
 
 
-def a_cluster(options: dict[str, str], origin: str | None = None) -> ClusterFacts:
+def configured(options: dict[str, str], origin: str | None = None) -> ClusterFacts:
     """Return a cluster with a configuration, and with a job if that has an origin."""
     restored = RestoredFacts(id=3, external_path=origin, is_savepoint=True)
-    return ClusterFacts(
-        uri="http://a",
-        flink_version="1.20.5",
-        jobs={} if origin is None else {JOB: some_facts(restored=restored)},
-        cache_seconds=3.0,
-        taken_at=T0,
-        options=options,
-    )
+    jobs = () if origin is None else (some_facts(restored=restored),)
+    return a_cluster(*jobs, uri="http://a", options=options)
 
 
 def ha(text: str, by: str) -> HaFacts:
@@ -46,7 +40,7 @@ def ha(text: str, by: str) -> HaFacts:
 def test_a_text_in_which_no_place_can_be_read_is_never_dropped(by: str, text: str) -> None:
     """It is a place that no search reaches, or a checkpoint that cannot be read."""
     options = {by: text} if by in OPTIONS else {}
-    clusters = [a_cluster(options, origin=text if by == "an origin" else None)]
+    clusters = [configured(options, origin=text if by == "an origin" else None)]
     places = [place for place, _ in places_in_answers(clusters, (), SETTINGS, [ha(text, by)])]
     _, broken = reported_places(clusters, (), SETTINGS, ha=[ha(text, by)])
     is_local = by == "an origin" and text == "/ck"  # which Flink itself resolved
@@ -59,13 +53,13 @@ def test_a_text_in_which_no_place_can_be_read_is_never_dropped(by: str, text: st
 )
 def test_an_option_that_is_not_set_names_none(option: str, text: str) -> None:
     """Nor does it cast a doubt."""
-    assert [*places_in_answers([a_cluster({option: text})], (), SETTINGS, ())] == []
-    assert reported_places([a_cluster({option: text})], (), SETTINGS) == ([], [])
+    assert [*places_in_answers([configured({option: text})], (), SETTINGS, ())] == []
+    assert reported_places([configured({option: text})], (), SETTINGS) == ([], [])
 
 
 @pytest.mark.parametrize("option", OPTIONS)
 def test_a_path_without_a_scheme_is_one_of_the_default_file_system(option: str) -> None:
     """Which the same configuration chooses (``FileSystem.getUnguardedFileSystem``)."""
-    cluster = a_cluster({option: "/ck/x/y", "fs.default-scheme": "hdfs://nn:8020/"})
+    cluster = configured({option: "/ck/x/y", "fs.default-scheme": "hdfs://nn:8020/"})
     ((place, _),) = places_in_answers([cluster], (), SETTINGS, ())
     assert canonical("hdfs://nn:8020/ck").contains(place)

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from orphangc.core.cluster.job_facts import (
     GLOBALLY_TERMINAL,
-    CheckpointFacts,
-    ClusterFacts,
     JobFacts,
     RestoredFacts,
     eligibility_problem,
@@ -33,10 +31,9 @@ from orphangc.core.cluster.rest_json import (
 from orphangc.core.model.flink_versions import TESTED_FLINK_VERSIONS, is_tested_version
 from orphangc.core.model.types import JobId
 from orphangc.errors import RegistryUnavailableError
-from support.builders import some_facts
+from support.builders import BASE, JOB, a_checkpoint, a_cluster, some_facts
 
 NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
-JOB = JobId("4ae4a2986a0e1a49b0f165b58085d4b3")
 SAFE_BACKENDS = (
     "EmbeddedRocksDBStateBackend",
     "RocksDBStateBackend",
@@ -45,20 +42,6 @@ SAFE_BACKENDS = (
     "FsStateBackend",
 )
 FILE_STORAGES = ("FileSystemCheckpointStorage", "CheckpointIdStorage")  # Flink's, our plugin's
-
-
-def a_checkpoint(id_: int, **changes: object) -> CheckpointFacts:
-    return replace(
-        CheckpointFacts(
-            id=id_,
-            status="COMPLETED",
-            is_savepoint=False,
-            discarded=False,
-            external_path=f"s3://b/c/{JOB}/chk-{id_}",
-            triggered_at=NOW,
-        ),
-        **changes,
-    )
 
 
 def a_job(**changes: object) -> JobFacts:
@@ -345,12 +328,9 @@ def test_every_reported_path_is_a_root_to_read() -> None:
         ),
         JobId("0" * 32): a_job(status="FINISHED", checkpoints=(a_checkpoint(1),)),
     }
-    cluster = ClusterFacts(
-        uri="http://flink", flink_version="1.20.5", jobs=jobs, cache_seconds=3, taken_at=NOW
-    )
-    assert external_paths(cluster) == {
-        f"s3://b/c/{JOB}/chk-6",
-        f"s3://b/c/{JOB}/chk-1",
+    assert external_paths(a_cluster(jobs=jobs)) == {
+        f"{BASE}/{JOB}/chk-6",
+        f"{BASE}/{JOB}/chk-1",
         "file:/sp",
         "s3://old/chk",
     }

@@ -5,26 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.cluster.pending_savepoints import (
     longest_checkpoint_timeout,
     pending_savepoint_problem,
 )
-from support.builders import JOB, T0, a_checkpoint, some_facts
+from support.builders import a_checkpoint, a_cluster, some_facts
 
 CHECKPOINT = replace(a_checkpoint(44), status="IN_PROGRESS", discarded=None)
 SAVEPOINT = replace(CHECKPOINT, id=45, is_savepoint=True)
-
-
-def a_cluster(**facts) -> ClusterFacts:
-    """Return a cluster that shows one job."""
-    return ClusterFacts(
-        uri="http://jm",
-        flink_version="2.3.0",
-        jobs={JOB: some_facts(**facts)},
-        cache_seconds=0.0,
-        taken_at=T0,
-    )
 
 
 @pytest.mark.parametrize(
@@ -43,7 +31,7 @@ def a_cluster(**facts) -> ClusterFacts:
 )
 def test_only_what_the_counter_and_the_history_agree_on_is_no_savepoint(facts, is_pending) -> None:
     """The history holds ten entries; the counter holds all."""
-    problem = pending_savepoint_problem([a_cluster(), a_cluster(**facts)])
+    problem = pending_savepoint_problem([a_cluster(some_facts()), a_cluster(some_facts(**facts))])
     assert (problem is not None) is is_pending
 
 
@@ -58,4 +46,4 @@ def test_only_what_the_counter_and_the_history_agree_on_is_no_savepoint(facts, i
 )
 def test_the_longest_timeout_is_unknown_where_one_job_hides_it(facts, timeout) -> None:
     """A job that cannot checkpoint, or is over, has none."""
-    assert longest_checkpoint_timeout([a_cluster(**facts)]) == timeout
+    assert longest_checkpoint_timeout([a_cluster(some_facts(**facts))]) == timeout

@@ -6,7 +6,7 @@ import pytest
 
 from flinkstate.places.locations import canonical, parse_alias
 from orphangc.core.cluster.ha_facts import FolderNamed
-from orphangc.core.cluster.job_facts import ClusterFacts, RestoredFacts
+from orphangc.core.cluster.job_facts import RestoredFacts
 from orphangc.core.cluster.placement import (
     Home,
     JobAnswer,
@@ -14,7 +14,7 @@ from orphangc.core.cluster.placement import (
     home_of,
     job_answers,
 )
-from support.builders import JOB, T0, a_checkpoint, a_hold, some_facts
+from support.builders import JOB, a_checkpoint, a_cluster, a_hold, some_facts
 
 HERE, THERE = canonical(f"s3://a/{JOB}"), canonical(f"s3://b/{JOB}")
 BOTH = {"here": (HERE,), "there": (THERE,)}
@@ -91,14 +91,7 @@ def test_a_savepoint_places_nothing() -> None:
 
 def test_answers_of_one_cluster_are_one() -> None:
     """Also of a cluster that answered once only."""
-    one = ClusterFacts(
-        uri="u",
-        flink_version="1.20.5",
-        jobs={JOB: some_facts()},
-        cache_seconds=0,
-        taken_at=T0,
-        cluster_ids=frozenset({"orders"}),
-    )
+    one = a_cluster(some_facts(), cluster_ids=frozenset({"orders"}))
     (answer,) = job_answers([one], [replace(one, jobs={})])[JOB]
     assert (answer.before, answer.after) == (some_facts(), None)
     assert (answer.cluster_ids, answer.is_living) == ({"orders"}, True)

@@ -1,6 +1,6 @@
 """Totals go on from run to run and never back; a record tells how much was swept."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -8,7 +8,6 @@ from orphangc.core.documents.run_record import (
     DURATION_BUCKETS_SECONDS,
     Phase,
     PhaseRecord,
-    RunMode,
     RunRecord,
     RunResult,
     SweptPart,
@@ -17,8 +16,9 @@ from orphangc.core.documents.run_record import (
     totals_merged,
 )
 from orphangc.core.model.types import Action, Outcome
+from unit.app.status import records
+from unit.app.status.records import T0
 
-T0 = datetime(2026, 11, 1, 12, tzinfo=UTC)
 BEFORE = Totals(
     runs={"plan/done": 10, "plan/failed": 3},
     swept_objects={"delete/done": 20, "revive/done": 4},
@@ -36,20 +36,7 @@ def a_phase(phase: Phase, result: RunResult, seconds: float) -> PhaseRecord:
 
 
 def a_record(*phases: PhaseRecord, **more: object) -> RunRecord:
-    facts: dict[str, object] = {
-        "run_id": "1",
-        "root": "s3://bucket/checkpoints",
-        "tool_version": "1",
-        "mode": RunMode.DELETE,
-        "effective_mode": RunMode.DELETE,
-        "started_at": T0,
-        "ended_at": T0,
-        "result": RunResult.DONE,
-        "exit_code": 0,
-        "phases": phases,
-        "grace_period_seconds": 0.0,
-    }
-    return RunRecord(**{**facts, **more})
+    return records.a_record(**{"phases": phases, "started_at": T0, **more})
 
 
 SWEPT = (

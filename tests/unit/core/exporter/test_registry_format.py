@@ -35,6 +35,7 @@ from orphangc.core.exporter.registry_snapshot import (
 )
 from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import UnreadableSnapshotError
+from support import builders
 from support.exporters import entries_in
 
 NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
@@ -57,25 +58,17 @@ def a_retained(id_: int, *, is_savepoint: bool = False) -> RetainedCheckpoint:
 
 
 def a_snapshot(**changes: object) -> RegistrySnapshot:
-    return replace(
-        RegistrySnapshot(
-            source=Mode.REGISTRY,
-            flink_version="1.20.5",
-            job_id=JOB,
-            jm_epoch="0e1f",
-            sequence=17,
-            nonce="n-16",
-            taken_at=NOW,
-            checkpoint_dir=DIRECTORY,
-            max_concurrent=1,
-            retained=(a_retained(42), a_retained(43), a_retained(7, is_savepoint=True)),
-            issued=(IssuedCheckpoint(id=45, at=NOW - timedelta(seconds=3)),),
-            restored=(RestoredCheckpoint(id=40, path="s3://old/chk-40", mode="CLAIM"),),
-            entries=RegistryEntries(ENTRIES),
-            sha256=DIGEST,
-        ),
-        **changes,
-    )
+    told = {
+        "jm_epoch": "0e1f",
+        "nonce": "n-16",
+        "taken_at": NOW,
+        "retained": (a_retained(42), a_retained(43), a_retained(7, is_savepoint=True)),
+        "issued": (IssuedCheckpoint(id=45, at=NOW - timedelta(seconds=3)),),
+        "restored": (RestoredCheckpoint(id=40, path="s3://old/chk-40", mode="CLAIM"),),
+        "entries": RegistryEntries(ENTRIES),
+        "sha256": DIGEST,
+    }
+    return builders.a_snapshot(**{**told, **changes})
 
 
 def a_file(entries: list[str] | None = None, **header: object) -> bytes:

@@ -16,10 +16,19 @@ def needs(
     *,
     mode: str = "delete",
     undelete: bool = False,
+    expire: bool = False,
+    examine: bool = False,
     **more: Any,
 ) -> tuple[StorageNeed, ...]:
     """Return what a root needs of which shared files are collected, and named places searched."""
     settings = StorageRootSettings.model_validate(
         {"root": root, "scope": ["shared"], "search": "places", **more}
     )
-    return needs_of(settings, mode=RunMode(mode), may_undelete=undelete, work=work)
+    return needs_of(
+        settings,
+        mode=RunMode(mode),
+        may_undelete=undelete,
+        may_expire=expire,
+        may_examine=examine,
+        work=work,
+    )

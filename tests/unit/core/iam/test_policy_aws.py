@@ -7,33 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.aws import aws_policy
-from orphangc.core.iam.permissions import needs_of
-from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName
 from support.area_files import files_of_a_job
+from unit.core.iam.asked import JOB, UUID, needs
 from unit.core.iam.iam import allows
 
-JOB = "0123456789abcdef" * 2
 ROOT = "s3://bucket/check*points?/$flink"
 BELOW = "check*points?/$flink/"
-UUID = "00000000-0000-4000-8000-000000000001"
 
 
-def policy(
-    root: str = ROOT,
-    *,
-    mode: str = "delete",
-    undelete: bool = False,
-    expire: bool = False,
-    **more,
-):
-    settings = StorageRootSettings.model_validate(
-        {"root": root, "scope": ["shared"], "search": "places", **more}
-    )
-    needs = needs_of(settings, mode=RunMode(mode), may_undelete=undelete, may_expire=expire)
-    return aws_policy(needs)
+def policy(root: str = ROOT, **more):
+    return aws_policy(needs(root, **more))
 
 
 def may(document, action: str, key: str, **context: str) -> bool:

@@ -7,10 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.azure import azure_policy
-from orphangc.core.iam.permissions import needs_of
-from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName
 from support.area_files import files_of_a_job
 from unit.core.iam.asked import JOB, UUID, needs
@@ -185,9 +182,8 @@ def test_what_a_condition_cannot_hold_is_refused(path: str) -> None:
 
 def test_who_brings_back_writes_where_orphans_were_and_deletes_nothing() -> None:
     """And whoever examines a container reads settings by actions that are no blob's."""
-    settings = StorageRootSettings(root=f"{AZURE}/cp", scope=(AreaName.SHARED,))
     document = azure_policy(
-        needs_of(settings, mode=RunMode.REPORT, may_undelete=True, may_examine=True)
+        needs(f"{AZURE}/cp", mode="report", undelete=True, examine=True, search="storage")
     )
     orphan = f"cp/{JOB}/shared/{UUID}"
     for action in ("read", "write", "add/action"):
@@ -224,13 +220,7 @@ def test_files_of_every_area_may_be_deleted_where_all_are_collected(file: str) -
     assert not may("delete", f"cp/{JOB}/{file.rpartition('/')[0]}/_metadata", own)
 
 
-EXPIRING = azure_policy(
-    needs_of(
-        StorageRootSettings.model_validate({"root": f"{AZURE}/c*p", "scope": ["shared"]}),
-        mode=RunMode.DELETE,
-        may_expire=True,
-    )
-)
+EXPIRING = azure_policy(needs(f"{AZURE}/c*p", expire=True, search="storage"))
 
 
 def test_where_checkpoints_expire_their_metadata_alone_may_go_and_come_back() -> None:

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flinkstate.places.locations import Location
-from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.gcp import gcs_policy
-from orphangc.core.iam.permissions import Purpose, Right, StorageArea, StorageNeed, needs_of
-from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.iam.permissions import Purpose, Right, StorageArea, StorageNeed
 from orphangc.core.model.types import AreaName
 from support.area_files import files_of_a_job
 from unit.core.iam.asked import JOB, UUID, needs
@@ -189,9 +187,8 @@ def test_what_a_condition_cannot_hold_is_refused(path: str) -> None:
 
 def test_who_brings_back_writes_where_orphans_were_and_deletes_nothing() -> None:
     """And whoever examines a bucket reads its settings, which are no object's."""
-    settings = StorageRootSettings(root="gs://bucket/cp", scope=(AreaName.SHARED,))
     document = gcs_policy(
-        needs_of(settings, mode=RunMode.REPORT, may_undelete=True, may_examine=True)
+        needs("gs://bucket/cp", mode="report", undelete=True, examine=True, search="storage")
     )
     orphan, metadata = f"cp/{JOB}/shared/{UUID}", f"cp/{JOB}/chk-1/_metadata"
     for permission in ("create", "get", "restore"):
@@ -236,9 +233,8 @@ def test_files_of_every_area_may_be_deleted_where_all_are_collected(file: str) -
 
 def test_where_checkpoints_expire_their_metadata_may_go_and_come_back() -> None:
     """As near as conditions come: ``_metadata`` below a ``chk-``; without an expiry, none."""
-    settings = StorageRootSettings.model_validate({"root": "gs://bucket/cp"})
     documents = [
-        gcs_policy(needs_of(settings, mode=RunMode.DELETE, may_expire=expires))
+        gcs_policy(needs("gs://bucket/cp", scope=tuple(AreaName), expire=expires, search="storage"))
         for expires in (False, True)
     ]
     keys = {f"cp/{JOB}/{folder}/_metadata": folder == "chk-7" for folder in ("chk-7", "shared")}

@@ -5,7 +5,6 @@ import doctest
 import json
 import re
 import resource
-import subprocess
 import sys
 from itertools import count
 from pathlib import Path
@@ -25,6 +24,7 @@ from flinkstate.places.checkpoint_names import job_id_of
 from flinkstate.places.locations import canonical
 from orphangc.core.model.naming import place_of_folder
 from support.builders import JOB
+from support.processes import finished
 from unit.flinkstate.metadata import by_hand as hand
 
 PACKAGE = Path(flinkstate.__file__).parent
@@ -70,7 +70,7 @@ def test_it_starts_without_the_collector() -> None:
         " print([each for each in sys.modules if 'orphangc' in each])"
     )
     command = [sys.executable, "-c", code, "inspect", str(CHECKPOINT), "--output", "jsonl"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    shown = finished(command, check=True).stdout
     document, modules = shown.splitlines()
     assert json.loads(document)["checkpoint_id"] == 9
     assert ast.literal_eval(modules) == []

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from flinkstate.errors import SettingsError
 from flinkstate.files import mounts
 from flinkstate.files.paths import is_inside, overlap, spellings
 from flinkstate.places.locations import canonical
-from support import speed
+from support.processes import finished
 
 TABLE = """\
 1 0 8:1 / / rw - ext4 /dev/a rw
@@ -109,13 +108,7 @@ def test_a_folder_that_this_machine_mounts_twice_is_one(tmp_path, shown) -> None
     )
     mount = 'mount --bind "$1" "$2" || exit 77; second=$2; shift 2; exec "$@" "$second"'
     command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", mount, "sh"]
-    done = subprocess.run(
-        [*command, root / shown, second, sys.executable, "-c", program, root],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=speed.command(),
-    )
+    done = finished([*command, root / shown, second, sys.executable, "-c", program, root])
     if done.returncode == 77:
         pytest.skip(f"this machine lets nobody mount: {done.stderr.strip()}")
     assert done.stdout.strip() == "True", done.stderr

@@ -9,6 +9,9 @@ from typing import Any
 from support.grouped import for_each, grouped
 
 ROOT = Path(__file__).parents[3] / "golden"
+LAST_RELEASE_WITH_HASH_MAPS = (1, 15)
+"""Up to here Flink kept the named lists in hash maps: their order is not the file's."""
+ADDED_TO_FILE = {"directory", "files", "directories"}
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,31 @@ every_golden_file = for_each(
 
 def golden(name: str) -> GoldenFile:
     return GoldenFile(ROOT / name)
+
+
+def contractual(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without what the contract adds to Flink's own fields."""
+    kept = {key: value for key, value in document.items() if key not in ADDED_TO_FILE}
+    kept["operators"] = [
+        {key: value for key, value in operator.items() if key != "coordinator_state_bytes"}
+        for operator in document["operators"]
+    ]
+    return json.loads(json.dumps(kept))
+
+
+def comparable(document: Any, file: GoldenFile, directory: str) -> Any:
+    """The directory for Flink's marker; the named lists of an old file in no order."""
+    if isinstance(document, dict):
+        changed = {key: comparable(each, file, directory) for key, each in document.items()}
+        has_order = file.release[:2] > LAST_RELEASE_WITH_HASH_MAPS
+        for key in {"shared", "private"} & (set() if has_order else set(changed)):
+            changed[key] = sorted(changed[key], key=json.dumps)
+        return changed
+    if isinstance(document, list):
+        return [comparable(each, file, directory) for each in document]
+    if isinstance(document, str) and document.startswith("EXCL/"):
+        return f"{directory}/{document.removeprefix('EXCL/')}"
+    return document
 
 
 def handles_in(document: Any) -> list[dict[str, Any]]:

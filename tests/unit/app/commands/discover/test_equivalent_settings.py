@@ -1,13 +1,11 @@
 """The configuration by hand: the loader takes it, and its world is the discovered one."""
 
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 import stamina
 import yaml
-from rich.console import Console
 
 from flinkstate.places.locations import canonical
 from orphangc.app.commands.discover.equivalent_settings import yaml_of
@@ -22,6 +20,7 @@ from support.flink_resources import (
     a_status,
 )
 from support.kubernetes_server import KubernetesServer
+from unit.app.render.printed import printed
 
 SESSION = [
     a_deployment(
@@ -124,11 +123,8 @@ def test_credentials_stay_where_they_are(tmp_path, monkeypatch) -> None:
     assert loaded(text, tmp_path)["s3://prod/ck"].flink_rest == ("http://127.0.0.1:1",)
 
 
-def printed(found: Discovered) -> str:
-    console = Console(file=io.StringIO(), width=400)
-    for each in discovery_tables(found):
-        console.print(each)
-    return console.file.getvalue()
+def shown_of(found: Discovered, width: int = 400) -> str:
+    return printed(discovery_tables(found), width)
 
 
 def test_a_part_that_is_not_understood_comes_first_with_what_lifts_it(kubernetes) -> None:
@@ -136,7 +132,7 @@ def test_a_part_that_is_not_understood_comes_first_with_what_lifts_it(kubernetes
     found = found_in(kubernetes, UNCLEAR)
     (part,) = found.world.unclear
     command = f"--config FILE discovery_unclear '{part.what}'"
-    lines = [each.strip() for each in printed(found).splitlines()]
+    lines = [each.strip() for each in shown_of(found).splitlines()]
     assert lines[0].endswith("1 part not understood, which blocks deletion")
     first = "FlinkDeployment/flink/team spec.flinkConfiguration.state.checkpoints.dir"
     assert lines[1].startswith(f"▲ blocks everything: {first}: dir 's3://prod/")
@@ -147,10 +143,7 @@ def test_a_part_that_is_not_understood_comes_first_with_what_lifts_it(kubernetes
 def test_a_table_has_no_empty_column_and_no_folded_job_id(kubernetes) -> None:
     """Of jobs without a name and without a successor."""
     found = found_in(kubernetes, SESSION)
-    console = Console(file=io.StringIO(), width=100)
-    for each in discovery_tables(found):
-        console.print(each)
-    shown = console.file.getvalue()
+    shown = shown_of(found, 100)
     assert found.discovery.resources[1].jobs[0].job_id in shown
     assert "followed by" not in shown
 
@@ -165,7 +158,9 @@ def test_what_only_an_earlier_cycle_saw_is_shown_so(kubernetes, tmp_path) -> Non
     load_and_discover(config, is_remembered=True)
     kubernetes.objects["flinkdeployments"].clear()
     kubernetes.operate(a_deployment())
-    rows = [each for each in printed(discovery_of_call(config, {})).splitlines() if "s3://" in each]
+    rows = [
+        each for each in shown_of(discovery_of_call(config, {})).splitlines() if "s3://" in each
+    ]
     assert any("s3://old/ck" in each and "earlier" in each for each in rows)
     assert any("s3://prod/checkpoints" in each and "now" in each for each in rows)
 
