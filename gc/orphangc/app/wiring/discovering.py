@@ -168,7 +168,7 @@ def discovered(configuration: Configuration, *, is_remembered: bool = False) -> 
 
 
 def with_jobs_of_clusters(found: Discovered) -> Discovered:
-    """Return a discovery with the jobs that clusters list now: for people, as cycles ask anew."""
+    """Return a discovery with the jobs that clusters list now; cycles ask for themselves."""
 
     def listed(url: str) -> tuple[JobFact, ...]:
         name = without_credentials(url)
