@@ -354,6 +354,9 @@ def test_outside_of_kubernetes_files_and_addresses_say_the_same(running, tmp_pat
     (root,) = document["storage_roots"]
     assert (root["uri"], root["from"]["kind"]) == (str(running.bed.root), "File")
     assert [each["uri"] for each in document["clusters"]] == [server.url]
+    (job,) = document["jobs"]
+    shown = (job["job_id"], job["state"], job["from"]["name"])
+    assert shown == (running.job.id, "RUNNING", server.url)
 
 
 def test_what_a_cluster_shows_of_its_configuration_is_searched(

@@ -457,8 +457,51 @@ def test_a_job_that_starts_may_begin_with_it(bed, is_shown) -> None:
             assert f"job {other.id} starts" in told["statement"]
         told = second_check(bed, bed.job(1), savepoint, *rest)
         assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
-    over = second_check(bed, bed.job(1), savepoint, "--ended-job", other.id)
+    over = second_check(bed, bed.job(4), savepoint, "--ended-job", other.id)
     assert over["safe_to_delete"] is True
+
+
+@pytest.mark.parametrize("own", [(), (3,)])
+def test_a_suspended_job_that_completed_nothing_begins_with_it(
+    bed, tmp_path, monkeypatch, own
+) -> None:
+    """Only HA metadata shows it: its JobManager is gone, and goes on from what it was given."""
+    savepoint = a_savepoint(bed)
+    bed.job(9).checkpoint(1)
+    suspended = bed.job(3)
+    for number in own:
+        suspended.checkpoint(number)
+    options = (savepoint, bed.root, "--closed-world", "--kubernetes-ha", "flink")
+    with KubernetesServer() as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
+        name = f"orders-{suspended.id}-config-map"
+        server.add(a_config_map(name, "jobGraph-0", cluster="orders"))
+        code, told = users(*options, "--ended-job", "all")
+        assert (code, told["has_users"]) == (4, None)
+        assert suspended.id in told["unknown"][0]["uri"]
+        told = second_check(bed, bed.job(1), savepoint, "--kubernetes-ha", "flink")
+        assert (told["safe_to_delete"], suspended.id in told["why"]) == (False, True)
+        suspended.checkpoint(4)
+    with KubernetesServer() as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
+        server.add(a_config_map(name, *retained(4), cluster="orders"))
+        code, told = users(*options, "--ended-job", "all")
+        assert (code, told["statement"]) == (0, PENDING)
+
+
+def test_it_is_not_safe_to_delete_while_a_named_place_is_not_searched(bed) -> None:
+    """A savepoint of another job may lie there, and name its files; the job itself needs none."""
+    savepoint, job = a_savepoint(bed), bed.job(1)
+    options = ("--state", bed.state, "--snapshot", savepoint)
+    for number in (7, 8):
+        job.checkpoint(number, job.shared())
+        routes = flink(job, completed=number)
+        away = {"key": "state.savepoints.dir", "value": "file:/absent/savepoints"}
+        routes["/jobmanager/config"] = as_json([away])
+        with RestServer(routes) as server:
+            told = asked(bed, job, *options, "--flink-rest", server.url)[1]
+    assert (told["state_self_sustained"], told["safe_to_delete"]) == (True, None)
+    assert "/absent/savepoints" in told["why"]
 
 
 @contextmanager

@@ -112,13 +112,23 @@ class FlinkRest:
         """
         return self._asked(self._options)
 
+    def listed(self) -> Mapping[JobId, str]:
+        """Return the status word of every job that the cluster lists, asked once.
+
+        Raises:
+            RegistryUnavailableError: There is no such answer; one line, without credentials.
+        """
+        return self._asked(lambda client: listed_jobs(*self._once(client, JOBS_PATH)))
+
     def _options(self, client: httpx.Client) -> Mapping[str, str]:
+        return cluster_settings(*self._once(client, CONFIG_PATH, OPTIONS_PATH)).options
+
+    def _once(self, client: httpx.Client, *paths: str) -> list[bytes]:
         try:
-            answers = [self._attempt(client, each) for each in (CONFIG_PATH, OPTIONS_PATH)]
+            answers = [self._attempt(client, each) for each in paths]
         except _PassingError as err:
             raise RegistryUnavailableError(str(err)) from err
-        config, options = map(_usable_body, answers, (CONFIG_PATH, OPTIONS_PATH))
-        return cluster_settings(config, options).options
+        return list(map(_usable_body, answers, paths))
 
     def _asked(self, question: Callable[[httpx.Client], _Answer]) -> _Answer:
         try:

@@ -34,9 +34,11 @@ from orphangc.collect.state.discovery_memory import (
     write_discovery_memory,
 )
 from orphangc.collect.state.memory_documents import DamagedMemoryError
+from orphangc.core.cluster.rest_json import JOBS_PATH
 from orphangc.core.discovery.discovered_facts import (
     ClusterFact,
     Discovery,
+    JobFact,
     Origin,
     ResourceFacts,
     UnclearFact,
@@ -163,6 +165,31 @@ def discovered(configuration: Configuration, *, is_remembered: bool = False) -> 
         over=over,
         memories=memories,
     )
+
+
+def with_jobs_of_clusters(found: Discovered) -> Discovered:
+    """Return a discovery with the jobs that clusters list now; cycles ask for themselves."""
+
+    def listed(url: str) -> tuple[JobFact, ...]:
+        name = without_credentials(url)
+        origin = Origin(kind="Cluster", namespace="", name=name, field=JOBS_PATH)
+        try:
+            jobs = FlinkRest(url, timeout=_PATIENCE, now=now).listed()
+        except OrphanGcError:
+            return ()
+        return tuple(JobFact(job_id=e, state=word, origin=origin) for e, word in jobs.items())
+
+    clusters = found.world.clusters
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        answers = zip(clusters, pool.map(listed, clusters), strict=True)
+    shown = {without_credentials(url): jobs for url, jobs in answers}
+    resources = tuple(
+        each.model_copy(update={"jobs": shown[each.origin.name]})
+        if each.is_present and each.origin.kind == "Cluster" and each.origin.name in shown
+        else each
+        for each in found.discovery.resources
+    )
+    return replace(found, discovery=found.discovery.model_copy(update={"resources": resources}))
 
 
 def remember(known: Discovery, memories: Memories, acknowledged: Sequence[Acknowledgement]) -> None:

@@ -9,6 +9,7 @@ from flinkstate.files.paths import is_same
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
+from orphangc.core.cluster.ha_facts import lacks_its_own
 from orphangc.core.cluster.job_facts import restarting_problem
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
@@ -275,10 +276,11 @@ def _may_begin(job: JobEvidence) -> bool:
     """Return whether a job may begin with any snapshot, as nothing shows what it begins with.
 
     Flink does not while it starts, and of one that no cluster shows a checkpoint alone says that it
-    has begun.
+    has begun: where HA metadata shows it, one that this names.
     """
     shown = [each.restored or restarting_problem(each) is None for each in job.after]
-    return not any(shown) and bool(shown or not job.own_checkpoints)
+    own = {each.checkpoint_id for each in job.own_checkpoints}
+    return not any(shown) and bool(shown or not own or lacks_its_own(job.holds, own))
 
 
 def _maker_of(place: Location, usages: ForeignUsages) -> tuple[str, bool]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from flinkstate.places.locations import Alias, Location, place_of
-from orphangc.core.cluster.ha_facts import Hold
+from orphangc.core.cluster.ha_facts import Hold, lacks_its_own
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.cluster.placement import home_of, job_answers
@@ -83,7 +83,10 @@ def _of(job_id: str, clusters: Iterable[ClusterFacts]) -> list[JobFacts]:
 
 
 def unread_of(lives: Lives, checkpoints: Sequence[Checkpoint]) -> Iterator[tuple[str, str]]:
-    """Yield each living job whose state may depend on a checkpoint that was not read, and why."""
+    """Yield each job whose state may depend on a checkpoint that was not read, and why.
+
+    These are living jobs, and suspended ones that only HA metadata shows.
+    """
     folders, aliases = {checkpoint.folder for checkpoint in checkpoints}, lives.aliases
     for job_id in lives.living:
         facts = lives.facts_of(job_id)
@@ -99,6 +102,15 @@ def unread_of(lives: Lives, checkpoints: Sequence[Checkpoint]) -> Iterator[tuple
             origin = _unread_origin(answer, folders, aliases)
             if origin is not None:
                 yield f"job {job_id}", origin
+    for job_id in sorted({each.job_id for each in lives.holds} - set(lives.living)):
+        own = {each.checkpoint_id for each in checkpoints if each.job_id == job_id}
+        if lacks_its_own(lives.holds_of(job_id), own):
+            reason = (
+                "only HA metadata shows it, and no checkpoint that this names was read: it may"
+                " begin with any snapshot; add their place with --extra-root, or ask Flink with"
+                " --flink-rest"
+            )
+            yield f"job {job_id}", reason
 
 
 def _first_latest(facts: Iterable[JobFacts]) -> int | None:

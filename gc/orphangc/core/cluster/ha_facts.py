@@ -9,7 +9,7 @@ ever decoded. ``core.cluster.kubernetes_json`` and ``core.cluster.zookeeper_path
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from orphangc.core.model.types import EvidenceSource, JobId
@@ -101,6 +101,18 @@ def checkpoint_id_of(digits: str) -> int | None:
 def holders_of(holds: Iterable[Hold]) -> frozenset[str]:
     """Return the Flink clusters that keep HA metadata of a job."""
     return frozenset(hold.cluster for hold in holds if hold.cluster)
+
+
+def lacks_its_own(holds: Iterable[Hold], own_ids: Collection[int]) -> bool:
+    """Return whether HA metadata of a job retains none of its own checkpoints that were read.
+
+    Then it goes on from what it was given when it was submitted, which no name here shows.
+    """
+    clusters: dict[str, set[int]] = {}
+    for hold in holds:
+        if hold.cluster:
+            clusters.setdefault(hold.cluster, set()).update(hold.retained_ids)
+    return any(each.isdisjoint(own_ids) for each in clusters.values())
 
 
 def retained_throughout(before: Iterable[Hold], after: Iterable[Hold]) -> dict[int, str]:

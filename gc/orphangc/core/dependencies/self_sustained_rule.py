@@ -23,6 +23,7 @@ from orphangc.core.dependencies.foreign_files import (
 from orphangc.core.dependencies.own_changelog import judgement_of_references, own_changelog_folders
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
+from orphangc.core.model.codes import WORLD_CONDITIONS
 
 Weigh = Callable[[Sequence[UnownedReference], Location], int | None]
 
@@ -126,6 +127,8 @@ def checks_of(
         weigh: Returns the bytes of a place's files that the references name.
     """
     doubt = _doubt(usage, foreigners)
+    world = (each for each in usage.judgement.blocked if each.condition in WORLD_CONDITIONS)
+    unsearched = next((each.message for each in world), "")
     named = [(each, meant(each, usage.unowned)) for each in foreigners]
     foreign = [reference for reference in usage.unowned if not reference.is_own]
     foreign += [each for _, references in named for each in references if each.is_own]
@@ -135,6 +138,7 @@ def checks_of(
             update={
                 "also_named_by": tuple((users or {}).get(each.place, ())),
                 "bytes": weigh(references, each.place) if references else 0,
+                "unsearched": unsearched,
             }
         )
         for each, references in named

@@ -59,6 +59,7 @@ class UsageCheckPart(_StatusPart):
         also_named_by: Jobs, resources, and checkpoints of no job of this storage root, that name a
             snapshot or files of it, too: not this job; the one that made it only if it is not over
             and may go back to it.
+        unsearched: Why some place was not searched, whose checkpoints may name files of it, too.
     """
 
     kind: ForeignKind | None = None
@@ -71,6 +72,7 @@ class UsageCheckPart(_StatusPart):
     sample: tuple[str, ...] = ()
     named_by: tuple[NamedPart, ...] = ()
     also_named_by: tuple[str, ...] = ()
+    unsearched: str = ""
 
 
 class RememberedUsageCheck(UsageCheckPart):
@@ -97,7 +99,9 @@ class RememberedUsageCheck(UsageCheckPart):
     @property
     def is_safe_to_delete(self) -> bool | None:
         """Return whether the place is needed by no job any more, as far as was checked."""
-        return False if self.also_named_by else self.answer
+        if self.also_named_by:
+            return False
+        return None if self.answer and self.unsearched else self.answer
 
     @property
     def reason(self) -> str:
@@ -110,6 +114,8 @@ class RememberedUsageCheck(UsageCheckPart):
             )
         if self.also_named_by:
             return f"{self.why}; but {', '.join(self.also_named_by)} still needs files of it"
+        if self.value and self.unsearched:
+            return f"{self.why}; others may: {self.unsearched}"
         return self.why
 
 

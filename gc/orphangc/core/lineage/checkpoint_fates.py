@@ -198,7 +198,7 @@ class _Case:
     def stand_ins(self) -> tuple[LineageCheckpoint, ...]:
         """Return the checkpoints that may stand for it, and do not go with their job."""
         found = self.lineage.stand_ins(self.checkpoint)
-        return tuple(each for each in found if _lasts(each, self.lineage))
+        return tuple(e for e in found if _lasts(e, self.lineage, self.policy))
 
 
 def fates_of(lineages: Iterable[Lineage], facts: RetentionFacts) -> tuple[CheckpointFate, ...]:
@@ -467,8 +467,8 @@ def _kept_by_rules(case: _Case) -> _Said | None:
     return None
 
 
-def _lasts(checkpoint: LineageCheckpoint, lineage: Lineage) -> bool:
-    """Return whether a checkpoint can be restored, and neither Flink nor R40 takes it away.
+def _lasts(checkpoint: LineageCheckpoint, lineage: Lineage, policy: RetentionPolicy) -> bool:
+    """Return whether a checkpoint can be restored, and neither Flink nor its owner gives it up.
 
     By default Flink deletes the checkpoints of a job that fails or is cancelled; then an older one
     of the lineage is the last that is left. Formats before 4 do not say.
@@ -477,6 +477,8 @@ def _lasts(checkpoint: LineageCheckpoint, lineage: Lineage) -> bool:
     """
     job = lineage.job_at(checkpoint.place)
     if not checkpoint.is_restorable or (job and is_meant_to_be_deleted(checkpoint, job)):
+        return False
+    if job and not job.names.isdisjoint(policy.dead):
         return False
     if checkpoint.is_savepoint or job is None or job.is_over:
         return True

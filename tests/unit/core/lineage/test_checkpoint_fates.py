@@ -55,13 +55,15 @@ def test_one_that_cannot_be_restored_stands_for_none() -> None:
 
 
 def test_a_branch_that_no_running_job_continued_is_kept() -> None:
-    """``fork`` began from a checkpoint of ``j0`` and ended; ``j1`` runs."""
+    """``fork`` began from a checkpoint of ``j0`` and ended; what is given up stands for none."""
     jobs, checkpoints, edges = a_chain(2)
     jobs.append(a_job("fork"))
     checkpoints.append(a_checkpoint("fork", 9, age=85))
     edges.append(an_edge("j0", "fork"))
     kept = reasons(jobs, checkpoints, edges, ONE)
     assert (kept["j0/chk-5"], kept["fork/chk-9"]) == ("superseded", "no_successor")
+    kept = reasons(jobs, checkpoints, edges, RetentionPolicy(keep_last=2, dead=("fork",)))
+    assert (kept["j0/chk-5"], kept["fork/chk-9"]) == ("keep_last", "lineage_dead")
 
 
 CHANGES = {

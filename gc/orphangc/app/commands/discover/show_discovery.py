@@ -18,7 +18,7 @@ from orphangc.app.commands.discover.equivalent_settings import settings_by_hand,
 from orphangc.app.commands.health import CheckStatus
 from orphangc.app.config.configuration import Configuration, DiscoverySettings
 from orphangc.app.config.load import load_configuration
-from orphangc.app.wiring.discovering import Discovered, block_of, discovered
+from orphangc.app.wiring.discovering import Discovered, block_of, discovered, with_jobs_of_clusters
 from orphangc.core.discovery.discovered_facts import Discovery, UnclearFact
 from orphangc.core.discovery.discovery_document import discovery_document
 from orphangc.errors import SettingsError
@@ -42,7 +42,8 @@ def discovery_of_call(config: Path | None, given: Mapping[str, Any]) -> Discover
         raise SettingsError(f"discovery.{first_problem(err)}") from err
     if not settings.is_on:
         raise SettingsError("give --namespace, --file, --flink-rest, or --config with discovery")
-    return discovered(configuration.model_copy(update={"discovery": settings}))
+    found = discovered(configuration.model_copy(update={"discovery": settings}))
+    return with_jobs_of_clusters(found)
 
 
 def document_of(found: Discovered) -> dict[str, Any]:
@@ -117,7 +118,7 @@ def headline(found: Discovered, document: Mapping[str, Any]) -> str:
     parts = (
         counted(len(found.world.known_roots), "storage root"),
         counted(len(document["clusters"]), "cluster"),
-        counted(len(document["jobs"]), "job"),
+        counted(len({each["job_id"] for each in document["jobs"]}), "job"),
     )
     read = counted(len(found.discovery.present), "resource or file", "resources and files")
     unclear = len(found.world.unclear)
