@@ -124,7 +124,7 @@ def check_report(settings: StorageRootSettings, report: Path | None) -> None:
         SettingsError: It is in the storage root, or cannot be written.
     """
     if report is not None:
-        check_outside(settings.root, [report])
+        check_outside(settings, [report])
         check_writable(report)
 
 

@@ -196,7 +196,7 @@ class PlanFiles:
             OrphanGcError: One of them cannot, or would be.
         """
         if self.out is not None:
-            check_outside(settings.root, [self.out])
+            check_outside(settings, [self.out])
         for file in (self.report, self.summary):
             check_report(settings, file)
 

@@ -72,7 +72,7 @@ def default_state(root: Location) -> Location:
 
 def state_place(settings: StorageRootSettings) -> Location:
     """Return the state location of a storage root."""
-    return canonical(settings.state) if settings.state else default_state(canonical(settings.root))
+    return settings.state_location or default_state(settings.location)
 
 
 def state_of(settings: StorageRootSettings) -> RootState:
@@ -81,8 +81,7 @@ def state_of(settings: StorageRootSettings) -> RootState:
     Raises:
         SettingsError: The default state folder is inside the storage root, or contains it.
     """
-    root = canonical(settings.root)
-    place = state_place(settings)
+    root, place = settings.location, state_place(settings)
     if overlap(root, place):
         raise SettingsError(f"state {place} and storage root {root} contain each other: --state")
     return RootState(open_state_files(place), root)
@@ -139,7 +138,7 @@ def with_proof(storage: Storage, state: Location) -> Storage:
 
 def _storage_root(settings: StorageRootSettings, *, is_planning: bool) -> Storage:
     """Return the storage root, with the inventory that replaces its listing, if one does."""
-    root, state = canonical(settings.root), state_place(settings)
+    root, state = settings.location, state_place(settings)
     shows_all = is_planning and settings.inventory is None
     storage = with_proof(open_storage(root, state=state, shows_all=shows_all), state)
     if settings.inventory is None or not is_planning:
@@ -324,7 +323,7 @@ def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> 
         StorageUnreachableError: The storage root or an extra root cannot be searched.
     """
     reader = CheckpointReader.of(settings)
-    own = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
+    own = [open_storage(each) for each in settings.own_places]
     state = state_of(settings)
     siblings, remembered = searched_beside(settings, state, recalled(state).memory, own[0])
     answers = BaseSearch(own, [*siblings, *remembered]).ask(reader.collect, NOTHING_READ)
@@ -348,4 +347,4 @@ def due_at(settings: StorageRootSettings) -> datetime | None:
 
 def is_versioned(settings: StorageRootSettings) -> bool:
     """Return whether a storage root keeps what is deleted."""
-    return open_storage(settings.root, state=state_place(settings)).is_versioned
+    return open_storage(settings.location, state=state_place(settings)).is_versioned
