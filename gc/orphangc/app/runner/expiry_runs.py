@@ -162,7 +162,7 @@ class HeldExpiry:
         reader = CheckpointReader.of(run.settings)
         with (
             shown_progress() as progress,
-            opened(run.settings, progress, memory=before.memory) as environment,
+            opened(run.settings, run.state, progress, memory=before.memory) as environment,
         ):
             fresh = self.made or lineage_cycle(
                 environment,

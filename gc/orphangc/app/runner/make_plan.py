@@ -125,6 +125,7 @@ def opened_cycle(
     lists = engine.is_spark or settings.inventory is not None
     with opened(
         settings,
+        state,
         progress,
         listing=listing,
         engine=engine,

@@ -136,11 +136,11 @@ def with_proof(storage: Storage, state: Location) -> Storage:
     return storage
 
 
-def _storage_root(settings: StorageRootSettings, *, is_planning: bool) -> Storage:
+def _storage_root(settings: StorageRootSettings, state: Location, *, is_planning: bool) -> Storage:
     """Return the storage root, with the inventory that replaces its listing, if one does."""
-    root, state = settings.location, state_place(settings)
     shows_all = is_planning and settings.inventory is None
-    storage = with_proof(open_storage(root, state=state, shows_all=shows_all), state)
+    storage = open_storage(settings.location, state=state, shows_all=shows_all)
+    storage = with_proof(storage, state)
     if settings.inventory is None or not is_planning:
         return storage
     from orphangc.adapters.s3_inventory.inventory import (  # noqa: PLC0415 - rarely used
@@ -158,12 +158,13 @@ def _storage_root(settings: StorageRootSettings, *, is_planning: bool) -> Storag
 @contextmanager
 def opened(
     settings: StorageRootSettings,
+    state: RootState,
     progress: Progress,
     *,
+    memory: WorldMemory,
     listing: Path | None = None,
     engine: EngineChoice = LOCAL,
     is_planning: bool = False,
-    memory: WorldMemory | None = None,
     earlier: Callable[[Storage], Storage] | None = None,
 ) -> Iterator[Environment]:
     """Open the adapters that a cycle of one storage root needs.
@@ -177,9 +178,8 @@ def opened(
         SettingsError: A scheme is unknown.
     """
     shows_all = is_planning and settings.inventory is None
-    root, state = _storage_root(settings, is_planning=is_planning), state_of(settings)
-    seen = recalled(state).memory if memory is None else memory
-    siblings, remembered = searched_beside(settings, state, seen, root)
+    root = _storage_root(settings, state.files.location, is_planning=is_planning)
+    siblings, remembered = searched_beside(settings, state, memory, root)
     storage = root if earlier is None else earlier(root)
     kept = listing if shows_all and earlier is None else None  # no inventory resumes a listing
     beside = quarantined_beside(state)
@@ -189,11 +189,11 @@ def opened(
             extra=[open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
             siblings=siblings,
             remembered=remembered,
-            search=storage_search(settings, state, seen, siblings),
+            search=storage_search(settings, state, memory, siblings),
             device_of=device_of,
-            quarantined=[*quarantined_in(state, seen), *_near(state.root, beside)],
+            quarantined=[*quarantined_in(state, memory), *_near(state.root, beside)],
             quarantined_beside=frozenset(each.folder for each in beside),
-            released=released_in(state, seen),
+            released=released_in(state, memory),
             clusters=flink_clusters(settings),
             snapshots=partial(load_snapshots, settings.registry, {}),
             exporters=partial(open_exports, settings.registry),

@@ -59,7 +59,7 @@ def unlisted_cycle_of(
     state = state_of(settings)
     before = recalled(state, known)
     settings = patient(settings)
-    with opened(settings, lambda *_: None, memory=before.memory) as environment:
+    with opened(settings, state, lambda *_: None, memory=before.memory) as environment:
         return unlisted_cycle(
             environment,
             settings,
