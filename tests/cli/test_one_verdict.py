@@ -8,6 +8,7 @@ import pytest
 from cli.helpers import AT_ONCE, DAY, Bed, run
 from cli.scheduled import Configured, settings_of
 from cli.stories import Story, make_story
+from orphangc.app.wiring.discovering import Discovered, load_and_discover
 from support.ports import free_port
 
 
@@ -98,6 +99,19 @@ def test_a_blocked_run_names_what_stops_the_most_jobs(story) -> None:
     }
     assert (record["blocked"]["jobs"], record["blocked"]["code"]) == (3, "job_state_unknown")
     assert "Next: lift job_state_unknown" in config.run("--output", "table").out
+
+
+def test_a_run_says_what_comes_next_of_what_it_ran(story, monkeypatch) -> None:
+    """Discovery that is asked again afterwards may answer otherwise, or not at all."""
+    asked: list[Path] = []
+
+    def once(path: Path, **options: bool) -> Discovered:
+        asked.append(path)
+        return load_and_discover(path, **options)
+
+    monkeypatch.setattr("orphangc.app.runner.run_all.load_and_discover", once)
+    assert "Next: " in Configured.of(story).run("--output", "table").out
+    assert len(asked) == 1
 
 
 def test_a_run_that_can_delete_says_done(story) -> None:

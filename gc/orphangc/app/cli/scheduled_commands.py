@@ -29,14 +29,14 @@ def run(
     """Run every configured storage root once: plan, then act as far as its mode allows."""
     from orphangc.app.runner.run_all import interrupted, record_tables, run_configured, steps_after
 
-    records, code = run_configured(config, only or (), is_child=child)
+    roots, records, code = run_configured(config, only or (), is_child=child)
     if is_signal(code):
         complain(f"interrupted: {interrupted(records)}")
     if is_json(output):
         print_json([record.model_dump(mode="json") for record in records])
     else:
         print_tables(record_tables(records))
-        print_steps(steps_after(records, config))
+        print_steps(steps_after(records, roots, config))
     if code != ExitCode.DONE:
         raise typer.Exit(code)
 

@@ -224,7 +224,7 @@ def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
             root.
     """
     roots = tuple(_scheduled(each, configuration) for each in configuration.storage_roots)
-    names = [(each.root, _names(each.root)) for each in roots]
+    names = [(each.root, spellings(each.location)) for each in roots]
     for (one, ones), (other, others) in combinations(names, 2):
         if meet(ones, others):
             raise SettingsError(
@@ -232,7 +232,7 @@ def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
             )
     plans = configuration.plans_folder.absolute()
     for each in roots:
-        check_outside(each.root, [plans])
+        check_outside(each, [plans])
         if each.engine == "local" and each.work is not None:
             raise SettingsError(f"{path}: {each.root}: work is for engine: spark or auto")
     use_storage_options(_storage_options(roots, path))
@@ -250,7 +250,7 @@ def _storage_options(
     """
     found: dict[Location, Mapping[str, Any]] = {}
     for each in roots:
-        top = canonical(each.root).top
+        top = each.location.top
         where = f"{path}: {each.root}: storage_options"
         if each.storage_options and top.scheme == "file":
             raise SettingsError(f"{where}: a local folder has none")
@@ -287,7 +287,7 @@ def _with_world_of(
     together["empty_roots"] = tuple(  # the others may state this one; it is searched here anyway
         each
         for each in together["empty_roots"]
-        if each in root.empty_roots or not canonical(each).contains(canonical(root.root))
+        if each in root.empty_roots or not canonical(each).contains(root.location)
     )
     siblings = tuple(place for place in places if place not in searched)
     statements = tuple(said[each.root] for each in others if each.root in said)
@@ -300,7 +300,7 @@ def _statements(roots: Sequence[ScheduledRoot]) -> dict[str, SiblingStatements]:
 
     It is about its places that overlap no storage root, whose own settings speak of its jobs.
     """
-    known = frozenset().union(*(_names(each.root) for each in roots))
+    known = frozenset().union(*(spellings(each.location) for each in roots))
     return {
         each.root: SiblingStatements(
             places=(each.root, *(e for e in each.extra_roots if not meet(_names(e), known))),
@@ -319,7 +319,7 @@ def _names(place: str) -> frozenset[Location]:
 def _scheduled(root: ScheduledRoot, configuration: Configuration) -> ScheduledRoot:
     return root.model_copy(
         update={
-            "root": str(canonical(root.root)),
+            "root": str(root.location),
             "mode": root.mode or configuration.mode,
             "schedule": root.schedule or configuration.schedule,
         }

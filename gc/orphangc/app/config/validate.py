@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from flinkstate.files.paths import absolute, is_inside, local
-from flinkstate.places.locations import canonical
 from flinkstate.text.problems import first_problem
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
@@ -87,15 +86,17 @@ def _absolute_alias(text: str) -> str:
     return f"{absolute(source)}={absolute(target)}" if source and target else text
 
 
-def check_outside(root: str, places: Sequence[Path]) -> None:
+def check_outside(settings: StorageRootSettings, places: Sequence[Path]) -> None:
     """Make sure that no file is written below the storage root, which belongs to Flink.
 
     Raises:
         SettingsError: A place is inside the storage root.
     """
     for place in places:
-        if is_inside(local(place), canonical(root)):
-            raise SettingsError(f"{place} is inside the storage root {root}: choose another")
+        if is_inside(local(place), settings.location):
+            raise SettingsError(
+                f"{place} is inside the storage root {settings.root}: choose another"
+            )
 
 
 def default_plans() -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from flinkstate.places.locations import Location, canonical
+from flinkstate.places.locations import Location
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.lineage.expiry_marker import ExpiryMarker
@@ -62,8 +62,8 @@ class CheckpointFolders:
         Raises:
             RefusedError: Something of it cannot be removed.
         """
-        places = (self.settings.root, *self.settings.extra_roots)
-        place = next((e for e in places if canonical(e).contains(folder)), str(folder))
+        places = self.settings.own_places
+        place = next((e for e in places if e.contains(folder)), str(folder))
         try:
             storage, files = open_storage(place), open_state_files(place, is_probed=False)
             for each in storage.folder(storage.location.key_of(folder) or "").objects:

@@ -93,7 +93,7 @@ def make_expiry(
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
     """
-    check_outside(settings.root, [] if out is None else [out])
+    check_outside(settings, [] if out is None else [out])
     _check_savepoints(settings, policy)
     check_report(settings, report)
     directory = None if out is None else PlanDirectory(out)
@@ -114,9 +114,8 @@ def _check_savepoints(settings: StorageRootSettings, policy: RetentionPolicy | N
     Raises:
         SettingsError: One is not: it would let none go, and say so of each.
     """
-    searched = [canonical(each) for each in (settings.root, *settings.extra_roots)]
     for uri in () if policy is None else policy.savepoints:
-        if not any(place.contains(canonical(uri)) for place in searched):
+        if not any(place.contains(canonical(uri)) for place in settings.own_places):
             raise SettingsError(f"savepoints: {uri} is in no extra root: name one around it, too")
 
 
@@ -163,7 +162,7 @@ class HeldExpiry:
         reader = CheckpointReader.of(run.settings)
         with (
             shown_progress() as progress,
-            opened(run.settings, progress, memory=before.memory) as environment,
+            opened(run.settings, run.state, progress, memory=before.memory) as environment,
         ):
             fresh = self.made or lineage_cycle(
                 environment,

@@ -42,7 +42,7 @@ class HeldPlan:
         Without any row an error leaves none: nothing was done.
         """
         self.result.run_id = self.run.run_id
-        check_outside(self.plan.settings.root, [each for each in [audit_file()] if each])
+        check_outside(self.plan.settings, [each for each in [audit_file()] if each])
         with audit_log() as audit:
             outcomes = OutcomeFiles(self.path)
             outcomes.open()

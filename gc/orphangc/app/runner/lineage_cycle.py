@@ -73,7 +73,10 @@ def opened_lineage_cycle(
 ) -> LineageCycle:
     """Return a fresh cycle of a storage root, which is opened for it, with its lineages."""
     reader = CheckpointReader.of(settings)
-    with shown_progress() as progress, opened(settings, progress, memory=before.memory) as world:
+    with (
+        shown_progress() as progress,
+        opened(settings, state, progress, memory=before.memory) as world,
+    ):
         return lineage_cycle(world, settings, policy, state=state, before=before, reader=reader)
 
 
@@ -124,7 +127,7 @@ def check_report(settings: StorageRootSettings, report: Path | None) -> None:
         SettingsError: It is in the storage root, or cannot be written.
     """
     if report is not None:
-        check_outside(settings.root, [report])
+        check_outside(settings, [report])
         check_writable(report)
 
 

@@ -125,6 +125,7 @@ def opened_cycle(
     lists = engine.is_spark or settings.inventory is not None
     with opened(
         settings,
+        state,
         progress,
         listing=listing,
         engine=engine,
@@ -196,7 +197,7 @@ class PlanFiles:
             OrphanGcError: One of them cannot, or would be.
         """
         if self.out is not None:
-            check_outside(settings.root, [self.out])
+            check_outside(settings, [self.out])
         for file in (self.report, self.summary):
             check_report(settings, file)
 

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flinkstate.text.shown_text import visible
-from orphangc.app.config.configuration import Configuration
+from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.config.load import chosen_roots
 from orphangc.app.console.exit import shielded
 from orphangc.app.render.sentences.next_steps import after_run
@@ -40,8 +40,8 @@ _SHOWN = 50
 
 def run_configured(
     config: Path, only: Sequence[str], *, is_child: bool = False
-) -> tuple[list[RunRecord], int]:
-    """Run each storage root once, in the file's order; return the records and the exit code.
+) -> tuple[tuple[ScheduledRoot, ...], list[RunRecord], int]:
+    """Run each storage root once, in the file's order; return them, the records and the exit code.
 
     Args:
         only: Storage roots to run; if empty, all configured ones.
@@ -68,7 +68,7 @@ def run_configured(
         if not is_child:
             write_textfile(configuration, records)
         code = signals.exit_code
-    return records, exit_code_of_all(records) if code is None else code
+    return roots, records, exit_code_of_all(records) if code is None else code
 
 
 def _loaded(config: Path, *, is_remembered: bool = False, is_child: bool = False) -> Configuration:
@@ -154,15 +154,16 @@ def interrupted(records: Sequence[RunRecord]) -> str:
     )
 
 
-def steps_after(records: Sequence[RunRecord], config: Path) -> Iterator[str]:
+def steps_after(
+    records: Sequence[RunRecord], roots: Sequence[ScheduledRoot], config: Path
+) -> Iterator[str]:
     """Yield what comes after the runs: the next one, how to undo, and the rows of all objects."""
-    roots = {each.root: each for each in load_and_discover(config).configuration.storage_roots}
-    deleted = [each.root for each in records if each.has_deleted]
+    deleted = {each.root for each in records if each.has_deleted}
     return after_run(
         records,
         config,
-        {name: each.quarantine_period for name, each in roots.items()},
-        [name for name in deleted if is_versioned(roots[name])],
+        {each.root: each.quarantine_period for each in roots},
+        [each.root for each in roots if each.root in deleted and is_versioned(each)],
     )
 
 

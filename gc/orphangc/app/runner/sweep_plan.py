@@ -96,6 +96,7 @@ def sweep_held_plan(
         shown_progress() as progress,
         opened(
             held.run.settings,
+            held.run.state,
             progress,
             engine=engine,
             memory=before.memory,

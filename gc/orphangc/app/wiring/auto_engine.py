@@ -95,5 +95,5 @@ def _last_rate(settings: StorageRootSettings) -> tuple[float, str] | None:
 
 
 def _first_size(settings: StorageRootSettings, choice: EngineChoice) -> KnownSize:
-    found = estimated_objects(open_storage(settings.root), choice.threshold or _COUNTED)
+    found = estimated_objects(open_storage(settings.location), choice.threshold or _COUNTED)
     return KnownSize(found.objects, "first pages of the listing", is_exact=found.is_exact)

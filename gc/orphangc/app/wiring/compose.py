@@ -72,7 +72,7 @@ def default_state(root: Location) -> Location:
 
 def state_place(settings: StorageRootSettings) -> Location:
     """Return the state location of a storage root."""
-    return canonical(settings.state) if settings.state else default_state(canonical(settings.root))
+    return settings.state_location or default_state(settings.location)
 
 
 def state_of(settings: StorageRootSettings) -> RootState:
@@ -81,8 +81,7 @@ def state_of(settings: StorageRootSettings) -> RootState:
     Raises:
         SettingsError: The default state folder is inside the storage root, or contains it.
     """
-    root = canonical(settings.root)
-    place = state_place(settings)
+    root, place = settings.location, state_place(settings)
     if overlap(root, place):
         raise SettingsError(f"state {place} and storage root {root} contain each other: --state")
     return RootState(open_state_files(place), root)
@@ -137,11 +136,11 @@ def with_proof(storage: Storage, state: Location) -> Storage:
     return storage
 
 
-def _storage_root(settings: StorageRootSettings, *, is_planning: bool) -> Storage:
+def _storage_root(settings: StorageRootSettings, state: Location, *, is_planning: bool) -> Storage:
     """Return the storage root, with the inventory that replaces its listing, if one does."""
-    root, state = canonical(settings.root), state_place(settings)
     shows_all = is_planning and settings.inventory is None
-    storage = with_proof(open_storage(root, state=state, shows_all=shows_all), state)
+    storage = open_storage(settings.location, state=state, shows_all=shows_all)
+    storage = with_proof(storage, state)
     if settings.inventory is None or not is_planning:
         return storage
     from orphangc.adapters.s3_inventory.inventory import (  # noqa: PLC0415 - rarely used
@@ -159,12 +158,13 @@ def _storage_root(settings: StorageRootSettings, *, is_planning: bool) -> Storag
 @contextmanager
 def opened(
     settings: StorageRootSettings,
+    state: RootState,
     progress: Progress,
     *,
+    memory: WorldMemory,
     listing: Path | None = None,
     engine: EngineChoice = LOCAL,
     is_planning: bool = False,
-    memory: WorldMemory | None = None,
     earlier: Callable[[Storage], Storage] | None = None,
 ) -> Iterator[Environment]:
     """Open the adapters that a cycle of one storage root needs.
@@ -178,9 +178,8 @@ def opened(
         SettingsError: A scheme is unknown.
     """
     shows_all = is_planning and settings.inventory is None
-    root, state = _storage_root(settings, is_planning=is_planning), state_of(settings)
-    seen = recalled(state).memory if memory is None else memory
-    siblings, remembered = searched_beside(settings, state, seen, root)
+    root = _storage_root(settings, state.files.location, is_planning=is_planning)
+    siblings, remembered = searched_beside(settings, state, memory, root)
     storage = root if earlier is None else earlier(root)
     kept = listing if shows_all and earlier is None else None  # no inventory resumes a listing
     beside = quarantined_beside(state)
@@ -190,11 +189,11 @@ def opened(
             extra=[open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
             siblings=siblings,
             remembered=remembered,
-            search=storage_search(settings, state, seen, siblings),
+            search=storage_search(settings, state, memory, siblings),
             device_of=device_of,
-            quarantined=[*quarantined_in(state, seen), *_near(state.root, beside)],
+            quarantined=[*quarantined_in(state, memory), *_near(state.root, beside)],
             quarantined_beside=frozenset(each.folder for each in beside),
-            released=released_in(state, seen),
+            released=released_in(state, memory),
             clusters=flink_clusters(settings),
             snapshots=partial(load_snapshots, settings.registry, {}),
             exporters=partial(open_exports, settings.registry),
@@ -324,7 +323,7 @@ def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> 
         StorageUnreachableError: The storage root or an extra root cannot be searched.
     """
     reader = CheckpointReader.of(settings)
-    own = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
+    own = [open_storage(each) for each in settings.own_places]
     state = state_of(settings)
     siblings, remembered = searched_beside(settings, state, recalled(state).memory, own[0])
     answers = BaseSearch(own, [*siblings, *remembered]).ask(reader.collect, NOTHING_READ)
@@ -348,4 +347,4 @@ def due_at(settings: StorageRootSettings) -> datetime | None:
 
 def is_versioned(settings: StorageRootSettings) -> bool:
     """Return whether a storage root keeps what is deleted."""
-    return open_storage(settings.root, state=state_place(settings)).is_versioned
+    return open_storage(settings.location, state=state_place(settings)).is_versioned

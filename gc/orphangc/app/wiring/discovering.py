@@ -421,7 +421,7 @@ def _completed(
 def _with_world(
     root: ScheduledRoot, world: DiscoveredWorld, settings: DiscoverySettings, ended: Sequence[str]
 ) -> ScheduledRoot:
-    place = canonical(root.root)
+    place = root.location
     empty = [each for each in settings.empty_roots if not canonical(each).contains(place)]
     added = {
         "empty_roots": empty,
@@ -441,8 +441,7 @@ def _with_world(
 
 def _with_places(root: ScheduledRoot, world: DiscoveredWorld) -> ScheduledRoot:
     """Return a storage root that searches every discovered place."""
-    own = {canonical(uri) for uri in (root.root, *root.extra_roots)}
-    place = canonical(root.root)
+    own, place = root.own_places, root.location
     without = [each for each in world.without_checkpoints if not canonical(each).contains(place)]
     found = [
         each for each in (*world.extra_roots, *world.known_roots) if canonical(each) not in own

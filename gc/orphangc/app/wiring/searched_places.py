@@ -43,7 +43,7 @@ def searched_beside(
         StorageUnreachableError: The state location cannot be listed or read.
     """
     siblings = _siblings_of(settings, state, storage)
-    known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
+    known = list(settings.own_places)
     known += [storage.location for storage in siblings]
     if settings.search is SearchScope.STORAGE:
         known += _storages_in(memory, settings)
@@ -67,7 +67,7 @@ def storage_search(
         state: Remembers what was read, and belongs to a cycle, which lists the storage root itself;
             ``None`` for neither.
     """
-    places = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
+    places = settings.own_places
     named = [(each, "the settings") for each in places]
     named += [(each.location, "another storage root") for each in siblings]
     scanned = [each for place, _ in named for each in (place, resolved(place))]
@@ -80,7 +80,7 @@ def storage_search(
         roots=places,
         storage_of=storage_here if is_whole else place_here,
         open_storage=open_storage,
-        own=resolved(canonical(settings.root)) if is_whole and state is not None else None,
+        own=resolved(settings.location) if is_whole and state is not None else None,
         known=[each for each in known if is_whole or not any(map(each.contains, scanned))],
         left_out=tuple(resolved(canonical(uri)) for uri in settings.search_except),
         is_empty=settings.is_empty,
@@ -162,7 +162,7 @@ def _siblings_of(
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
     """
-    known = [canonical(uri) for uri in (settings.root, *settings.extra_roots)]
+    known = list(settings.own_places)
     chosen: list[Storage] = []
     unsearched = {e for e in map(canonical, settings.without_checkpoints) if not place_here(e)}
     for place in (*settings.other_roots, *_around_job_directory(storage)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from flinkstate.places.locations import Location, canonical
+from flinkstate.places.locations import Location
 from orphangc.adapters.rows.earlier_storage import ListedBefore
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.app.wiring.clock import now
@@ -44,9 +44,7 @@ def shared_in_pass(roots: Iterable[StorageRootSettings], plans: Path) -> Iterato
                 raise SettingsError(f"{plans} cannot be written: {err.strerror}") from err
             return stack.enter_context(ArrowSpool(above=plans))
 
-        listings = SharedListings(
-            roots=[canonical(each.root) for each in roots], new_spool=new_spool
-        )
+        listings = SharedListings(roots=[each.location for each in roots], new_spool=new_spool)
         yield PassSharing(plans=SharedCheckpoints(now, listings=listings))
 
 

@@ -73,7 +73,7 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
     storage = environment.storage
     return Plan(
         tool_version=__version__,
-        root=str(canonical(settings.root)),
+        root=str(settings.location),
         scopes=settings.scope,
         created_at=found.known.evidence.now,
         engine=environment.engine.name,

@@ -147,7 +147,7 @@ def cycle_evidence(
         accepted_versions=frozenset(settings.accept_flink_version),
         is_registry_mode=bool(observation.exported)
         or any(each.source is Mode.REGISTRY for each in observation.snapshots),
-        is_file_system=canonical(settings.root).scheme in _FILE_SYSTEMS,
+        is_file_system=settings.location.scheme in _FILE_SYSTEMS,
         has_write_ahead_sink=bool(observation.unreadable)
         or any(each.has_write_ahead_sink for each in observation.checkpoints),
         observed_until=after.local if time.now is None else after.now,

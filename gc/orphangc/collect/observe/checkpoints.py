@@ -254,8 +254,7 @@ class CheckpointReader:
         cls, settings: StorageRootSettings, shared: SharedCheckpoints | None = None
     ) -> CheckpointReader:
         """Return a reader for a storage root that has read nothing yet."""
-        root = canonical(settings.root)
-        return cls(settings.aliases, settings.acknowledged, shared, listed=root)
+        return cls(settings.aliases, settings.acknowledged, shared, listed=settings.location)
 
     def collect(self, storage: Storage, engine: Engine | None = None) -> CheckpointsRead:
         """Return every checkpoint of a storage, listed and read (R4, R6).

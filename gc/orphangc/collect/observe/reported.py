@@ -108,7 +108,7 @@ def folder_named(path: str, settings: StorageRootSettings) -> Location:
     cannot be read unless the storage root is local too.
     """
     place = named_place(path.strip(), settings.aliases)
-    if place.scheme == "file" and ":" not in path and canonical(settings.root).scheme != "file":
+    if place.scheme == "file" and ":" not in path and settings.location.scheme != "file":
         return named_place(str(unreadable_place(path)), settings.aliases)
     return place
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flinkstate.places.locations import canonical
 from orphangc import __version__
 from orphangc.collect.sweep.shards import Cuts, Shards, shard_of, shelved
 from orphangc.core.columns.tombstones import Tombstones
@@ -37,7 +36,7 @@ def check_plan(plan: Plan, settings: StorageRootSettings, now: datetime) -> None
     """
     if plan.tool_version != __version__:
         raise PlanMismatchError(f"the plan is by version {plan.tool_version}, not {__version__}")
-    if plan.root != str(canonical(settings.root)):
+    if plan.root != str(settings.location):
         raise PlanMismatchError(f"the plan is for {plan.root}, not {settings.root}")
     life = settings.plan_life
     age = now - plan.created_at

@@ -98,8 +98,7 @@ def needs_of(
     Args:
         may_expire: Whether checkpoints expire by a retention policy, or only come back.
     """
-    root = canonical(settings.root)
-    searched = (root, *map(canonical, settings.extra_roots), *settings.other_roots)
+    root, searched = settings.location, (*settings.own_places, *settings.other_roots)
     if settings.search is SearchScope.STORAGE:
         searched = tuple(storage_of(each, None) for each in searched)
     return (
@@ -180,8 +179,7 @@ def _versions(
 
 def _examined(settings: StorageRootSettings, root: Location) -> Iterator[StorageNeed]:
     """Yield the needs of reading what the buckets themselves do to objects."""
-    places = [root] if settings.state is None else [root, canonical(settings.state)]
-    for place in places:
+    for place in filter(None, (root, settings.state_location)):
         for right in (Right.READ_BUCKET_SETTINGS, Right.TELL_VERSIONING):
             yield StorageNeed(
                 right=right, area=StorageArea.BELOW, place=place, purpose=Purpose.LOOK

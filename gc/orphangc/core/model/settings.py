@@ -451,9 +451,9 @@ class StorageRootSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_state(self) -> StorageRootSettings:
-        if self.state is None:
+        if (state := self.state_location) is None:
             return self
-        root, state = canonical(self.root), canonical(self.state)
+        root = self.location
         if root.contains(state):
             raise ValueError(f"the state location {self.state} lies inside the storage root")
         if state.contains(root):
@@ -463,14 +463,14 @@ class StorageRootSettings(BaseModel):
     @model_validator(mode="after")
     def _check_empty_roots(self) -> StorageRootSettings:
         for uri in self.empty_roots:
-            if canonical(uri).contains(canonical(self.root)):
+            if canonical(uri).contains(self.location):
                 raise ValueError(f"empty_roots: {uri} holds the storage root, so it is not empty")
         return self
 
     @model_validator(mode="after")
     def _check_search_except(self) -> StorageRootSettings:
         for uri in self.search_except:
-            searched = map(canonical, (self.root, *self.extra_roots, *self.siblings))
+            searched = (*self.own_places, *map(canonical, self.siblings))
             if any(canonical(uri).contains(each) for each in searched):
                 raise ValueError(f"search_except: {uri} holds a place that is searched")
         return self
@@ -479,9 +479,24 @@ class StorageRootSettings(BaseModel):
     def _check_inventory(self) -> StorageRootSettings:
         if self.inventory is None:
             return self
-        if {canonical(self.root).scheme, canonical(self.inventory).scheme} != {"s3"}:
+        if {self.location.scheme, canonical(self.inventory).scheme} != {"s3"}:
             raise ValueError("an inventory is of a storage root in S3, and lies in S3")
         return self
+
+    @property
+    def location(self) -> Location:
+        """Return the place of the storage root; no alias applies to what an operator states."""
+        return canonical(self.root)
+
+    @property
+    def own_places(self) -> tuple[Location, ...]:
+        """Return the places of the storage root and of its extra roots, in this order."""
+        return (self.location, *map(canonical, self.extra_roots))
+
+    @property
+    def state_location(self) -> Location | None:
+        """Return the place of the state, ``None`` if none is stated."""
+        return None if self.state is None else canonical(self.state)
 
     @property
     def plan_life(self) -> timedelta:
@@ -526,7 +541,7 @@ class StorageRootSettings(BaseModel):
         These are those of the configuration file and, where the storage root is itself a job
         directory, the folder around it: jobs beside it may have claimed its checkpoints.
         """
-        root = canonical(self.root)
+        root = self.location
         around = (root.parent,) if is_job_id(root.name) else ()
         return tuple(dict.fromkeys((*map(canonical, self.siblings), *around)))
 
@@ -554,7 +569,7 @@ class StorageRootSettings(BaseModel):
             has_trace: Whether anything shows that Flink wrote them; ``all`` needs it.
         """
         named = {job_id, "all"} if has_trace else {job_id}
-        if any(canonical(self.root).contains(each) for each in directories):
+        if any(self.location.contains(each) for each in directories):
             return False
         return any(
             not named.isdisjoint(each.ended_job) and each.is_about(directories)
@@ -581,7 +596,7 @@ class StorageRootSettings(BaseModel):
         """
         if any(canonical(uri) == place for uri in self.without_checkpoints):
             return True
-        root = canonical(self.root)
+        root = self.location
         is_same_store = (place.scheme, place.authority) == (root.scheme, root.authority)
         is_named = any(canonical(uri) == place for uri in self.named_by_flink)
         return self.is_empty(place) or (is_named and is_same_store and root.scheme != "file")

@@ -27,7 +27,7 @@ def settings_by_hand(found: Discovered) -> dict[str, Any]:
     blocks. Nor has it credentials.
     """
     roots = found.configuration.storage_roots
-    others = {canonical(each.root) for each in roots}
+    others = {each.location for each in roots}
     return {
         "storage_roots": [
             {

@@ -96,7 +96,7 @@ def _findings(
 ) -> Iterator[Finding]:
     try:
         state = state_place(settings)
-        storage = with_proof(open_storage(settings.root, state=state), state)
+        storage = with_proof(open_storage(settings.location, state=state), state)
     except OrphanGcError as err:
         yield bad(settings.root, "open", err)
         return

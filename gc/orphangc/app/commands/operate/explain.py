@@ -62,7 +62,7 @@ def explain_key(
         plan=cycle.plan,
         checkpoints=cycle.mark.checkpoints,
         tombstone=tombstone,
-        base=canonical(settings.root),
+        base=settings.location,
     )
 
 
@@ -74,7 +74,7 @@ def _configured(config: Path, root: str) -> StorageRootSettings:
     """
     roots = load_and_discover(config).configuration.storage_roots
     for each in roots:
-        if canonical(each.root) == canonical(root):
+        if each.location == canonical(root):
             return each.bare
     known = ", ".join(each.root for each in roots)
     raise SettingsError(f"{config} names no storage root {root}: give --root; it names {known}")
@@ -108,7 +108,7 @@ def _folders_of(plan: Plan) -> Iterator[Location]:
 
 def _relative(key: str, settings: StorageRootSettings) -> str:
     """Return a key relative to the storage root, given relative or as a URI."""
-    base = canonical(settings.root)
+    base = settings.location
     if ":" in key.partition("/")[0] or key.startswith("/"):
         inside = base.key_of(_aliased(located(key), settings))
         if not inside:

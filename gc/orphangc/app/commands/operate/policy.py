@@ -152,7 +152,7 @@ def _check_apart(roots: Sequence[ScheduledRoot]) -> None:
     for each in roots:
         for own in (each.state, each.work):
             for other in roots:
-                if own is not None and overlap(canonical(own), canonical(other.root)):
+                if own is not None and overlap(canonical(own), other.location):
                     raise SettingsError(
                         f"{own}, which runs write into and delete from, overlaps with storage root"
                         f" {other.root}: a policy would let them delete checkpoints; choose another"

@@ -48,9 +48,9 @@ def export_snapshot(
     if not is_job_id(job):
         raise SettingsError(f"--job {job!r} is no job id of 32 lower-case hex digits")
     settings = settings_from(values)
-    check_outside(settings.root, [out])
+    check_outside(settings, [out])
     check_writable(out)
-    storage = open_storage(settings.root)
+    storage = open_storage(settings.location)
     taken_at = storage.now().now or now()
     facts = _facts(flink_rest, JobId(job))
     read = CheckpointReader(settings.aliases).collect(storage)

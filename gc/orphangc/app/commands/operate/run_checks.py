@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from flinkstate.places.locations import Location, canonical
+from flinkstate.places.locations import Location
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
 from orphangc.adapters.open import BUCKETS, open_storage
 from orphangc.app.commands.health import Check, CheckStatus
@@ -96,9 +96,7 @@ def _exporter(
     folder: ExporterFolder, job_id: JobId, settings: StorageRootSettings
 ) -> tuple[CheckStatus, str]:
     """Return the age of the newest snapshot, and whether a nonce can be written beside it."""
-    if any(
-        canonical(root).contains(folder.location) for root in (settings.root, *settings.extra_roots)
-    ):
+    if any(each.contains(folder.location) for each in settings.own_places):
         return CheckStatus.BAD, f"{folder.location} is inside a storage root: export elsewhere"
     try:
         found = newest(folder, job_id)
@@ -124,8 +122,7 @@ def _exporter(
 
 def bucket_checks(settings: StorageRootSettings) -> dict[str, Check]:
     """Return the checks of the buckets of a storage root and its state location, by name."""
-    root = canonical(settings.root)
-    state = None if settings.state is None else canonical(settings.state)
+    root, state = settings.location, settings.state_location
     found: dict[str, Check] = {}
     if root.scheme in BUCKETS:
         found["bucket"] = partial(_bucket, root, "Flink's files")

@@ -63,7 +63,7 @@ def self_sustained(
     settings = settings_from({**values, "pin": asked})
     state = state_of(settings) if settings.state is not None else None
     before = () if state is None else checks_of_job(state, JobId(job))
-    root = canonical(settings.root)
+    root = settings.location
     places = [spelled_in(root, canonical(each, settings.aliases)) for each in asked]
     document, checks = _check(settings, JobId(job), places, before)
     if pause and any(each.value and each.confirmed_at is None for each in checks):
@@ -128,7 +128,7 @@ def _check(
     return {
         "job_id": job,
         "resources": JobNames.of(cycle.plan.jobs).resources.get(job, ()),
-        "root": str(canonical(settings.root)),
+        "root": str(settings.location),
         "snapshot": place or None,
         "state_self_sustained": answer.answer,
         "seen": {"value": answer.value, "why": answer.why},

@@ -66,8 +66,8 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     settings = settings_from({**values, "root": first, "extra_roots": extra})
     reader = CheckpointReader(settings.aliases, settings.acknowledged)  # nothing is listed here
     place = canonical(asked, settings.aliases)
-    for root in (settings.root, *settings.extra_roots):
-        place = spelled_in(canonical(root), place)
+    for root in settings.own_places:
+        place = spelled_in(root, place)
     own = _read_snapshot(place, reader)
     world = _World.read(settings, reader)
     held, roots_read = world.held, world.checkpoints
@@ -126,7 +126,7 @@ class _World:
     @classmethod
     def read(cls, settings: StorageRootSettings, reader: CheckpointReader) -> _World:
         """Read all of it: what is searched, and what the statement of a closed world covers."""
-        bases = [open_storage(uri) for uri in (settings.root, *settings.extra_roots)]
+        bases = [open_storage(each) for each in settings.own_places]
         clusters, holders = flink_clusters(settings), ha_metadata(settings)
         search = storage_search(settings, None, WorldMemory(), ())
         with shown_progress() as progress:

@@ -12,7 +12,7 @@ import structlog
 from rich.console import RenderableType
 from rich.text import Text
 
-from flinkstate.places.locations import canonical
+from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import unnamed_text
@@ -59,7 +59,7 @@ def unlisted_cycle_of(
     state = state_of(settings)
     before = recalled(state, known)
     settings = patient(settings)
-    with opened(settings, lambda *_: None, memory=before.memory) as environment:
+    with opened(settings, state, lambda *_: None, memory=before.memory) as environment:
         return unlisted_cycle(
             environment,
             settings,
@@ -89,9 +89,9 @@ class OtherBuckets:
             yield Text(f"buckets that this account can list and that are not searched: {names}")
 
 
-def _other_buckets(root: str, world: World) -> OtherBuckets:
+def _other_buckets(root: Location, world: World) -> OtherBuckets:
     try:
-        found = open_storage(canonical(root)).buckets() or ()
+        found = open_storage(root).buckets() or ()
     except (NotReportedError, OrphanGcError) as err:
         return OtherBuckets(problem=str(err))
     searched = {canonical(each.uri) for each in world.storages if each.problem is None}
@@ -146,7 +146,7 @@ def world_of_call(settings: StorageRootSettings) -> NamedWorld:
     registries = [str(canonical(source)) for source in settings.registry]
     known = unlisted_cycle_of(settings)
     world, unasked = without_unasked(known.world, registries)
-    buckets = _other_buckets(settings.root, world)
+    buckets = _other_buckets(settings.location, world)
     return NamedWorld(
         settings=settings,
         world=world,
@@ -172,7 +172,7 @@ def worlds_of(config: Path) -> dict[str, NamedWorld]:
 
 def _named(settings: StorageRootSettings, shared: SharedCheckpoints) -> NamedWorld:
     known = unlisted_cycle_of(settings, shared)
-    buckets = _other_buckets(settings.root, known.world)
+    buckets = _other_buckets(settings.location, known.world)
     return NamedWorld(
         settings=settings, world=known.world, resources=known.resources, buckets=buckets
     )
