@@ -61,7 +61,6 @@ class AzureContainer(Bucket):
 
     page_size = 5000
     batch_size = 256
-    has_unlisted = True
 
     def __init__(self, location: Location) -> None:
         super().__init__(location)

@@ -44,7 +44,6 @@ class GcsBucket(Bucket):
 
     page_size = 1000
     batch_size = 100
-    has_unlisted = True
 
     def __init__(self, location: Location) -> None:
         super().__init__(location)

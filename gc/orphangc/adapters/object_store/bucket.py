@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -122,7 +121,6 @@ class Bucket(ABC):
 
     page_size = 1000
     batch_size = 1
-    has_unlisted = False
     unnameable = re.compile(
         "[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|(^|/)\\.\\.?(/|$)|^/|//|/$|^$", re.DOTALL
     )
@@ -243,10 +241,10 @@ class Bucket(ABC):
         It must not replace an object that has the name meanwhile.
         """
 
-    @cached_property
+    @property
+    @abstractmethod
     def unlisted(self) -> Unlisted:
         """Return the reader of what no listing shows."""
-        return Unlisted(self.location)
 
     def settings(self) -> BucketSettings | None:
         """Return what the bucket itself does to its objects; see ``Storage.bucket_settings``."""

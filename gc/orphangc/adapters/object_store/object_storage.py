@@ -45,6 +45,7 @@ class ObjectStorage(Storage):
     """One storage root in a bucket."""
 
     is_tested = True
+    has_hidden = True
     at_once = 16
 
     def __init__(self, bucket: Bucket, *, shows_all: bool = False) -> None:
@@ -52,7 +53,6 @@ class ObjectStorage(Storage):
         self._is_large = not shows_all
         self.location = bucket.location
         self.batch_size = bucket.batch_size
-        self.has_hidden = bucket.has_unlisted
         self._counting = threading.Lock()
         self._reader = BucketReader(bucket)
         bucket.on_page = self._count

@@ -98,7 +98,6 @@ class S3Bucket(Bucket):
     """
 
     batch_size = 1000
-    has_unlisted = True
     unnameable = re.compile("(?!)")
     is_fast = True
 
