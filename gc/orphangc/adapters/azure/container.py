@@ -36,7 +36,6 @@ from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, HiddenKind
 _WRITER = "orphangc_writer"  # names of metadata are identifiers of C#
 _IS_FOLDER = "hdi_isfolder"
 _TIME = LISTING_SCHEMA.field("modified_at").type
-_REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _SERVICE = "Microsoft.Storage/storageAccounts/blobServices"
 _RULES = "az storage account management-policy show"
 _HIDDEN = ["deleted", "versions"]
@@ -261,7 +260,7 @@ class AzureContainer(Bucket):
             with _translated():
                 return bool(self._client.get_account_information().get("is_hns_enabled"))
         except RequestError as err:
-            if err.status not in _REFUSED:
+            if not err.is_forbidden:
                 raise
             return False
 
@@ -331,7 +330,7 @@ def _noting(unread: list[str], right: str) -> Iterator[None]:
     try:
         yield
     except RequestError as err:
-        if err.status not in _REFUSED:
+        if not err.is_forbidden:
             raise
         unread.append(right)
 

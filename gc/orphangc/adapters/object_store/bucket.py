@@ -66,6 +66,11 @@ class RequestError(Exception):
         return self.status == HTTPStatus.NOT_FOUND
 
     @property
+    def is_forbidden(self) -> bool:
+        """Return whether the store refuses to answer this account."""
+        return self.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+
+    @property
     def deletion_status(self) -> DeletionStatus:
         """Return what the failure of a deletion says of the object."""
         if self.status in _THROTTLED:

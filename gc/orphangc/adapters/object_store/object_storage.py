@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from http import HTTPStatus
 from itertools import islice
 
 import pyarrow as pa
@@ -36,7 +35,6 @@ _LAST = "\U0010ffff"
 """Sorts after every name."""
 _NOTHING_DONE = {DeletionStatus.FAILED, DeletionStatus.GONE}
 _PAGES_A_BATCH = 20
-_FORBIDDEN = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _NO_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|^$")
 """Keys that neither XML nor a URL can hold."""
 
@@ -227,7 +225,7 @@ class ObjectStorage(Storage):
         try:
             return self.bucket.buckets()
         except RequestError as err:
-            if err.status not in _FORBIDDEN:
+            if not err.is_forbidden:
                 raise self.bucket.explained("list the buckets beside", err) from err
             said = f"to list the buckets of the account is not allowed ({one_line(err)})"
             raise NotReportedError(said, is_forbidden=True) from err

@@ -19,7 +19,8 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName
 from orphangc.core.world.storages import storage_of
 
-JOB_ID_LENGTH = 32
+ANY_JOB = "?" * 32
+"""Pattern of a job id."""
 FOLDERS_OF_FILES = ("shared/", "chk-", "taskowned/", "dstl/")
 """How the paths of files of all areas begin in a job directory; ``_metadata`` is none of them."""
 _MANIFEST = "manifest.json"
