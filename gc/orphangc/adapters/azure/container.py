@@ -36,7 +36,6 @@ from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, HiddenKind
 _WRITER = "orphangc_writer"  # names of metadata are identifiers of C#
 _IS_FOLDER = "hdi_isfolder"
 _TIME = LISTING_SCHEMA.field("modified_at").type
-_REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _SERVICE = "Microsoft.Storage/storageAccounts/blobServices"
 _RULES = "az storage account management-policy show"
 _HIDDEN = ["deleted", "versions"]
@@ -62,7 +61,6 @@ class AzureContainer(Bucket):
     is_tested = True
     page_size = 5000
     batch_size = 256
-    has_unlisted = True
 
     def __init__(self, location: Location) -> None:
         super().__init__(location)
@@ -263,7 +261,7 @@ class AzureContainer(Bucket):
             with _translated():
                 return bool(self._client.get_account_information().get("is_hns_enabled"))
         except RequestError as err:
-            if err.status not in _REFUSED:
+            if not err.is_forbidden:
                 raise
             return False
 
@@ -333,7 +331,7 @@ def _noting(unread: list[str], right: str) -> Iterator[None]:
     try:
         yield
     except RequestError as err:
-        if err.status not in _REFUSED:
+        if not err.is_forbidden:
             raise
         unread.append(right)
 

@@ -45,7 +45,6 @@ class GcsBucket(Bucket):
     is_tested = True
     page_size = 1000
     batch_size = 100
-    has_unlisted = True
 
     def __init__(self, location: Location) -> None:
         super().__init__(location)

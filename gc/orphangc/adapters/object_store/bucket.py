@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -65,6 +64,11 @@ class RequestError(Exception):
     def is_absent(self) -> bool:
         """Return whether the store says that what was asked for does not exist."""
         return self.status == HTTPStatus.NOT_FOUND
+
+    @property
+    def is_forbidden(self) -> bool:
+        """Return whether the store refuses to answer this account."""
+        return self.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
     @property
     def deletion_status(self) -> DeletionStatus:
@@ -124,7 +128,6 @@ class Bucket(ABC):
     is_tested = False
     page_size = 1000
     batch_size = 1
-    has_unlisted = False
     unnameable = re.compile(
         "[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|(^|/)\\.\\.?(/|$)|^/|//|/$|^$", re.DOTALL
     )
@@ -245,10 +248,10 @@ class Bucket(ABC):
         It must not replace an object that has the name meanwhile.
         """
 
-    @cached_property
+    @property
+    @abstractmethod
     def unlisted(self) -> Unlisted:
         """Return the reader of what no listing shows."""
-        return Unlisted(self.location)
 
     def settings(self) -> BucketSettings | None:
         """Return what the bucket itself does to its objects; see ``Storage.bucket_settings``."""

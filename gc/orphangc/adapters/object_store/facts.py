@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from http import HTTPStatus
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,8 +22,6 @@ from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StoreTime
-
-_REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
 
 class BucketReader:
@@ -74,7 +71,7 @@ class BucketReader:
         try:
             return self._bucket.get(self._bucket.root + key, start=start, size=size)
         except RequestError as err:
-            if err.status in _REFUSED and self._shown(key) is None:
+            if err.is_forbidden and self._shown(key) is None:
                 return None  # a store refuses what is absent to those who may not read
             if not err.is_absent:
                 raise self._bucket.explained(f"read {key!r} in", err) from err
@@ -99,7 +96,7 @@ class BucketReader:
         try:
             return self._bucket.head(self._bucket.root + key)
         except RequestError as err:
-            shown = self._shown(key) if err.status in _REFUSED else err
+            shown = self._shown(key) if err.is_forbidden else err
             self._is_head_refused = not isinstance(shown, Exception)
             return err if isinstance(shown, Exception) else shown
 

@@ -20,8 +20,8 @@ _WORTH_A_THREAD = 0.01
 """Seconds: a store that answers sooner needs no prefetch in another thread."""
 _TIMES = 3
 """How often a cut is compared that objects come and go at."""
-_NO_TEXT = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
-"""Characters that XML cannot hold, and the rest: some stores repeat the start unescaped."""
+NO_TEXT = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
+"""Characters that XML cannot hold, and the rest: some stores repeat them unescaped."""
 
 
 def all_pages(
@@ -83,7 +83,7 @@ def range_rows(bucket: Bucket, within: KeyRange) -> Iterator[pa.RecordBatch]:
         StorageUnreachableError: As ``all_pages``; also if keys do not ascend, or the order is that
             of folders.
     """
-    after = None if within.after is None else _NO_TEXT.sub("", within.after)
+    after = None if within.after is None else NO_TEXT.sub("", within.after)
     start = "" if after is None else bucket.root + after
     end = "" if within.until is None else bucket.root + within.until
     pages = all_pages(bucket, bucket.root, start=start, end=end, is_ahead=within == EVERYTHING)
@@ -133,7 +133,7 @@ def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> No
 
 def _first_behind(bucket: Bucket, until: str, *, start: str) -> str | None:
     """Return the first key behind a cut of those that are listed from ``start`` on."""
-    first = bucket.root + _NO_TEXT.sub("", start)
+    first = bucket.root + NO_TEXT.sub("", start)
     pages = all_pages(bucket, bucket.root, start=first, is_ahead=False)
     keys = (key for page in pages for key in page.rows["key"].to_pylist())
     return next((key for key in keys if key > until), None)

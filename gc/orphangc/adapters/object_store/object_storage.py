@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from http import HTTPStatus
 from itertools import islice
 
 import pyarrow as pa
@@ -36,7 +35,6 @@ _LAST = "\U0010ffff"
 """Sorts after every name."""
 _NOTHING_DONE = {DeletionStatus.FAILED, DeletionStatus.GONE}
 _PAGES_A_BATCH = 20
-_FORBIDDEN = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _NO_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|^$")
 """Keys that neither XML nor a URL can hold."""
 
@@ -44,6 +42,7 @@ _NO_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|^$")
 class ObjectStorage(Storage):
     """One storage root in a bucket."""
 
+    has_hidden = True
     at_once = 16
 
     def __init__(self, bucket: Bucket, *, shows_all: bool = False) -> None:
@@ -52,7 +51,6 @@ class ObjectStorage(Storage):
         self._is_large = not shows_all
         self.location = bucket.location
         self.batch_size = bucket.batch_size
-        self.has_hidden = bucket.has_unlisted
         self._counting = threading.Lock()
         self._reader = BucketReader(bucket)
         bucket.on_page = self._count
@@ -227,7 +225,7 @@ class ObjectStorage(Storage):
         try:
             return self.bucket.buckets()
         except RequestError as err:
-            if err.status not in _FORBIDDEN:
+            if not err.is_forbidden:
                 raise self.bucket.explained("list the buckets beside", err) from err
             said = f"to list the buckets of the account is not allowed ({one_line(err)})"
             raise NotReportedError(said, is_forbidden=True) from err

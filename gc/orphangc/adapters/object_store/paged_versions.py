@@ -11,7 +11,6 @@ from orphangc.adapters.object_store.bucket import Bucket, RequestError
 from orphangc.adapters.object_store.unlisted import Unlisted
 from orphangc.errors import NotReportedError
 
-_FORBIDDEN = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _UNKNOWN = {HTTPStatus.BAD_REQUEST, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
 """What a service answers that knows no such listing, or has soft delete switched off."""
 
@@ -34,11 +33,11 @@ class PagedVersions(Unlisted):
             try:
                 yield from self._pages(page_of)
             except RequestError as err:
-                if err.status not in _FORBIDDEN | _UNKNOWN:
+                if not (err.is_forbidden or err.status in _UNKNOWN):
                     raise self._bucket.explained("list versions in", err) from err
                 refused.append(err)
-        if len(refused) == len(self._listings) or any(e.status in _FORBIDDEN for e in refused):
-            is_forbidden = any(each.status in _FORBIDDEN for each in refused)
+        is_forbidden = any(each.is_forbidden for each in refused)
+        if is_forbidden or len(refused) == len(self._listings):
             raise NotReportedError(str(refused[0]), is_forbidden=is_forbidden)
 
     @staticmethod

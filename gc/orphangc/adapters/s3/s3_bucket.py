@@ -28,6 +28,7 @@ from orphangc.adapters.object_store.bucket import (
     ConditionsRefusedError,
     RequestError,
 )
+from orphangc.adapters.object_store.listing import NO_TEXT
 from orphangc.adapters.s3.bucket_requests import (
     ABSENT,
     DeleteRequests,
@@ -55,8 +56,6 @@ from orphangc.errors import StorageUnreachableError
 
 _DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")  # and their access points: no order, no StartAfter
 _WRITER = "orphangc-writer"
-_NO_TEXT = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
-"""Characters that XML cannot hold, and the rest: some stores repeat them unescaped."""
 
 _STATUS: dict[str, HTTPStatus] = {
     **dict.fromkeys(
@@ -99,7 +98,6 @@ class S3Bucket(Bucket):
 
     is_tested = True
     batch_size = 1000
-    has_unlisted = True
     unnameable = re.compile("(?!)")
     is_fast = True
 
@@ -135,7 +133,7 @@ class S3Bucket(Bucket):
         """Return one page; see ``Bucket``. A look at a few names goes through botocore."""
         del end
         wanted = {
-            "Prefix": _NO_TEXT.sub("", prefix) if most else prefix,
+            "Prefix": NO_TEXT.sub("", prefix) if most else prefix,
             "ContinuationToken": token,
             "StartAfter": "" if token else start,
             "Delimiter": delimiter,

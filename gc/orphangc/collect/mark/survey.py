@@ -16,10 +16,10 @@ from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Survey
 from orphangc.core.model.naming import (
+    ANY_UUID,
     EXPIRY_MARKER,
     TEMPORARY,
     FilePlace,
-    artifact_name,
     parse_artifact_name,
     place_of_folder,
 )
@@ -29,7 +29,6 @@ from orphangc.core.times.instants import from_microseconds
 from orphangc.ports.engine import ListingPass
 
 _FEW = 20
-_ANY_UUID = artifact_name(None, bytes(16))
 _Mask = npt.NDArray[np.bool_]
 _Rows = npt.NDArray[np.intp]
 
@@ -268,7 +267,7 @@ def _is_named(columns: Columns, number: int) -> bool:
 
 def _is_plain(head: str) -> bool:
     """Return whether a UUID after this head makes the name of a flat artifact."""
-    return parse_artifact_name(head.rpartition("/")[2] + _ANY_UUID) is not None
+    return parse_artifact_name(head.rpartition("/")[2] + ANY_UUID) is not None
 
 
 def _sums(

@@ -23,7 +23,7 @@ from flinkstate.places.locations import UNREADABLE, Location, is_within
 from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.listing.storage_metadata import ListedMetadata
 from orphangc.collect.observe.checkpoints import CheckpointReader, is_of_checkpoint
-from orphangc.collect.observe.reported import why_unread
+from orphangc.collect.observe.reported import Named, why_unread
 from orphangc.collect.state.read_checkpoints import Contents, ReadCheckpoints
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
 from orphangc.core.model.types import ObjectKey, StoredObject
@@ -55,9 +55,6 @@ _TWO_NAMES = (
     " is known again: name both as Flink does, with account or name service, or say with --alias"
     " what it means"
 )
-
-Named = tuple[Location, str]
-"""A place, and what names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

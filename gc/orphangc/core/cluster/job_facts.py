@@ -57,7 +57,8 @@ _NOT_YET_KNOWN = "Unknown"
 
 Source: Flink 1.15-2.3, ``ArchivedExecutionGraph.createSparseArchivedExecutionGraph``.
 """
-_WITHOUT_GRAPH = frozenset({"INITIALIZING", "CREATED", "RESTARTING", "RECONCILING"})
+WITHOUT_GRAPH = frozenset({"INITIALIZING", "CREATED", "RESTARTING", "RECONCILING"})
+"""Words of a job that may have no execution graph yet."""
 _IN_PLACE = frozenset({"ForStStateBackend"})
 """State backends whose files prove nothing while they run, and are known once they are gone (R35).
 
@@ -345,7 +346,7 @@ def restarting_problem(job: JobFacts) -> str | None:
     if job.is_globally_terminal:
         return None
     shown = (job.state_backend, job.checkpoint_storage)
-    if _NOT_YET_KNOWN not in shown and not (None in shown and job.status in _WITHOUT_GRAPH):
+    if _NOT_YET_KNOWN not in shown and not (None in shown and job.status in WITHOUT_GRAPH):
         return None
     return (
         f"job {job.job_id} starts or restarts ({job.status}): until it runs, Flink does not show"

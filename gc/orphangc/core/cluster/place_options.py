@@ -28,6 +28,14 @@ HA_OPTIONS = (
     "recovery.zookeeper.storageDir",
     "job-result-store.storage-path",
 )
+CLUSTER_ID_OPTIONS = (
+    "high-availability.cluster-id",
+    "high-availability.zookeeper.path.namespace",
+    "recovery.zookeeper.path.namespace",
+)
+"""Names of the path of a cluster in ZooKeeper, the present one first."""
+ZOOKEEPER_ROOT_OPTIONS = ("high-availability.zookeeper.path.root", "recovery.zookeeper.path.root")
+"""Names of the path around it, the present one first; its default is ``/flink``."""
 CHANGELOG_OPTIONS = ("state.changelog.dstl.dfs.base-path", "dstl.dfs.base-path")
 FORST_OPTIONS = ("state.backend.forst.primary-dir", "state.backend.forst.remote-dir")
 FOLDER_OPTIONS = (

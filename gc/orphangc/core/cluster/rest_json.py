@@ -29,7 +29,11 @@ from orphangc.core.cluster.job_facts import (
     RestMillis,
     RestoredFacts,
 )
-from orphangc.core.cluster.place_options import CHECKPOINT_OPTIONS
+from orphangc.core.cluster.place_options import (
+    CHECKPOINT_OPTIONS,
+    CLUSTER_ID_OPTIONS,
+    ZOOKEEPER_ROOT_OPTIONS,
+)
 from orphangc.core.model.types import JobId
 from orphangc.core.times.instants import from_milliseconds
 from orphangc.errors import RegistryUnavailableError
@@ -44,16 +48,6 @@ _FIXED_JOB_IDS = frozenset({"pipeline.fixed-job-id", "$internal.pipeline.job-id"
 """Source: Flink 1.14-2.3, ``PipelineOptionsInternal.PIPELINE_FIXED_JOB_ID``."""
 _KUBERNETES = ("kubernetes.namespace", "kubernetes.cluster-id")
 _ZOOKEEPER = "high-availability.zookeeper.quorum"
-_ZOOKEEPER_ROOTS = ("high-availability.zookeeper.path.root", "recovery.zookeeper.path.root")
-_ZOOKEEPER_IDS = (
-    "high-availability.cluster-id",
-    "high-availability.zookeeper.path.namespace",
-    "recovery.zookeeper.path.namespace",
-)
-"""Names of one option, the present one first.
-
-Source: Flink 1.14-2.3, ``HighAvailabilityOptions``; its default root is ``/flink``.
-"""
 _NO_CHECKPOINTING = re.compile(rb"Checkpointing (?:is not|has not been) enabled")
 _DURATION = re.compile(r"(\d{1,15}) *([a-zµ]*)")
 _SECONDS = {
@@ -215,9 +209,9 @@ def _cluster_ids(options: Mapping[str, str]) -> Iterator[str]:
     namespace, cluster = (options.get(key) for key in _KUBERNETES)
     if namespace and cluster:
         yield f"kubernetes:{namespace}/{cluster}"
-    path = _first_of(options, _ZOOKEEPER_IDS)
+    path = _first_of(options, CLUSTER_ID_OPTIONS)
     if (quorum := options.get(_ZOOKEEPER)) and path:
-        root = _first_of(options, _ZOOKEEPER_ROOTS) or "/flink"
+        root = _first_of(options, ZOOKEEPER_ROOT_OPTIONS) or "/flink"
         parts = filter(None, (root.strip("/"), path.strip("/")))
         yield "/".join((f"zookeeper://{quorum}", *parts))
 

@@ -12,13 +12,12 @@ import pyarrow.compute as pc
 
 from orphangc.core.columns.sorted_uuids import SortedUuids, distinct, in_order
 from orphangc.core.columns.uuid_words import UUID_LENGTH, bytes_of, texts_of, uuid_tails, words_of
-from orphangc.core.model.naming import artifact_name, parse_artifact_name, uuid_of
+from orphangc.core.model.naming import ANY_UUID, artifact_name, parse_artifact_name, uuid_of
 
 _Words = npt.NDArray[np.uint64]
 _Ids = npt.NDArray[np.int64]
 
 _NO_ID, _NOT_FLAT = -1, -2
-_ANY_UUID = artifact_name(None, bytes(16))
 _BLOCK = 1 << 16
 _TEXT_BYTES = 96
 """Bytes of a name in a set besides its characters."""
@@ -293,7 +292,7 @@ def _add_uuids(
 
 def _id_before_uuid(before: str) -> int:
     """Return the checkpoint id that stands before the UUID of a name."""
-    parsed = parse_artifact_name(before + _ANY_UUID)
+    parsed = parse_artifact_name(before + ANY_UUID)
     if parsed is None:
         return _NOT_FLAT
     return _NO_ID if parsed[0] is None else parsed[0]

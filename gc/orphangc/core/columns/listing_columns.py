@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from orphangc.core.areas.recognise import recognise
 from orphangc.core.areas.table import area_at
 from orphangc.core.columns.uuid_words import UUID_LENGTH, uuid_tails
-from orphangc.core.model.naming import Artifact, FilePlace, artifact_name, place_of_folder
+from orphangc.core.model.naming import ANY_UUID, Artifact, FilePlace, place_of_folder
 from orphangc.core.model.types import AreaName, DirectoryLayout
 from orphangc.core.times.instant_columns import known_times
 
@@ -28,7 +28,6 @@ NO_TIME: Final[int] = -(2**63)
 NO_ID: Final[int] = -1
 """The checkpoint id of a name that carries none."""
 
-_ANY_UUID = artifact_name(None, bytes(16))
 _REMEMBERED = 16_384  # heads, and folders: some 10 MB; a bucket may have a million of them
 
 
@@ -169,7 +168,7 @@ class Recogniser:
         text = head.decode()
         folder, _, start = text.rpartition("/")
         place = self._place(folder)
-        artifact = recognise(start + _ANY_UUID, place)
+        artifact = recognise(start + ANY_UUID, place)
         return RowKind(
             head=text,
             place=place,

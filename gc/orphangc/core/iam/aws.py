@@ -13,8 +13,8 @@ from typing import Any
 
 from flinkstate.places.locations import Location
 from orphangc.core.iam.permissions import (
+    ANY_JOB,
     FOLDERS_OF_FILES,
-    JOB_ID_LENGTH,
     Purpose,
     Right,
     StorageArea,
@@ -53,7 +53,6 @@ CEPH_LIMITS = (
 
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]", re.ASCII)
 _OTHER_KINDS = ("--x-s3", "--xa-s3", "-s3alias", "--ol-s3")
-_JOB = "?" * JOB_ID_LENGTH
 _SPECIAL = re.compile(r"[*?$]")
 _CEPH_DEPTHS = range(9)
 
@@ -214,16 +213,19 @@ def _keys(need: StorageNeed, *, is_ceph: bool) -> list[str]:
 
 
 _KEYS: Mapping[StorageArea, list[str]] = {
-    StorageArea.SHARED: [f"{_JOB}/shared/*"],
+    StorageArea.SHARED: [f"{ANY_JOB}/shared/*"],
     StorageArea.OWN_SHARED: ["shared/*"],
     # the log of the changelog may be in a folder of its own, beside the job directories
-    StorageArea.FILES: [*(f"{_JOB}/{folder}*" for folder in FOLDERS_OF_FILES), f"*/{_JOB}/dstl/*"],
+    StorageArea.FILES: [
+        *(f"{ANY_JOB}/{folder}*" for folder in FOLDERS_OF_FILES),
+        f"*/{ANY_JOB}/dstl/*",
+    ],
     StorageArea.OWN_FILES: [f"{folder}*" for folder in FOLDERS_OF_FILES],
     StorageArea.SAVEPOINTS: ["savepoint-*/*", "*/savepoint-*/*"],
-    StorageArea.ROOTS: [f"{_JOB}/chk-*/_metadata", f"{_JOB}/chk-*/{EXPIRY_MARKER}*"],
+    StorageArea.ROOTS: [f"{ANY_JOB}/chk-*/_metadata", f"{ANY_JOB}/chk-*/{EXPIRY_MARKER}*"],
     StorageArea.OWN_ROOTS: ["chk-*/_metadata", f"chk-*/{EXPIRY_MARKER}*"],
-    StorageArea.NONCES: [f"{_JOB}/nonce"],
-    StorageArea.PROBES: [f"{_JOB}/doctor-*"],
+    StorageArea.NONCES: [f"{ANY_JOB}/nonce"],
+    StorageArea.PROBES: [f"{ANY_JOB}/doctor-*"],
 }
 
 

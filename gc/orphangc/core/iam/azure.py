@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from orphangc.core.iam.permissions import (
+    ANY_JOB,
     FOLDERS_OF_FILES,
-    JOB_ID_LENGTH,
     Purpose,
     Right,
     StorageArea,
@@ -69,7 +69,6 @@ _MANAGEMENT: Mapping[Right, tuple[str, ...]] = {
 }
 """Actions of the account and the container, which no condition on paths narrows."""
 _LISTINGS = {Right.LIST, Right.LIST_VERSIONS}
-_JOB = "?" * JOB_ID_LENGTH
 _SPECIAL = re.compile(r"[*?]")
 _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f'\\]")
 
@@ -155,8 +154,8 @@ def _listed(need: StorageNeed) -> str:
 
 
 _BESIDE_NONCES: Mapping[StorageArea, str] = {
-    StorageArea.NONCES: f"{_JOB}/nonce",
-    StorageArea.PROBES: f"{_JOB}/doctor-*",
+    StorageArea.NONCES: f"{ANY_JOB}/nonce",
+    StorageArea.PROBES: f"{ANY_JOB}/doctor-*",
 }
 
 
@@ -172,14 +171,14 @@ def _objects(need: StorageNeed) -> str:
             )
         case StorageArea.SHARED:
             deeper = [f"{below}*/*/*/*", f"{below}*_metadata", f"{below}*/"]
-            tests = [_likes(f"{below}{_JOB}/shared/*"), *map(_unlike, deeper)]
+            tests = [_likes(f"{below}{ANY_JOB}/shared/*"), *map(_unlike, deeper)]
         case StorageArea.OWN_SHARED:
             deeper = [f"{below}*/*/*", f"{below}*_metadata", f"{below}*/"]
             tests = [_likes(f"{below}shared/*"), *map(_unlike, deeper)]
         case StorageArea.FILES | StorageArea.OWN_FILES:
             tests = _files(below, is_own=need.area is StorageArea.OWN_FILES)
         case StorageArea.ROOTS:
-            tests = [_of_expiry(f"{below}{_JOB}/"), _unlike(f"{below}*/*/*/*")]
+            tests = [_of_expiry(f"{below}{ANY_JOB}/"), _unlike(f"{below}*/*/*/*")]
         case StorageArea.OWN_ROOTS:
             tests = [_of_expiry(below), _unlike(f"{below}*/*/*")]
         case _:
@@ -194,9 +193,9 @@ def _of_expiry(job: str) -> str:
 
 def _files(below: str, *, is_own: bool) -> list[str]:
     """Return the tests of files of all areas, which no ``_metadata`` passes, and nothing deeper."""
-    job = "" if is_own else f"{_JOB}/"
+    job = "" if is_own else f"{ANY_JOB}/"
     patterns = [f"{below}{job}{each}*" for each in FOLDERS_OF_FILES]
-    patterns += [] if is_own else [f"{below}*/{_JOB}/dstl/*"]
+    patterns += [] if is_own else [f"{below}*/{ANY_JOB}/dstl/*"]
     kept = ("*/*/*/*/*" if is_own else "*/*/*/*/*/*", "*_metadata", "*/")
     return [_either(*map(_likes, patterns)), *(_unlike(f"{below}{each}") for each in kept)]
 

@@ -20,7 +20,8 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName
 from orphangc.core.world.storages import storage_of
 
-JOB_ID_LENGTH = 32
+ANY_JOB = "?" * 32
+"""Pattern of a job id."""
 FOLDERS_OF_FILES = (*(f"{each}/" for each in FOLDERS.values()), *NUMBERED_FOLDERS.values())
 """How the paths of files of all areas begin in a job directory; ``_metadata`` is none of them."""
 _MANIFEST = "manifest.json"
@@ -115,12 +116,18 @@ def needs_of(
     )
 
 
+def _needs(
+    purpose: Purpose, place: Location, area: StorageArea, *rights: Right
+) -> Iterator[StorageNeed]:
+    """Yield some rights in one area of one place."""
+    for right in rights:
+        yield StorageNeed(right=right, area=area, place=place, purpose=purpose)
+
+
 def _reads(place: Location) -> Iterator[StorageNeed]:
     """Yield the needs of finding and reading checkpoints: state itself is never read."""
-    yield StorageNeed(right=Right.LIST, area=StorageArea.BELOW, place=place, purpose=Purpose.LOOK)
-    yield StorageNeed(
-        right=Right.READ, area=StorageArea.METADATA, place=place, purpose=Purpose.LOOK
-    )
+    yield from _needs(Purpose.LOOK, place, StorageArea.BELOW, Right.LIST)
+    yield from _needs(Purpose.LOOK, place, StorageArea.METADATA, Right.READ)
 
 
 def _registry(place: Location) -> Iterator[StorageNeed]:
@@ -128,25 +135,16 @@ def _registry(place: Location) -> Iterator[StorageNeed]:
 
     Which of the three it is shows in the folder around it.
     """
-    purpose = Purpose.REGISTRY
-    yield StorageNeed(
-        right=Right.LIST, area=StorageArea.FOLDER, place=place.parent, purpose=purpose
-    )
+    yield from _needs(Purpose.REGISTRY, place.parent, StorageArea.FOLDER, Right.LIST)
     for area in (StorageArea.ITSELF, StorageArea.BELOW):
-        yield StorageNeed(right=Right.LIST, area=area, place=place, purpose=purpose)
-        yield StorageNeed(right=Right.READ, area=area, place=place, purpose=purpose)
-    asking = Purpose.EXPORTERS
-    yield StorageNeed(right=Right.WRITE, area=StorageArea.NONCES, place=place, purpose=asking)
-    for right in (Right.WRITE, Right.DELETE):
-        yield StorageNeed(right=right, area=StorageArea.PROBES, place=place, purpose=asking)
+        yield from _needs(Purpose.REGISTRY, place, area, Right.LIST, Right.READ)
+    yield from _needs(Purpose.EXPORTERS, place, StorageArea.NONCES, Right.WRITE)
+    yield from _needs(Purpose.EXPORTERS, place, StorageArea.PROBES, Right.WRITE, Right.DELETE)
 
 
 def _archives(place: Location) -> Iterator[StorageNeed]:
     """Yield the needs of reading which jobs ended."""
-    for right in (Right.LIST, Right.READ):
-        yield StorageNeed(
-            right=right, area=StorageArea.BELOW, place=place, purpose=Purpose.REGISTRY
-        )
+    return _needs(Purpose.REGISTRY, place, StorageArea.BELOW, Right.LIST, Right.READ)
 
 
 def _inventory(settings: StorageRootSettings) -> Iterator[StorageNeed]:
@@ -158,10 +156,7 @@ def _inventory(settings: StorageRootSettings) -> Iterator[StorageNeed]:
         place = place.parent
     if report_time(place.name):
         place = place.parent
-    for right in (Right.LIST, Right.READ):
-        yield StorageNeed(
-            right=right, area=StorageArea.BELOW, place=place, purpose=Purpose.INVENTORY
-        )
+    yield from _needs(Purpose.INVENTORY, place, StorageArea.BELOW, Right.LIST, Right.READ)
 
 
 def _versions(
@@ -169,54 +164,41 @@ def _versions(
 ) -> Iterator[StorageNeed]:
     purpose = Purpose.UNDELETE if may_undelete else Purpose.LOOK
     if may_undelete:
-        right = Right.TELL_VERSIONING
-        yield StorageNeed(right=right, area=StorageArea.BELOW, place=root, purpose=purpose)
+        yield from _needs(purpose, root, StorageArea.BELOW, Right.TELL_VERSIONING)
     if may_undelete or settings.noncurrent_versions:
-        yield StorageNeed(
-            right=Right.LIST_VERSIONS, area=StorageArea.BELOW, place=root, purpose=purpose
-        )
+        yield from _needs(purpose, root, StorageArea.BELOW, Right.LIST_VERSIONS)
 
 
 def _examined(settings: StorageRootSettings, root: Location) -> Iterator[StorageNeed]:
     """Yield the needs of reading what the buckets themselves do to objects."""
+    rights = (Right.READ_BUCKET_SETTINGS, Right.TELL_VERSIONING)
     for place in filter(None, (root, settings.state_location)):
-        for right in (Right.READ_BUCKET_SETTINGS, Right.TELL_VERSIONING):
-            yield StorageNeed(
-                right=right, area=StorageArea.BELOW, place=place, purpose=Purpose.LOOK
-            )
+        yield from _needs(Purpose.LOOK, place, StorageArea.BELOW, *rights)
 
 
 def _own(uri: str | None, purpose: Purpose) -> Iterator[StorageNeed]:
     """Yield the needs of a place of our own."""
-    if uri is None:
-        return
-    for right in (Right.LIST, Right.READ, Right.WRITE, Right.DELETE):
-        yield StorageNeed(
-            right=right, area=StorageArea.BELOW, place=canonical(uri), purpose=purpose
-        )
+    rights = (Right.LIST, Right.READ, Right.WRITE, Right.DELETE)
+    if uri is not None:
+        yield from _needs(purpose, canonical(uri), StorageArea.BELOW, *rights)
 
 
 def _orphans(
     settings: StorageRootSettings, root: Location, *, mode: RunMode, may_undelete: bool
 ) -> Iterator[StorageNeed]:
-    is_one_job = _is_one_job(settings, root)
     is_flat = set(settings.scope) == {AreaName.SHARED}
-    if is_one_job:
+    if _is_one_job(settings, root):
         area = StorageArea.OWN_SHARED if is_flat else StorageArea.OWN_FILES
     else:
         area = StorageArea.SHARED if is_flat else StorageArea.FILES
     if mode is RunMode.DELETE:
-        yield StorageNeed(right=Right.DELETE, area=area, place=root, purpose=Purpose.ORPHANS)
+        yield from _needs(Purpose.ORPHANS, root, area, Right.DELETE)
         yield from _savepoints(settings, root)
     if mode is RunMode.DELETE and settings.abort_uploads:
-        for right, where in (
-            (Right.LIST_UPLOADS, StorageArea.BELOW),
-            (Right.ABORT_UPLOADS, area),
-        ):
-            yield StorageNeed(right=right, area=where, place=root, purpose=Purpose.UPLOADS)
+        yield from _needs(Purpose.UPLOADS, root, StorageArea.BELOW, Right.LIST_UPLOADS)
+        yield from _needs(Purpose.UPLOADS, root, area, Right.ABORT_UPLOADS)
     if may_undelete:
-        right = Right.RESTORE
-        yield StorageNeed(right=right, area=area, place=root, purpose=Purpose.UNDELETE)
+        yield from _needs(Purpose.UNDELETE, root, area, Right.RESTORE)
 
 
 def _savepoints(settings: StorageRootSettings, root: Location) -> Iterator[StorageNeed]:
@@ -225,12 +207,7 @@ def _savepoints(settings: StorageRootSettings, root: Location) -> Iterator[Stora
         return
     for place in map(canonical, settings.extra_roots):
         if root.contains(place):
-            yield StorageNeed(
-                right=Right.DELETE,
-                area=StorageArea.SAVEPOINTS,
-                place=place,
-                purpose=Purpose.ORPHANS,
-            )
+            yield from _needs(Purpose.ORPHANS, place, StorageArea.SAVEPOINTS, Right.DELETE)
 
 
 def _expiry(
@@ -242,9 +219,9 @@ def _expiry(
     """
     area = StorageArea.OWN_ROOTS if _is_one_job(settings, root) else StorageArea.ROOTS
     if mode is RunMode.DELETE:
-        yield StorageNeed(right=Right.DELETE, area=area, place=root, purpose=Purpose.EXPIRY)
+        yield from _needs(Purpose.EXPIRY, root, area, Right.DELETE)
     if mode is RunMode.DELETE or may_undelete:
-        yield StorageNeed(right=Right.WRITE, area=area, place=root, purpose=Purpose.EXPIRY)
+        yield from _needs(Purpose.EXPIRY, root, area, Right.WRITE)
 
 
 def _is_one_job(settings: StorageRootSettings, root: Location) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from flinkstate.places.checkpoint_names import checkpoint_id_of
+from orphangc.core.cluster.job_facts import WITHOUT_GRAPH
 from orphangc.core.memory.remembered import (
     RememberedDirectory,
     RememberedJob,
@@ -35,8 +36,6 @@ Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
 """
 
 _RUNNING = "RUNNING"
-_WITHOUT_ORIGIN = frozenset({"INITIALIZING", "CREATED", "RESTARTING", "RECONCILING"})
-"""Words of a job that may have no execution graph yet, and then shows no origin."""
 _FIXED = frozenset({"000000", "ffffff"})
 """Starts of ids that were computed from a name, or chosen: many begin so (``may_recur``)."""
 _DIGITS = 6
@@ -114,7 +113,7 @@ def _beginning(known: RememberedJob | None, seen: SeenJob, sighting: Sighting) -
 
     A run is another one if it goes on from no checkpoint of its own, or was over meanwhile.
     """
-    is_shown = seen.restored is not None or seen.status not in _WITHOUT_ORIGIN
+    is_shown = seen.restored is not None or seen.status not in WITHOUT_GRAPH
     is_anew = is_shown and not _goes_on_from_its_own(seen) and seen.started_at is not None
     if known is None:
         began = _oldest_of_its_own(seen, sighting) or seen.started_at

@@ -81,6 +81,9 @@ def artifact_name(checkpoint_id: int | None, uuid: bytes) -> str:
     return text if checkpoint_id is None else f"{checkpoint_id}_{text}"
 
 
+ANY_UUID = artifact_name(None, bytes(16))
+"""A name of one file, which stands for all that end in a UUID."""
+
 EXPIRY_MARKER = "orphangc-expired-"
 """Beginning of the name of a marker of an expiry (R44)."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 
+from orphangc.core.cluster.place_options import CLUSTER_ID_OPTIONS, ZOOKEEPER_ROOT_OPTIONS
 from orphangc.core.discovery.discovered_facts import (
     DiscoveredFact,
     HaFact,
@@ -15,10 +16,8 @@ from orphangc.core.discovery.discovered_facts import (
     gathered_facts,
 )
 from orphangc.core.discovery.texts.flink_options import (
-    CLUSTER_ID_OPTIONS,
     HA_TYPE_OPTIONS,
     ZOOKEEPER_OPTIONS,
-    ZOOKEEPER_ROOT_OPTIONS,
     FoundOptions,
     Options,
     Reading,

@@ -19,12 +19,14 @@ from flinkstate.text.redaction import redacted
 from orphangc.core.cluster.place_options import (
     CHANGELOG_OPTIONS,
     CHECKPOINT_OPTIONS,
+    CLUSTER_ID_OPTIONS,
     DEFAULT_SCHEME,
     FORST_OPTIONS,
     FORST_WORDS,
     HA_OPTIONS,
     RESTORE_OPTIONS,
     SAVEPOINT_OPTIONS,
+    ZOOKEEPER_ROOT_OPTIONS,
     with_file_system,
 )
 from orphangc.core.discovery.discovered_facts import (
@@ -52,13 +54,6 @@ DIRECTORY_OPTIONS: Mapping[str, DirectoryUse] = {
 
 SUBDIRECTORY_OPTIONS = ("execution.checkpointing.create-subdir", "state.checkpoints.create-subdir")
 HA_TYPE_OPTIONS = ("high-availability.type", "high-availability", "recovery.mode")
-CLUSTER_ID_OPTIONS = (
-    "high-availability.cluster-id",
-    "high-availability.zookeeper.path.namespace",
-    "recovery.zookeeper.path.namespace",
-)
-
-ZOOKEEPER_ROOT_OPTIONS = ("high-availability.zookeeper.path.root", "recovery.zookeeper.path.root")
 ZOOKEEPER_OPTIONS = ("high-availability.zookeeper.quorum", "recovery.zookeeper.quorum")
 FIXED_JOB_ID = "$internal.pipeline.job-id"
 ENTROPY_KEY = "s3.entropy.key"
