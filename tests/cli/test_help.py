@@ -39,6 +39,11 @@ def test_help_fits_a_screen_and_names_kinds_of_values(words: str) -> None:
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
+def test_an_option_that_takes_several_paths_is_shown_as_a_path() -> None:
+    """Not by the name of its type in Python."""
+    assert "--file PATH " in helped("discover", "--help")
+
+
 def test_help_all_shows_what_few_need() -> None:
     """Help says how many options it leaves out."""
     short, whole = helped("plan", "--help"), helped("plan", "--help-all")

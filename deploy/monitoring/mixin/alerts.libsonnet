@@ -103,19 +103,19 @@
     alert(
       'OrphangcUnreadableRoot',
       'A checkpoint or savepoint cannot be read.',
-      'A _metadata file of {{ $labels.root }} cannot be read, so it might name any file: nothing is deleted there ({{ $value }} jobs refused).',
+      'A _metadata file of {{ $labels.root }} cannot be read, so it might name any file: nothing is deleted there (jobs refused: {{ $value }}).',
       newest(series('refused_jobs', 'guard="unreadable_root"')) + ' > 0'
     ),
     alert(
       'OrphangcRefused',
       'A guard refused the work on a job.',
-      'The guard {{ $labels.guard }} refused {{ $value }} jobs of {{ $labels.root }}; everything of theirs is kept.',
+      'The guard {{ $labels.guard }} refused jobs of {{ $labels.root }} ({{ $value }}); everything of theirs is kept.',
       newest(series('refused_jobs', 'guard=~"%s"' % anyOf(config.guards)), group + ', guard') + ' > 0'
     ),
     alert(
       'OrphangcBlocked',
       'Deletion waits for a decision.',
-      'The condition {{ $labels.guard }} blocks {{ $value }} jobs of {{ $labels.root }}; their orphans are kept until a person has checked.',
+      'The condition {{ $labels.guard }} blocks jobs of {{ $labels.root }} ({{ $value }}); their orphans are kept until a person has checked.',
       newest(series('refused_jobs', 'guard=~"%s"' % anyOf(config.conditions)), group + ', guard') + ' > 0'
     ),
     alert(

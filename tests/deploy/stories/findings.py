@@ -55,7 +55,7 @@ FINDINGS = (
         (
             found_pushed(
                 f"A _metadata file of {ROOT} cannot be read, so it might name any file:"
-                " nothing is deleted there (2 jobs refused)."
+                " nothing is deleted there (jobs refused: 2)."
             ),
         ),
     ),
@@ -79,11 +79,11 @@ FINDINGS = (
         "1h",
         (
             found(
-                f"The guard gate refused 2 jobs of {ROOT}; everything of theirs is kept.",
+                f"The guard gate refused jobs of {ROOT} (2); everything of theirs is kept.",
                 guard="gate",
             ),
             found(
-                f"The guard registry refused 1 jobs of {ROOT}; everything of theirs is kept.",
+                f"The guard registry refused jobs of {ROOT} (1); everything of theirs is kept.",
                 guard="registry",
             ),
         ),
@@ -106,7 +106,7 @@ FINDINGS = (
         "1h",
         (
             found(
-                f"The condition max_delete_share blocks 1 jobs of {ROOT}; their orphans are"
+                f"The condition max_delete_share blocks jobs of {ROOT} (1); their orphans are"
                 " kept until a person has checked.",
                 guard="max_delete_share",
             ),

@@ -130,7 +130,7 @@ def _kind(shown: str, name: str) -> str:
         return "DURATION" if name in _DURATIONS else "URL" if name in _URLS else "TEXT"
     if shown.startswith(("int", "float")):
         return "N"
-    return shown.upper() if shown == "path" else shown
+    return "PATH" if "path" in shown.lower() else shown
 
 
 def _warn(old: str) -> None:

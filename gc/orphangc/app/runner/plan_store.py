@@ -14,6 +14,7 @@ import structlog
 from orphangc.adapters.rows.resumable_listing import LISTING_FOLDER
 from orphangc.core.times.instants import from_iso
 from orphangc.core.world.known_states import KnownState, known_state
+from orphangc.errors import SettingsError
 
 log = structlog.get_logger()
 
@@ -38,6 +39,9 @@ class KeptPlans:
 
         If the run before was interrupted, its folder is renamed and its listing resumed if it is
         young enough.
+
+        Raises:
+            SettingsError: The plans cannot be listed.
         """
         folder = self.folder / run_id
         before = max(self._runs(), default=None)
@@ -49,6 +53,9 @@ class KeptPlans:
         """Return what the newest plan knows about its state location; nothing without a plan.
 
         A plan that cannot be read is ignored: this is a hint of a lost state, never evidence.
+
+        Raises:
+            SettingsError: The plans cannot be listed.
         """
         for folder in sorted(self._runs(), reverse=True):
             try:
@@ -63,14 +70,20 @@ class KeptPlans:
 
     def prune(self) -> None:
         """Remove all but the newest plans; a folder that cannot be removed stays."""
-        for old in sorted(self._runs())[: -self.keep]:
-            shutil.rmtree(old, onerror=lambda _, path, why: _left(path, why[1]))
+        try:
+            for old in sorted(self._runs())[: -self.keep]:
+                shutil.rmtree(old, onerror=lambda _, path, why: _left(path, why[1]))
+        except SettingsError as err:
+            _left(str(self.folder), err)
 
     def _runs(self) -> list[Path]:
-        if not self.folder.is_dir():
+        try:
+            found = [each for each in self.folder.iterdir() if _RUN_ID.fullmatch(each.name)]
+            return [each for each in found if each.is_dir() and not each.is_symlink()]
+        except FileNotFoundError:
             return []
-        found = (each for each in self.folder.iterdir() if _RUN_ID.fullmatch(each.name))
-        return [each for each in found if each.is_dir() and not each.is_symlink()]
+        except OSError as err:
+            raise SettingsError(f"cannot list the plans in {self.folder}: {err.strerror}") from err
 
 
 def _is_interrupted(folder: Path) -> bool:

@@ -2,7 +2,9 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ from orphangc.app.runner.run_root import exit_code_of_all
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.documents.run_record import RunRecord, RunResult, SweptPart
 from orphangc.core.model.types import Action, JobId, ObjectKey, Outcome, StoredObject, Tombstone
+from orphangc.errors import SettingsError
 from unit.app.status.records import a_record
 
 DELETED = (SweptPart(action=Action.DELETE, outcome=Outcome.DONE, objects=1, bytes=1),)
@@ -122,6 +125,20 @@ def test_only_folders_of_runs_are_removed(tmp_path) -> None:
     left = sorted(each.name for each in (tmp_path / "plans").iterdir())
     assert left == sorted([ids[1], "mine", ids[2].replace("2026", "2020")])
     assert (tmp_path / "elsewhere").exists()
+
+
+def test_plans_that_cannot_be_listed_are_said_and_fail_no_other_step(tmp_path, monkeypatch) -> None:
+    """A newest plan may know of a lost state, so its folder is not taken for an empty one."""
+    plans = KeptPlans(tmp_path / "plans", 1)
+
+    def denied(path: Path) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", denied)
+    for ask in (plans.known_state, lambda: plans.new("run")):
+        with pytest.raises(SettingsError, match="plans: Permission denied"):
+            ask()
+    plans.prune()
 
 
 def test_tombstones_are_reported_by_the_day_on_which_they_fall_due() -> None:
