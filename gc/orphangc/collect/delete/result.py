@@ -1,4 +1,4 @@
-"""What a sweep did, and what that amounts to."""
+"""What a run that carries out a plan did, and what that amounts to."""
 
 from __future__ import annotations
 
@@ -59,27 +59,26 @@ class SweepResult:
         }
 
     def document(self, plan: Plan, *, is_deleting: bool) -> dict[str, Any]:
-        """Return what became of a plan, as JSON."""
+        """Return the contents of ``outcome.json``."""
         return {
+            "schema_version": 1,
             "run_id": self.run_id,
             "deleting": is_deleting,
             "plan_id": plan.plan_id,
             "root": plan.root,
-            "counts": self.counts(),
-            "uploads": self.upload_counts(),
-            "folders": self.folder_counts(),
-            "refused": self.refused,
+            **self.facts(is_expiry=plan.expiry is not None),
             "stopped": self.stopped,
             "exit_code": int(self.exit_code),
         }
 
-    def upload_counts(self) -> dict[str, int]:
-        """Return the number of uploads that were due to be aborted, by outcome."""
-        return {str(outcome): number for outcome, number in sorted((+self.uploads).items())}
+    def facts(self, *, is_expiry: bool) -> dict[str, Any]:
+        """Return what was done, and what was not, as JSON.
 
-    def folder_counts(self) -> dict[str, int]:
-        """Return the number of folders that held nothing and were to go, by outcome."""
-        return {str(outcome): number for outcome, number in sorted((+self.folders).items())}
+        Args:
+            is_expiry: Whether the plan is one of ``expire``, which touches no upload and no folder.
+        """
+        beside = {"uploads": by_outcome(self.uploads), "folders": by_outcome(self.folders)}
+        return {"counts": self.counts(), **({} if is_expiry else beside), "refused": self.refused}
 
     def refuse(self, key: str, view: JobView) -> None:
         """Note why nothing of a job may be deleted, if nothing may."""
@@ -90,6 +89,11 @@ class SweepResult:
         if why:
             self.unmet[key] = view.judgement
             self.refused[key] = "; ".join(why)
+
+
+def by_outcome(counts: Counter[Outcome]) -> dict[str, int]:
+    """Return the number of things by outcome, as JSON."""
+    return {str(outcome): number for outcome, number in sorted((+counts).items())}
 
 
 def code_of(err: BaseException) -> int:
@@ -115,3 +119,12 @@ def exit_code_of(cycle: Cycle, result: SweepResult, *, is_deleting: bool) -> Exi
     held_back = deletions[Outcome.PLANNED] + result.objects[Action.TOMBSTONE, Outcome.PLANNED]
     is_idle = not is_anything_done and held_back
     return ExitCode.REFUSED if is_deleting and is_idle and result.refused else ExitCode.DONE
+
+
+def exit_code_of_expiry(result: SweepResult) -> ExitCode:
+    """Return what an expiry amounts to: one that ended early after its first step failed."""
+    outcomes = {outcome for _, outcome in result.objects}
+    if isinstance(result.stopped_by, OrphanGcError):
+        is_part_done = Outcome.DONE in outcomes
+        return ExitCode.FAILED if is_part_done else ExitCode(result.stopped_by.exit_code)
+    return ExitCode.SOME_DELETES_FAILED if Outcome.FAILED in outcomes else ExitCode.DONE
