@@ -58,7 +58,7 @@ class HeldPlan:
             outcomes.publish(self._outcome())
 
     def _outcome(self) -> dict[str, Any]:
-        return self.result.document(self.plan, is_deleting=self.is_deleting)
+        return self.result.outcome(self.plan, is_deleting=self.is_deleting)
 
 
 def lock_folder(state: RootState) -> str:

@@ -59,26 +59,32 @@ class SweepResult:
         }
 
     def document(self, plan: Plan, *, is_deleting: bool) -> dict[str, Any]:
-        """Return the contents of ``outcome.json``."""
+        """Return what became of a plan, as JSON."""
         return {
-            "schema_version": 1,
             "run_id": self.run_id,
             "deleting": is_deleting,
             "plan_id": plan.plan_id,
             "root": plan.root,
-            **self.facts(is_expiry=plan.expiry is not None),
+            **self.facts(),
             "stopped": self.stopped,
             "exit_code": int(self.exit_code),
         }
 
-    def facts(self, *, is_expiry: bool) -> dict[str, Any]:
-        """Return what was done, and what was not, as JSON.
+    def facts(self) -> dict[str, Any]:
+        """Return what was done, and of which jobs nothing, as JSON."""
+        return {
+            "counts": self.counts(),
+            "uploads": by_outcome(self.uploads),
+            "folders": by_outcome(self.folders),
+            "refused": self.refused,
+        }
 
-        Args:
-            is_expiry: Whether the plan is one of ``expire``, which touches no upload and no folder.
-        """
-        beside = {"uploads": by_outcome(self.uploads), "folders": by_outcome(self.folders)}
-        return {"counts": self.counts(), **({} if is_expiry else beside), "refused": self.refused}
+    def outcome(self, plan: Plan, *, is_deleting: bool) -> dict[str, Any]:
+        """Return the contents of ``outcome.json``: an expiry touches no upload and no folder."""
+        document = self.document(plan, is_deleting=is_deleting)
+        if plan.expiry is not None:
+            del document["uploads"], document["folders"]
+        return {"schema_version": 1, **document}
 
     def refuse(self, key: str, view: JobView) -> None:
         """Note why nothing of a job may be deleted, if nothing may."""

@@ -121,7 +121,7 @@ class Expiry(PlannedRun[LineageCycle]):
 
     def ending(self, _: LineageCycle, __: Sequence[str]) -> dict[str, Any]:
         """Return the outcome that the state location keeps: that beside the plan."""
-        return self.result.document(self.plan, is_deleting=self.is_deleting)
+        return self.result.outcome(self.plan, is_deleting=self.is_deleting)
 
     def _quarantine(self, found: LineageCycle) -> Quarantine:
         run, cycle = self.run, found.cycle

@@ -173,7 +173,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
             "root": self.plan.root,
             "started_at": found.cycle.evidence.now.isoformat(),
             "deleting": self.is_deleting,
-            **self.result.facts(is_expiry=False),
+            **self.result.facts(),
             "stopped": self.result.stopped,
             "interrupted_runs": list(interrupted),
             "exit_code": int(self.result.exit_code),
