@@ -909,3 +909,26 @@ def test_while_a_job_starts_and_does_not_show_its_origin_nothing_expires(
     is_late = late == "after the deletion"
     scheduled(chain, code=1 if is_late else 0, expire={"ended_for": "0", "keep_last": 3})
     assert chain.names() == ALL
+
+
+def test_a_signal_waits_for_the_check_after_a_deletion(chain, monkeypatch) -> None:
+    """What was restored from meanwhile is put back, as in a run that nothing interrupts (R22)."""
+    place, out = chain.folder_of("0/6"), chain.bed.folder / "signalled"
+    delete = LocalStorage.delete
+
+    def signalled(self, objects):
+        results = delete(self, objects)
+        if not (place / "_metadata").exists():
+            os.kill(os.getpid(), signal.SIGTERM)
+        return results
+
+    def named(_: ExpiryEvidence) -> frozenset[str]:
+        return frozenset(() if (place / "_metadata").exists() else {str(place)})
+
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    with monkeypatch.context() as patch:
+        patch.setattr(ExpiryEvidence, "newly_named", named)
+        patch.setattr(LocalStorage, "delete", signalled)
+        assert run("sweep", out, "--delete").code == 143
+    assert "0/6" in chain.names()
+    assert "expired while something restored it" in run("plan", *chain.options).out

@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 import structlog
 
@@ -22,6 +23,7 @@ from orphangc.collect.cycle import Cycle
 from orphangc.collect.delete.deletion import RecordOutcomes
 from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.retry_queue import outcome_of, with_outcomes
+from orphangc.collect.delete.undisturbed import undisturbed
 from orphangc.collect.expire.expired_records import (
     BesideCheckpoints,
     remember_expired,
@@ -62,6 +64,10 @@ def is_release(checkpoint: LineageCheckpointPart) -> bool:
     return checkpoint.reason is RetentionReason.QUARANTINE_OVER
 
 
+def _finish_it() -> None:
+    """Let a batch go on to its end when a signal comes."""
+
+
 _Done = tuple[Outcome, str | None, str | None]
 """What became of one checkpoint: outcome, error, version id of its delete marker."""
 
@@ -100,19 +106,26 @@ class Quarantine:
         except OrphanGcError as err:
             stopped = err
         for number, part in enumerate(parts):
-            rows = rows_of(part, self._stored)
             if stopped is not None:
-                self.record_outcomes(with_outcomes(rows, Outcome.PLANNED))
+                self.record_outcomes(with_outcomes(rows_of(part, self._stored), Outcome.PLANNED))
                 continue
-            self.run.write_journal(f"expiry-{number:06d}", rows.to_pylist())
-            try:
-                outcomes = self._release(part) if is_release(part[0]) else self._expire(part)
-            except OrphanGcError as err:
-                stopped, outcomes = err, [(Outcome.PLANNED, None, None)] * len(part)
-            says, errors, versions = zip(*outcomes, strict=True)
-            done = with_outcomes(rows, list(map(str, says)), errors=errors, versions=versions)
-            self.run.write_journal(f"expiry-{number:06d}-done", done.to_pylist())
-            self.record_outcomes(done)
+            work = partial(self._batch, number, part)
+            # the next run goes on with a release that a signal breaks off, but not with a check
+            stopped = work() if is_release(part[0]) else undisturbed(work, _finish_it, "expiry")
+        return stopped
+
+    def _batch(self, number: int, part: Sequence[LineageCheckpointPart]) -> OrphanGcError | None:
+        """Carry out one step of some checkpoints, journalled; return what ended it early."""
+        stopped, rows = None, rows_of(part, self._stored)
+        self.run.write_journal(f"expiry-{number:06d}", rows.to_pylist())
+        try:
+            outcomes = self._release(part) if is_release(part[0]) else self._expire(part)
+        except OrphanGcError as err:
+            stopped, outcomes = err, [(Outcome.PLANNED, None, None)] * len(part)
+        says, errors, versions = zip(*outcomes, strict=True)
+        done = with_outcomes(rows, list(map(str, says)), errors=errors, versions=versions)
+        self.run.write_journal(f"expiry-{number:06d}-done", done.to_pylist())
+        self.record_outcomes(done)
         return stopped
 
     def _release(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:
