@@ -39,7 +39,7 @@ from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.run_root import _ScheduledRun
 from orphangc.app.wiring.clock import this_process
-from orphangc.collect.expire import expired_copies
+from orphangc.collect.expire import expired_copies, expiry
 from orphangc.collect.expire.expiry_evidence import ExpiryEvidence
 from orphangc.collect.expire.quarantine import Quarantine
 from orphangc.collect.listing.local_engine import LocalEngine
@@ -932,3 +932,13 @@ def test_a_signal_waits_for_the_check_after_a_deletion(chain, monkeypatch) -> No
         assert run("sweep", out, "--delete").code == 143
     assert "0/6" in chain.names()
     assert "expired while something restored it" in run("plan", *chain.options).out
+
+
+def test_a_cycle_that_is_not_remembered_lets_nothing_expire(chain, monkeypatch) -> None:
+    """Later cycles protect by what it saw."""
+    out = chain.bed.folder / "forgotten"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    monkeypatch.setattr(expiry, "not_kept", lambda *_: "the memory cannot be written")
+    ran = run("sweep", out, "--delete")
+    assert (ran.code, chain.names()) == (4, ALL)
+    assert "the memory cannot be written" in ran.err
