@@ -930,6 +930,7 @@ def test_a_signal_waits_for_the_check_after_a_deletion(chain, monkeypatch) -> No
         patch.setattr(ExpiryEvidence, "newly_named", named)
         patch.setattr(LocalStorage, "delete", signalled)
         assert run("sweep", out, "--delete").code == 143
+    assert not list(chain.bed.state.rglob("open/*.json"))
     assert "0/6" in chain.names()
     assert "expired while something restored it" in run("plan", *chain.options).out
 
