@@ -39,7 +39,8 @@ from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.run_root import _ScheduledRun
 from orphangc.app.wiring.clock import this_process
-from orphangc.collect.expire import expired_copies
+from orphangc.collect.expire import expired_copies, expiry
+from orphangc.collect.expire.expiry_evidence import ExpiryEvidence
 from orphangc.collect.expire.quarantine import Quarantine
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.state.lock import acquire
@@ -637,14 +638,14 @@ def test_an_error_after_the_first_deletion_hides_none_of_them(chain, monkeypatch
 
 
 def test_what_is_restored_from_meanwhile_is_put_back_and_halts(chain, monkeypatch) -> None:
-    def named(_: Quarantine) -> frozenset[str]:
+    def named(_: ExpiryEvidence) -> frozenset[str]:
         gone = not (chain.folder_of("0/6") / "_metadata").exists()
         return frozenset({str(chain.folder_of("0/6"))} if gone else ())
 
     out = chain.bed.folder / "raced"
     chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
     with monkeypatch.context() as patch:
-        patch.setattr(Quarantine, "_newly_named", named)
+        patch.setattr(ExpiryEvidence, "newly_named", named)
         ran = run("sweep", out, "--delete")
     assert ran.code != 0
     assert "0/6" in chain.names()
@@ -652,7 +653,7 @@ def test_what_is_restored_from_meanwhile_is_put_back_and_halts(chain, monkeypatc
 
 
 def test_a_batch_is_put_back_whole_though_no_marker_can_be_removed(chain, monkeypatch) -> None:
-    def all_named(_: Quarantine) -> frozenset[str]:
+    def all_named(_: ExpiryEvidence) -> frozenset[str]:
         folders = map(chain.folder_of, sorted(GO))
         return frozenset(str(each) for each in folders if not (each / "_metadata").exists())
 
@@ -660,7 +661,7 @@ def test_a_batch_is_put_back_whole_though_no_marker_can_be_removed(chain, monkey
         raise StorageUnreachableError("read-only")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Quarantine, "_newly_named", all_named)
+        patch.setattr(ExpiryEvidence, "newly_named", all_named)
         patch.setattr(CheckpointFolders, "unmark", refused)
         out = chain.bed.folder / "raced"
         chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
@@ -679,7 +680,7 @@ def test_one_that_cannot_be_put_back_keeps_no_other_one_away(chain, monkeypatch)
         put_back(self, record, data)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Quarantine, "_newly_named", lambda _: _gone(places))
+        patch.setattr(ExpiryEvidence, "newly_named", lambda _: _gone(places))
         patch.setattr(CheckpointFolders, "put_back", refused)
         out = chain.bed.folder / "raced"
         chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
@@ -908,3 +909,37 @@ def test_while_a_job_starts_and_does_not_show_its_origin_nothing_expires(
     is_late = late == "after the deletion"
     scheduled(chain, code=1 if is_late else 0, expire={"ended_for": "0", "keep_last": 3})
     assert chain.names() == ALL
+
+
+def test_a_signal_waits_for_the_check_after_a_deletion(chain, monkeypatch) -> None:
+    """What was restored from meanwhile is put back, as in a run that nothing interrupts (R22)."""
+    place, out = chain.folder_of("0/6"), chain.bed.folder / "signalled"
+    delete = LocalStorage.delete
+
+    def signalled(self, objects):
+        results = delete(self, objects)
+        if not (place / "_metadata").exists():
+            os.kill(os.getpid(), signal.SIGTERM)
+        return results
+
+    def named(_: ExpiryEvidence) -> frozenset[str]:
+        return frozenset(() if (place / "_metadata").exists() else {str(place)})
+
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    with monkeypatch.context() as patch:
+        patch.setattr(ExpiryEvidence, "newly_named", named)
+        patch.setattr(LocalStorage, "delete", signalled)
+        assert run("sweep", out, "--delete").code == 143
+    assert not list(chain.bed.state.rglob("open/*.json"))
+    assert "0/6" in chain.names()
+    assert "expired while something restored it" in run("plan", *chain.options).out
+
+
+def test_a_cycle_that_is_not_remembered_lets_nothing_expire(chain, monkeypatch) -> None:
+    """Later cycles protect by what it saw."""
+    out = chain.bed.folder / "forgotten"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    monkeypatch.setattr(expiry, "not_kept", lambda *_: "the memory cannot be written")
+    ran = run("sweep", out, "--delete")
+    assert (ran.code, chain.names()) == (4, ALL)
+    assert "the memory cannot be written" in ran.err

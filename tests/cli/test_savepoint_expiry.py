@@ -10,7 +10,7 @@ from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
-from orphangc.collect.expire.quarantine import Quarantine
+from orphangc.collect.expire.savepoint_clearing import SavepointClearing
 from orphangc.core.model.naming import EXPIRY_MARKER
 
 
@@ -132,7 +132,7 @@ def test_a_claim_between_the_two_steps_keeps_the_files(savepoints) -> None:
 
 def test_a_claim_in_the_last_moment_keeps_the_files_and_halts(savepoints, monkeypatch) -> None:
     savepoints.expire()
-    clear = Quarantine._clear
+    clear = SavepointClearing.clear
 
     def late(self, part):
         file = next(savepoints.folders[0].glob("0*"))
@@ -140,7 +140,7 @@ def test_a_claim_in_the_last_moment_keeps_the_files_and_halts(savepoints, monkey
         savepoints.chain.running.checkpoint(19, *own, file, age=DAY)
         clear(self, part)
 
-    monkeypatch.setattr(Quarantine, "_clear", late)
+    monkeypatch.setattr(SavepointClearing, "clear", late)
     with pytest.raises(AssertionError, match="which expires"):
         savepoints.expire(*SHORT)
     assert savepoints.files[0] == 2

@@ -30,12 +30,13 @@ from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle
 from orphangc.collect.decide import abandoned_savepoints, decide_listing
-from orphangc.collect.delete import revalidation
+from orphangc.collect.delete import planned_run, revalidation
 from orphangc.collect.expire import (
     assemble_report,
     held_checkpoints,
     lineage_facts,
     quarantine,
+    savepoint_clearing,
     savepoint_folders,
     stored_sizes,
 )
@@ -369,7 +370,7 @@ def _every_page(patch: _Patch) -> None:
 
 def _memory(patch: _Patch) -> None:
     """Remember nothing of earlier cycles (R4)."""
-    for module in (planning, sweep, compose):
+    for module in (planning, planned_run, compose):
         patch.setattr(module, "recalled", lambda *_, **__: NOTHING_RECALLED)
 
 
@@ -641,7 +642,7 @@ def _places_of_other_roots(patch: _Patch) -> None:
 def _namers_of_savepoints(patch: _Patch) -> None:
     """Let the files of a savepoint go whatever other checkpoints name (R42)."""
     patch.setattr(savepoint_folders, "named_by_others", lambda *_: ())
-    patch.setattr(quarantine.Quarantine, "_check_unnamed", lambda *_: None)
+    patch.setattr(savepoint_clearing.SavepointClearing, "_check_unnamed", lambda *_: None)
 
 
 def _self_contained_savepoints(patch: _Patch) -> None:

@@ -17,6 +17,7 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.rows.earlier_storage import planned_storage
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.delete.held_run import HeldRun
+from orphangc.collect.delete.planned_run import recalled_for
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
@@ -24,7 +25,7 @@ from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.restore_deleted import undelete
-from orphangc.collect.sweep.sweep import Sweep, recalled_for
+from orphangc.collect.sweep.sweep import Sweep
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
@@ -331,13 +332,16 @@ class Collector:
                 lock=lock,
                 run_id=f"run-{self.process.token}",
             ),
+            plan=saved.plan,
+            rows=saved.rows,
+            made=made,
             is_deleting=is_deleting,
             before=recalled_for(saved.plan, state),
             scratch=Memory(),
             outcomes=outcomes,
         )
         try:
-            return sweep.carry_out(saved.plan, saved.rows, made=made).refused
+            return sweep.carry_out().refused
         finally:
             self.site.runs.append(outcomes.kept)
 

@@ -39,7 +39,7 @@ def lineage(
     """Show which job continued which, and the bytes that only each of them holds."""
     from orphangc.app.commands.retention.lineage_tables import lineage_tables
     from orphangc.app.config.validate import settings_from
-    from orphangc.app.runner.lineage_cycle import lineages_now
+    from orphangc.app.runner.lineages import lineages_now
 
     checked = settings_from({"root": root, **settings})
     found = lineages_now(checked, report=report, price=price)
@@ -75,7 +75,7 @@ def expire(
     from orphangc.app.commands.retention.lineage_tables import expiry_tables
     from orphangc.app.config.validate import policy_from, settings_from
     from orphangc.app.render.sentences.next_steps import after_expire
-    from orphangc.app.runner.expiry_runs import make_expiry
+    from orphangc.app.runner.make_expiry import make_expiry
 
     stated, checked = policy_from(policy), settings_from({"root": root, **settings})
     plan = make_expiry(checked, stated, out, report=report, price=price)

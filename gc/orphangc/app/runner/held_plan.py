@@ -14,9 +14,9 @@ from orphangc.app.telemetry.audit_log import Audited
 from orphangc.app.telemetry.logs import audit_file, audit_log
 from orphangc.app.wiring.clock import is_dead, this_process
 from orphangc.collect.delete.held_run import HeldRun
+from orphangc.collect.delete.result import SweepResult, code_of
 from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
-from orphangc.collect.sweep.result import SweepResult, code_of
 from orphangc.core.documents.plan import Plan
 
 
@@ -52,17 +52,13 @@ class HeldPlan:
                 self.result.stopped_by = self.result.stopped_by or err
                 self.result.exit_code = code_of(err)
                 if outcomes.rows:
-                    outcomes.publish(self.outcome())
+                    outcomes.publish(self._outcome())
                 outcomes.discard()
                 raise
-            outcomes.publish(self.outcome())
+            outcomes.publish(self._outcome())
 
-    def outcome(self) -> dict[str, Any]:
-        """Return the contents of ``outcome.json``."""
-        document = self.result.document(self.plan, is_deleting=self.is_deleting)
-        if self.plan.expiry is not None:
-            del document["uploads"], document["folders"]
-        return {"schema_version": 1, **document}
+    def _outcome(self) -> dict[str, Any]:
+        return self.result.outcome(self.plan, is_deleting=self.is_deleting)
 
 
 def lock_folder(state: RootState) -> str:

@@ -18,7 +18,7 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.runner.lineage_cycle import check_report, policy_warnings, remembered, write_file
+from orphangc.app.runner.lineages import check_report, remembered, write_file
 from orphangc.app.telemetry.audit_log import log_plan
 from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
@@ -28,6 +28,7 @@ from orphangc.app.wiring.sharing import listed_in_pass
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.expire.assemble_report import lineage_report, unneeded_part
+from orphangc.collect.expire.lineage_cycle import policy_warnings
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints

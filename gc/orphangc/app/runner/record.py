@@ -17,7 +17,7 @@ from orphangc.app.console.exit import is_signal
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import stopping, unmet_by, widest
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.collect.sweep.result import SweepResult
+from orphangc.collect.delete.result import SweepResult, by_outcome
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.documents.plan import JobPart, Plan, Tally
 from orphangc.core.documents.run_record import (
@@ -133,8 +133,8 @@ class Draft:
             held_back_bytes=sum(job.held_back.bytes for job in jobs if job.held_back),
             refusals=self._refusals(),
             swept=() if swept is None else _swept(swept),
-            uploads={} if swept is None else swept.upload_counts(),
-            folders={} if swept is None else swept.folder_counts(),
+            uploads={} if swept is None else by_outcome(swept.uploads),
+            folders={} if swept is None else by_outcome(swept.folders),
             stopped=None if swept is None or swept.stopped is None else redacted(swept.stopped),
             tombstones=self.tombstones,
             expiry=self.expiry,

@@ -14,12 +14,11 @@ from flinkstate.text.redaction import redacted
 from orphangc.adapters.rows.plan_directory import PlanDirectory, write_atomically
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.console.exit import Signals, is_signal
-from orphangc.app.runner.expiry_runs import scheduled_expiry
 from orphangc.app.runner.held_plan import HeldPlan, held_lock
-from orphangc.app.runner.lineage_cycle import LineageCycle
 from orphangc.app.runner.make_plan import MadePlan, PlanFiles, make_plan
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.record import Draft, phase_record, tombstones_part
+from orphangc.app.runner.scheduled_expiry import scheduled_expiry
 from orphangc.app.runner.sweep_plan import sweep_held_plan
 from orphangc.app.telemetry.audit_log import log_refusal, log_run
 from orphangc.app.telemetry.logs import run_named
@@ -28,10 +27,11 @@ from orphangc.app.wiring.compose import state_of
 from orphangc.app.wiring.engine_choice import EngineChoice
 from orphangc.app.wiring.sharing import PassSharing
 from orphangc.collect.delete.held_run import HeldRun
+from orphangc.collect.delete.result import code_of
+from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.state.history import checks_before, has_planned, kept_record, totals_so_far
 from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
-from orphangc.collect.sweep.result import code_of
 from orphangc.core.documents.lineage_report import LINEAGES_FILE
 from orphangc.core.documents.run_record import (
     Phase,

@@ -1,8 +1,8 @@
-"""``sweep``: carries out a saved plan."""
+"""``sweep``: carries out a plan, of objects or of ``expire``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from orphangc.adapters.rows.temporary_rows import temporary_space
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.runner.expiry_runs import HeldExpiry
+from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.held_plan import HeldPlan, held_lock
 from orphangc.app.telemetry.audit_log import log_stops
 from orphangc.app.telemetry.logs import run_named
@@ -23,14 +23,18 @@ from orphangc.app.wiring.compose import opened, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice, KnownSize
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.delete.held_run import HeldRun
+from orphangc.collect.delete.planned_run import PlannedRun, recalled_for
+from orphangc.collect.delete.result import SweepResult
+from orphangc.collect.expire.expiry import Expiry
+from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.sweep.plan_intersection import check_plan
-from orphangc.collect.sweep.result import SweepResult
-from orphangc.collect.sweep.sweep import Sweep, recalled_for
+from orphangc.collect.sweep.sweep import Sweep
+from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
-from orphangc.ports import LISTING_SCHEMA
+from orphangc.ports import LISTING_SCHEMA, Storage
 
 
 def sweep_plan(
@@ -67,7 +71,7 @@ def sweep_plan(
             run = HeldRun(settings=settings, state=state, lock=lock, run_id=run_id)
             held = HeldPlan(run=run, path=path, plan=plan, is_deleting=is_deleting)
             if plan.expiry is not None:
-                return plan, HeldExpiry(held).carry_out()
+                return plan, expire_held_plan(held, plan.expiry)
             return plan, sweep_held_plan(held, engine=engine, relists=relists)
 
 
@@ -89,34 +93,66 @@ def sweep_held_plan(
         OrphanGcError: The sweep ended early; it left an outcome if it had begun.
     """
     plan, directory = held.plan, PlanDirectory(held.path)
-    before = recalled_for(plan, held.run.state)
     lists = relists or (made is not None and made.evidence.listed_at is None)
-    rows = partial(directory.rows, plan, LISTING_SCHEMA.names)
+    listing = partial(directory.rows, plan, LISTING_SCHEMA.names)
+    with temporary_space() as room:
+        return _carried_out(
+            held,
+            partial(Sweep, rows=directory.rows(plan), scratch=room, shared=shared, made=made),
+            engine=engine,
+            earlier=None if lists else lambda storage: planned_storage(storage, plan, listing),
+        )
+
+
+def expire_held_plan(
+    held: HeldPlan, planned: LineageReport, *, made: LineageCycle | None = None
+) -> SweepResult:
+    """Carry out a plan of ``expire`` by a run that holds the lock, as ``sweep_held_plan`` does.
+
+    Args:
+        planned: Fates by the plan.
+        made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
+
+    Raises:
+        OrphanGcError: Nothing was changed.
+    """
+    beside = CheckpointFolders(held.run.settings)
+    return _carried_out(held, partial(Expiry, planned=planned, made=made, beside=beside))
+
+
+def _carried_out(
+    held: HeldPlan,
+    kind: Callable[..., PlannedRun[Any]],
+    *,
+    engine: EngineChoice = LOCAL,
+    earlier: Callable[[Storage], Storage] | None = None,
+) -> SweepResult:
+    """Carry out a plan by one kind of run; write the outcome beside it, and return it."""
+    settings, plan = held.run.settings, held.plan
+    before = recalled_for(plan, held.run.state)
     with (
         shown_progress() as progress,
         opened(
-            held.run.settings,
+            settings,
             held.run.state,
             progress,
             engine=engine,
             memory=before.memory,
-            earlier=None if lists else lambda storage: planned_storage(storage, plan, rows),
+            earlier=earlier,
         ) as environment,
-        temporary_space() as room,
         held.recorded() as outcomes,
     ):
-        sweep = Sweep(
+        work = kind(
             environment=environment,
             run=held.run,
+            plan=plan,
             is_deleting=held.is_deleting,
             before=before,
-            scratch=room,
             outcomes=outcomes,
-            shared=shared,
             result=held.result,
         )
         try:
-            sweep.carry_out(plan, directory.rows(plan), made=made)
+            work.carry_out()
         finally:
             log_stops(held.result.unmet.items(), JobNames.of(plan.jobs))
     return held.result

@@ -7,29 +7,27 @@ So a saved plan permits deletions, and never orders them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import structlog
 
-from flinkstate.places.locations import canonical
+from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS
 from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.verdicts import decided_job
 from orphangc.collect.delete.deletion import Deletion, RecordOutcomes
-from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.journal import Journal
+from orphangc.collect.delete.planned_run import PlannedRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
-from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
+from orphangc.collect.delete.result import exit_code_of
+from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.collect.mark.pins import keys_at
-from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
-from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
-from orphangc.collect.state.lock import Renewal
-from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.folder_removal import FolderRemoval, FolderRule
 from orphangc.collect.sweep.plan_intersection import (
     Fresh,
@@ -38,7 +36,6 @@ from orphangc.collect.sweep.plan_intersection import (
     confirmed_shards,
     requested_verdicts,
 )
-from orphangc.collect.sweep.result import SweepResult, code_of, exit_code_of
 from orphangc.collect.sweep.shards import Shards
 from orphangc.collect.sweep.tombstoning import (
     DueDeletions,
@@ -49,30 +46,27 @@ from orphangc.collect.sweep.tombstoning import (
     sort_due_deletions,
 )
 from orphangc.collect.sweep.upload_abortion import UploadAbortion
-from orphangc.collect.world.recalling import Recalled, not_kept, recalled
+from orphangc.collect.world.recalling import not_kept
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import JobEvidence
-from orphangc.core.documents.plan import Plan
 from orphangc.core.model.codes import WORLD_CONDITIONS
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.types import Action
 from orphangc.core.times.instants import shifted
-from orphangc.core.world.known_states import known_state
-from orphangc.errors import OrphanGcError
-from orphangc.ports import OUTCOME_SCHEMA, OutcomeSink, Progress, TemporaryRows, TemporarySpace
+from orphangc.ports import OUTCOME_SCHEMA, TemporaryRows, TemporarySpace
 
 log = structlog.get_logger()
 
 
-def recalled_for(plan: Plan, state: RootState) -> Recalled:
-    """Return what earlier cycles left to the sweep of a plan.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmingCycle:
+    """The cycle that a sweep acts on, the verdicts of its plan, and what the cycle says of them."""
 
-    Raises:
-        StorageUnreachableError: The state location cannot be listed or read.
-    """
-    return recalled(state, known_state(plan.states, plan.created_at, "this plan"))
+    cycle: Cycle
+    planned: Shards
+    fresh: Fresh
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,76 +82,38 @@ class AgreedPlan:
 
 
 @dataclass(slots=True, kw_only=True)
-class Sweep:
+class Sweep(PlannedRun[ConfirmingCycle]):
     """One sweep of one storage root.
 
     Attributes:
-        is_deleting: Whether to delete due objects; otherwise the sweep writes only tombstones.
-        before: Facts of earlier cycles, with which ``environment`` was opened.
-        result: Result so far, also after an error or a signal.
+        rows: Verdicts of the plan.
+        made: Cycle that made the plan under this lock; ``None`` for a saved plan.
     """
 
-    environment: Environment
-    run: HeldRun
-    is_deleting: bool
-    before: Recalled
+    event = "sweep.finished"
+
+    rows: Iterable[pa.RecordBatch]
     scratch: TemporarySpace
-    outcomes: OutcomeSink
-    shared: SharedCheckpoints | None = None
-    result: SweepResult = field(default_factory=SweepResult)
-    reader: CheckpointReader = field(init=False)
+    made: Cycle | None = None
 
-    def __post_init__(self) -> None:
-        """Start with a reader of its own, and a result with the run's identifier."""
-        self.result.run_id = self.run.run_id
-        self.reader = CheckpointReader.of(self.run.settings, self.shared)
-
-    def carry_out(
-        self, plan: Plan, planned_rows: Iterable[pa.RecordBatch], *, made: Cycle | None = None
-    ) -> SweepResult:
-        """Return what became of the plan.
-
-        Args:
-            made: Cycle that made the plan under this lock; ``None`` for a saved plan.
-
-        Raises:
-            StorageUnreachableError: The storage could not be listed; nothing was touched.
-            LockHeldError: Another run took the lock over; nothing more was touched.
-            RefusedError: The plan or the state belongs to another storage root.
-        """
-        self.run.state.bind()
-        interrupted = self.run.state.interrupted_runs()
-        for run_id in interrupted:
+    def interrupted(self) -> Sequence[str]:
+        """Return all crashed runs: a sweep alone takes over the delete markers that they made."""
+        run_ids = self.run.state.interrupted_runs()
+        for run_id in run_ids:
             log.warning("run.interrupted", run_id=run_id)
-        with Renewal(self.run.lock) as renewal:
-            if made is None:
-                planned = requested_verdicts(planned_rows, self.scratch)
-                cycle = self._run_cycle(planned, renewal)
-                is_listed_anew = cycle.evidence.listed_at is None
-                fresh = Fresh.of(cycle.tombstones, cycle.sinks, is_listed_anew=is_listed_anew)
-            else:
-                cycle, seen = made, TombstonedObjects.among(made.tombstones)
-                planned = requested_verdicts(map(seen.take, planned_rows), self.scratch)
-                fresh = Fresh.of_plan(made.tombstones, seen)
-            self.run.begin(plan, cycle.plan, cycle.evidence.now)
-            for key, view in cycle.views.items():
-                self.result.refuse(key, view)
-            try:
-                self._act(plan, planned, cycle, fresh)
-            except SystemExit as signalled:
-                self.result.stopped_by = signalled
-                self.result.exit_code = code_of(signalled)
-                self._finish(plan, cycle, interrupted)
-                raise
-            self.result.exit_code = exit_code_of(cycle, self.result, is_deleting=self.is_deleting)
-            self._finish(plan, cycle, interrupted)
-        return self.result
+        return run_ids
 
-    def _run_cycle(self, planned: Shards, renewal: Renewal) -> Cycle:
-        """Return a fresh cycle, and remember it; end it if the lock is lost meanwhile."""
+    def evidence(self, environment: Environment) -> ConfirmingCycle:
+        """Return what the plan is held against; see ``PlannedRun``."""
+        if self.made is not None:
+            seen = TombstonedObjects.among(self.made.tombstones)
+            planned = requested_verdicts(map(seen.take, self.rows), self.scratch)
+            fresh = Fresh.of_plan(self.made.tombstones, seen)
+            return ConfirmingCycle(cycle=self.made, planned=planned, fresh=fresh)
+        planned = requested_verdicts(self.rows, self.scratch)
         known = self.run.state.tombstones()
         cycle = run_cycle(
-            replace(self.environment, progress=_checking(self.environment.progress, renewal)),
+            environment,
             self.run.settings,
             reader=self.reader,
             tombstones=known,
@@ -165,43 +121,80 @@ class Sweep:
             open_sink=partial(FreshSink.opened, known, planned.cuts, self.scratch),
             before=self.before,
         )
-        renewal.check()
-        problem = not_kept(self.run.state, self.before, cycle.remembered)
+        is_listed_anew = cycle.evidence.listed_at is None
+        fresh = Fresh.of(known, cycle.sinks, is_listed_anew=is_listed_anew)
+        return ConfirmingCycle(cycle=cycle, planned=planned, fresh=fresh)
+
+    def check_remembered(self, found: ConfirmingCycle) -> None:
+        """Remember a fresh cycle; a deletion needs no more of it than the tombstones hold."""
+        if self.made is not None:
+            return
+        problem = not_kept(self.run.state, self.before, found.cycle.remembered)
         if problem is not None:
             log.warning("world.not_remembered", reason=problem)
-        return cycle
 
-    def _act(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> None:
+    def check(self, found: ConfirmingCycle) -> None:
+        """Note which jobs lose nothing, and why: what stops one job stops no other."""
+        for key, view in found.cycle.views.items():
+            self.result.refuse(key, view)
+
+    def act(self, found: ConfirmingCycle) -> None:
         """Write the tombstones of all shards, and only then delete: four values, one by one."""
-        agreed = self._agreed(plan, planned, cycle, fresh)
+        cycle = found.cycle
+        agreed = self._agreed(found)
         tombstones = self._next_generation(agreed.update, cycle)
         gone = GoneTombstones(tombstones)
-        record = partial(self._record, gone=gone)
+
+        def record(rows: pa.RecordBatch) -> None:
+            self.record(rows)
+            gone.take(rows)
+
         free = self._free(cycle)
         due = self._due(agreed.deletions, cycle.mark.owners, free, record)
-        deletion = self._deletion(cycle, free)
+        revalidation = self.revalidation(
+            _relied_on(cycle), _refused_in_part(cycle), has_savepoints=SAVEPOINTS in free
+        )
+        deletion = self._deletion(cycle, revalidation)
         self.result.stopped_by = deletion.delete(due.verdicts(), record, total=due.total)
         self._forget_deleted(gone)
-        if self.run.settings.abort_uploads and self.result.stopped_by is None:
-            self.result.stopped_by = self._abort_uploads(plan, cycle, free)
-        if self.result.stopped_by is None:
-            self.result.stopped_by = self._remove_folders(cycle, free)
+        for task in self._tasks(cycle, free, revalidation):
+            if self.result.stopped_by is None:
+                self.result.stopped_by = task.carry_out(is_deleting=self.is_deleting)
 
-    def _agreed(self, plan: Plan, planned: Shards, cycle: Cycle, fresh: Fresh) -> AgreedPlan:
-        """Return what the saved plan and the fresh cycle agree on, shard by shard."""
+    def exit_code(self, found: ConfirmingCycle) -> int:
+        """Return what the sweep amounts to."""
+        return exit_code_of(found.cycle, self.result, is_deleting=self.is_deleting)
+
+    def ending(self, found: ConfirmingCycle, interrupted: Sequence[str]) -> dict[str, Any]:
+        """Return the outcome that the state location keeps."""
+        return {
+            "run_id": self.run.run_id,
+            "plan_id": self.plan.plan_id,
+            "root": self.plan.root,
+            "started_at": found.cycle.evidence.now.isoformat(),
+            "deleting": self.is_deleting,
+            **self.result.facts(),
+            "stopped": self.result.stopped,
+            "interrupted_runs": list(interrupted),
+            "exit_code": int(self.result.exit_code),
+        }
+
+    def _agreed(self, found: ConfirmingCycle) -> AgreedPlan:
+        """Return what the plan and the cycle agree on, shard by shard."""
+        evidence = found.cycle.evidence
         update = TombstoneUpdate(
-            fresh,
-            plan.plan_id,
-            cycle.evidence.observed_until or cycle.evidence.now,
+            found.fresh,
+            self.plan.plan_id,
+            evidence.observed_until or evidence.now,
             self.scratch.rows(TOMBSTONE_SCHEMA),
-            _deferred(cycle),
+            _deferred(found.cycle),
         )
         deletions = self.scratch.rows(OUTCOME_SCHEMA)
-        dead = self._dead_runs(planned)
+        dead = self._dead_runs(found.planned)
         storage = self.environment.storage
-        for part in confirmed_shards(planned, fresh, storage):
+        for part in confirmed_shards(found.planned, found.fresh, storage):
             for rows in update.take(part):
-                self._record(rows)
+                self.record(rows)
             deletions.append(agreed_deletions(part.with_action(Action.DELETE), dead, storage))
         return AgreedPlan(update=update, deletions=deletions)
 
@@ -252,91 +245,62 @@ class Sweep:
         is_all_free = free and free == cycle.views.keys()
         return free | {SAVEPOINTS} if is_all_free and cycle.savepoints else free
 
-    def _abort_uploads(
-        self, plan: Plan, cycle: Cycle, free: frozenset[str]
-    ) -> OrphanGcError | None:
-        """Abort unfinished uploads of the jobs that nothing stops; return what ended it early."""
-        extras = self.environment.extras
-        if extras is None:
-            return None
-        rule = UploadRule(
-            owners=cycle.mark.owners,
-            jobs={key: decided_job(view) for key, view in cycle.views.items() if key in free},
-            live=cycle.mark.live,
-            pinned=cycle.mark.pinned,
-            areas=frozenset(self.run.settings.scope),
-        )
-        work = UploadAbortion(
-            run=self.run,
-            extras=extras,
-            plan_id=plan.plan_id,
-            now=cycle.evidence.now,
-            quarantine_start=shifted(cycle.evidence.now, -self.run.settings.quarantine_period),
-            is_dead=rule.is_dead,
-            revalidation=self._revalidation(cycle, free),
-            limiter=RateLimiter(
-                DeletionRate.of(self.run.settings.delete_rate, UploadAbortion.most_at_once)
-            ),
-            outcomes=self.result.uploads,
-        )
-        return work.carry_out(is_deleting=self.is_deleting)
-
-    def _remove_folders(self, cycle: Cycle, free: frozenset[str]) -> OrphanGcError | None:
-        """Remove empty folders of the jobs that nothing stops; return what ended the sweep."""
-        folders = self.environment.folders
-        if folders is None or not free:
-            return None
-        base = cycle.mark.owners.base
-        in_quarantine = (e.uri for e in cycle.remembered.expired if e.is_in_quarantine)
-        kept = (*self.run.settings.pins, *map(canonical, in_quarantine))
-        work = FolderRemoval(
-            storage=folders,
-            rule=FolderRule(
+    def _tasks(
+        self, cycle: Cycle, free: frozenset[str], revalidation: Revalidation
+    ) -> Iterator[UploadAbortion | FolderRemoval]:
+        """Yield what takes other things than objects away, of the jobs that nothing stops."""
+        jobs = {key: decided_job(view) for key, view in cycle.views.items() if key in free}
+        extras, folders = self.environment.extras, self.environment.folders
+        settings, now = self.run.settings, cycle.evidence.now
+        areas = frozenset(settings.scope)
+        if settings.abort_uploads and extras is not None:
+            rule = UploadRule(
                 owners=cycle.mark.owners,
-                jobs={key: decided_job(view) for key, view in cycle.views.items() if key in free},
-                areas=frozenset(self.run.settings.scope),
-                savepoints=cycle.savepoints if SAVEPOINTS in free else frozenset(),
-                kept=[base.child(key) for each in kept for key in keys_at(each, base)],
-            ),
-            run=self.run,
-            now=cycle.evidence.now,
-            revalidation=self._revalidation(cycle, free),
-            outcomes=self.result.folders,
-        )
-        return work.carry_out(is_deleting=self.is_deleting)
+                jobs=jobs,
+                live=cycle.mark.live,
+                pinned=cycle.mark.pinned,
+                areas=areas,
+            )
+            yield UploadAbortion(
+                run=self.run,
+                extras=extras,
+                plan_id=self.plan.plan_id,
+                now=now,
+                quarantine_start=shifted(now, -settings.quarantine_period),
+                is_dead=rule.is_dead,
+                revalidation=revalidation,
+                limiter=RateLimiter(
+                    DeletionRate.of(settings.delete_rate, UploadAbortion.most_at_once)
+                ),
+                outcomes=self.result.uploads,
+            )
+        if folders is not None and free:
+            yield FolderRemoval(
+                storage=folders,
+                rule=FolderRule(
+                    owners=cycle.mark.owners,
+                    jobs=jobs,
+                    areas=areas,
+                    savepoints=cycle.savepoints if SAVEPOINTS in free else frozenset(),
+                    kept=_kept_folders(cycle, settings.pins),
+                ),
+                run=self.run,
+                now=now,
+                revalidation=revalidation,
+                outcomes=self.result.folders,
+            )
 
-    def _revalidation(self, cycle: Cycle, free: frozenset[str]) -> Revalidation:
-        """Return what checks the evidence of a cycle again."""
-        return Revalidation(
-            environment=self.environment,
-            settings=self.run.settings,
-            reader=self.reader,
-            jobs=preconditions_of(_relied_on(cycle), _refused_in_part(cycle)),
-            state=self.run.state,
-            lock=self.run.lock,
-            has_savepoints=SAVEPOINTS in free,
-        )
-
-    def _deletion(self, cycle: Cycle, free: frozenset[str]) -> Deletion:
+    def _deletion(self, cycle: Cycle, revalidation: Revalidation) -> Deletion:
         """Return what deletes."""
         storage = self.environment.storage
         return Deletion(
             storage=storage,
-            revalidation=self._revalidation(cycle, free),
+            revalidation=revalidation,
             journal=Journal(self.run.state, self.run.run_id),
             limiter=RateLimiter(DeletionRate.of(self.run.settings.delete_rate, storage.batch_size)),
             at=cycle.evidence.now,
             progress=self.environment.progress,
         )
-
-    def _record(self, rows: pa.RecordBatch, gone: GoneTombstones | None = None) -> None:
-        """Write down and count what became of some verdicts."""
-        if not rows.num_rows:
-            return
-        self.outcomes.write(rows)
-        self.result.count(rows)
-        if gone is not None:
-            gone.take(rows)
 
     def _forget_deleted(self, gone: GoneTombstones) -> None:
         """Drop the tombstones of deleted objects."""
@@ -344,27 +308,6 @@ class Sweep:
         if left is not None:
             self.run.lock.renew()
             self.run.state.keep_tombstones(left)
-
-    def _finish(self, plan: Plan, cycle: Cycle, interrupted: Sequence[str]) -> None:
-        result = self.result
-        outcome = {
-            "run_id": self.run.run_id,
-            "plan_id": plan.plan_id,
-            "root": plan.root,
-            "started_at": cycle.evidence.now.isoformat(),
-            "deleting": self.is_deleting,
-            "counts": result.counts(),
-            "uploads": result.upload_counts(),
-            "folders": result.folder_counts(),
-            "refused": result.refused,
-            "stopped": result.stopped,
-            "interrupted_runs": list(interrupted),
-            "exit_code": int(result.exit_code),
-        }
-        self.run.finish(outcome)
-        for run_id in interrupted:
-            self.run.state.close_run(run_id)
-        log.info("sweep.finished", **outcome)
 
 
 def _deferred(cycle: Cycle) -> frozenset[str]:
@@ -376,14 +319,12 @@ def _deferred(cycle: Cycle) -> frozenset[str]:
     )
 
 
-def _checking(progress: Progress, renewal: Renewal) -> Progress:
-    """Return a progress that ends the work where the lock is lost."""
-
-    def show(phase: str, done: int, total: int | None = None) -> None:
-        renewal.check()
-        progress(phase, done, total)
-
-    return show
+def _kept_folders(cycle: Cycle, pins: Iterable[Location]) -> list[Location]:
+    """Return the pinned folders, and those of checkpoints that may be put back."""
+    base = cycle.mark.owners.base
+    in_quarantine = (each.uri for each in cycle.remembered.expired if each.is_in_quarantine)
+    kept = (*pins, *map(canonical, in_quarantine))
+    return [base.child(key) for each in kept for key in keys_at(each, base)]
 
 
 def _refused_in_part(cycle: Cycle) -> frozenset[str]:

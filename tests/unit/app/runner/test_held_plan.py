@@ -77,7 +77,10 @@ def test_an_error_before_anything_was_done_leaves_nothing(tmp_path) -> None:
 @pytest.mark.parametrize("expiry", [None, "report"])
 def test_an_outcome_counts_uploads_and_folders_only_where_a_sweep_has_any(tmp_path, expiry) -> None:
     """A plan of ``expire`` touches neither."""
-    carried_out(held(tmp_path, expiry=expiry), 0, None)
+    work = held(tmp_path, expiry=expiry)
+    carried_out(work, 0, None)
     outcome = json.loads((tmp_path / "outcome.json").read_bytes())
     assert (outcome["schema_version"], outcome["exit_code"]) == (1, 0)
     assert ({"uploads", "folders"} <= outcome.keys()) is (expiry is None)
+    printed = work.result.document(work.plan, is_deleting=True)
+    assert ({"uploads", "folders"} <= printed.keys(), "schema_version" in printed) == (True, False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orphangc.app.commands.world.show import patient, unlisted_cycle_of
-from orphangc.app.runner.lineage_cycle import DiscardingSink
 from orphangc.app.runner.make_plan import cycle_of
+from orphangc.collect.expire.lineage_cycle import DiscardingSink
 from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.unlisted_cycle import ShortCycle

@@ -19,11 +19,11 @@ from orphangc.adapters.open import open_storage
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.runner.lineage_cycle import DiscardingSink
 from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
+from orphangc.collect.expire.lineage_cycle import DiscardingSink
 from orphangc.collect.state.history import checks_of_job, keep_checks
 from orphangc.core.decision.evidence import JobEvidence, has_ended
 from orphangc.core.documents.self_sustained_record import (

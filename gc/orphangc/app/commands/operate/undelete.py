@@ -13,7 +13,7 @@ from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.outcome_files import outcome_rows, read_outcome
 from orphangc.adapters.rows.plan_directory import PlanDirectory
-from orphangc.app.runner.expiry_runs import undo_expiry
+from orphangc.app.runner.undo_expiry import undo_expiry
 from orphangc.collect.sweep.restore_deleted import undelete
 from orphangc.errors import SettingsError
 from orphangc.ports import DeletionStatus

@@ -1,4 +1,4 @@
-"""What a sweep did, and what that amounts to."""
+"""What a run that carries out a plan did, and what that amounts to."""
 
 from __future__ import annotations
 
@@ -65,21 +65,26 @@ class SweepResult:
             "deleting": is_deleting,
             "plan_id": plan.plan_id,
             "root": plan.root,
-            "counts": self.counts(),
-            "uploads": self.upload_counts(),
-            "folders": self.folder_counts(),
-            "refused": self.refused,
+            **self.facts(),
             "stopped": self.stopped,
             "exit_code": int(self.exit_code),
         }
 
-    def upload_counts(self) -> dict[str, int]:
-        """Return the number of uploads that were due to be aborted, by outcome."""
-        return {str(outcome): number for outcome, number in sorted((+self.uploads).items())}
+    def facts(self) -> dict[str, Any]:
+        """Return what was done, and of which jobs nothing, as JSON."""
+        return {
+            "counts": self.counts(),
+            "uploads": by_outcome(self.uploads),
+            "folders": by_outcome(self.folders),
+            "refused": self.refused,
+        }
 
-    def folder_counts(self) -> dict[str, int]:
-        """Return the number of folders that held nothing and were to go, by outcome."""
-        return {str(outcome): number for outcome, number in sorted((+self.folders).items())}
+    def outcome(self, plan: Plan, *, is_deleting: bool) -> dict[str, Any]:
+        """Return the contents of ``outcome.json``: an expiry touches no upload and no folder."""
+        document = self.document(plan, is_deleting=is_deleting)
+        if plan.expiry is not None:
+            del document["uploads"], document["folders"]
+        return {"schema_version": 1, **document}
 
     def refuse(self, key: str, view: JobView) -> None:
         """Note why nothing of a job may be deleted, if nothing may."""
@@ -90,6 +95,11 @@ class SweepResult:
         if why:
             self.unmet[key] = view.judgement
             self.refused[key] = "; ".join(why)
+
+
+def by_outcome(counts: Counter[Outcome]) -> dict[str, int]:
+    """Return the number of things by outcome, as JSON."""
+    return {str(outcome): number for outcome, number in sorted((+counts).items())}
 
 
 def code_of(err: BaseException) -> int:
@@ -115,3 +125,12 @@ def exit_code_of(cycle: Cycle, result: SweepResult, *, is_deleting: bool) -> Exi
     held_back = deletions[Outcome.PLANNED] + result.objects[Action.TOMBSTONE, Outcome.PLANNED]
     is_idle = not is_anything_done and held_back
     return ExitCode.REFUSED if is_deleting and is_idle and result.refused else ExitCode.DONE
+
+
+def exit_code_of_expiry(result: SweepResult) -> ExitCode:
+    """Return what an expiry amounts to: one that ended early after its first step failed."""
+    outcomes = {outcome for _, outcome in result.objects}
+    if isinstance(result.stopped_by, OrphanGcError):
+        is_part_done = Outcome.DONE in outcomes
+        return ExitCode.FAILED if is_part_done else ExitCode(result.stopped_by.exit_code)
+    return ExitCode.SOME_DELETES_FAILED if Outcome.FAILED in outcomes else ExitCode.DONE

@@ -2,67 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-
-import pyarrow as pa
 
 from orphangc.adapters.rows.plan_directory import check_writable
 from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.app.wiring.compose import opened, state_of
-from orphangc.collect.cycle import Cycle, run_cycle
-from orphangc.collect.expire.assemble_report import lineage_report
+from orphangc.collect.cycle import Cycle
+from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle, with_warnings
 from orphangc.collect.observe.checkpoints import CheckpointReader
-from orphangc.collect.observe.observation import Environment
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
-
-
-class DiscardingSink:
-    """Discards the verdicts of a cycle."""
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Discard rows."""
-
-    def close(self) -> None:
-        """Do nothing; no file is open."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineageCycle:
-    """A fresh cycle, and the fate of every checkpoint in it."""
-
-    cycle: Cycle
-    report: LineageReport
-
-
-def lineage_cycle(
-    environment: Environment,
-    settings: StorageRootSettings,
-    policy: RetentionPolicy | None,
-    *,
-    state: RootState,
-    before: Recalled,
-    reader: CheckpointReader,
-) -> LineageCycle:
-    """Return a fresh cycle of an opened storage root, with its lineages."""
-    cycle = run_cycle(
-        environment,
-        settings,
-        reader=reader,
-        tombstones=state.tombstones(),
-        halted=state.halted(),
-        open_sink=DiscardingSink,
-        before=before,
-    )
-    report = lineage_report(cycle, settings, policy, environment)
-    return LineageCycle(cycle=_with_warnings(cycle, policy_warnings(report)), report=report)
 
 
 def opened_lineage_cycle(
@@ -87,22 +42,7 @@ def remembered(cycle: Cycle, state: RootState, before: Recalled) -> Cycle:
     if problem is not None:
         cycle = replace(cycle, plan=cycle.plan.model_copy(update={"states": ()}))
         warnings.append(problem)
-    return _with_warnings(cycle, warnings)
-
-
-def _with_warnings(cycle: Cycle, more: Iterable[str]) -> Cycle:
-    plan = cycle.plan.model_copy(update={"warnings": (*cycle.plan.warnings, *more)})
-    return replace(cycle, plan=plan)
-
-
-def policy_warnings(report: LineageReport) -> Iterator[str]:
-    """Yield a warning for each slip in a policy: a name that no lineage bears, a false edge."""
-    yield from report.impossible
-    for name in report.unknown_names:
-        yield (
-            f"the retention policy names {name}, which is no resource and no job id of any"
-            " lineage: correct it, or remove it; until then its rules count for every lineage"
-        )
+    return with_warnings(cycle, warnings)
 
 
 def lineages_now(

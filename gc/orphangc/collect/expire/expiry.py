@@ -1,0 +1,158 @@
+"""Carry out a plan of ``expire``: what expires or is released by plan and cycle alike (R44)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import structlog
+
+from orphangc.collect.delete.planned_run import PlannedRun
+from orphangc.collect.delete.result import exit_code_of_expiry
+from orphangc.collect.delete.retry_queue import with_outcomes
+from orphangc.collect.expire.expired_copies import forget_copies
+from orphangc.collect.expire.expired_files import has_lost_files
+from orphangc.collect.expire.expired_records import BesideCheckpoints
+from orphangc.collect.expire.expiry_evidence import ExpiryEvidence
+from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
+from orphangc.collect.expire.leftovers import Leftovers
+from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle
+from orphangc.collect.expire.quarantine import Quarantine, agreed, is_release
+from orphangc.collect.expire.run_storages import RunStorages
+from orphangc.collect.expire.savepoint_clearing import SavepointClearing
+from orphangc.collect.observe.observation import Environment
+from orphangc.collect.world.recalling import not_kept
+from orphangc.core.documents.lineage_report import LineageReport
+from orphangc.core.model.codes import Condition
+from orphangc.core.model.types import Outcome
+from orphangc.errors import OrphanGcError, RefusedError
+
+log = structlog.get_logger()
+
+_NOT_REMEMBERED = "the state location does not remember what this cycle saw; nothing expires"
+
+
+@dataclass(slots=True, kw_only=True)
+class Expiry(PlannedRun[LineageCycle]):
+    """Sweep of a plan of ``expire``.
+
+    Attributes:
+        planned: Fates by the plan.
+        made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
+    """
+
+    event = "expiry.finished"
+
+    planned: LineageReport
+    beside: BesideCheckpoints
+    made: LineageCycle | None = None
+
+    @property
+    def is_writing(self) -> bool:
+        """Return whether anything changes: without ``--delete`` there is no tombstone, either."""
+        return self.is_deleting
+
+    def evidence(self, environment: Environment) -> LineageCycle:
+        """Return what the plan is held against; see ``PlannedRun``."""
+        return self.made or lineage_cycle(
+            environment,
+            self.run.settings,
+            self.planned.policy,
+            state=self.run.state,
+            before=self.before,
+            reader=self.reader,
+        )
+
+    def check_remembered(self, found: LineageCycle) -> None:
+        """Make sure that what the cycle saw is written down: later cycles protect by it.
+
+        Raises:
+            RefusedError: It is not.
+        """
+        cycle = found.cycle
+        if self.made is None:
+            problem = not_kept(self.run.state, self.before, cycle.remembered)
+        else:
+            problem = None if cycle.plan.states else _NOT_REMEMBERED
+        if problem is not None:
+            raise RefusedError(problem, guard=Condition.MEMORY_UNREADABLE)
+
+    def check(self, found: LineageCycle) -> None:
+        """Make sure that nothing is halted, and that this is the state of what is in quarantine.
+
+        Raises:
+            RefusedError: It is not: a marker that another one left beside a checkpoint must stay.
+                Or more checkpoints expire than ``max_deletes`` allows.
+        """
+        lost, halted = found.cycle.evidence.state_problem, self.run.state.halted()
+        if lost is not None:
+            raise RefusedError(lost, guard=Condition.STATE_LOST)
+        if halted is not None:
+            raise RefusedError(halted, guard=Condition.HALTED)
+        most = self.run.settings.max_deletes
+        new = [each for each in agreed(self.planned, found.report) if not is_release(each)]
+        if most is not None and len(new) > most:
+            raise RefusedError(
+                f"{len(new)} checkpoints would expire, more than max_deletes allows ({most});"
+                " nothing expires: raise max_deletes",
+                guard=Condition.MAX_DELETES,
+            )
+
+    def act(self, found: LineageCycle) -> None:
+        """Carry out what is agreed on, journalled; write down what becomes of the rest."""
+        wanted = agreed(self.planned, found.report)
+        agreed_on = {each.uri for each in wanted}
+        stale = [each for each in self.planned.expiring if each.uri not in agreed_on]
+        stored = stored_metadata(found.cycle)
+        self.record(with_outcomes(rows_of(stale, stored), Outcome.CHANGED))
+        if not self.is_deleting:
+            self.record(with_outcomes(rows_of(wanted, stored), Outcome.PLANNED))
+            return
+        quarantine = self._quarantine(found)
+        self.result.stopped_by = quarantine.carry_out(wanted)
+        quarantine.leftovers.remove_markers(self.environment.quarantined)
+        self._forget_copies(found)
+
+    def exit_code(self, _: LineageCycle) -> int:
+        """Return what the expiry amounts to."""
+        return exit_code_of_expiry(self.result)
+
+    def ending(self, _: LineageCycle, __: Sequence[str]) -> dict[str, Any]:
+        """Return the outcome that the state location keeps: that beside the plan."""
+        return self.result.outcome(self.plan, is_deleting=self.is_deleting)
+
+    def _quarantine(self, found: LineageCycle) -> Quarantine:
+        run, cycle = self.run, found.cycle
+        storages = RunStorages(self.environment.storage, self.environment.extra)
+        jobs = [job for key, job in cycle.jobs.items() if cycle.judged[key].refused is None]
+        revalidation = self.revalidation(jobs)
+        return Quarantine(
+            run=run,
+            cycle=cycle,
+            storages=storages,
+            evidence=ExpiryEvidence(revalidation=revalidation, found=found),
+            clearing=SavepointClearing(
+                storages=storages,
+                run=run,
+                revalidation=revalidation,
+                checkpoints=cycle.mark.checkpoints,
+                at=cycle.evidence.now,
+            ),
+            leftovers=Leftovers(
+                storages=storages, state=run.state, cycle=cycle, beside=self.beside
+            ),
+            beside=self.beside,
+            record_outcomes=self.record,
+        )
+
+    def _forget_copies(self, found: LineageCycle) -> None:
+        """Remove copies that can restore nothing; where that fails, the next run tries again."""
+        is_lost = partial(has_lost_files, self.run.settings, self.environment.open_storage)
+        try:
+            removed = forget_copies(self.run.state, found.cycle.evidence.now, is_lost)
+        except OrphanGcError as err:
+            log.warning("expiry.copies_left", reason=str(err))
+        else:
+            log.info("expiry.copies_removed", copies=removed)
