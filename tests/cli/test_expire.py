@@ -39,10 +39,10 @@ from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.run_root import _ScheduledRun
 from orphangc.app.wiring.clock import this_process
-from orphangc.collect.expire import expired_copies, expiry
-from orphangc.collect.expire.expiry_evidence import ExpiryEvidence
-from orphangc.collect.expire.quarantine import Quarantine
 from orphangc.collect.listing.local_engine import LocalEngine
+from orphangc.collect.quarantine import expired_copies, expiry
+from orphangc.collect.quarantine.expiry_evidence import ExpiryEvidence
+from orphangc.collect.quarantine.quarantine import Quarantine
 from orphangc.collect.state.lock import acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory

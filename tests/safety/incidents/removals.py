@@ -30,19 +30,19 @@ from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle
 from orphangc.collect.decide import abandoned_savepoints, decide_listing
-from orphangc.collect.delete import planned_run, revalidation
+from orphangc.collect.delete import planned_run
 from orphangc.collect.expire import (
     assemble_report,
     held_checkpoints,
     lineage_facts,
-    quarantine,
-    savepoint_clearing,
     savepoint_folders,
     stored_sizes,
 )
 from orphangc.collect.mark import evidence_of_jobs, job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
+from orphangc.collect.quarantine import quarantine, savepoint_clearing
+from orphangc.collect.revalidate import revalidation
 from orphangc.collect.state import lock
 from orphangc.collect.state.discovery_memory import MARKER, DiscoveryRead
 from orphangc.collect.state.store import RootState
@@ -625,7 +625,7 @@ def _origins_that_no_cycle_saw(patch: _Patch) -> None:
 
 def _what_fails_with_its_job(patch: _Patch) -> None:
     """Count what Flink deletes when a job fails among what a policy keeps (R41)."""
-    patch.setattr(checkpoint_fates, "_lasts", lambda each, _: each.is_restorable)
+    patch.setattr(checkpoint_fates, "_lasts", lambda each, *_: each.is_restorable)
 
 
 def _makers_of_savepoints(patch: _Patch) -> None:

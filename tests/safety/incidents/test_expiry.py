@@ -11,7 +11,7 @@ from cli.helpers import DAY, UUID_1, Job, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.collect.expire.quarantine import Quarantine
+from orphangc.collect.quarantine.quarantine import Quarantine
 from orphangc.core.model.naming import TEMPORARY
 from safety.incidents.essential import must_be_there
 from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties

@@ -4,7 +4,7 @@
 
 from collections.abc import Callable, Iterable
 
-from orphangc.collect.delete.revalidation import Precondition, _check_job
+from orphangc.collect.revalidate.revalidation import Precondition, _check_job
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.model.types import Action
 from orphangc.errors import RefusedError

@@ -1,8 +1,8 @@
 """What a collector does, one read or deletion at a time, with Flink going on in between.
 
 Mirrors ``collect.observe.observation.observe`` (the order of reads), ``collect.sweep.sweep`` with
-``collect.sweep.tombstoning`` (the tombstones), ``collect.delete.revalidation`` (the look before a
-batch) and ``collect.state.lock``. The verdicts are the real ones
+``collect.sweep.tombstoning`` (the tombstones), ``collect.revalidate.revalidation`` (the look before
+a batch) and ``collect.state.lock``. The verdicts are the real ones
 (``safety.model_checking.verdict``). A saved plan is left out: it is one more permission that a
 deletion needs, so without it more is deleted.
 """

@@ -112,7 +112,7 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
         "properties/test_deciding.py::test_a_deletion_needs_an_older_tombstone_of_the_identical_object",
     ),
     "revalidation": (
-        "unit/collect/delete/test_revalidation.py::test_whatever_the_evidence_rested_on_is_looked_at_each_time",
+        "unit/collect/revalidate/test_revalidation.py::test_whatever_the_evidence_rested_on_is_looked_at_each_time",
     ),
     "old-listing": (
         "cli/test_sweep.py::test_a_job_directory_that_the_plan_did_not_know_blocks",

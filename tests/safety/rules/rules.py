@@ -76,7 +76,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "a checkpoint that cannot be read refuses every job",
         (
             "unit/core/decision/test_guards.py::test_an_unreadable_root_anywhere_refuses",
-            "unit/collect/delete/test_revalidation.py::test_a_root_that_cannot_be_read_is_no_check_at_all",
+            "unit/collect/revalidate/test_revalidation.py::test_a_root_that_cannot_be_read_is_no_check_at_all",
         ),
     ),
     "R7": (
@@ -156,7 +156,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "R18": (
         "all evidence is checked again before each batch",
         (
-            "unit/collect/delete/test_revalidation.py::test_whatever_the_evidence_rested_on_is_looked_at_each_time",
+            "unit/collect/revalidate/test_revalidation.py::test_whatever_the_evidence_rested_on_is_looked_at_each_time",
             "unit/collect/delete/test_deletion.py::test_every_batch_is_looked_at_before_and_after",
         ),
     ),

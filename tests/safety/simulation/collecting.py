@@ -70,7 +70,7 @@ class OneThread:
 def in_one_thread() -> Iterator[None]:
     """Let the runs use one thread, and never pause."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("observe.checkpoints", "delete.revalidation", "delete.journal"):
+        for module in ("observe.checkpoints", "revalidate.revalidation", "delete.journal"):
             patch.setattr(f"orphangc.collect.{module}.ThreadPoolExecutor", OneThread)
         for name in ("_FIRST_PAUSE", "_LONGEST_PAUSE"):
             patch.setattr(f"orphangc.core.model.rate.{name}", 0.0)

@@ -11,7 +11,7 @@ from orphangc.app.runner.sweep_plan import expire_held_plan
 from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.result import SweepResult
 from orphangc.collect.expire.lineage_cycle import LineageCycle
-from orphangc.collect.expire.quarantine import is_release
+from orphangc.collect.quarantine.quarantine import is_release
 from orphangc.core.documents.run_record import ExpiryRecord
 from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
 from orphangc.core.model.types import Outcome

@@ -25,9 +25,9 @@ from orphangc.collect.cycle import Cycle
 from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.planned_run import PlannedRun, recalled_for
 from orphangc.collect.delete.result import SweepResult
-from orphangc.collect.expire.expiry import Expiry
 from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
+from orphangc.collect.quarantine.expiry import Expiry
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.sweep import Sweep
 from orphangc.core.documents.lineage_report import LineageReport

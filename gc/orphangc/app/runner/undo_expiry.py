@@ -12,8 +12,8 @@ from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.held_plan import held_lock
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import state_of
-from orphangc.collect.expire.expired_records import expired_of, newest_expired_at
-from orphangc.collect.expire.undoing import Undoing
+from orphangc.collect.quarantine.expired_records import expired_of, newest_expired_at
+from orphangc.collect.quarantine.undoing import Undoing
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.core.documents.plan import Plan

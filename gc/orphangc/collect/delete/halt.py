@@ -7,7 +7,7 @@ from datetime import datetime
 import pyarrow as pa
 import structlog
 
-from orphangc.collect.delete.revalidation import Revalidation
+from orphangc.collect.revalidate.revalidation import Revalidation
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import OrphanGcError, RefusedError, StorageUnreachableError

@@ -18,10 +18,10 @@ import structlog
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.result import SweepResult, code_of
-from orphangc.collect.delete.revalidation import Revalidation, preconditions_of
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
+from orphangc.collect.revalidate.revalidation import Revalidation, preconditions_of
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, recalled

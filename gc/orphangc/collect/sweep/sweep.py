@@ -25,9 +25,9 @@ from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.planned_run import PlannedRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.result import exit_code_of
-from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.collect.mark.pins import keys_at
 from orphangc.collect.observe.observation import Environment
+from orphangc.collect.revalidate.revalidation import Revalidation
 from orphangc.collect.sweep.folder_removal import FolderRemoval, FolderRule
 from orphangc.collect.sweep.plan_intersection import (
     Fresh,

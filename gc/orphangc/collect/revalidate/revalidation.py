@@ -11,8 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flinkstate.places.locations import Location
-from orphangc.collect.delete.registry_watch import RegistryWatch
-from orphangc.collect.delete.single_flight import SingleFlight
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import (
     Environment,
@@ -22,6 +20,8 @@ from orphangc.collect.observe.observation import (
 )
 from orphangc.collect.observe.reported import Naming, namings
 from orphangc.collect.observe.searching import NOTHING_READ
+from orphangc.collect.revalidate.registry_watch import RegistryWatch
+from orphangc.collect.revalidate.single_flight import SingleFlight
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
 from orphangc.core.cluster.ha_facts import HaFacts

@@ -11,9 +11,9 @@ import pytest
 from cli.helpers import Bed, Job
 from flinkstate.places.locations import canonical
 from orphangc.adapters.open import open_storage
-from orphangc.collect.delete.revalidation import Precondition, Revalidation, preconditions_of
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
+from orphangc.collect.revalidate.revalidation import Precondition, Revalidation, preconditions_of
 from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from orphangc.collect.expire.expired_files import stored_files
-from orphangc.collect.expire.expired_records import (
+from orphangc.collect.expire.savepoint_folders import OpenStorage
+from orphangc.collect.observe.expired_checkpoints import copy_name
+from orphangc.collect.quarantine.expired_files import stored_files
+from orphangc.collect.quarantine.expired_records import (
     BesideCheckpoints,
     remember_expired,
     remove_marker,
 )
-from orphangc.collect.expire.savepoint_folders import OpenStorage
-from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint

@@ -24,17 +24,17 @@ from orphangc.collect.delete.deletion import RecordOutcomes
 from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.retry_queue import outcome_of, with_outcomes
 from orphangc.collect.delete.undisturbed import undisturbed
-from orphangc.collect.expire.expired_records import (
+from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
+from orphangc.collect.observe.expired_checkpoints import copy_name
+from orphangc.collect.quarantine.expired_records import (
     BesideCheckpoints,
     remember_expired,
     remove_marker,
 )
-from orphangc.collect.expire.expiry_evidence import ExpiryEvidence
-from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
-from orphangc.collect.expire.leftovers import Leftovers
-from orphangc.collect.expire.run_storages import RunStorages
-from orphangc.collect.expire.savepoint_clearing import SavepointClearing
-from orphangc.collect.observe.expired_checkpoints import copy_name
+from orphangc.collect.quarantine.expiry_evidence import ExpiryEvidence
+from orphangc.collect.quarantine.leftovers import Leftovers
+from orphangc.collect.quarantine.run_storages import RunStorages
+from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.lineage.checkpoint_fates import RetentionReason

@@ -11,13 +11,13 @@ import structlog
 from flinkstate.files.paths import spellings
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.expire.expired_records import (
+from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata
+from orphangc.collect.quarantine.expired_records import (
     BesideCheckpoints,
     remember_expired,
     remove_marker,
 )
-from orphangc.collect.expire.run_storages import RunStorages
-from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata
+from orphangc.collect.quarantine.run_storages import RunStorages
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.lineage.expiry_marker import ExpiryMarker

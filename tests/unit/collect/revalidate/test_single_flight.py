@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from orphangc.collect.delete.single_flight import SingleFlight
+from orphangc.collect.revalidate.single_flight import SingleFlight
 from support import speed
 from support.processes import until
 

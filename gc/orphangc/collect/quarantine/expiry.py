@@ -12,17 +12,17 @@ import structlog
 from orphangc.collect.delete.planned_run import PlannedRun
 from orphangc.collect.delete.result import exit_code_of_expiry
 from orphangc.collect.delete.retry_queue import with_outcomes
-from orphangc.collect.expire.expired_copies import forget_copies
-from orphangc.collect.expire.expired_files import has_lost_files
-from orphangc.collect.expire.expired_records import BesideCheckpoints
-from orphangc.collect.expire.expiry_evidence import ExpiryEvidence
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
-from orphangc.collect.expire.leftovers import Leftovers
 from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle
-from orphangc.collect.expire.quarantine import Quarantine, agreed, is_release
-from orphangc.collect.expire.run_storages import RunStorages
-from orphangc.collect.expire.savepoint_clearing import SavepointClearing
 from orphangc.collect.observe.observation import Environment
+from orphangc.collect.quarantine.expired_copies import forget_copies
+from orphangc.collect.quarantine.expired_files import has_lost_files
+from orphangc.collect.quarantine.expired_records import BesideCheckpoints
+from orphangc.collect.quarantine.expiry_evidence import ExpiryEvidence
+from orphangc.collect.quarantine.leftovers import Leftovers
+from orphangc.collect.quarantine.quarantine import Quarantine, agreed, is_release
+from orphangc.collect.quarantine.run_storages import RunStorages
+from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
 from orphangc.collect.world.recalling import not_kept
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.model.codes import Condition

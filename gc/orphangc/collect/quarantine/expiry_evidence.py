@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from orphangc.collect.delete.revalidation import Revalidation
 from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.observe.reported import Naming, namings
+from orphangc.collect.revalidate.revalidation import Revalidation
 from orphangc.core.documents.lineage_report import LineageCheckpointPart
 from orphangc.core.lineage.checkpoint_fates import KEPT_BY_POLICY
 from orphangc.core.model.codes import Guard

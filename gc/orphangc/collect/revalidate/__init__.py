@@ -1,0 +1,1 @@
+"""Phase 6: check the evidence again, right before each batch and after it."""
