@@ -461,6 +461,38 @@ def test_a_job_that_starts_may_begin_with_it(bed, is_shown) -> None:
     assert over["safe_to_delete"] is True
 
 
+@pytest.mark.parametrize("below", ["savepoints/jobs", "other"])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_job_that_the_search_alone_shows_may_begin_with_it(bed, below, is_named) -> None:
+    """It has no checkpoint yet, in a folder that no setting names; its name may be no job's."""
+    savepoint, other = a_savepoint(bed), bed.job(7, below=bed.folder / below)
+    job = bed.job(9)
+    job.checkpoint(1)
+    if is_named:
+        other.shared()
+    else:
+        write(bed.folder / below / "orders" / "chk-1" / UUID_1, b"state", DAY)
+    said = (savepoint, bed.root, "--closed-world")
+    assert users(*said, "--ended-job", job.id)[1]["statement"] == PENDING
+    assert users(*said, *OVER)[1]["statement"] == "nobody needs it"
+    told = second_check(bed, bed.job(1), savepoint)
+    at = other.folder if is_named else bed.folder / below / "orders"
+    assert (told["safe_to_delete"], str(at) in told["why"]) == (False, True)
+    if is_named:
+        over = second_check(bed, bed.job(4), savepoint, "--ended-job", other.id)
+        assert over["safe_to_delete"] is True
+
+
+def test_a_folder_of_another_program_is_no_job(bed) -> None:
+    """Many call a folder shared."""
+    savepoint = a_savepoint(bed)
+    bed.job(9).checkpoint(1)
+    write(bed.folder / "libraries" / "shared" / "a.jar", b"jar", DAY)
+    told = users(savepoint, bed.root, "--closed-world", "--ended-job", f"{9:032x}")[1]
+    assert told["statement"] == "nobody needs it"
+    assert second_check(bed, bed.job(1), savepoint)["safe_to_delete"] is True
+
+
 @pytest.mark.parametrize("own", [(), (3,)])
 def test_a_suspended_job_that_completed_nothing_begins_with_it(
     bed, tmp_path, monkeypatch, own

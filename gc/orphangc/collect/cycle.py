@@ -18,7 +18,11 @@ from orphangc.collect.decide.judged_cycle import (
     marked_cycle,
 )
 from orphangc.collect.decide.verdicts import JobView
-from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_usages_of
+from orphangc.collect.dependencies.foreign_usage import (
+    ForeignUsages,
+    foreign_usages_of,
+    pending_directories,
+)
 from orphangc.collect.mark.job_dependencies import dependencies_of
 from orphangc.collect.mark.mark import Mark, pinned_places
 from orphangc.collect.mark.missing import Missing, wanted_of
@@ -196,7 +200,11 @@ def _found(
         counts=decided.counts,
         missing=missing,
         savepoints_kept=decided.savepoints_kept,
-        foreign_usages=replace(usages, named=tuple(named_by_resources(marked.seen.ha, settings))),
+        foreign_usages=replace(
+            usages,
+            named=tuple(named_by_resources(marked.seen.ha, settings)),
+            pending=pending_directories(marked.seen.storages, marked.mark, settings),
+        ),
     )
 
 

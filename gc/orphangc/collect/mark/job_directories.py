@@ -14,7 +14,7 @@ from orphangc.collect.observe.checkpoints import CheckpointScan
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.decision.entropy_injection import is_spread_over
 from orphangc.core.decision.evidence import Checkpoint
-from orphangc.core.model.naming import place_of_folder
+from orphangc.core.model.owners import job_id_of
 from orphangc.core.model.types import JobId, Scope, may_recur
 
 _NO_IDS: frozenset[int] = frozenset()
@@ -78,9 +78,8 @@ def together(directories: Iterable[ScannedDirectory]) -> ScannedDirectory:
 def _scanned(name: str, scans: Sequence[CheckpointScan], base: Location) -> ScannedDirectory:
     start, before, after = (scan.ids.get(name, _NO_IDS) for scan in scans)
     is_job_directory = any(name in scan.directories for scan in scans)
-    inside = place_of_folder(f"{name}/shared".lstrip("/"), base.name)
     return ScannedDirectory(
-        job_id=inside.job_id if is_job_directory else None,
+        job_id=job_id_of(base.child(name)) if is_job_directory else None,
         at_start=start,
         before=before,
         after=after,

@@ -26,6 +26,7 @@ from orphangc.collect.observe.checkpoints import CheckpointReader, is_of_checkpo
 from orphangc.collect.observe.reported import Named, why_unread
 from orphangc.collect.state.read_checkpoints import Contents, ReadCheckpoints
 from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
+from orphangc.core.model.owners import job_id_of
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import Progress, Storage
@@ -69,6 +70,7 @@ class FoundInStorage:
         keys: Number of listed keys; ``None`` if it could not be searched to its end.
         checkpoints: Checkpoints that no other search of the cycle read.
         tables: Number of Parquet's summary files.
+        directories: Job directories that its listing shows.
     """
 
     location: Location
@@ -80,6 +82,7 @@ class FoundInStorage:
     unreadable: tuple[UnreadableCheckpoint, ...] = ()
     tables: int = 0
     markers: tuple[StoredObject, ...] = ()
+    directories: tuple[Location, ...] = ()
     problem: str | None = None
 
     def contains(self, place: Location) -> bool:
@@ -325,6 +328,7 @@ class StorageSearch:
             unreadable=tuple(each for each in contents if isinstance(each, UnreadableCheckpoint)),
             tables=sum(isinstance(each, ParquetSummary) for each in contents),
             markers=listed.metadata.markers,
+            directories=_job_directories(listed),
         )
 
     def _read_listed(
@@ -444,6 +448,22 @@ def _by_storage(found: Iterable[tuple[Location, str, bool]]) -> dict[Location, S
             are_files_alone=is_by_file and all(each.are_files_alone for each in names),
         )
     return wanted
+
+
+def _job_directories(listed: ListedStorage) -> tuple[Location, ...]:
+    """Return the folders that are surely a job's, of those that a listing takes for one.
+
+    Where its name is no job id, ``chk-<n>`` alone says so: other programs write ``shared`` too.
+    """
+    storage = listed.storage
+    if storage is None:
+        return ()
+    return tuple(
+        place
+        for key in listed.metadata.directories
+        if job_id_of(place := storage.location.child(key))
+        or any(checkpoint_id_of(each) is not None for each in storage.folder(key).folders)
+    )
 
 
 def _folder(key: str) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location
 from orphangc.core.model.naming import FilePlace, place_of_folder
+from orphangc.core.model.types import JobId
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,11 @@ class Owners:
             directory = self.base.child(place.job_directory)
             self._known[known] = self.keys.get(directory) or place.job_id or str(directory)
         return self._known[known]
+
+
+def job_id_of(directory: Location) -> JobId:
+    """Return the job id in the name of a job directory, "" if the name is none."""
+    return JobId(directory.name if is_job_id(directory.name) else "")
 
 
 def job_directory_of(folder: Location) -> Location | None:

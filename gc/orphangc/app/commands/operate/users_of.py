@@ -40,8 +40,7 @@ from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.lineage.expiry_marker import ExpiryMarker, markers_in
 from orphangc.core.memory.remembered import WorldMemory
-from orphangc.core.model.naming import place_of_folder
-from orphangc.core.model.owners import job_directory_of
+from orphangc.core.model.owners import job_directory_of, job_id_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import ExitCode, RefusedError, SettingsError
@@ -93,7 +92,7 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
             changed_at=_changed_at(roots_read),
             now=now(),
             quiet_period=settings.quiet_period,
-            directories=_directories(world.parts, places),
+            directories=world.directories,
             aliases=settings.aliases,
         ),
         named=named_by_resources(held, settings),
@@ -182,6 +181,17 @@ class _World:
         ]
         return found
 
+    @property
+    def directories(self) -> dict[str, list[Location]]:
+        """Return the job directories by their owner's id, "" where it is unknown."""
+        seen = {place for each in self.storages for place in each.directories}
+        for base, part in zip(self.bases, self.parts, strict=True):
+            seen.update(map(base.location.child, part.scan.directories))
+        found: dict[str, list[Location]] = {}
+        for place in sorted(seen, key=str):
+            found.setdefault(job_id_of(place), []).append(place)
+        return found
+
     def _expiries(self) -> tuple[ExpiryMarker, ...]:
         """Return what expiries left beside the checkpoints that they put into quarantine."""
         parts = zip(self.bases, self.parts, strict=True)
@@ -239,18 +249,6 @@ def _unacknowledged(
 ) -> list[UnreadableCheckpoint]:
     broken = (each for each in found if isinstance(each, UnreadableCheckpoint))
     return [each for each in broken if not each.is_acknowledged]
-
-
-def _directories(
-    read: Sequence[CheckpointsRead], bases: Sequence[Location]
-) -> dict[str, list[Location]]:
-    """Return the job directories by their owner's id, "" where it is unknown."""
-    found: dict[str, list[Location]] = {}
-    for base, each in zip(bases, read, strict=True):
-        for directory in sorted(each.scan.directories):
-            job_id = place_of_folder(f"{directory}/shared".lstrip("/"), base.name).job_id
-            found.setdefault(job_id, []).append(base.child(directory))
-    return found
 
 
 def _document(
