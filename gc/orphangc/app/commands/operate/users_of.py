@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from rich.console import RenderableType
@@ -25,26 +23,18 @@ from orphangc.app.wiring.searched_places import storage_search
 from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.dependencies.snapshot_users import Snapshot, Users, users_of
-from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead
+from orphangc.collect.dependencies.snapshot_world import SnapshotWorld, Sources, read_world
+from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.ended_jobs import Lives
 from orphangc.collect.observe.observation import reported_checkpoints
-from orphangc.collect.observe.reported import (
-    named_by_resources,
-    places_in_answers,
-    places_of_files,
-)
-from orphangc.collect.observe.storage_search import FoundInStorage
-from orphangc.core.cluster.ha_facts import HaFacts
-from orphangc.core.cluster.job_facts import ClusterFacts
+from orphangc.collect.observe.reported import named_by_resources
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.continuation import resources_by_job
-from orphangc.core.lineage.expiry_marker import ExpiryMarker, markers_in
 from orphangc.core.memory.remembered import WorldMemory
-from orphangc.core.model.owners import job_directory_of, job_id_of
+from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import ExitCode, RefusedError, SettingsError
-from orphangc.ports import ClusterClient, HaMetadata, Storage
 
 
 def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,150 +58,54 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     for root in settings.own_places:
         place = spelled_in(root, place)
     own = _read_snapshot(place, reader)
-    world = _World.read(settings, reader)
-    held, roots_read = world.held, world.checkpoints
+    with shown_progress() as progress:
+        world = read_world(_sources(settings, reader), settings, progress)
+    found = _found(own, world, settings, reader)
+    resources = resources_by_job((e.job_id, e.name) for facts in world.held for e in facts.names)
+    return _document(own, found, settings, world.bases, resources=resources)
+
+
+def _sources(settings: StorageRootSettings, reader: CheckpointReader) -> Sources:
+    return Sources(
+        bases=[open_storage(each) for each in settings.own_places],
+        clusters=flink_clusters(settings),
+        holders=ha_metadata(settings),
+        search=storage_search(settings, None, WorldMemory(), ()),
+        reader=reader,
+    )
+
+
+def _found(
+    own: Snapshot, world: SnapshotWorld, settings: StorageRootSettings, reader: CheckpointReader
+) -> Users:
+    """Return the users of a snapshot, reported checkpoints in other places among them."""
     elsewhere = reported_checkpoints(
         (*world.before, *world.after),
         (),
         settings,
-        held,
+        world.held,
         reader=reader,
         open_storage=open_storage,
-        read={root.folder for root in roots_read},
+        read={each.folder for each in world.checkpoints},
     )
-    places = [base.location for base in world.bases]
-    found = users_of(
+    return users_of(
         own,
-        (*roots_read, *(each for each in elsewhere if isinstance(each, Checkpoint))),
+        (*world.checkpoints, *(each for each in elsewhere if isinstance(each, Checkpoint))),
         _unacknowledged((*world.unreadable, *elsewhere)),
         Lives(
             before=world.before,
             after=world.after,
             is_declared_ended=settings.is_declared_ended,
-            holds=[hold for each in held for hold in each.holds],
-            changed_at=_changed_at(roots_read),
+            holds=[hold for each in world.held for hold in each.holds],
+            changed_at=world.changed_at,
             now=now(),
             quiet_period=settings.quiet_period,
             directories=world.directories,
             aliases=settings.aliases,
         ),
-        named=named_by_resources(held, settings),
+        named=named_by_resources(world.held, settings),
         weighing=Weighing(open_storage),
     )
-    resources = resources_by_job((e.job_id, e.name) for facts in held for e in facts.names)
-    return _document(own, found, settings, places, resources=resources)
-
-
-_IN_QUARANTINE = (
-    "its _metadata is in quarantine, and may come back: which files it names is not read here"
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _World:
-    """What the storage roots and the storages around them hold, and what Flink says of it.
-
-    Attributes:
-        parts: What was read of each base.
-    """
-
-    bases: Sequence[Storage]
-    parts: Sequence[CheckpointsRead]
-    storages: Sequence[FoundInStorage]
-    before: Sequence[ClusterFacts]
-    after: Sequence[ClusterFacts]
-    held: Sequence[HaFacts]
-
-    @classmethod
-    def read(cls, settings: StorageRootSettings, reader: CheckpointReader) -> _World:
-        """Read all of it: what is searched, and what the statement of a closed world covers."""
-        bases = [open_storage(each) for each in settings.own_places]
-        clusters, holders = flink_clusters(settings), ha_metadata(settings)
-        search = storage_search(settings, None, WorldMemory(), ())
-        with shown_progress() as progress:
-            before, held_before = _asked(clusters, holders)
-            named = [*places_in_answers(before, (), settings, held_before)]
-            listings = search.listings(named, reader, progress)
-            parts = [reader.collect(base) for base in bases]
-            after, held_after = _asked(clusters, holders)
-            storages = search.contents(
-                listings,
-                (*named, *places_in_answers(after, (), settings, held_after)),
-                places_of_files,
-                read=[each for part in parts for each in part.checkpoints],
-                links=(),
-                seen={
-                    base.location.child(folder): stored
-                    for base, part in zip(bases, parts, strict=True)
-                    for folder, stored in part.scan.metadata.items()
-                },
-                reader=reader,
-                progress=progress,
-            )
-        held = (*held_before, *held_after)
-        return cls(
-            bases=bases, parts=parts, storages=storages, before=before, after=after, held=held
-        )
-
-    @property
-    def everything(self) -> tuple[CheckpointsRead | FoundInStorage, ...]:
-        """Return what was read."""
-        return (*self.parts, *self.storages)
-
-    @property
-    def checkpoints(self) -> list[Checkpoint]:
-        """Return every checkpoint, once."""
-        read = (each for part in self.everything for each in part.checkpoints)
-        unique = {(each.folder, each.sha256): each for each in read}
-        return [*unique.values()]
-
-    @property
-    def unreadable(self) -> list[UnreadableCheckpoint]:
-        """Return what cannot be read, a storage that cannot be searched among it."""
-        found = [each for part in self.everything for each in part.unreadable]
-        found += [
-            UnreadableCheckpoint(uri=str(each.location), reason=each.problem, sha256="")
-            for each in self.storages
-            if each.problem is not None
-        ]
-        found += [
-            UnreadableCheckpoint(uri=str(each.folder), reason=_IN_QUARANTINE, sha256="")
-            for each in self._expiries()
-            if each.state
-        ]
-        return found
-
-    @property
-    def directories(self) -> dict[str, list[Location]]:
-        """Return the job directories by their owner's id, "" where it is unknown."""
-        seen = {place for each in self.storages for place in each.directories}
-        for base, part in zip(self.bases, self.parts, strict=True):
-            seen.update(map(base.location.child, part.scan.directories))
-        found: dict[str, list[Location]] = {}
-        for place in sorted(seen, key=str):
-            found.setdefault(job_id_of(place), []).append(place)
-        return found
-
-    def _expiries(self) -> tuple[ExpiryMarker, ...]:
-        """Return what expiries left beside the checkpoints that they put into quarantine."""
-        parts = zip(self.bases, self.parts, strict=True)
-        left = [(base.location, read.scan.expiries) for base, read in parts]
-        return markers_in([*left, *((each.location, each.markers) for each in self.storages)])
-
-
-def _asked(
-    clusters: Sequence[ClusterClient], holders: Sequence[HaMetadata]
-) -> tuple[list[ClusterFacts], list[HaFacts]]:
-    return [each.observe() for each in clusters], [each.observe() for each in holders]
-
-
-def _changed_at(roots: Iterable[Checkpoint]) -> dict[str, datetime]:
-    """Return the storage's time of the newest checkpoint in the directories of each job id."""
-    found: dict[str, datetime] = {}
-    for root in roots:
-        if root.directory is not None and root.modified_at is not None:
-            found[root.job_id] = max(root.modified_at, found.get(root.job_id, root.modified_at))
-    return found
 
 
 def _root_of(snapshot: str) -> str:

@@ -1,0 +1,157 @@
+"""What storage roots and the storages around them hold, for a question about a single snapshot.
+
+No cycle is needed for it: no file is judged, and what may be missed is said to be unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from flinkstate.places.locations import Location
+from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead
+from orphangc.collect.observe.reported import places_in_answers, places_of_files
+from orphangc.collect.observe.storage_search import FoundInStorage, StorageSearch
+from orphangc.core.cluster.ha_facts import HaFacts
+from orphangc.core.cluster.job_facts import ClusterFacts
+from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
+from orphangc.core.lineage.expiry_marker import ExpiryMarker, markers_in
+from orphangc.core.model.owners import job_id_of
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
+
+_IN_QUARANTINE = (
+    "its _metadata is in quarantine, and may come back: which files it names is not read here"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What is asked.
+
+    Attributes:
+        bases: The storage roots.
+        search: Searches the storages around all that is named, without a storage root of its own.
+    """
+
+    bases: Sequence[Storage]
+    clusters: Sequence[ClusterClient]
+    holders: Sequence[HaMetadata]
+    search: StorageSearch
+    reader: CheckpointReader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotWorld:
+    """What the storage roots and the storages around them hold, and what Flink says of it.
+
+    Attributes:
+        parts: What was read of each base.
+        before: Answer of each cluster before anything was read.
+    """
+
+    bases: Sequence[Location]
+    parts: Sequence[CheckpointsRead]
+    storages: Sequence[FoundInStorage]
+    before: Sequence[ClusterFacts]
+    after: Sequence[ClusterFacts]
+    held: Sequence[HaFacts]
+
+    @property
+    def _read(self) -> tuple[CheckpointsRead | FoundInStorage, ...]:
+        return (*self.parts, *self.storages)
+
+    @property
+    def checkpoints(self) -> list[Checkpoint]:
+        """Return every checkpoint, once."""
+        read = (each for part in self._read for each in part.checkpoints)
+        unique = {(each.folder, each.sha256): each for each in read}
+        return [*unique.values()]
+
+    @property
+    def changed_at(self) -> dict[str, datetime]:
+        """Return the store's time of the newest checkpoint in the directories of each job id."""
+        found: dict[str, datetime] = {}
+        for each in self.checkpoints:
+            if each.directory is not None and each.modified_at is not None:
+                found[each.job_id] = max(each.modified_at, found.get(each.job_id, each.modified_at))
+        return found
+
+    @property
+    def directories(self) -> dict[str, list[Location]]:
+        """Return the job directories by their owner's id, "" where it is unknown."""
+        seen = {place for each in self.storages for place in each.directories}
+        for base, part in zip(self.bases, self.parts, strict=True):
+            seen.update(map(base.child, part.scan.directories))
+        found: dict[str, list[Location]] = {}
+        for place in sorted(seen, key=str):
+            found.setdefault(job_id_of(place), []).append(place)
+        return found
+
+    @property
+    def unreadable(self) -> list[UnreadableCheckpoint]:
+        """Return what cannot be read, a storage that cannot be searched among it."""
+        found = [each for part in self._read for each in part.unreadable]
+        found += [
+            UnreadableCheckpoint(uri=str(each.location), reason=each.problem, sha256="")
+            for each in self.storages
+            if each.problem is not None
+        ]
+        found += [
+            UnreadableCheckpoint(uri=str(each.folder), reason=_IN_QUARANTINE, sha256="")
+            for each in self._expiries()
+            if each.state
+        ]
+        return found
+
+    def _expiries(self) -> tuple[ExpiryMarker, ...]:
+        """Return what expiries left beside the checkpoints that they put into quarantine."""
+        parts = zip(self.bases, self.parts, strict=True)
+        left = [(base, read.scan.expiries) for base, read in parts]
+        return markers_in([*left, *((each.location, each.markers) for each in self.storages)])
+
+
+def read_world(
+    sources: Sources, settings: StorageRootSettings, progress: Progress
+) -> SnapshotWorld:
+    """Return all of it: what is searched, and what the statement of a closed world covers.
+
+    Raises:
+        StorageUnreachableError: A storage root cannot be listed.
+        RegistryUnavailableError: A cluster, namespace or ZooKeeper gave no usable answer.
+    """
+    search, reader = sources.search, sources.reader
+    before, held_before = _asked(sources)
+    named = [*places_in_answers(before, (), settings, held_before)]
+    listings = search.listings(named, reader, progress)
+    parts = [reader.collect(base) for base in sources.bases]
+    after, held_after = _asked(sources)
+    bases = [each.location for each in sources.bases]
+    storages = search.contents(
+        listings,
+        (*named, *places_in_answers(after, (), settings, held_after)),
+        places_of_files,
+        read=[each for part in parts for each in part.checkpoints],
+        links=(),
+        seen={
+            base.child(folder): stored
+            for base, part in zip(bases, parts, strict=True)
+            for folder, stored in part.scan.metadata.items()
+        },
+        reader=reader,
+        progress=progress,
+    )
+    return SnapshotWorld(
+        bases=bases,
+        parts=parts,
+        storages=storages,
+        before=before,
+        after=after,
+        held=(*held_before, *held_after),
+    )
+
+
+def _asked(sources: Sources) -> tuple[list[ClusterFacts], list[HaFacts]]:
+    clusters, held = sources.clusters, sources.holders
+    return [each.observe() for each in clusters], [each.observe() for each in held]
