@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.helpers import DAY, Job, Ran, contents, flink, run
+from cli.helpers import DAY, UUID_1, Job, Ran, contents, flink, run, write
 from cli.redeploys import Redeploys, numbered
 from orphangc.collect.expire import assemble_report
 from support.rest_server import RestServer
@@ -233,6 +233,25 @@ def test_a_job_holds_what_is_older_until_its_origin_was_seen(chain, case) -> Non
     is_held = {"0/5", "0/6"} <= kept
     assert is_held == (case in HIDES)
     assert (f"job {clone.id} may begin with it again" in ran.out) == is_held
+
+
+@pytest.mark.parametrize("place", ["root", "beside", "beside, without its id", "of no job"])
+def test_a_job_without_a_checkpoint_may_begin_with_what_is_older(chain, place) -> None:
+    """Its directory shows it, in the storage root or in a folder that the search walks through."""
+    started = numbered(7)
+    area = {
+        "root": chain.bed.root / started / "shared",
+        "beside": chain.bed.folder / "other" / started / "shared",
+        "beside, without its id": chain.bed.folder / "other" / "orders" / "chk-1",
+        "of no job": chain.bed.folder / "other" / "libraries" / "shared",
+    }[place]
+    write(area / UUID_1, b"state", 30 * DAY)
+    found = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3))
+    reasons = {found[each][1] for each in ("0/5", "0/6")}
+    assert reasons == ({"superseded"} if place == "of no job" else {"origin_unknown"})
+    if started in str(area):
+        found = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, "--ended-job", started))
+        assert found["0/6"][1] == "superseded"
 
 
 def test_an_origin_that_a_cycle_saw_by_another_mount_is_held_once_an_alias_names_it(chain) -> None:

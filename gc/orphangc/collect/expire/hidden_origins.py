@@ -17,18 +17,20 @@ from orphangc.core.times.instants import shifted
 
 
 def jobs_beside(cycle: Cycle, settings: StorageRootSettings) -> dict[str, JobEvidence]:
-    """Return the jobs of searched checkpoints in no directory that the cycle judges, by directory.
+    """Return the jobs that the search shows in no directory that the cycle judges, by directory.
 
     A copy of a judged job's directory is no other job, unless another run may have its id.
     """
     judged = {each for job in cycle.jobs.values() for each in job.directories}
     ids = {job.job_id for job in cycle.jobs.values() if not _comes_back(job, cycle)}
-    own: dict[Location, list[Checkpoint]] = {}
+    own: dict[Location, list[Checkpoint]] = {
+        place: [] for each in cycle.seen.storages for place in each.directories
+    }
     for each in cycle.mark.checkpoints:
-        place = each.directory
-        if place is not None and place not in judged and place.name not in ids:
-            own.setdefault(place, []).append(each)
-    return {str(place): _beside(place, each, settings) for place, each in own.items()}
+        if each.directory is not None:
+            own.setdefault(each.directory, []).append(each)
+    beside = {e: own[e] for e in own if e not in judged and e.name not in ids}
+    return {str(place): _beside(place, each, settings) for place, each in beside.items()}
 
 
 def _beside(
