@@ -263,6 +263,7 @@ def flink(
     checkpoint_storage: str = "FileSystemCheckpointStorage",
     triggered_ms: int = 2_000,
     answered_ms: int = 3_000,
+    acknowledged_ms: int = 2_500,
     changelog: bool = False,
     savepoint: Literal["none", "shown", "hidden"] = "none",
 ) -> dict[str, Reply]:
@@ -275,6 +276,7 @@ def flink(
         "status": "COMPLETED",
         "is_savepoint": False,
         "trigger_timestamp": triggered_ms,
+        "latest_ack_timestamp": acknowledged_ms,
         "external_path": f"file:{job.folder}/chk-{completed}",
         "discarded": False,
     }

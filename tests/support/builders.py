@@ -175,7 +175,7 @@ def a_checkpoint(checkpoint_id: int, **changes: object) -> CheckpointFacts:
         is_savepoint=False,
         discarded=False,
         external_path=f"{BASE}/{JOB}/chk-{checkpoint_id}",
-        triggered_at=ago("1h"),
+        triggered_at=ago("10d"),
     )
     return replace(shown, **changes)
 

@@ -91,21 +91,20 @@ def test_r45_a_checkpoint_that_was_held_does_not_bound_the_log(undeclared) -> No
     assert not dead.exists()
 
 
-@pytest.mark.answered_by("guard:future_time")
-def test_r45_a_jobmanager_whose_clock_is_ahead_dates_the_trigger_too_late(undeclared) -> None:
-    """Four checkpoints at once: those that complete lack what was appended after their trigger."""
+@pytest.mark.parametrize("when", ["now", "then"])
+@pytest.mark.answered_by("guard:future_time", not_for=["then"])
+@pytest.mark.answered_by("clock_was_ahead", not_for=["now"])
+def test_r45_a_jobmanager_whose_clock_is_ahead_dates_the_trigger_too_late(undeclared, when) -> None:
+    """Four checkpoints at once: those that complete lack what was appended after their trigger.
+
+    The clock may be right again. It is three days ahead; the checkpoint was triggered 24 days ago,
+    and stored 19 days ago.
+    """
     waiting = stored(undeclared.job.folder / "dstl", age=22)
-    answered_ms, triggered_ms = (
-        int((now() + days * DAY).timestamp() * 1000) for days in (3, -21)
-    )  # three days ahead: it was triggered 24 days ago
-    collected_while_it_runs(
-        undeclared,
-        8,
-        changelog=True,
-        max_concurrent=4,
-        triggered_ms=triggered_ms,
-        answered_ms=answered_ms,
-    )
+    late = {"answered_ms": 3} if when == "now" else {"acknowledged_ms": -16}
+    days = {"triggered_ms": -21, **late}
+    times = {name: int((now() + each * DAY).timestamp() * 1000) for name, each in days.items()}
+    collected_while_it_runs(undeclared, 8, changelog=True, max_concurrent=4, **times)
     undeclared.job.checkpoint(28, *undeclared.live, waiting)
     must_be_there(waiting)
 

@@ -9,6 +9,7 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
         "safety/incidents/test_expiry_of_branches.py::test_r43_what_a_clone_began_with_stays_where_nothing_shows_it",
         "safety/incidents/test_storages.py::test_r43_what_a_clone_beside_the_storage_root_began_with_stays",
         "cli/test_lineage.py::test_a_job_holds_what_is_older_until_its_origin_was_seen",
+        "cli/test_lineage.py::test_a_job_without_a_checkpoint_may_begin_with_what_is_older",
     ),
     "expiry-marker": (
         "safety/incidents/test_expiry.py::test_r44_a_state_location_that_is_lost_in_a_quarantine_blocks",

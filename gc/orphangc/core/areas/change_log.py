@@ -22,9 +22,9 @@ def _objection(facts: AreaFacts, _: FilePlace) -> str | None:
     if facts.state is JobState.RUNNING and facts.newest_trigger is not None:
         return facts.unknown_layout
     return (
-        "a TaskManager may still name a file of the log that waits unnamed, and no cluster shows"
-        " when the newest checkpoint that the job completed and retains was triggered: name the"
-        " cluster with --flink-rest"
+        "a TaskManager may still name a file of the log that waits unnamed, and no cluster shows,"
+        " by a clock that is not ahead of the storage's, when the newest checkpoint that the job"
+        " completed and retains was triggered: name the cluster with --flink-rest"
     )
 
 

@@ -33,6 +33,18 @@ RestInstant = Annotated[
     ),
 ]
 """A number of milliseconds in an answer."""
+PerhapsRestInstant = Annotated[
+    datetime | None,
+    GetPydanticSchema(
+        lambda _, handler: handler(
+            Annotated[
+                Annotated[int, Field(strict=True, ge=-1, le=LATEST_US // 1000)] | None,
+                AfterValidator(lambda ms: from_milliseconds(ms) if ms and ms > 0 else None),
+            ]
+        )
+    ),
+]
+"""The same, or 0 or -1 for an unknown time."""
 
 GLOBALLY_TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED"})
 """Terminal states of a job, which no JobManager changes again; SUSPENDED is not one of them.
@@ -92,6 +104,7 @@ class CheckpointFacts:
         discarded: Whether its deletion was *started*; ``None`` if it is not complete.
         external_path: Folder of its ``_metadata``; ``None`` if it has none (yet).
         triggered_at: Trigger time by the JobManager's clock.
+        acknowledged_at: Time of the last acknowledgement by the same clock; ``None`` if not shown.
     """
 
     id: RestCount
@@ -100,24 +113,12 @@ class CheckpointFacts:
     discarded: Annotated[bool, Strict()] | None = None
     external_path: str | None = None
     triggered_at: Annotated[RestInstant, Field(alias="trigger_timestamp")]
+    acknowledged_at: Annotated[PerhapsRestInstant, Field(alias="latest_ack_timestamp")] = None
 
     @property
     def is_completed(self) -> bool:
         """Return whether Flink finished it."""
         return self.status == "COMPLETED"
-
-
-_RestoreInstant = Annotated[
-    datetime | None,
-    GetPydanticSchema(
-        lambda _, handler: handler(
-            Annotated[
-                RestMillis | None, AfterValidator(lambda ms: from_milliseconds(ms) if ms else None)
-            ]
-        )
-    ),
-]
-"""The same, or 0 for an unknown time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +132,7 @@ class RestoredFacts:
     id: RestCount
     external_path: str | None
     is_savepoint: Annotated[bool, Strict()]
-    restored_at: Annotated[_RestoreInstant, Field(alias="restore_timestamp")] = None
+    restored_at: Annotated[PerhapsRestInstant, Field(alias="restore_timestamp")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

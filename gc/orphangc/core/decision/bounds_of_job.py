@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.cluster.job_facts import is_not_subsumed, latest_known_id
@@ -102,9 +102,10 @@ def _completed_id(job: JobEvidence) -> int | None:
 def _newest_trigger(job: JobEvidence, cycle: CycleEvidence) -> datetime | None:
     """Return when the newest own checkpoint was triggered, less twice the slack (R45, R16).
 
-    It is one that Flink shows completed and retained, and that stood all the time (R12).
+    It is one that Flink shows completed and retained, and that stood all the time (R12); ``None``
+    if it is unknown, or the JobManager's clock was ahead.
     """
-    if _completed_id(job) is None:
+    if _completed_id(job) is None or _was_clock_ahead(job, cycle.margins.clock_skew):
         return None
     shown = [each for facts in job.before for each in facts.checkpoints]
     times = [
@@ -116,6 +117,21 @@ def _newest_trigger(job: JobEvidence, cycle: CycleEvidence) -> datetime | None:
         and each.discarded is False
     ]
     return shifted(min(times), -2 * cycle.margins.clock_skew) if times else None
+
+
+def _was_clock_ahead(job: JobEvidence, clock_skew: timedelta) -> bool:
+    """Return whether a checkpoint was complete, by Flink's clock, after it had been stored.
+
+    Source: Flink 1.14-2.3, ``CheckpointCoordinator.completePendingCheckpoint``: ``_metadata`` is
+    written once the last acknowledgement is there.
+    """
+    stored = {each.checkpoint_id: each.modified_at for each in job.own_checkpoints}
+    return any(
+        max(each.triggered_at, each.acknowledged_at or each.triggered_at) > at + clock_skew
+        for facts in job.facts
+        for each in facts.checkpoints
+        if each.is_completed and (at := stored.get(each.id)) is not None
+    )
 
 
 _ACROSS = "execution.checkpointing.file-merging.across-checkpoint-boundary"

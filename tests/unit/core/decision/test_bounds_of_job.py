@@ -216,6 +216,19 @@ def test_without_a_shown_trigger_the_log_is_kept(changes) -> None:
     assert area_facts_of(a_job(**shown(**changes)), a_cycle()).newest_trigger is None
 
 
+@pytest.mark.parametrize("field", ["triggered_at", "acknowledged_at"])
+@pytest.mark.parametrize(("late", "is_known"), [("15m", True), ("16m", False)])
+def test_a_clock_by_which_a_checkpoint_was_stored_before_it_was_complete_dates_no_trigger(
+    field, late, is_known
+) -> None:
+    """R45: it was ahead, whatever it shows now; the checkpoint need not be the newest."""
+    at = a_root(42).modified_at
+    ahead = replace(a_checkpoint(42), **{"triggered_at": at, field: at + span(late)})
+    for older, is_bounded in ((ahead, is_known), (replace(ahead, status="IN_PROGRESS"), True)):
+        job = a_job(**shown(checkpoints=(older, a_checkpoint(43))))
+        assert (area_facts_of(job, a_cycle()).newest_trigger is not None) == is_bounded
+
+
 def test_two_clusters_that_run_the_job_show_no_completed_checkpoint() -> None:
     """R31: which of them is the run that goes on?"""
     twice = {"before": (some_facts(), some_facts()), "after": (some_facts(), some_facts())}
