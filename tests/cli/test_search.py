@@ -237,6 +237,28 @@ def test_the_search_of_places_sees_what_is_named_alone(story) -> None:
     assert plan.removals() == {key_of(story, each) for each in story.orphans}
 
 
+def test_what_a_checkpoint_claimed_in_a_searched_storage_is_looked_for_there(tmp_path) -> None:
+    """R8: beside the storage root, where no setting names it; it is damaged once a file is gone."""
+    bed = Bed(tmp_path / "new", AT_ONCE)
+    claimed = bed.job(2, below=tmp_path / "old" / "checkpoints").shared()
+    job = bed.job()
+    job.checkpoint(8, job.shared(), claimed)
+    assert bed.plan().refusal(job) is None
+    claimed.unlink()
+    assert bed.plan().refusal(job) == "damaged_latest_root"
+
+
+def test_a_checkpoint_may_spell_the_storage_root_without_its_link(tmp_path) -> None:
+    """R8: its files are there by either name."""
+    real = Bed(tmp_path / "real").job()
+    real.checkpoint(8, real.shared())
+    bed = Bed(tmp_path / "link", AT_ONCE)
+    bed.folder.symlink_to(tmp_path / "real")
+    assert bed.plan().refusal(real) is None
+    next((real.folder / "shared").iterdir()).unlink()
+    assert bed.plan().refusal(real) == "damaged_latest_root"
+
+
 def test_a_lost_checkpoint_that_spells_the_storage_root_without_its_link_blocks(tmp_path) -> None:
     """Its folder is on a mount that is absent in the next run."""
     real = tmp_path / "real"
