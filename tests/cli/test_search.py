@@ -516,6 +516,20 @@ def test_a_storage_that_cannot_be_searched_blocks_though_nothing_names_it_now(
     assert "place_unreachable" not in blocks(on_s3.plan(*lift))
 
 
+def test_a_mistyped_pin_is_remembered_until_its_storage_is_left_out(on_s3) -> None:
+    """The message has the option, and that alone lifts it."""
+    assert blocks(on_s3.plan()) == {}
+    mistyped = ("--state", f"s3://{on_s3.bucket}/state", "--pin", "s3://mistyped/savepoint-1")
+    assert run("plan", on_s3.root, *mistyped).code == 4
+    said = blocks(on_s3.plan())
+    assert set(said) == {"closed_world", "place_unreachable"}
+    lift = said["place_unreachable"].split()[-2:]
+    assert lift == ["--search-except", "s3://mistyped/"]
+    for _ in range(2):
+        assert blocks(on_s3.plan(*lift)) == {}
+    assert set(blocks(on_s3.plan())) == set(said)
+
+
 def blocks(plan: Planned) -> dict[str, str]:
     """Return the messages of the unmet conditions of all jobs."""
     return {
