@@ -241,7 +241,7 @@ def _seen(place: SearchedPlace) -> SeenPlace:
 def _storages(
     seen: Observation, environment: Environment, settings: StorageRootSettings
 ) -> Iterator[SeenPlace]:
-    """Yield the storages that were searched whole, or had to be; none that is left out as a whole."""
+    """Yield the storages that were searched whole, or had to be; none that is left out whole."""
     named = (settings.root, *settings.extra_roots, *settings.siblings)
     given = [canonical(uri) for uri in named if uri not in settings.named_by_flink]
     for each in searched_storages(seen):

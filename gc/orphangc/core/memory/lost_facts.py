@@ -116,7 +116,7 @@ def lost_of(
         for record, reach in unlocated_jobs(memory, sighting, jobs, given=known, silent=silent)
     ]
     lost_places = {each.what for each in facts if each.condition is Condition.PLACE_LOST}
-    facts += _directories_lost(memory, sighting, checkpoints, lost_places, why.users)
+    facts += _directories_lost(memory, sighting, checkpoints, lost_places, users=why.users)
     return Lost(
         checkpoints=checkpoints,
         kept={uri: _kept(each, is_whole=uri in checkpoints) for uri, each in gone.items()},
@@ -228,6 +228,7 @@ def _directories_lost(
     sighting: Sighting,
     lost: Mapping[str, Sequence[RememberedCheckpoint]],
     lost_places: Iterable[str],
+    *,
     users: Mapping[str, Collection[str]],
 ) -> Iterator[LostFact]:
     covered = set(lost_places)
