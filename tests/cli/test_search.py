@@ -237,7 +237,7 @@ def test_the_search_of_places_sees_what_is_named_alone(story) -> None:
     assert plan.removals() == {key_of(story, each) for each in story.orphans}
 
 
-def test_what_a_checkpoint_claimed_in_a_searched_storage_is_looked_for_there(tmp_path) -> None:
+def test_a_file_that_was_claimed_in_a_searched_storage_is_found_there(tmp_path) -> None:
     """R8: beside the storage root, where no setting names it; it is damaged once a file is gone."""
     bed = Bed(tmp_path / "new", AT_ONCE)
     claimed = bed.job(2, below=tmp_path / "old" / "checkpoints").shared()
