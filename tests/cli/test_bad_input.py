@@ -19,6 +19,7 @@ from support.processes import finished
 JOB = f"{1:032x}"
 
 BAD_SETTINGS = {
+    "extra root": (("--extra-root", ""), "--extra-root: '' is neither"),
     "no duration": (("--grace-period", "soon"), "duration"),
     "a duration without a unit": (("--quarantine-period", "24"), "duration"),
     "a negative duration": (("--clock-skew", "-5m"), "duration"),
@@ -247,6 +248,15 @@ def test_a_snapshot_is_never_written_below_the_root(story) -> None:
     ran = run("registry", "export", story.bed.root, "--job", story.job.id, "--out", out)
     said(ran, 2, "inside the storage root")
     assert contents(story.bed.folder) == before
+
+
+def test_a_snapshot_never_replaces_a_file(story) -> None:
+    """As ``declare`` does: what is there may be the wrong file, or another job's evidence."""
+    out = story.bed.folder / "snapshot"
+    write(out, b"kept", DAY)
+    ran = run("registry", "export", story.bed.root, "--job", story.job.id, "--out", out)
+    said(ran, 2, "exists and is left as it is: give a new file")
+    assert out.read_bytes() == b"kept"
 
 
 @pytest.mark.parametrize("job", ["", "abc", "A" * 32, JOB + "0", "../" + JOB[3:]])

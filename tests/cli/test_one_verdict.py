@@ -180,12 +180,15 @@ def test_self_sustained_of_an_ended_job_says_from_when_on_one_check_suffices(tmp
 
 
 def test_lineage_never_says_that_a_job_is_ended_and_not_over(tmp_path) -> None:
-    """It names what is missing to an end."""
+    """It names what is missing to an end, which another statement of the end would not lift."""
     story = make_story(Bed(tmp_path))
     story.job.shared(age=DAY)
-    ran = run("lineage", story.bed.root, "--closed-world", "--ended-job", "all")
+    options = (story.bed.root, "--closed-world", "--ended-job", "all")
+    ran = run("lineage", *options)
     why = {each["why"] for one in ran.json["lineages"] for each in one["checkpoints"]}
     assert why == {f"job {story.job.id} is said to be over, and is not proven to be (not_quiet)"}
+    shown = run("expire", *options, "--output", "table").out
+    assert "orphangc plan says what stops the work" in " ".join(shown.split())
 
 
 def test_an_endpoint_without_scheme_is_one_line(tmp_path, monkeypatch) -> None:

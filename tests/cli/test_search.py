@@ -237,6 +237,28 @@ def test_the_search_of_places_sees_what_is_named_alone(story) -> None:
     assert plan.removals() == {key_of(story, each) for each in story.orphans}
 
 
+def test_a_file_that_was_claimed_in_a_searched_storage_is_found_there(tmp_path) -> None:
+    """R8: beside the storage root, where no setting names it; it is damaged once a file is gone."""
+    bed = Bed(tmp_path / "new", AT_ONCE)
+    claimed = bed.job(2, below=tmp_path / "old" / "checkpoints").shared()
+    job = bed.job()
+    job.checkpoint(8, job.shared(), claimed)
+    assert bed.plan().refusal(job) is None
+    claimed.unlink()
+    assert bed.plan().refusal(job) == "damaged_latest_root"
+
+
+def test_a_checkpoint_may_spell_the_storage_root_without_its_link(tmp_path) -> None:
+    """R8: its files are there by either name."""
+    real = Bed(tmp_path / "real").job()
+    real.checkpoint(8, real.shared())
+    bed = Bed(tmp_path / "link", AT_ONCE)
+    bed.folder.symlink_to(tmp_path / "real")
+    assert bed.plan().refusal(real) is None
+    next((real.folder / "shared").iterdir()).unlink()
+    assert bed.plan().refusal(real) == "damaged_latest_root"
+
+
 def test_a_lost_checkpoint_that_spells_the_storage_root_without_its_link_blocks(tmp_path) -> None:
     """Its folder is on a mount that is absent in the next run."""
     real = tmp_path / "real"
@@ -488,7 +510,24 @@ def test_a_storage_that_cannot_be_searched_blocks_though_nothing_names_it_now(
     on_s3.client.delete_bucket(Bucket=second)
     said = blocks(on_s3.plan())
     assert f"s3://{second}/ could not be searched to its end" in said["place_unreachable"]
-    assert "place_unreachable" not in blocks(on_s3.plan("--search-except", f"s3://{second}/"))
+    assert "nothing names it any more: if its name was mistyped" in said["place_unreachable"]
+    lift = said["place_unreachable"].split()[-2:]
+    assert lift == ["--search-except", f"s3://{second}/"]
+    assert "place_unreachable" not in blocks(on_s3.plan(*lift))
+
+
+def test_a_mistyped_pin_is_remembered_until_its_storage_is_left_out(on_s3) -> None:
+    """The message has the option, and that alone lifts it."""
+    assert blocks(on_s3.plan()) == {}
+    mistyped = ("--state", f"s3://{on_s3.bucket}/state", "--pin", "s3://mistyped/savepoint-1")
+    assert run("plan", on_s3.root, *mistyped).code == 4
+    said = blocks(on_s3.plan())
+    assert set(said) == {"closed_world", "place_unreachable"}
+    lift = said["place_unreachable"].split()[-2:]
+    assert lift == ["--search-except", "s3://mistyped/"]
+    for _ in range(2):
+        assert blocks(on_s3.plan(*lift)) == {}
+    assert set(blocks(on_s3.plan())) == set(said)
 
 
 def blocks(plan: Planned) -> dict[str, str]:

@@ -30,7 +30,12 @@ def bed(tmp_path) -> Bed:
 
 
 def asked(bed, job, *options) -> tuple[int, dict]:
-    """Return exit code and document of ``self-sustained``."""
+    """Return exit code and document of ``self-sustained`` in a closed world."""
+    return asked_openly(bed, job, "--closed-world", *options)
+
+
+def asked_openly(bed, job, *options) -> tuple[int, dict]:
+    """Return the same without that statement."""
     ran = run("self-sustained", bed.root, "--job", job.id, "--output", "json", *options)
     return ran.code, ran.json
 
@@ -519,6 +524,17 @@ def test_a_suspended_job_that_completed_nothing_begins_with_it(
         server.add(a_config_map(name, *retained(4), cluster="orders"))
         code, told = users(*options, "--ended-job", "all")
         assert (code, told["statement"]) == (0, PENDING)
+
+
+def test_it_is_not_safe_to_delete_before_the_world_is_stated_to_be_closed(bed) -> None:
+    """R3a: it is said of all jobs; what this one needs its own checkpoints show."""
+    savepoint, job = a_savepoint(bed), bed.job(1)
+    second_check(bed, job, savepoint)
+    options = ("--state", bed.state, "--snapshot", savepoint)
+    told = asked_openly(bed, job, *options)[1]
+    assert (told["state_self_sustained"], told["safe_to_delete"]) == (True, None)
+    assert "(closed_world, --closed-world)" in told["why"]
+    assert asked(bed, job, *options)[1]["safe_to_delete"] is True
 
 
 def test_it_is_not_safe_to_delete_while_a_named_place_is_not_searched(bed) -> None:

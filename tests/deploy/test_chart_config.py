@@ -7,7 +7,8 @@ import yaml
 
 from deploy.charts import CASES, CHART, ROOTS, collector, daemon, rendered, the
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
-from orphangc.app.config.load import IMPLIED, SINGULAR, load_configuration
+from orphangc.app.config.load import IMPLIED, load_configuration
+from orphangc.app.config.validate import SINGULAR
 from orphangc.core.documents.run_record import RunMode
 
 pytestmark = pytest.mark.ci

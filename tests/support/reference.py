@@ -21,7 +21,7 @@ from typer.main import get_command
 from orphangc import errors
 from orphangc.app.cli import app
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
-from orphangc.app.config.load import SINGULAR
+from orphangc.app.config.validate import SINGULAR
 from orphangc.app.config.yaml_text import field_docs
 from orphangc.app.console.text import duration
 from orphangc.app.render import advice

@@ -45,7 +45,7 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.times.instants import shifted
 from orphangc.core.world.outside_naming import Searched
 from orphangc.errors import RefusedError
-from orphangc.ports import VerdictSink
+from orphangc.ports import Storage, VerdictSink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +226,21 @@ def _questions(
         read=partial(reader.read, environment.storage),
         began=shifted(seen.time.now or seen.time.local, -settings.clock_skew),
         unreached=tuple(seen.unreached),
+        storages=_storages_of_latest(marked, environment),
         closed=frozenset(each for scan in scans for each in scan.closed),
+    )
+
+
+def _storages_of_latest(marked: MarkedCycle, environment: Environment) -> tuple[Storage, ...]:
+    """Return the searched storages in which a latest checkpoint names files outside all bases."""
+    latest = (job.latest for job in marked.mark.jobs.values() if job.latest is not None)
+    folders = {folder for checkpoint in latest for folder in checkpoint.files}
+    bases = [base.location for base in environment.bases]
+    outside = [each for each in folders if not any(base.contains(each) for base in bases)]
+    return tuple(
+        environment.open_storage(found.location)
+        for found in marked.seen.storages
+        if any(map(found.contains, outside))
     )
 
 

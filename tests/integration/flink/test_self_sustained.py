@@ -26,7 +26,7 @@ class Asking:
 
     def __call__(self, job: str, snapshot: Path) -> dict[str, Any]:
         asked = "self-sustained", self._base, "--job", job, "--snapshot", snapshot
-        return dict(orphangc(*asked, *self.options).document)
+        return dict(orphangc(*asked, "--closed-world", *self.options).document)
 
     def users(self, snapshot: Path) -> set[str]:
         """Return the jobs that need a snapshot."""

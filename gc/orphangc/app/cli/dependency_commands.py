@@ -58,11 +58,11 @@ def registry_show(
 @app.command(
     "self-sustained",
     epilog="Example: orphangc self-sustained s3://bucket/checkpoints --job ID"
-    " --snapshot s3://bucket/savepoints/savepoint-1 --state s3://bucket/orphangc",
+    " --snapshot s3://bucket/savepoints/savepoint-1 --state s3://bucket/orphangc --closed-world",
 )
 @gathered(
     "settings",
-    *("registry", "registry_wait", "extra_roots", "ended_job", "owner", "flink_rest"),
+    *("registry", "registry_wait", *SEARCHED, "ended_job", "owner", "flink_rest"),
     *("kubernetes_ha", "zookeeper_ha", "alias", "state", "quiet_period", "allow_short_margins"),
     "unsafe_acknowledge_root",
 )

@@ -28,8 +28,10 @@ from orphangc.core.model.settings import (
     AliasText,
     NamespaceName,
     Place,
+    Price,
     RestUrl,
     StorageRootSettings,
+    Whole,
     http_url,
     without_credentials,
 )
@@ -66,7 +68,7 @@ class ScheduledRoot(StorageRootSettings):
     """When its runs start: five cron fields, or a duration; by default that of the whole file."""
     engine: Literal["auto", "local", "spark"] = "auto"
     """Engine that lists and decides."""
-    spark_threshold: int | None = Field(default=None, ge=1)
+    spark_threshold: Whole | None = Field(default=None, ge=1)
     """Number of objects from which ``auto`` chooses Spark, if a cluster and ``work`` are there; by
     default what one process plans in half of the time between two runs, as the last ones measured
     it."""
@@ -98,12 +100,12 @@ class HttpSettings(_ConfigSection):
 
     host: str = "127.0.0.1"
     """Address that the daemon listens at; loopback by default."""
-    port: int = Field(default=8080, ge=0, le=65535)
+    port: Whole = Field(default=8080, ge=0, le=65535)
     """Port that the daemon listens at; 0 takes a free one."""
     allowed_hosts: tuple[str, ...] = ()
     """Host names that the daemon answers, against DNS rebinding; none given: those of loopback and
     ``host``, or any where ``host`` is an address of every interface."""
-    price_per_gib_month: float = Field(default=0.023, ge=0)
+    price_per_gib_month: Price = Field(default=0.023, ge=0)
     """Price of a GiB a month on the status page; the default is S3 Standard's list price."""
     currency: str = Field(default="USD", max_length=8)
     """Currency of that price."""
@@ -207,11 +209,11 @@ class Configuration(BaseSettings):
     """Time zone of the cron fields."""
     run_at_start: bool = True
     """Whether the daemon also runs every storage root soon after its start."""
-    concurrent_runs: int = Field(default=1, ge=1)
+    concurrent_runs: Whole = Field(default=1, ge=1)
     """Maximum number of runs at the same time, each of another storage root."""
     plans: Path | None = None
     """Folder for the plans of runs; by default below this user's state folder."""
-    keep_plans: int = Field(default=3, ge=1)
+    keep_plans: Whole = Field(default=3, ge=1)
     """Number of plans to keep of each storage root."""
     http: HttpSettings = HttpSettings()
     """HTTP endpoint of the daemon."""

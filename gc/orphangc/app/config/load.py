@@ -25,7 +25,7 @@ from orphangc.app.config.configuration import (
     MetricsSettings,
     ScheduledRoot,
 )
-from orphangc.app.config.validate import check_outside, validated
+from orphangc.app.config.validate import SINGULAR, check_outside, validated
 from orphangc.app.config.yaml_text import documented_schema, read_yaml
 from orphangc.core.model.settings import SiblingStatements
 from orphangc.errors import SettingsError
@@ -42,13 +42,6 @@ IMPLIED = frozenset(
     {"siblings", "sibling_statements", "named_by_flink", "without_checkpoints", "unclear"}
 )
 """Settings of a storage root that no file states: the loader and discovery add them."""
-SINGULAR: Mapping[str, str] = {
-    "extra_root": "extra_roots",
-    "empty_root": "empty_roots",
-    "job_archive": "job_archives",
-}
-"""Keys of a storage root as files spell them, by field; the field's own name is the old spelling.
-"""
 _REMOVED = frozenset({"without_state", "explained", "forgotten"})
 """Settings of discovery that older files have."""
 _VARIABLE = re.compile(r"\$(\$|\{([^{}]*)\})")

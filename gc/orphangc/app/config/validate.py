@@ -18,6 +18,14 @@ from orphangc.errors import SettingsError
 _Model = TypeVar("_Model", bound=BaseModel)
 _Settings = TypeVar("_Settings", bound=StorageRootSettings)
 
+SINGULAR: Mapping[str, str] = {
+    "extra_root": "extra_roots",
+    "empty_root": "empty_roots",
+    "job_archive": "job_archives",
+}
+"""Settings as options and files spell them, by field; the field's own name is the old spelling."""
+_SPELLED = {old: new for new, old in SINGULAR.items()}
+_FIELD = re.compile(r"^[a-z_]+")
 _SETTING = re.compile(r"^(?!root\b)([a-z_]+)(?:\.[0-9]+)?: ")
 """Start of a message about one setting; the root is an argument of most commands."""
 _PLACES = (
@@ -69,7 +77,9 @@ def _checked(model: type[_Model], given: Mapping[str, Any]) -> _Model:
     try:
         return model.model_validate(given)
     except ValidationError as err:
-        raise SettingsError(first_problem(err)) from err
+        problem = first_problem(err)
+        spelled = _FIELD.sub(lambda match: _SPELLED.get(match[0], match[0]), problem)
+        raise SettingsError(spelled) from err
 
 
 def _each(value: Any, change: Callable[[str], str]) -> Any:

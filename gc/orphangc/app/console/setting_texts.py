@@ -39,7 +39,7 @@ SETTINGS: Mapping[str, tuple[Any, Any, str]] = {
     "zookeeper_ha": (Texts, None, "ZooKeeper whose HA metadata shows which jobs are alive: host:port,host:port/path."),
     "alias": (Texts, None, "Read paths inside _metadata that start with FROM as starting with TO."),
     "pin": (Texts, None, "File or folder that is never deleted."),
-    "max_delete_share": (Texts, 0.5, "Largest share of a job's files in shared/ that may be deleted (default 0.5); JOB=SHARE for one job."),
+    "max_delete_share": (Texts, 0.5, "Largest share of a job's files that may be deleted, of those in shared/ and of those in all areas (default 0.5); JOB=SHARE for one job."),
     "max_deletes": (int | None, None, "Maximum number of objects that one sweep deletes."),
     "delete_rate": (int, 3200, "Maximum number of keys deleted per second; throttling lowers it."),
     "inventory": (str | None, None, "S3 Inventory to plan from instead of listing: a manifest.json, or the folder of its reports."),

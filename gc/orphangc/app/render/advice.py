@@ -75,8 +75,8 @@ GUARDS: Mapping[str, Advice] = {
     ),
     Guard.TWO_OWNERS: Advice(
         "Two owners of one directory",
-        "Stop the job on one of the clusters, or move the older directory of checkpoints away"
-        " and name it with --extra-root.",
+        "Ask one cluster by one address alone; stop the job on one of two clusters; or move the"
+        " older directory of checkpoints away and name it with --extra-root.",
     ),
     Guard.ENDED_JOB_IS_RUNNING: Advice(
         "A job declared ended is alive",

@@ -61,6 +61,7 @@ class SurveyQuestions:
         read: Reads a checkpoint of the storage root as it is now.
         since: What is known since an older listing; ``None`` if it is wholly of this cycle.
         began: Time before which everything stored must be listed.
+        storages: Storages that were searched, and hold files that a latest checkpoint names.
         closed: Keys of folders that are not looked into, such as links; each refuses every job.
             What is below one is neither there nor missing: it is not asked for.
     """
@@ -72,6 +73,7 @@ class SurveyQuestions:
     read: ReadsCheckpoint
     began: datetime
     unreached: Sequence[Location]
+    storages: Sequence[Storage] = ()
     closed: frozenset[str] = frozenset()
 
 
@@ -134,8 +136,9 @@ def _lacking(
         if questions.since is not None and job.is_collected and job.latest is not None:
             found += _gone_since(job, job.latest, storage, questions)
         is_here = job.is_collected or needed[job.key].may_be_here
+        storages = (*environment.bases, *questions.storages)
         found += missing_outside(
-            job, surveyed, environment.bases, questions.unreached, is_sampled=not is_here
+            job, surveyed, storages, questions.unreached, is_sampled=not is_here
         )
         return found[:_FEW]
 

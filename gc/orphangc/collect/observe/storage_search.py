@@ -46,6 +46,11 @@ _UNLISTED = (
 )
 _PLACES_ALONE = f"{_UNLISTED} search the named places alone with --search places"
 _SCAN_ALONE = f"{_UNLISTED} name it with --extra-root, which lists folders of checkpoints alone"
+_EARLIER = "an earlier cycle"
+_NAMED_BEFORE = (
+    "; nothing names it any more: if its name was mistyped, or it is gone for good, leave it out"
+    " with --search-except {}"
+)
 _ABSENT = (
     "on this machine there is no such folder, or an empty one, as a mount point is without its"
     " mount: mount it, say with --alias what its path means, or state with --empty-root {} that no"
@@ -166,7 +171,7 @@ class StorageSearch:
         wanted = _by_storage(
             (
                 *self._storages([*self.named, *named], (), ()),
-                *((each, "an earlier cycle", False) for each in self.known),
+                *((each, _EARLIER, False) for each in self.known),
             )
         )
         return {
@@ -292,7 +297,10 @@ class StorageSearch:
             shared = SharedListings() if reader.shared is None else reader.shared.listings
             metadata = self._listed(storage, found.left_out, shared, progress)
         except OrphanGcError as err:
-            problem = f"{err}{_PLACES_ALONE if self.is_whole else _SCAN_ALONE}"
+            lift = _PLACES_ALONE if self.is_whole else _SCAN_ALONE
+            if found.named_by == (_EARLIER,):
+                lift = _NAMED_BEFORE.format(found.location)
+            problem = f"{err}{lift}"
             return ListedStorage(replace(found, problem=problem), None, ListedMetadata())
         return ListedStorage(found, storage, metadata)
 

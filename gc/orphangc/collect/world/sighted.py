@@ -241,11 +241,13 @@ def _seen(place: SearchedPlace) -> SeenPlace:
 def _storages(
     seen: Observation, environment: Environment, settings: StorageRootSettings
 ) -> Iterator[SeenPlace]:
-    """Yield the storages that were searched whole, or had to be."""
+    """Yield the storages that were searched whole, or had to be; none that is left out whole."""
     named = (settings.root, *settings.extra_roots, *settings.siblings)
     given = [canonical(uri) for uri in named if uri not in settings.named_by_flink]
     for each in searched_storages(seen):
         place = canonical(each.uri)
+        if each.uri in each.left_out:
+            continue
         yield SeenPlace(
             uri=each.uri,
             kind=STORAGE,

@@ -62,7 +62,8 @@ def _place_without_checkpoints(_: JobEvidence, cycle: CycleEvidence) -> str | No
     return (
         f"no checkpoint was found in {some(cycle.empty_places)}, so it does not count as searched:"
         " is it mounted and spelled right? What is to be mounted there holds checkpoints all the"
-        f" same; only if it never holds one, state it with --empty-root {first}"
+        f" same; only if it holds none, as when its jobs went on elsewhere, state it with"
+        f" --empty-root {first}"
     )
 
 

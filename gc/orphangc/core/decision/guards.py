@@ -179,7 +179,10 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R3: two clusters run the job, or its id owns checkpoints in two directories."""
     running = [facts for facts in job.after if not facts.is_globally_terminal]
     if len(running) > 1:
-        return f"{len(running)} clusters say that they run the job"
+        return (
+            f"{len(running)} clusters say that they run the job ({some(job.clusters)}): if these"
+            " are addresses of one, ask it by one of them alone; else stop the job on one of them"
+        )
     holders = holders_of(job.holds) if job.holders is None else job.holders
     if len(holders) > 1:
         return f"HA metadata of {some(sorted(holders))} holds the job: two clusters may run it"

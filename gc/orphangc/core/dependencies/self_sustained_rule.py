@@ -23,7 +23,7 @@ from orphangc.core.dependencies.foreign_files import (
 from orphangc.core.dependencies.own_changelog import judgement_of_references, own_changelog_folders
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
-from orphangc.core.model.codes import WORLD_CONDITIONS
+from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
 
 Weigh = Callable[[Sequence[UnownedReference], Location], int | None]
 
@@ -127,7 +127,8 @@ def checks_of(
         weigh: Returns the bytes of a place's files that the references name.
     """
     doubt = _doubt(usage, foreigners)
-    world = (each for each in usage.judgement.blocked if each.condition in WORLD_CONDITIONS)
+    needed = WORLD_CONDITIONS | {Condition.CLOSED_WORLD}
+    world = (each for each in usage.judgement.blocked if each.condition in needed)
     unsearched = next((each.message for each in world), "")
     named = [(each, meant(each, usage.unowned)) for each in foreigners]
     foreign = [reference for reference in usage.unowned if not reference.is_own]

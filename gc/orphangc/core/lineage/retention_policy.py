@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob
-from orphangc.core.model.settings import Duration, Place
+from orphangc.core.model.settings import Duration, Place, Whole
 from orphangc.core.times.instants import shifted
 
 _ENDED_FOR = timedelta(days=30)
@@ -22,15 +22,15 @@ class KeepRules(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    keep_last: int = Field(default=1, ge=1)
+    keep_last: Whole = Field(default=1, ge=1)
     """The newest checkpoints and savepoints that stay."""
     keep_within: Duration | None = None
     """Age, counted from the newest one, up to which all stay."""
-    keep_daily: int = Field(default=0, ge=0)
+    keep_daily: Whole = Field(default=0, ge=0)
     """Days, in UTC, of which the newest savepoint stays."""
-    keep_weekly: int = Field(default=0, ge=0)
+    keep_weekly: Whole = Field(default=0, ge=0)
     """Weeks, from Monday in UTC, of which the newest savepoint stays."""
-    keep_monthly: int = Field(default=0, ge=0)
+    keep_monthly: Whole = Field(default=0, ge=0)
     """Months, in UTC, of which the newest savepoint stays."""
 
 

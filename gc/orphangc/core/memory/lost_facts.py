@@ -6,11 +6,12 @@ else stays in the memory, cycle after cycle, until it is back or a person acknow
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from flinkstate.places.locations import is_within
+from flinkstate.text.shown_text import counted
 from orphangc.core.memory.acknowledgement import (
     Acknowledgement,
     acknowledging_command,
@@ -115,7 +116,7 @@ def lost_of(
         for record, reach in unlocated_jobs(memory, sighting, jobs, given=known, silent=silent)
     ]
     lost_places = {each.what for each in facts if each.condition is Condition.PLACE_LOST}
-    facts += _directories_lost(memory, sighting, checkpoints, lost_places)
+    facts += _directories_lost(memory, sighting, checkpoints, lost_places, users=why.users)
     return Lost(
         checkpoints=checkpoints,
         kept={uri: _kept(each, is_whole=uri in checkpoints) for uri, each in gone.items()},
@@ -198,8 +199,8 @@ def _place_lost(place: RememberedPlace, sighting: Sighting, *, is_named: bool) -
     lift = "bring it back" if is_named else "give it again with --extra-root"
     return lost_fact(
         (Condition.PLACE_LOST, place.uri, place.seen_at),
-        f"{place.uri} held {place.checkpoints} checkpoints at {instant_text(place.seen_at)} and"
-        f" {now}: {lift}",
+        f"{place.uri} held {counted(place.checkpoints, 'checkpoint')} at"
+        f" {instant_text(place.seen_at)} and {now}: {lift}",
         sighting,
     )
 
@@ -227,6 +228,8 @@ def _directories_lost(
     sighting: Sighting,
     lost: Mapping[str, Sequence[RememberedCheckpoint]],
     lost_places: Iterable[str],
+    *,
+    users: Mapping[str, Collection[str]],
 ) -> Iterator[LostFact]:
     covered = set(lost_places)
     present = {each.uri for each in sighting.directories}
@@ -237,7 +240,7 @@ def _directories_lost(
             continue
         is_emptied = directory.uri not in present and kinds.get(directory.place) != REPORTED
         if is_emptied and directory.job_id:
-            yield _directory_emptied(directory, missed, sighting)
+            yield _directory_emptied(directory, missed, sighting, users.get(directory.uri, ()))
         else:
             yield from _checkpoints_lost(directory, missed, sighting)
 
@@ -247,13 +250,18 @@ def _reach(directory: RememberedDirectory, sighting: Sighting) -> frozenset[str]
 
 
 def _directory_emptied(
-    directory: RememberedDirectory, missed: Sequence[RememberedCheckpoint], sighting: Sighting
+    directory: RememberedDirectory,
+    missed: Sequence[RememberedCheckpoint],
+    sighting: Sighting,
+    users: Collection[str],
 ) -> LostFact:
     since = max(each.seen_at for each in missed)
+    naming = f", or that a job of {named(sorted(users))}, whose checkpoints name its files, claimed"
+    claimed = f"{naming} them" if users else ""
     return lost_fact(
         (Condition.JOB_DIRECTORY_EMPTIED, directory.uri, since),
-        f"{directory.uri} held {len(missed)} checkpoints at {instant_text(since)} and holds none"
-        " now, and nothing shows that Flink removed them: bring them back",
+        f"{directory.uri} held {counted(len(missed), 'checkpoint')} at {instant_text(since)} and"
+        f" holds none now, and nothing shows that Flink removed them{claimed}: bring them back",
         sighting,
         _reach(directory, sighting),
     )
@@ -517,7 +525,7 @@ def instant_text(at: datetime) -> str:
 
 
 def named(job_ids: Sequence[str]) -> str:
-    """Return a few of some job ids as messages show them, and how many there are beside these."""
+    """Return a few of some names as messages show them, and how many there are beside these."""
     more = f" and {len(job_ids) - _FEW} more" if len(job_ids) > _FEW else ""
     return ", ".join(job_ids[:_FEW]) + more
 

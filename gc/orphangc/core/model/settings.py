@@ -272,6 +272,18 @@ def _areas(value: object) -> object:
 Areas = Annotated[tuple[AreaName, ...], BeforeValidator(_areas)]
 """Names of areas, at least one."""
 
+
+def _no_switch(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("true and false are no numbers")  # noqa: TRY004 - pydantic's error
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_no_switch)]
+"""A whole number; a switch of YAML is none, though Python counts with it."""
+Price = Annotated[float, BeforeValidator(_no_switch)]
+"""A number that is no switch either."""
+
 Place = Annotated[str, AfterValidator(_place)]
 RestUrl = Annotated[
     str,
@@ -326,7 +338,7 @@ class StorageRootSettings(BaseModel):
     """
     quarantine_period: Duration = timedelta(hours=24)
     """Minimum time between tombstone and deletion."""
-    checkpoint_id_margin: int = Field(default=1, ge=0)
+    checkpoint_id_margin: Whole = Field(default=1, ge=0)
     """Number of checkpoint ids below the oldest retained one that still count as young."""
     clock_skew: Duration = timedelta(minutes=15)
     """Tolerance in every comparison of two clocks."""
@@ -403,14 +415,14 @@ class StorageRootSettings(BaseModel):
     pin: tuple[Place, ...] = ()
     """File or folder that is never deleted."""
     max_delete_share: DeleteShare = _DELETE_SHARE
-    """Largest share of a job's files in ``shared/`` that may be deleted (default 0.5); JOB=SHARE
-    for one job.
+    """Largest share of a job's files that may be deleted, of those in ``shared/`` and of those in
+    all areas (default 0.5); JOB=SHARE for one job.
 
     In a file a mapping gives it job by job.
     """
-    max_deletes: int | None = Field(default=None, ge=0)
+    max_deletes: Whole | None = Field(default=None, ge=0)
     """Maximum number of objects that one sweep deletes."""
-    delete_rate: int = Field(default=3200, ge=1)
+    delete_rate: Whole = Field(default=3200, ge=1)
     """Maximum number of keys deleted per second; throttling lowers it.
 
     The default is S3's 3,500 less what the jobs themselves need.

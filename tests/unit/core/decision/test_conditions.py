@@ -142,7 +142,8 @@ SENTENCES = {
     Condition.PLACE_WITHOUT_CHECKPOINTS: (
         "no checkpoint was found in /mnt/sp, /mnt/b, so it does not count as searched: is it"
         " mounted and spelled right? What is to be mounted there holds checkpoints all the same;"
-        " only if it never holds one, state it with --empty-root /mnt/sp"
+        " only if it holds none, as when its jobs went on elsewhere, state it with --empty-root"
+        " /mnt/sp"
     ),
     Condition.OUTSIDE_PATH: (
         "s3://old/ck/a, named by s3://b/a/chk-1, lies in no searched place: search it with"

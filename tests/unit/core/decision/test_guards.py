@@ -77,7 +77,11 @@ CASES = {
     Guard.RESTARTING: (a_job(after=(some_facts(state_backend="Unknown"),)), a_cycle()),
     Guard.UNKNOWN_OWNER: (a_job(job_id=""), a_cycle()),
     Guard.TWO_OWNERS: (
-        a_job(before=(some_facts(), some_facts()), after=(some_facts(), some_facts())),
+        a_job(
+            before=(some_facts(), some_facts()),
+            after=(some_facts(), some_facts()),
+            clusters=("http://a:8081", "http://a.ns:8081"),
+        ),
         a_cycle(),
     ),
     Guard.ENDED_JOB_IS_RUNNING: (a_job(is_declared_ended=True), a_cycle()),
@@ -164,7 +168,10 @@ SENTENCES = {
     Guard.UNKNOWN_OWNER: (
         "the directory's name is no job id (create-subdir=false?): name its owner with --owner"
     ),
-    Guard.TWO_OWNERS: "2 clusters say that they run the job",
+    Guard.TWO_OWNERS: (
+        "2 clusters say that they run the job (http://a:8081, http://a.ns:8081): if these are"
+        " addresses of one, ask it by one of them alone; else stop the job on one of them"
+    ),
     Guard.ENDED_JOB_IS_RUNNING: ("the job is declared ended, but Flink's REST API shows it alive"),
     Guard.NO_ROOTS: "no checkpoint of the job can be seen: its first one may be pending; if the job"
     f" is over, --ended-job {JOB} states it",

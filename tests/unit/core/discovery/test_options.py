@@ -79,6 +79,7 @@ def test_a_state_backend_of_another_maker_blocks_everything(option) -> None:
         "s3://prod/ck\nstate.savepoints.dir: s3://kept/x",
         "s3://prod/@ENV@/ck",
         "s3://prod/#ENV#/ck",
+        "s3://__BUCKET__/ck",
         "s3://prod/a b",
         "s3://prod/ck;s3://prod/x",
         "s3://prod/ck,s3://prod/x",
@@ -91,6 +92,21 @@ def test_a_value_that_a_release_cuts_or_a_tool_replaces_is_not_understood(value)
     """The older file ends a value at a number sign and at a line's end, the newer one does not."""
     shown = world({"state.checkpoints.dir": value})
     assert (shown.storage_roots, blocks_of(shown)) == ((), (ALL,))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("hdfs:///ck", "names no host"),
+        ("s3:///ck", "names no bucket"),
+        ("/ck", "is a path inside its pods"),
+    ],
+)
+def test_a_place_is_said_to_lack_what_it_lacks(value: str, said: str) -> None:
+    """Where another configuration says which host is meant, an alias says it here."""
+    (unclear,) = world({"state.checkpoints.dir": value}).unclear
+    assert f"{value!r} {said}" in unclear.why
+    assert "discovery.alias" in unclear.why
 
 
 @pytest.mark.parametrize(

@@ -156,9 +156,14 @@ def test_a_claim_by_a_job_that_is_not_searched_asks() -> None:
 
 
 def test_a_checkpoint_whose_files_a_searched_job_names_asks() -> None:
-    """Where REST says nothing, that job may have claimed another one (A5)."""
+    """Where REST says nothing, that job may have claimed another one (A5): a person knows."""
     user = a_directory(2, job=NEXT, depends_on=(DIRECTORY,))
-    assert missed(seen(0, OTHER, a_directory(1)), seen(1, OTHER, user)) == [EMPTIED]
+    story = seen(0, OTHER, a_directory(1)), seen(1, OTHER, user)
+    assert missed(*story) == [EMPTIED]
+    ((fact,), _) = cycles(*story)
+    assert f"or that a job of {user.uri}, whose checkpoints name its files, claimed" in fact.message
+    ((fact,), _) = cycles(story[0], seen(1, OTHER))
+    assert "nothing shows that Flink removed them: bring them back" in fact.message
 
 
 def test_a_claim_by_reference_explains_one_checkpoint_only() -> None:

@@ -303,8 +303,9 @@ WRONG = {
         *({JOB: 2}, {JOB: None}, {JOB: True}, {7: 0.5}, [f"{JOB}=0.5=0.6"], {}),
         *(-0.1, 1.1, float("nan"), float("inf")),
     ),
-    "max_deletes": (-1, 1.5),
-    "checkpoint_id_margin": (-1,),
+    "max_deletes": (-1, 1.5, True, False),
+    "checkpoint_id_margin": (-1, True),
+    "delete_rate": (0, True),
     "scope": (["other"], ["all"], ["SHARED"], [""], ["shared,"]),
     "alias": (["s3://a"], ["a=b"], ["="], [""]),
     "unsafe_acknowledge_root": (

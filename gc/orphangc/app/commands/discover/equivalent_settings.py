@@ -11,7 +11,8 @@ from flinkstate.places.locations import canonical
 from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import visible
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
-from orphangc.app.config.load import IMPLIED, SINGULAR
+from orphangc.app.config.load import IMPLIED
+from orphangc.app.config.validate import SINGULAR
 from orphangc.app.wiring.discovering import Discovered
 from orphangc.app.wiring.searched_places import place_here
 from orphangc.core.model.settings import without_credentials

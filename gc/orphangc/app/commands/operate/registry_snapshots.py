@@ -42,7 +42,7 @@ def export_snapshot(
     """Write a derived snapshot and return its contents.
 
     Raises:
-        SettingsError: The job id is invalid, or the file cannot be written.
+        SettingsError: The job id is invalid, or the file exists or cannot be written.
         RefusedError: A checkpoint cannot be read, or the job has none.
     """
     if not is_job_id(job):
@@ -50,6 +50,8 @@ def export_snapshot(
     settings = settings_from(values)
     check_outside(settings, [out])
     check_writable(out)
+    if out.exists():
+        raise SettingsError(f"{out} exists and is left as it is: give a new file")
     storage = open_storage(settings.location)
     taken_at = storage.now().now or now()
     facts = _facts(flink_rest, JobId(job))

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from flinkstate.text.shown_text import counted
-from orphangc.app.config.load import IMPLIED, SINGULAR
+from orphangc.app.config.load import IMPLIED
+from orphangc.app.config.validate import SINGULAR
 from orphangc.app.console.text import duration, instant
 from orphangc.app.render.stops import widest
 from orphangc.core.documents.lineage_report import LineageReport

@@ -113,7 +113,7 @@ LAST_STATE = "KUBERNETES_OPERATOR_LAST_STATE"
 Source: Flink Kubernetes operator 1.8-1.15, ``AbstractJobReconciler``, ``ApplicationReconciler``.
 """
 _ENTROPY = "_entropy_"
-_TEMPLATE = re.compile(rf"[${{}}<>*%#;,|\[\]\s\0\ud800-\udfff]|@[\w.\-]+@|{_ENTROPY}")
+_TEMPLATE = re.compile(rf"[${{}}<>*%#;,|\[\]\s\0\ud800-\udfff]|(@|__)[\w.\-]+\1|{_ENTROPY}")
 """Characters at which a tool replaces a part of a path, or a release ends it, or no name has."""
 _ENDPOINT = re.compile(
     r"(?:flink\.hadoop\.)?(?:s3|s3a|s3p|fs\.s3|fs\.s3a|presto\.s3)\.(?:bucket\.(?P<bucket>.+)\.)?endpoint"
@@ -358,7 +358,7 @@ def _problem(value: str, place: Location, reading: Reading) -> str | None:
         return None
     if place.scheme == UNREADABLE:
         return "is neither an absolute path nor a URI"
-    if not (reading.is_local_here if place.scheme == "file" else place.authority):
+    if place.scheme == "file" and not reading.is_local_here:
         return "is a path inside its pods"
     return _authority_problem(place) or _other_store(place, reading)
 
@@ -381,6 +381,8 @@ def _authority_problem(place: Location) -> str | None:
         return "holds a password"
     if place.scheme in _WITH_BUCKET and (user or not place.authority):
         return "names no bucket, or a user before it"
+    if place.scheme != "file" and not place.authority:
+        return "names no host, which the configuration of its file system chooses"
     return None
 
 
