@@ -380,6 +380,50 @@ def test_what_a_resource_names_may_not_go(bed, tmp_path, monkeypatch, pin) -> No
     assert (told["safe_to_delete"], "orders still needs files" in told["why"]) == (False, True)
 
 
+@contextmanager
+def restoring(job, savepoint, *, completed, **changes):
+    """Yield the option that asks a cluster whose configuration restores a job from a savepoint."""
+    routes = flink(job, completed=completed, **changes)
+    named = {"key": "execution.savepoint.path", "value": f"file:{savepoint}"}
+    with RestServer(routes | {"/jobmanager/config": as_json([named])}) as server:
+        yield "--flink-rest", server.url
+
+
+def test_what_a_configuration_restores_from_may_not_go(bed) -> None:
+    """A JobManager that is lost without HA metadata begins with it again (R43)."""
+    savepoint, job = a_savepoint(bed), bed.job(1)
+    for number in (7, 8):
+        job.checkpoint(number, job.shared())
+        with restoring(job, savepoint, completed=number, restored=(4, savepoint)) as rest:
+            told = asked(bed, job, *rest, "--state", bed.state, "--snapshot", savepoint)[1]
+    assert (told["state_self_sustained"], told["safe_to_delete"]) == (True, False)
+    assert "the configuration of http" in told["why"]
+
+
+def test_a_configuration_that_restores_from_it_is_a_user(bed) -> None:
+    """The job of its cluster is over, and goes on from the savepoint when that is started again."""
+    savepoint, job = a_savepoint(bed), bed.job(1)
+    job.checkpoint(7, job.shared())
+    options = (savepoint, bed.root, "--closed-world", *OVER)
+    with restoring(job, savepoint, completed=7, status="FAILED") as rest:
+        code, told = users(*options, *rest)
+    assert (code, told["has_users"], told["statement"]) == (0, True, "1 needs it")
+    assert users(*options)[1]["statement"] == "nobody needs it"
+
+
+def test_it_is_not_safe_to_delete_while_a_cluster_does_not_answer(bed) -> None:
+    """A job there may have been restored from it, and have completed nothing since."""
+    savepoint, job = a_savepoint(bed), bed.job(1)
+    options = ("--state", bed.state, "--snapshot", savepoint)
+    for number in (7, 8):
+        job.checkpoint(number, job.shared())
+        with RestServer(flink(job, completed=number)) as server, RestServer({}) as silent:
+            rest = ("--flink-rest", server.url, "--flink-rest", silent.url)
+            told = asked(bed, job, *options, *rest)[1]
+    assert (told["state_self_sustained"], told["safe_to_delete"]) == (True, None)
+    assert silent.url in told["why"]
+
+
 def test_what_a_job_of_another_root_needs_may_not_go(bed) -> None:
     """Its checkpoints were read, as the whole storage is; it has no directory below this root."""
     savepoint, other = a_savepoint(bed), bed.job(7, below=bed.folder / "other")

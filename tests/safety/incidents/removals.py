@@ -509,6 +509,11 @@ def _origins_before_a_failover(patch: _Patch) -> None:
     patch.setattr(held_checkpoints, "_remembered", lambda *_: ())
 
 
+def _origins_in_configurations(patch: _Patch) -> None:
+    """Forget what the configurations of clusters restore a job from (R43)."""
+    patch.setattr(held_checkpoints, "named_by_configurations", lambda *_: ())
+
+
 def _metadata_alone(patch: _Patch) -> None:
     """Delete the directory of a job whose checkpoint expires (R44)."""
     expire = quarantine.Quarantine._expire

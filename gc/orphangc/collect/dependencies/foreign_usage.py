@@ -67,7 +67,7 @@ class ForeignUsages:
         held: UUIDs of live artifacts in its ``shared/``, by job key.
         stored: Returns the names of the files directly in a folder, none if it cannot be listed.
         ended: Keys of the jobs that are over.
-        named: Checkpoints that resources name, and the resource.
+        named: Checkpoints that resources and configurations name, and which one does.
     """
 
     by_job: Mapping[str, ForeignUsage]

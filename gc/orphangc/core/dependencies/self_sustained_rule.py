@@ -23,9 +23,14 @@ from orphangc.core.dependencies.foreign_files import (
 from orphangc.core.dependencies.own_changelog import judgement_of_references, own_changelog_folders
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
-from orphangc.core.model.codes import WORLD_CONDITIONS
+from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
 
 Weigh = Callable[[Sequence[UnownedReference], Location], int | None]
+
+
+_OTHERS_UNKNOWN = WORLD_CONDITIONS | {Condition.GATE_NOT_SEEN}
+"""Conditions under which other jobs may need files of a place, unseen: while one is unmet, no place
+is safe to delete. A job of a cluster that does not answer may have been restored from anything."""
 
 
 def unweighed(*_: object) -> None:
@@ -127,7 +132,7 @@ def checks_of(
         weigh: Returns the bytes of a place's files that the references name.
     """
     doubt = _doubt(usage, foreigners)
-    world = (each for each in usage.judgement.blocked if each.condition in WORLD_CONDITIONS)
+    world = (each for each in usage.judgement.blocked if each.condition in _OTHERS_UNKNOWN)
     unsearched = next((each.message for each in world), "")
     named = [(each, meant(each, usage.unowned)) for each in foreigners]
     foreign = [reference for reference in usage.unowned if not reference.is_own]

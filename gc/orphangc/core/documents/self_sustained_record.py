@@ -59,7 +59,8 @@ class UsageCheckPart(_StatusPart):
         also_named_by: Jobs, resources, and checkpoints of no job of this storage root, that name a
             snapshot or files of it, too: not this job; the one that made it only if it is not over
             and may go back to it.
-        unsearched: Why some place was not searched, whose checkpoints may name files of it, too.
+        unsearched: Why some place was not searched, or some cluster did not answer, whose jobs may
+            need files of it, too.
     """
 
     kind: ForeignKind | None = None

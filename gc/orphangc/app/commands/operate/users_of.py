@@ -29,6 +29,7 @@ from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRe
 from orphangc.collect.observe.ended_jobs import Lives
 from orphangc.collect.observe.observation import reported_checkpoints
 from orphangc.collect.observe.reported import (
+    named_by_configurations,
     named_by_resources,
     places_in_answers,
     places_of_files,
@@ -96,7 +97,10 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
             directories=_directories(world.parts, places),
             aliases=settings.aliases,
         ),
-        named=named_by_resources(held, settings),
+        named=(
+            *named_by_resources(held, settings),
+            *named_by_configurations((*world.before, *world.after), settings),
+        ),
         weighing=Weighing(open_storage),
     )
     resources = resources_by_job((e.job_id, e.name) for facts in held for e in facts.names)
