@@ -1,5 +1,6 @@
 """``self-sustained`` and ``users-of``: may a snapshot go, and who still needs it?"""
 
+import json
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import copytree, rmtree
@@ -7,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cli.helpers import DAY, UUID_1, UUID_2, Bed, flink, metadata, run, write
+from cli.helpers import DAY, UUID_1, UUID_2, Bed, Job, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.scheduled import Configured, settings_of
 from flinkstate.files import mounts
@@ -668,9 +669,28 @@ def test_the_job_that_made_a_checkpoint_goes_back_to_it(bed) -> None:
     assert (code, told["has_users"], told["users"]) == (4, None, [])
     assert "newest checkpoint" in told["unknown"][0]["reason"]
     assert users(newest, "--closed-world", *OVER)[1]["statement"] == "nobody needs it"
+
+
+@pytest.mark.parametrize("is_fixed", [False, True])
+def test_an_end_of_an_id_that_comes_back_is_no_end_of_its_newest_run(bed, is_fixed) -> None:
+    """R34: another cluster, which nobody asks, may have started it again from the savepoint."""
+    job_id = "0" * 32 if is_fixed else "deadbeef" * 4
+    savepoint, job = a_savepoint(bed), Job(job_id, bed.root / job_id)
+    newest = job.checkpoint(5, job.shared(UUID_2))
     with RestServer(flink(job, completed=5, status="CANCELED")) as server:
-        told = users(newest, "--closed-world", "--flink-rest", server.url)[1]
-    assert told["statement"] == "nobody needs it"
+        rest = ("--flink-rest", server.url)
+        told = asked(bed, job, *rest, "--snapshot", savepoint)[1]
+        assert told["safe_to_delete"] is (None if is_fixed else True)
+        assert ("the job id is a fixed one" in told["why"]) is is_fixed
+        told = asked(bed, job, *rest, *OVER, "--snapshot", savepoint)[1]
+        assert (told["confirmed"], told["safe_to_delete"]) == (True, True)
+        assert users(newest, "--closed-world", *rest, *OVER)[1]["statement"] == "nobody needs it"
+        told = users(newest, "--closed-world", *rest)[1]
+        assert told["statement"] == "nobody needs it" or is_fixed
+        assert told["confirmed"] is not is_fixed
+        run("plan", bed.root, *rest, "--state", bed.state, "--out", bed.folder / "plan")
+    (part,) = json.loads((bed.folder / "plan" / "plan.json").read_text())["jobs"]
+    assert (part["state"], part["is_over"]) == ("ended", not is_fixed)
 
 
 def test_a_snapshot_that_is_asked_for_by_a_link_is_no_user_of_itself(bed) -> None:

@@ -16,7 +16,7 @@ from orphangc.collect.expire.held_checkpoints import (
 )
 from orphangc.collect.expire.hidden_origins import hidden_origins, jobs_beside
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
-from orphangc.core.decision.evidence import Checkpoint, JobEvidence, has_ended, is_end_proven
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence, has_ended
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
 from orphangc.core.lineage.continuation import (
     Continuation,
@@ -90,7 +90,7 @@ def cycle_lineages(
     """
     resources = cycle.remembered.lineage.resources
     found = {**jobs_beside(cycle, settings), **cycle.jobs}
-    over = {key for key, job in found.items() if is_over(job, cycle)}
+    over = {key for key, job in found.items() if has_ended(job, cycle.evidence)}
     records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
     jobs = [
         _job(
@@ -208,11 +208,6 @@ def retention_facts(
 def fixed_ids(cycle: Cycle) -> frozenset[str]:
     """Return the job ids that this cycle or an earlier one saw a cluster's configuration choose."""
     return frozenset(cycle.remembered.lineage.fixed_ids)
-
-
-def is_over(job: JobEvidence, cycle: Cycle) -> bool:
-    """Return whether positive evidence proves that a job is over, and it has been still since."""
-    return has_ended(job, cycle.evidence) and is_end_proven(job)
 
 
 def _job(

@@ -25,7 +25,8 @@ from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.expire.lineage_cycle import DiscardingSink
 from orphangc.collect.state.history import checks_of_job, keep_checks
-from orphangc.core.decision.evidence import JobEvidence, has_ended
+from orphangc.core.areas.area import NOT_PROVEN
+from orphangc.core.decision.evidence import JobEvidence, has_ended, is_end_proven
 from orphangc.core.documents.self_sustained_record import (
     RememberedUsageCheck,
     UsageCheckPart,
@@ -147,6 +148,8 @@ def _awaited(job: JobEvidence, settings: StorageRootSettings) -> str:
     """Return from when on one check suffices for a job that is said to be over."""
     if job.state is not JobState.ENDED or job.changed_at is None:
         return ""
+    if not is_end_proven(job):
+        return f"; {NOT_PROVEN}"
     still = shifted(job.changed_at, settings.quiet_period)
     return (
         "; the job is said to be over, and its directory last changed at"
