@@ -308,9 +308,10 @@ def test_the_maker_of_a_snapshot_goes_back_to_it(bed) -> None:
     assert first.id in answer["why"]
     over = (*told, "--ended-job", first.id, *state)
     assert asked(bed, second, *over)[1]["safe_to_delete"] is True
-    first.checkpoint(6, first.folder / "chk-5" / UUID_1)
+    names_it = first.checkpoint(6, first.folder / "chk-5" / UUID_1)
     assert asked(bed, second, *told, *state)[1]["safe_to_delete"] is False
-    first.checkpoint(6, first.shared())
+    rmtree(names_it.parent)
+    first.checkpoint(7, first.shared(), age=DAY)
     assert asked(bed, second, *told, *state)[1]["safe_to_delete"] is True
 
 
@@ -547,6 +548,25 @@ def test_it_is_not_safe_to_delete_while_a_named_place_is_not_searched(bed) -> No
             told = asked(bed, job, *options, "--flink-rest", server.url)[1]
     assert (told["state_self_sustained"], told["safe_to_delete"]) == (True, None)
     assert "/absent/savepoints" in told["why"]
+
+
+@pytest.mark.parametrize("is_emptied", [False, True])
+def test_it_is_not_safe_to_delete_while_what_may_need_it_is_lost(bed, is_emptied) -> None:
+    """Earlier cycles saw a job that needed it; that blocks its maker, and not the job itself."""
+    maker, other, job = bed.job(3), bed.job(2), bed.job(1)
+    snapshot = maker.checkpoint(5, file := maker.shared()).parent
+    maker.checkpoint(6, maker.shared())
+    over = ("--ended-job", maker.id, "--state", bed.state)
+    if is_emptied:
+        other.checkpoint(9, file)
+        run("plan", bed.root, *over)
+        rmtree(other.folder)
+    else:
+        with restored(bed, completed=None, path=snapshot) as (_, _, rest):
+            run("plan", bed.root, *over, *rest)
+    told = second_check(bed, job, snapshot, *over)
+    assert told["safe_to_delete"] is None
+    assert other.id in told["why"]
 
 
 @contextmanager

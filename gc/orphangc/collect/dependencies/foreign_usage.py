@@ -27,12 +27,27 @@ from orphangc.core.dependencies.self_sustained_rule import (
     unweighed,
 )
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
+from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ForeignKind
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
+
+_OTHERS_UNKNOWN = WORLD_CONDITIONS | {Condition.GATE_NOT_SEEN}
+"""Conditions under which some job may need files of any place, unseen: one of a cluster that does
+not answer may have been restored from anything."""
+
+
+def _unsearched(judged: Iterable[Judgement], cycle: CycleEvidence) -> str:
+    """Return why some job may need files of any place, unseen, "" if nothing says so.
+
+    Whatever job that blocks: the place that is asked about is in no directory of its own.
+    """
+    found = [(each.condition, each.message) for one in judged for each in one.blocked]
+    found += [(each.condition, each.message) for each in cycle.lost if not each.is_acknowledged]
+    return next((message for condition, message in found if condition in _OTHERS_UNKNOWN), "")
 
 
 def _absent(missing: Iterable[str], base: Location) -> dict[Location, set[str]]:
@@ -68,6 +83,7 @@ class ForeignUsages:
         stored: Returns the names of the files directly in a folder, none if it cannot be listed.
         ended: Keys of the jobs that are over.
         named: Checkpoints that resources and configurations name, and which one does.
+        unsearched: Why some other job may need files of any place, unseen.
     """
 
     by_job: Mapping[str, ForeignUsage]
@@ -78,6 +94,7 @@ class ForeignUsages:
     ended: Collection[str] = ()
     named: Sequence[tuple[Location, str]] = ()
     is_declared_ended: Callable[[str], bool] = lambda _: False
+    unsearched: str = ""
 
     def check(
         self, key: str, asked: Sequence[Location] = (), weigh: Weigh = unweighed
@@ -100,7 +117,7 @@ class ForeignUsages:
             for each in foreigners
             if each.kind is ForeignKind.SNAPSHOT
         }
-        return checks_of(usage, foreigners, users=users, weigh=weigh)
+        return checks_of(usage, foreigners, users=users, unsearched=self.unsearched, weigh=weigh)
 
 
 def foreign_usages_of(
@@ -141,6 +158,7 @@ def foreign_usages_of(
         stored=lambda place: _stored(environment.open_storage, place),
         ended={key for key, job in jobs.items() if has_ended(job, cycle)},
         is_declared_ended=settings.is_declared_ended,
+        unsearched=_unsearched(judged.values(), cycle),
     )
 
 

@@ -23,14 +23,8 @@ from orphangc.core.dependencies.foreign_files import (
 from orphangc.core.dependencies.own_changelog import judgement_of_references, own_changelog_folders
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
-from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
 
 Weigh = Callable[[Sequence[UnownedReference], Location], int | None]
-
-
-_OTHERS_UNKNOWN = WORLD_CONDITIONS | {Condition.GATE_NOT_SEEN}
-"""Conditions under which other jobs may need files of a place, unseen: while one is unmet, no place
-is safe to delete. A job of a cluster that does not answer may have been restored from anything."""
 
 
 def unweighed(*_: object) -> None:
@@ -121,6 +115,7 @@ def checks_of(
     foreigners: Sequence[Foreign],
     *,
     users: Mapping[Location, Sequence[str]] | None = None,
+    unsearched: str = "",
     weigh: Weigh = unweighed,
 ) -> tuple[UsageCheckPart, ...]:
     """Return a check of everything that is not the job's own, and one of each foreign place.
@@ -129,11 +124,10 @@ def checks_of(
         foreigners: Places to check: those of its unowned references, and those that it was
             restored from.
         users: Other users of a snapshot's files, by its place.
+        unsearched: Why others may need files of any place, unseen.
         weigh: Returns the bytes of a place's files that the references name.
     """
     doubt = _doubt(usage, foreigners)
-    world = (each for each in usage.judgement.blocked if each.condition in _OTHERS_UNKNOWN)
-    unsearched = next((each.message for each in world), "")
     named = [(each, meant(each, usage.unowned)) for each in foreigners]
     foreign = [reference for reference in usage.unowned if not reference.is_own]
     foreign += [each for _, references in named for each in references if each.is_own]
