@@ -710,7 +710,7 @@ def test_an_end_of_an_id_that_comes_back_is_no_end_of_its_newest_run(bed, is_fix
         assert told["confirmed"] is not is_fixed
         run("plan", bed.root, *rest, "--state", bed.state, "--out", bed.folder / "plan")
     (part,) = json.loads((bed.folder / "plan" / "plan.json").read_text())["jobs"]
-    assert (part["state"], part["is_over"]) == ("ended", not is_fixed)
+    assert (part["state"], part["looks"][0]["is_over"]) == ("ended", not is_fixed)
 
 
 def test_a_snapshot_that_is_asked_for_by_a_link_is_no_user_of_itself(bed) -> None:

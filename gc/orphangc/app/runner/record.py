@@ -229,7 +229,7 @@ def _checks(
         job.looks,
         at=plan.created_at,
         newest_checkpoint_id=max(job.retained_checkpoint_ids, default=None),
-        is_ended=job.is_over,
+        is_ended=any(each.is_over for each in job.looks),
     )
 
 

@@ -26,13 +26,7 @@ from orphangc.core.areas.area import AreaFacts
 from orphangc.core.areas.table import AREAS
 from orphangc.core.cluster.place_options import CHECKPOINT_OPTIONS, SAVEPOINT_OPTIONS
 from orphangc.core.decision.entropy_injection import entropy_in_listing, entropy_of
-from orphangc.core.decision.evidence import (
-    Checkpoint,
-    CycleEvidence,
-    JobEvidence,
-    has_ended,
-    mode_of,
-)
+from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, mode_of
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.documents.plan import (
     MOST_MISSING,
@@ -153,7 +147,6 @@ def _job_part(view: JobView, found: Found, settings: StorageRootSettings) -> Job
         evidence=evidence_of(job, known.evidence, job.clusters),
         looks=found.foreign_usages.check(job.key, _origins(job, found, settings)),
         held_back=_held_back_part(view, found),
-        is_over=has_ended(job, known.evidence),
         areas=area_parts(view.facts, job.survey.areas, settings.scope, view.judgement),
         resources=known.comparison.memory.lineage.resources.get(job.job_id, ()),
     )

@@ -13,7 +13,7 @@ from orphangc.core.cluster.ha_facts import lacks_its_own
 from orphangc.core.cluster.job_facts import restarting_problem
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, has_ended
+from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.dependencies.foreign_files import Foreign, meant, unaccounted
 from orphangc.core.dependencies.own_changelog import is_folder_of_changes
@@ -156,7 +156,7 @@ def foreign_usages_of(
         owners=marked.owners.keys,
         held=held,
         stored=lambda place: _stored(environment.open_storage, place),
-        ended={key for key, job in jobs.items() if has_ended(job, cycle)},
+        ended={key for key, usage in usages.items() if usage.is_over},
         is_declared_ended=settings.is_declared_ended,
         unsearched=_unsearched(judged.values(), cycle),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, some
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, has_ended, some
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
@@ -39,12 +39,14 @@ class ForeignUsage:
         judgement: Refusal and blocks of the job; a refused job is never self-sustained.
         unowned: References that no file of the job's own is known to satisfy.
         restored: Reported origins of the job, with the checkpoint's id.
+        is_over: Whether the job's end is proven.
     """
 
     job: JobEvidence
     judgement: Judgement
     unowned: tuple[UnownedReference, ...] = ()
     restored: tuple[tuple[int, Location], ...] = ()
+    is_over: bool = False
 
 
 def _own_places(job: JobEvidence) -> tuple[Location, ...]:
@@ -107,6 +109,7 @@ def foreign_usage_of(
         judgement=judgement,
         unowned=(*unowned, *registered),
         restored=restored,
+        is_over=cycle is not None and has_ended(job, cycle),
     )
 
 
@@ -160,6 +163,7 @@ def _check_part(
         references=standing.references,
         sample=standing.sample,
         named_by=standing.named_by,
+        is_over=usage.is_over,
     )
 
 

@@ -135,8 +135,6 @@ class JobPart(FrozenPart):
     """At everything that is not the job's own, and at each such place: what this one plan saw."""
     resources: tuple[str, ...] = ()
     """Kubernetes resources that run it, or ran it: ``NAMESPACE/NAME``."""
-    is_over: bool = False
-    """Whether its end is proven, so that it completes no further checkpoint."""
 
     @property
     def is_cutoff_never(self) -> bool:

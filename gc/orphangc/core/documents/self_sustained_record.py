@@ -61,6 +61,7 @@ class UsageCheckPart(_StatusPart):
             and may go back to it.
         unsearched: Why some place was not searched, or some cluster did not answer, whose jobs may
             need files of it, too.
+        is_over: Whether the job's end is proven, so that it completes no further checkpoint.
     """
 
     kind: ForeignKind | None = None
@@ -74,6 +75,7 @@ class UsageCheckPart(_StatusPart):
     named_by: tuple[NamedPart, ...] = ()
     also_named_by: tuple[str, ...] = ()
     unsearched: str = ""
+    is_over: bool = False
 
 
 class RememberedUsageCheck(UsageCheckPart):

@@ -26,7 +26,7 @@ from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.expire.lineage_cycle import DiscardingSink
 from orphangc.collect.state.history import checks_of_job, keep_checks
 from orphangc.core.areas.area import NOT_PROVEN
-from orphangc.core.decision.evidence import JobEvidence, has_ended, is_end_proven
+from orphangc.core.decision.evidence import JobEvidence, is_end_proven
 from orphangc.core.documents.self_sustained_record import (
     RememberedUsageCheck,
     UsageCheckPart,
@@ -122,7 +122,7 @@ def _check(
     for each in asked:
         _check_known(each, seen, before)
     newest, now = max(evidence.retained_ids, default=None), cycle.evidence.now
-    is_over = has_ended(evidence, cycle.evidence)
+    is_over = seen[0].is_over
     checks = remembered(before, seen, at=now, newest_checkpoint_id=newest, is_ended=is_over)
     place = str(asked[0]) if asked else ""
     answer = next(each for each in checks if each.place == place)
