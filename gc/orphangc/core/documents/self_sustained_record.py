@@ -165,7 +165,10 @@ def _after(
     newest_checkpoint_id: int | None,
     is_ended: bool,
 ) -> RememberedUsageCheck:
-    """Return a check with the earlier one's results; an unknown result restarts the count."""
+    """Return a check with the earlier one's results; an unknown result restarts the count.
+
+    An end that is no longer proven confirms nothing: the job may have been started again.
+    """
     since, since_id, confirmed_at = at, newest_checkpoint_id, None
     if (
         before is not None
@@ -175,8 +178,7 @@ def _after(
         since, since_id = before.since, before.since_checkpoint_id
         confirmed_at = before.confirmed_at
     is_enough = is_ended or _is_newer(newest_checkpoint_id, since_id)
-    if check.value and confirmed_at is None and is_enough:
-        confirmed_at = at
+    confirmed_at = (confirmed_at or at) if check.value and is_enough else None
     is_origin = check.restored_from or (before is not None and before.restored_from)
     return RememberedUsageCheck(
         **check.model_dump(exclude={"restored_from"}),
