@@ -57,6 +57,7 @@ from orphangc.core.columns import listing_columns as columns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job, guards, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
+from orphangc.core.decision.evidence import CycleEvidence
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery import discovered_world
 from orphangc.core.discovery.discovered_facts import Discovery
@@ -512,6 +513,11 @@ def _origins_before_a_failover(patch: _Patch) -> None:
 def _origins_in_configurations(patch: _Patch) -> None:
     """Forget what the configurations of clusters restore a job from (R43)."""
     patch.setattr(held_checkpoints, "named_by_configurations", lambda *_: ())
+
+
+def _losses_that_concern_no_job_here(patch: _Patch) -> None:
+    """Let what is lost stop the work on directories that it concerns, and on nothing else (R4)."""
+    patch.setattr(CycleEvidence, "missed", None)
 
 
 def _metadata_alone(patch: _Patch) -> None:

@@ -231,6 +231,21 @@ def test_r43_what_the_configuration_of_a_cluster_restores_from_stays(tmp_path) -
     must_be_there(own.folders[0] / "_metadata")
 
 
+@pytest.mark.answered_by("losses_that_concern_no_job_here")
+def test_r42_a_savepoint_of_which_a_lost_checkpoint_names_a_file_stays(tmp_path) -> None:
+    """An earlier cycle saw that checkpoint; its directory is gone from this machine."""
+    with ExitStack() as stack:
+        own = Savepoints(Redeploys.made(tmp_path, stack, count=2, ids=distinct))
+        file = next(own.folders[0].glob("0*"))
+        claimer = Job("beef" * 8, own.chain.bed.root / ("beef" * 8))
+        claimer.checkpoint(99, file)
+        own.expire(delete=False)
+        shutil.rmtree(claimer.folder)
+        own.expire()
+        own.expire(*SHORT)
+    must_be_there(file)
+
+
 @pytest.mark.answered_by("namers_of_savepoints")
 def test_r42_a_savepoint_that_a_checkpoint_was_restored_from_in_place_stays(tmp_path) -> None:
     """A checkpoint of the oldest job, which a pin keeps, names a file in its folder."""

@@ -45,9 +45,10 @@ def _unsearched(judged: Iterable[Judgement], cycle: CycleEvidence) -> str:
 
     Whatever job that blocks: the place that is asked about is in no directory of its own.
     """
-    found = [(each.condition, each.message) for one in judged for each in one.blocked]
-    found += [(each.condition, each.message) for each in cycle.lost if not each.is_acknowledged]
-    return next((message for condition, message in found if condition in _OTHERS_UNKNOWN), "")
+    if cycle.missed is not None:
+        return cycle.missed.message
+    blocked = (each for judgement in judged for each in judgement.blocked)
+    return next((each.message for each in blocked if each.condition in _OTHERS_UNKNOWN), "")
 
 
 def _absent(missing: Iterable[str], base: Location) -> dict[Location, set[str]]:

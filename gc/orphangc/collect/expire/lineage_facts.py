@@ -270,7 +270,9 @@ def _began_anew(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
 
 
 def _problem(job: JobEvidence, cycle: Cycle) -> str | None:
-    """Return the guard or condition that stops the work on a job."""
+    """Return the guard or condition that stops the work on a job, or on all that may expire."""
+    if cycle.evidence.missed is not None:
+        return cycle.evidence.missed.condition
     judgement = cycle.judged.get(job.key)
     if judgement is None:
         return None

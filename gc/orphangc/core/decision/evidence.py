@@ -407,6 +407,14 @@ class CycleEvidence:
     has_write_ahead_sink: bool = False
     is_file_system: bool = False
 
+    @property
+    def missed(self) -> LostFact | None:
+        """Return a fact that is lost, whatever directories it concerns; ``None`` if none is (R4).
+
+        A savepoint is in no job's directory, and any job may need it, also one that is lost.
+        """
+        return next((each for each in self.lost if not each.is_acknowledged), None)
+
 
 def is_end_proven(job: JobEvidence) -> bool:
     """Return whether positive evidence shows that a job's processes are gone; see ``JobStatus``."""
