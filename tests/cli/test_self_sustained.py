@@ -619,6 +619,21 @@ def test_what_another_job_needs_may_not_go_once_flink_forgot_the_restore(bed, is
         other.checkpoint(5, savepoint / UUID_1)
 
 
+def test_what_a_pin_keeps_is_not_safe_to_delete(bed) -> None:
+    """A person's, or one that discovery found in a configuration which restores a job from it."""
+    savepoint, story = a_savepoint(bed), SimpleNamespace(bed=bed)
+    pins = {"pin": [str(savepoint.parent)]}
+    with restored(bed, completed=5) as (job, _, rest):
+        job.checkpoint(5, job.shared())
+        told = settings_of(story, ended_job=[], flink_rest=[rest[1]], **pins)
+        (known,) = Configured.of(story, told).run().json[0]["jobs"]
+    _, look = known["looks"]
+    assert (look["place"], look["also_named_by"]) == (
+        str(savepoint),
+        [f"the pin {savepoint.parent}"],
+    )
+
+
 # --- users-of
 
 

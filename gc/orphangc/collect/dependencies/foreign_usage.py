@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from flinkstate.files.paths import is_same
+from flinkstate.files.paths import is_inside, is_same
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
@@ -96,6 +96,7 @@ class ForeignUsages:
     named: Sequence[tuple[Location, str]] = ()
     is_declared_ended: Callable[[str], bool] = lambda _: False
     unsearched: str = ""
+    pins: Sequence[Location] = ()
 
     def check(
         self, key: str, asked: Sequence[Location] = (), weigh: Weigh = unweighed
@@ -160,6 +161,7 @@ def foreign_usages_of(
         ended={key for key, usage in usages.items() if usage.is_over},
         is_declared_ended=settings.is_declared_ended,
         unsearched=_unsearched(judged.values(), cycle),
+        pins=settings.pins,
     )
 
 
@@ -277,6 +279,7 @@ def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, 
         if checkpoint.folder not in read and _is_named_by(checkpoint, snapshot)
     }
     others |= {by for place, by in usages.named if is_same(place, snapshot.place)}
+    others |= {f"the pin {each}" for each in usages.pins if is_inside(snapshot.place, each)}
     return tuple(sorted(others))
 
 

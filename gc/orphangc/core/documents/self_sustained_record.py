@@ -56,9 +56,9 @@ class UsageCheckPart(_StatusPart):
         bytes: Bytes of these files; ``None`` if not counted.
         sample: A few of them, as the checkpoints spell them.
         named_by: Checkpoints and registries that name them, the newest checkpoint first.
-        also_named_by: Jobs, resources, and checkpoints of no job of this storage root, that name a
-            snapshot or files of it, too: not this job; the one that made it only if it is not over
-            and may go back to it.
+        also_named_by: Jobs, resources, configurations, pins, and checkpoints of no job of this
+            storage root, that name a snapshot or files of it, too: not this job; the one that made
+            it only if it is not over and may go back to it.
         unsearched: Why some place was not searched, or some cluster did not answer, whose jobs may
             need files of it, too.
         is_over: Whether the job's end is proven, so that it completes no further checkpoint.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -118,7 +119,8 @@ def _check(
     evidence = cycle.jobs[key]
     _check_foreign(asked, evidence.directories)
     origins = [canonical(each.place) for each in before if each.restored_from]
-    seen = cycle.foreign_usages.check(key, (*asked, *origins), Weighing(open_storage).weigh)
+    usages = replace(cycle.foreign_usages, pins=())  # the one pin is what is asked about
+    seen = usages.check(key, (*asked, *origins), Weighing(open_storage).weigh)
     for each in asked:
         _check_known(each, seen, before)
     newest, now = max(evidence.retained_ids, default=None), cycle.evidence.now
