@@ -65,6 +65,7 @@ from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
 from orphangc.core.lineage import checkpoint_fates, lineage_graph, stated_origins
 from orphangc.core.lineage.lineage_graph import lineages_of
 from orphangc.core.lineage.retention_policy import kept_by
+from orphangc.core.memory.explanations import Explanations
 from orphangc.core.model import bounds, settings
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.naming import Artifact, uuid_of
@@ -518,6 +519,16 @@ def _origins_in_configurations(patch: _Patch) -> None:
 def _losses_that_concern_no_job_here(patch: _Patch) -> None:
     """Let what is lost stop the work on directories that it concerns, and on nothing else (R4)."""
     patch.setattr(CycleEvidence, "missed", None)
+
+
+def _ends_that_were_known(patch: _Patch) -> None:
+    """Explain by an end also what was there when the end was known already (R4)."""
+    has_ended = Explanations._has_ended
+
+    def taken(self, checkpoint, directory):
+        return has_ended(self, checkpoint, directory.model_copy(update={"was_over": False}))
+
+    patch.setattr(Explanations, "_has_ended", taken)
 
 
 def _metadata_alone(patch: _Patch) -> None:
