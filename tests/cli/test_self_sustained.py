@@ -708,7 +708,7 @@ def test_the_job_that_made_a_checkpoint_goes_back_to_it(bed) -> None:
 
 @pytest.mark.parametrize("is_fixed", [False, True])
 def test_an_end_of_an_id_that_comes_back_is_no_end_of_its_newest_run(bed, is_fixed) -> None:
-    """R34: another cluster, which nobody asks, may have started it again from the savepoint."""
+    """R34: another cluster, which is not asked, may have started it again from the savepoint."""
     job_id = "0" * 32 if is_fixed else "deadbeef" * 4
     savepoint, job = a_savepoint(bed), Job(job_id, bed.root / job_id)
     newest = job.checkpoint(5, job.shared(UUID_2))

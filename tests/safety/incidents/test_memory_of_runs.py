@@ -116,7 +116,7 @@ def test_another_checkpoint_at_the_path_of_one_that_was_seen_is_not_that_one(fle
 
 @pytest.mark.answered_by("ends_that_were_known")
 def test_what_outlived_an_end_that_was_known_did_not_go_by_it(fleet) -> None:
-    """A cluster shows the job canceled; another one, which nobody asks, runs it on."""
+    """A cluster shows the job canceled; another one, which is not asked, runs it on."""
     later = fleet.checkpoint(9, fleet.live, flags=NEVER_RETAINED, job=fleet.other)
     routes = flink(fleet.other, completed=5, status="CANCELED")
     body = json.loads(routes[f"/jobs/{fleet.other.id}/checkpoints"][1])
