@@ -1,5 +1,6 @@
 """``self-sustained`` and ``users-of``: may a snapshot go, and who still needs it?"""
 
+import json
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import copytree, rmtree
@@ -7,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cli.helpers import DAY, UUID_1, UUID_2, Bed, flink, metadata, run, write
+from cli.helpers import DAY, UUID_1, UUID_2, Bed, Job, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.scheduled import Configured, settings_of
 from flinkstate.files import mounts
@@ -312,9 +313,10 @@ def test_the_maker_of_a_snapshot_goes_back_to_it(bed) -> None:
     assert first.id in answer["why"]
     over = (*told, "--ended-job", first.id, *state)
     assert asked(bed, second, *over)[1]["safe_to_delete"] is True
-    first.checkpoint(6, first.folder / "chk-5" / UUID_1)
+    names_it = first.checkpoint(6, first.folder / "chk-5" / UUID_1)
     assert asked(bed, second, *told, *state)[1]["safe_to_delete"] is False
-    first.checkpoint(6, first.shared())
+    rmtree(names_it.parent)
+    first.checkpoint(7, first.shared(), age=DAY)
     assert asked(bed, second, *told, *state)[1]["safe_to_delete"] is True
 
 
@@ -383,6 +385,50 @@ def test_what_a_resource_names_may_not_go(bed, tmp_path, monkeypatch, pin) -> No
     with pinned(bed, tmp_path, monkeypatch, pin) as (savepoint, options):
         told = second_check(bed, bed.job(1), savepoint, *options)
     assert (told["safe_to_delete"], "orders still needs files" in told["why"]) == (False, True)
+
+
+@contextmanager
+def restoring(job, savepoint, *, completed, **changes):
+    """Yield the option that asks a cluster whose configuration restores a job from a savepoint."""
+    routes = flink(job, completed=completed, **changes)
+    named = {"key": "execution.savepoint.path", "value": f"file:{savepoint}"}
+    with RestServer(routes | {"/jobmanager/config": as_json([named])}) as server:
+        yield "--flink-rest", server.url
+
+
+def test_what_a_configuration_restores_from_may_not_go(bed) -> None:
+    """A JobManager that is lost without HA metadata begins with it again (R43)."""
+    savepoint, job = a_savepoint(bed), bed.job(1)
+    for number in (7, 8):
+        job.checkpoint(number, job.shared())
+        with restoring(job, savepoint, completed=number, restored=(4, savepoint)) as rest:
+            told = asked(bed, job, *rest, "--state", bed.state, "--snapshot", savepoint)[1]
+    assert (told["state_self_sustained"], told["safe_to_delete"]) == (True, False)
+    assert "the configuration of http" in told["why"]
+
+
+def test_a_configuration_that_restores_from_it_is_a_user(bed) -> None:
+    """The job of its cluster is over, and goes on from the savepoint when that is started again."""
+    savepoint, job = a_savepoint(bed), bed.job(1)
+    job.checkpoint(7, job.shared())
+    options = (savepoint, bed.root, "--closed-world", *OVER)
+    with restoring(job, savepoint, completed=7, status="FAILED") as rest:
+        code, told = users(*options, *rest)
+    assert (code, told["has_users"], told["statement"]) == (0, True, "1 needs it")
+    assert users(*options)[1]["statement"] == "nobody needs it"
+
+
+def test_it_is_not_safe_to_delete_while_a_cluster_does_not_answer(bed) -> None:
+    """A job there may have been restored from it, and have completed nothing since."""
+    savepoint, job = a_savepoint(bed), bed.job(1)
+    options = ("--state", bed.state, "--snapshot", savepoint)
+    for number in (7, 8):
+        job.checkpoint(number, job.shared())
+        with RestServer(flink(job, completed=number)) as server, RestServer({}) as silent:
+            rest = ("--flink-rest", server.url, "--flink-rest", silent.url)
+            told = asked(bed, job, *options, *rest)[1]
+    assert (told["state_self_sustained"], told["safe_to_delete"]) == (True, None)
+    assert silent.url in told["why"]
 
 
 def test_what_a_job_of_another_root_needs_may_not_go(bed) -> None:
@@ -552,6 +598,25 @@ def test_it_is_not_safe_to_delete_while_a_named_place_is_not_searched(bed) -> No
     assert "/absent/savepoints" in told["why"]
 
 
+@pytest.mark.parametrize("is_emptied", [False, True])
+def test_it_is_not_safe_to_delete_while_what_may_need_it_is_lost(bed, is_emptied) -> None:
+    """Earlier cycles saw a job that needed it; that blocks its maker, and not the job itself."""
+    maker, other, job = bed.job(3), bed.job(2), bed.job(1)
+    snapshot = maker.checkpoint(5, file := maker.shared()).parent
+    maker.checkpoint(6, maker.shared())
+    over = ("--ended-job", maker.id, "--state", bed.state)
+    if is_emptied:
+        other.checkpoint(9, file)
+        run("plan", bed.root, *over)
+        rmtree(other.folder)
+    else:
+        with restored(bed, completed=None, path=snapshot) as (_, _, rest):
+            run("plan", bed.root, *over, *rest)
+    told = second_check(bed, job, snapshot, *over)
+    assert told["safe_to_delete"] is None
+    assert other.id in told["why"]
+
+
 @contextmanager
 def second_life(bed, tmp_path, monkeypatch):
     """Yield the newest checkpoint of a job below a folder of its first life, and who shows that."""
@@ -600,6 +665,21 @@ def test_what_another_job_needs_may_not_go_once_flink_forgot_the_restore(bed, is
         assert (look["place"], look["value"]) == (str(savepoint), True)
         assert look["also_named_by"] == ([] if number == 6 else [other.id])
         other.checkpoint(5, savepoint / UUID_1)
+
+
+def test_what_a_pin_keeps_is_not_safe_to_delete(bed) -> None:
+    """A person's, or one that discovery found in a configuration which restores a job from it."""
+    savepoint, story = a_savepoint(bed), SimpleNamespace(bed=bed)
+    pins = {"pin": [str(savepoint.parent)]}
+    with restored(bed, completed=5) as (job, _, rest):
+        job.checkpoint(5, job.shared())
+        told = settings_of(story, ended_job=[], flink_rest=[rest[1]], **pins)
+        (known,) = Configured.of(story, told).run().json[0]["jobs"]
+    _, look = known["looks"]
+    assert (look["place"], look["also_named_by"]) == (
+        str(savepoint),
+        [f"the pin {savepoint.parent}"],
+    )
 
 
 # --- users-of
@@ -672,9 +752,28 @@ def test_the_job_that_made_a_checkpoint_goes_back_to_it(bed) -> None:
     assert (code, told["has_users"], told["users"]) == (4, None, [])
     assert "newest checkpoint" in told["unknown"][0]["reason"]
     assert users(newest, "--closed-world", *OVER)[1]["statement"] == "nobody needs it"
+
+
+@pytest.mark.parametrize("is_fixed", [False, True])
+def test_an_end_of_an_id_that_comes_back_is_no_end_of_its_newest_run(bed, is_fixed) -> None:
+    """R34: another cluster, which is not asked, may have started it again from the savepoint."""
+    job_id = "0" * 32 if is_fixed else "deadbeef" * 4
+    savepoint, job = a_savepoint(bed), Job(job_id, bed.root / job_id)
+    newest = job.checkpoint(5, job.shared(UUID_2))
     with RestServer(flink(job, completed=5, status="CANCELED")) as server:
-        told = users(newest, "--closed-world", "--flink-rest", server.url)[1]
-    assert told["statement"] == "nobody needs it"
+        rest = ("--flink-rest", server.url)
+        told = asked(bed, job, *rest, "--snapshot", savepoint)[1]
+        assert told["safe_to_delete"] is (None if is_fixed else True)
+        assert ("the job id is a fixed one" in told["why"]) is is_fixed
+        told = asked(bed, job, *rest, *OVER, "--snapshot", savepoint)[1]
+        assert (told["confirmed"], told["safe_to_delete"]) == (True, True)
+        assert users(newest, "--closed-world", *rest, *OVER)[1]["statement"] == "nobody needs it"
+        told = users(newest, "--closed-world", *rest)[1]
+        assert told["statement"] == "nobody needs it" or is_fixed
+        assert told["confirmed"] is not is_fixed
+        run("plan", bed.root, *rest, "--state", bed.state, "--out", bed.folder / "plan")
+    (part,) = json.loads((bed.folder / "plan" / "plan.json").read_text())["jobs"]
+    assert (part["state"], part["looks"][0]["is_over"]) == ("ended", not is_fixed)
 
 
 def test_a_snapshot_that_is_asked_for_by_a_link_is_no_user_of_itself(bed) -> None:

@@ -32,7 +32,7 @@ from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import ListingSurvey, SurveyQuestions, survey_listing
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, Observation, observe
-from orphangc.collect.observe.reported import named_by_resources
+from orphangc.collect.observe.reported import named_by_configurations, named_by_resources
 from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled, with_expiries, with_memory
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
@@ -191,8 +191,13 @@ def _found(
         held=survey.surveyed.held,
         cycle=known.evidence,
     )
+    seen = marked.seen
+    named = (
+        *named_by_resources(seen.ha, settings),
+        *named_by_configurations((*seen.before, *seen.after), settings),
+    )
     return Found(
-        seen=marked.seen,
+        seen=seen,
         surveyed=survey.surveyed,
         marked=marked.mark,
         views=decided.views,
@@ -202,8 +207,8 @@ def _found(
         savepoints_kept=decided.savepoints_kept,
         foreign_usages=replace(
             usages,
-            named=tuple(named_by_resources(marked.seen.ha, settings)),
-            pending=pending_directories(marked.seen.storages, marked.mark, settings),
+            named=named,
+            pending=pending_directories(seen.storages, marked.mark, settings),
         ),
     )
 

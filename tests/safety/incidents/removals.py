@@ -57,6 +57,7 @@ from orphangc.core.columns import listing_columns as columns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job, guards, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
+from orphangc.core.decision.evidence import CycleEvidence
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery import discovered_world
 from orphangc.core.discovery.discovered_facts import Discovery
@@ -64,6 +65,7 @@ from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
 from orphangc.core.lineage import checkpoint_fates, lineage_graph, stated_origins
 from orphangc.core.lineage.lineage_graph import lineages_of
 from orphangc.core.lineage.retention_policy import kept_by
+from orphangc.core.memory.explanations import Explanations
 from orphangc.core.model import bounds, settings
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.naming import Artifact, uuid_of
@@ -512,6 +514,26 @@ def _quarantine_of_other_roots(patch: _Patch) -> None:
 def _origins_before_a_failover(patch: _Patch) -> None:
     """Hold only what Flink shows now as the origin of a job (R43)."""
     patch.setattr(held_checkpoints, "_remembered", lambda *_: ())
+
+
+def _origins_in_configurations(patch: _Patch) -> None:
+    """Forget what the configurations of clusters restore a job from (R43)."""
+    patch.setattr(held_checkpoints, "named_by_configurations", lambda *_: ())
+
+
+def _losses_that_concern_no_job_here(patch: _Patch) -> None:
+    """Let what is lost stop the work on directories that it concerns, and on nothing else (R4)."""
+    patch.setattr(CycleEvidence, "missed", None)
+
+
+def _ends_that_were_known(patch: _Patch) -> None:
+    """Explain by an end also what was there when the end was known already (R4)."""
+    has_ended = Explanations._has_ended
+
+    def taken(self, checkpoint, directory):
+        return has_ended(self, checkpoint, directory.model_copy(update={"was_over": False}))
+
+    patch.setattr(Explanations, "_has_ended", taken)
 
 
 def _metadata_alone(patch: _Patch) -> None:

@@ -6,6 +6,7 @@ Each story ends with a checkpoint that names a file which looked dead, or with a
 import uuid
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -163,6 +164,21 @@ def test_r33_a_metadata_that_was_renamed_gets_its_name_again(undeclared) -> None
     collected_while_it_runs(story, 8)
     (folder / "_metadata.old").rename(folder / "_metadata")
     must_be_there(named)
+
+
+@pytest.mark.answered_by("losses_that_concern_no_job_here")
+def test_r33_what_a_lost_job_claimed_of_a_savepoint_stays(undeclared) -> None:
+    """Flink deleted the metadata that the job claimed; its directory is gone from this machine."""
+    story, folder = with_savepoints(undeclared)
+    claimed, claimer = stored(folder), story.bed.job(5)
+    data = claimer.checkpoint(9, claimed).read_bytes()
+    with RestServer(flink(story.job, completed=8)) as server:
+        story.bed.plan("--closed-world", "--flink-rest", server.url)
+    rmtree(claimer.folder)
+    for completed in (8, 28):
+        collected_while_it_runs(story, completed)
+    write(claimer.folder / "chk-9" / "_metadata", data, DAY)
+    must_be_there(claimed)
 
 
 def merged_folder(story: Story) -> Path:

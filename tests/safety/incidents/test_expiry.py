@@ -14,6 +14,7 @@ from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.collect.quarantine.quarantine import Quarantine
 from orphangc.core.model.naming import TEMPORARY
 from safety.incidents.essential import must_be_there
+from support.rest_server import as_json
 from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
 
 POLICY = ("--ended-for", "0", "--keep-last", "2")
@@ -215,6 +216,34 @@ def test_r43_what_a_job_was_first_started_from_stays_after_a_failover(chain) -> 
     chain.expired("--ended-for", "0", "--keep-last", "1")
     assert "0/5" not in chain.names(), "nothing was started from that one"
     must_be_there(chain.folder_of("0/6") / "_metadata")
+
+
+@pytest.mark.answered_by("origins_in_configurations")
+def test_r43_what_the_configuration_of_a_cluster_restores_from_stays(tmp_path) -> None:
+    """Its job went on from another checkpoint; a new JobManager may not, and then cannot begin."""
+    with ExitStack() as stack:
+        own = Savepoints(Redeploys.made(tmp_path, stack, count=2, ids=distinct))
+        named = {"key": "execution.savepoint.path", "value": f"file:{own.folders[0]}"}
+        own.chain.server.routes["/jobmanager/config"] = as_json([named])
+        own.expire()
+        own.expire(*SHORT)
+    assert own.files[1:] == [0, 0], "the others go"
+    must_be_there(own.folders[0] / "_metadata")
+
+
+@pytest.mark.answered_by("losses_that_concern_no_job_here")
+def test_r42_a_savepoint_of_which_a_lost_checkpoint_names_a_file_stays(tmp_path) -> None:
+    """An earlier cycle saw that checkpoint; its directory is gone from this machine."""
+    with ExitStack() as stack:
+        own = Savepoints(Redeploys.made(tmp_path, stack, count=2, ids=distinct))
+        file = next(own.folders[0].glob("0*"))
+        claimer = Job("beef" * 8, own.chain.bed.root / ("beef" * 8))
+        claimer.checkpoint(99, file)
+        own.expire(delete=False)
+        shutil.rmtree(claimer.folder)
+        own.expire()
+        own.expire(*SHORT)
+    must_be_there(file)
 
 
 @pytest.mark.answered_by("namers_of_savepoints")

@@ -11,7 +11,11 @@ from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer, as_json
 from unit.flinkstate.metadata import by_hand as hand
 from unit.flinkstate.metadata.golden_files import golden
-from unit.flinkstate.metadata.properties_by_hand import RETAINED, checkpoint_properties
+from unit.flinkstate.metadata.properties_by_hand import (
+    NEVER_RETAINED,
+    RETAINED,
+    checkpoint_properties,
+)
 
 _SAVEPOINT = golden("2.3.0/classic-savepoint-props").data[-742:]
 
@@ -105,6 +109,26 @@ def test_another_checkpoint_at_the_path_of_one_that_was_seen_is_not_that_one(fle
         plan = fleet.cycles(server)
     must_be_there(fleet.live)
     assert plan.blocks(fleet.job) == ["checkpoint_not_found"]
+
+
+# --------------------------------------------------------------------------- two runs of one id
+
+
+@pytest.mark.answered_by("ends_that_were_known")
+def test_what_outlived_an_end_that_was_known_did_not_go_by_it(fleet) -> None:
+    """A cluster shows the job canceled; another one, which is not asked, runs it on."""
+    later = fleet.checkpoint(9, fleet.live, flags=NEVER_RETAINED, job=fleet.other)
+    routes = flink(fleet.other, completed=5, status="CANCELED")
+    body = json.loads(routes[f"/jobs/{fleet.other.id}/checkpoints"][1])
+    body["latest"]["completed"]["discarded"] = body["history"][0]["discarded"] = True
+    routes[f"/jobs/{fleet.other.id}/checkpoints"] = as_json(body)
+    with RestServer(routes) as server:
+        fleet.bed.plan("--flink-rest", server.url, "--ended-job", fleet.job.id)
+        data = later.read_bytes()
+        shutil.rmtree(fleet.other.folder)
+        fleet.cycles(server)
+    write(later, data, DAY)
+    must_be_there(fleet.live)
 
 
 # --------------------------------------------------------------------------- leftovers

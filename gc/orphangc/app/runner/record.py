@@ -229,14 +229,8 @@ def _checks(
         job.looks,
         at=plan.created_at,
         newest_checkpoint_id=max(job.retained_checkpoint_ids, default=None),
-        is_ended=_has_ended(job),
+        is_ended=any(each.is_over for each in job.looks),
     )
-
-
-def _has_ended(job: JobPart) -> bool:
-    """Return whether the plan shows that a job has ended and can complete no further checkpoint."""
-    is_quiet = all(each.condition != Condition.NOT_QUIET for each in job.blocked)
-    return job.state is JobState.ENDED and is_quiet
 
 
 def _job(

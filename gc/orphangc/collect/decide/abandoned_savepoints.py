@@ -123,6 +123,8 @@ def _without_metadata(
 
 def _stopped(known: JudgedCycle) -> str | None:
     """Return why a job that is stopped may be writing a savepoint, ``None`` if none is stopped."""
+    if known.evidence.missed is not None:
+        return f"a job that is lost may need them: {known.evidence.missed.message}"
     if not known.judged:
         return "no job is known, so nothing shows who writes savepoints"
     for key, judgement in known.judged.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from flinkstate.files.paths import is_same
+from flinkstate.files.paths import is_inside, is_same
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
@@ -14,7 +14,7 @@ from orphangc.core.cluster.ha_facts import lacks_its_own
 from orphangc.core.cluster.job_facts import restarting_problem
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, has_ended
+from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.dependencies.foreign_files import Foreign, meant, unaccounted
 from orphangc.core.dependencies.own_changelog import is_folder_of_changes
@@ -28,12 +28,28 @@ from orphangc.core.dependencies.self_sustained_rule import (
     unweighed,
 )
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
+from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import job_directory_of, job_id_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ForeignKind
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
+
+_OTHERS_UNKNOWN = WORLD_CONDITIONS | {Condition.GATE_NOT_SEEN, Condition.CLOSED_WORLD}
+"""Conditions under which some job may need files of any place, unseen: one of a cluster that does
+not answer may have been restored from anything."""
+
+
+def _unsearched(judged: Iterable[Judgement], cycle: CycleEvidence) -> str:
+    """Return why some job may need files of any place, unseen, "" if nothing says so.
+
+    Whatever job that blocks: the place that is asked about is in no directory of its own.
+    """
+    if cycle.missed is not None:
+        return cycle.missed.message
+    blocked = (each for judgement in judged for each in judgement.blocked)
+    return next((each.message for each in blocked if each.condition in _OTHERS_UNKNOWN), "")
 
 
 def _absent(missing: Iterable[str], base: Location) -> dict[Location, set[str]]:
@@ -68,8 +84,9 @@ class ForeignUsages:
         held: UUIDs of live artifacts in its ``shared/``, by job key.
         stored: Returns the names of the files directly in a folder, none if it cannot be listed.
         ended: Keys of the jobs that are over.
-        named: Checkpoints that resources name, and the resource.
+        named: Checkpoints that resources and configurations name, and which one does.
         pending: Job directories that searches of storages alone show, and no checkpoint is in.
+        unsearched: Why some other job may need files of any place, unseen.
     """
 
     by_job: Mapping[str, ForeignUsage]
@@ -81,6 +98,8 @@ class ForeignUsages:
     named: Sequence[tuple[Location, str]] = ()
     pending: Sequence[Location] = ()
     is_declared_ended: Callable[[str], bool] = lambda _: False
+    unsearched: str = ""
+    pins: Sequence[Location] = ()
 
     def check(
         self, key: str, asked: Sequence[Location] = (), weigh: Weigh = unweighed
@@ -103,7 +122,7 @@ class ForeignUsages:
             for each in foreigners
             if each.kind is ForeignKind.SNAPSHOT
         }
-        return checks_of(usage, foreigners, users=users, weigh=weigh)
+        return checks_of(usage, foreigners, users=users, unsearched=self.unsearched, weigh=weigh)
 
 
 def foreign_usages_of(
@@ -142,8 +161,10 @@ def foreign_usages_of(
         owners=marked.owners.keys,
         held=held,
         stored=lambda place: _stored(environment.open_storage, place),
-        ended={key for key, job in jobs.items() if has_ended(job, cycle)},
+        ended={key for key, usage in usages.items() if usage.is_over},
         is_declared_ended=settings.is_declared_ended,
+        unsearched=_unsearched(judged.values(), cycle),
+        pins=settings.pins,
     )
 
 
@@ -280,6 +301,7 @@ def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, 
     }
     others |= {str(place) for place in usages.pending}
     others |= {by for place, by in usages.named if is_same(place, snapshot.place)}
+    others |= {f"the pin {each}" for each in usages.pins if is_inside(snapshot.place, each)}
     return tuple(sorted(others))
 
 

@@ -85,7 +85,7 @@ def users_of(
 
     Args:
         checkpoints: Every checkpoint that was read; the snapshot's own only shows its maker.
-        named: Checkpoints that resources name, and the resource.
+        named: Checkpoints that resources and configurations name, and which one does.
         weighing: Asks whether files are where they are named, and how large they are.
     """
     files = {} if snapshot.checkpoint is None else snapshot.checkpoint.files
@@ -216,9 +216,9 @@ def _unproven(checkpoints: Sequence[Checkpoint]) -> str | None:
 def _pinning(
     snapshot: Snapshot, named: Iterable[tuple[Location, str]]
 ) -> Iterator[SnapshotUserPart]:
-    """Yield the resources that name a snapshot as a whole (R43)."""
+    """Yield the resources and configurations that name a snapshot as a whole (R43)."""
     for by in sorted({by for place, by in named if is_same(place, snapshot.place)}):
-        yield SnapshotUserPart(job_id="", place=by, why="this resource names it as a whole")
+        yield SnapshotUserPart(job_id="", place=by, why="it names the snapshot as a whole")
 
 
 def _restored(snapshot: Snapshot, lives: Lives) -> Iterator[SnapshotUserPart]:

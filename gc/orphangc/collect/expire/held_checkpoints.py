@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flinkstate.files.paths import meet, spellings
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.observe.reported import named_by_resources
+from orphangc.collect.observe.reported import named_by_configurations, named_by_resources
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.model.settings import StorageRootSettings
@@ -56,9 +56,12 @@ def holds_of(
         for key, job in cycle.jobs.items()
         if key in over or (key in self_sustained and recovers_from_its_own(job))
     }
+    seen = cycle.seen
+    configured = named_by_configurations((*seen.before, *seen.after), settings)
     exact: dict[Location, set[_Hold]] = {}
     for place, kind, by in (
-        *((place, "resource", by) for place, by in named_by_resources(cycle.seen.ha, settings)),
+        *((place, "resource", by) for place, by in named_by_resources(seen.ha, settings)),
+        *((place, "named_by", by) for place, by in configured),
         *_registered(cycle, settings),
         *_shown_by_flink(cycle, settings, over, free),
         *_remembered(cycle, settings, free),

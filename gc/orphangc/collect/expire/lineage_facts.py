@@ -16,7 +16,7 @@ from orphangc.collect.expire.held_checkpoints import (
 )
 from orphangc.collect.expire.hidden_origins import hidden_origins, jobs_beside
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
-from orphangc.core.decision.evidence import Checkpoint, JobEvidence, has_ended, is_end_proven
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence, has_ended
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
 from orphangc.core.lineage.continuation import (
     Continuation,
@@ -90,7 +90,7 @@ def cycle_lineages(
     """
     resources = cycle.remembered.lineage.resources
     found = {**jobs_beside(cycle, settings), **cycle.jobs}
-    over = {key for key, job in found.items() if is_over(job, cycle)}
+    over = {key for key, job in found.items() if has_ended(job, cycle.evidence)}
     records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
     jobs = [
         _job(
@@ -210,11 +210,6 @@ def fixed_ids(cycle: Cycle) -> frozenset[str]:
     return frozenset(cycle.remembered.lineage.fixed_ids)
 
 
-def is_over(job: JobEvidence, cycle: Cycle) -> bool:
-    """Return whether positive evidence proves that a job is over, and it has been still since."""
-    return has_ended(job, cycle.evidence) and is_end_proven(job)
-
-
 def _job(
     job: JobEvidence,
     cycle: Cycle,
@@ -275,7 +270,9 @@ def _began_anew(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
 
 
 def _problem(job: JobEvidence, cycle: Cycle) -> str | None:
-    """Return the guard or condition that stops the work on a job."""
+    """Return the guard or condition that stops the work on a job, or on all that may expire."""
+    if cycle.evidence.missed is not None:
+        return cycle.evidence.missed.condition
     judgement = cycle.judged.get(job.key)
     if judgement is None:
         return None

@@ -101,6 +101,15 @@ def named_by_resources(
             yield checkpoint_named(named.path, settings), named.by
 
 
+def named_by_configurations(
+    clusters: Iterable[ClusterFacts], settings: StorageRootSettings
+) -> Iterator[tuple[Location, str]]:
+    """Yield what the configurations of clusters restore a job from: a new JobManager reads it."""
+    for each in clusters:
+        for path in restored_paths(each):
+            yield checkpoint_named(path, settings), f"the configuration of {each.uri}"
+
+
 def folder_named(path: str, settings: StorageRootSettings) -> Location:
     """Return the folder that a configuration or a resource names.
 

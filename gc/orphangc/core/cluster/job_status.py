@@ -26,6 +26,7 @@ class JobStatus:
         is_end_recorded: Whether a record of Flink's shows the end of its newest run (R34).
         has_other_run: Whether a cluster showed another run of it alive in an earlier cycle, and
             none has shown the end of that one.
+        is_id_fixed: Whether another run of it may have the same id (R34).
     """
 
     before: Sequence[JobFacts]
@@ -35,6 +36,7 @@ class JobStatus:
     may_be_running: bool = False
     has_other_run: bool = False
     is_end_recorded: bool = False
+    is_id_fixed: bool = False
 
     @property
     def is_running(self) -> bool:
@@ -61,6 +63,18 @@ class JobStatus:
         is_over = self.is_declared_ended or self.is_proven_ended or is_recorded
         return JobState.ENDED if is_over else JobState.UNKNOWN
 
+    @property
+    def is_end_proven(self) -> bool:
+        """Return whether positive evidence shows that its processes are gone (R34: E1-E6).
+
+        The state ``ENDED`` is never given for silence alone. An id that application clusters and
+        people reuse needs the operator's statement, or the exporter's record of its newest run: any
+        other answer of Flink's may be of an earlier run.
+        """
+        if self.state is not JobState.ENDED:
+            return False
+        return self.is_declared_ended or not self.is_id_fixed or self.is_end_recorded
+
     def has_ended(
         self, *, changed_at: datetime | None, now: datetime, quiet_period: timedelta
     ) -> bool:
@@ -72,7 +86,7 @@ class JobStatus:
             changed_at: Newest store time of anything of the job, ``None`` if it has nothing.
             now: Start of the cycle by the same clock.
         """
-        if self.state is not JobState.ENDED:
+        if not self.is_end_proven:
             return False
         return self.is_proven_ended or is_quiet(changed_at, now, quiet_period)
 

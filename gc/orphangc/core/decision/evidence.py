@@ -221,6 +221,7 @@ class JobEvidence(JobReport):
             may_be_running=bool(self.unplaced),
             has_other_run=bool(self.other_runs),
             is_end_recorded=self.recorded_end is not None,
+            is_id_fixed=self.is_id_fixed,
         )
 
     @property
@@ -406,17 +407,18 @@ class CycleEvidence:
     has_write_ahead_sink: bool = False
     is_file_system: bool = False
 
+    @property
+    def missed(self) -> LostFact | None:
+        """Return a fact that is lost, whatever directories it concerns; ``None`` if none is (R4).
+
+        A savepoint is in no job's directory, and any job may need it, also one that is lost.
+        """
+        return next((each for each in self.lost if not each.is_acknowledged), None)
+
 
 def is_end_proven(job: JobEvidence) -> bool:
-    """Return whether positive evidence shows that a job's processes are gone (R34: E1-E6).
-
-    The state ``ENDED`` is never given for silence alone. An id that application clusters and
-    people reuse needs the operator's statement, or the exporter's record of its newest run: any
-    other answer of Flink's may be of an earlier run.
-    """
-    if job.state is not JobState.ENDED:
-        return False
-    return job.is_declared_ended or not job.is_id_fixed or job.recorded_end is not None
+    """Return whether positive evidence shows that a job's processes are gone; see ``JobStatus``."""
+    return job.status.is_end_proven
 
 
 def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:

@@ -17,7 +17,6 @@ from orphangc.core.decision.evidence import (
     CycleEvidence,
     JobEvidence,
     has_ended,
-    is_end_proven,
 )
 from orphangc.core.decision.guards import GUARDS, is_present_run_read
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, exported_problem
@@ -165,8 +164,7 @@ def judge_all(
     by_key = {job.key: job for job in jobs}
     own = dict(judged)
     for job in jobs:
-        is_over = has_ended(job, cycle) and is_end_proven(job)
-        if not is_over or _is_contradicted(own[job.key]):
+        if not has_ended(job, cycle) or _is_contradicted(own[job.key]):
             _pass_on(own[job.key], job, by_key, judged, cycle=cycle)
     return judged
 

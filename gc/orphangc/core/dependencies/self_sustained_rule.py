@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, some
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, has_ended, some
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
@@ -23,7 +23,6 @@ from orphangc.core.dependencies.foreign_files import (
 from orphangc.core.dependencies.own_changelog import judgement_of_references, own_changelog_folders
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
-from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
 
 Weigh = Callable[[Sequence[UnownedReference], Location], int | None]
 
@@ -40,12 +39,14 @@ class ForeignUsage:
         judgement: Refusal and blocks of the job; a refused job is never self-sustained.
         unowned: References that no file of the job's own is known to satisfy.
         restored: Reported origins of the job, with the checkpoint's id.
+        is_over: Whether the job's end is proven.
     """
 
     job: JobEvidence
     judgement: Judgement
     unowned: tuple[UnownedReference, ...] = ()
     restored: tuple[tuple[int, Location], ...] = ()
+    is_over: bool = False
 
 
 def _own_places(job: JobEvidence) -> tuple[Location, ...]:
@@ -108,6 +109,7 @@ def foreign_usage_of(
         judgement=judgement,
         unowned=(*unowned, *registered),
         restored=restored,
+        is_over=cycle is not None and has_ended(job, cycle),
     )
 
 
@@ -116,6 +118,7 @@ def checks_of(
     foreigners: Sequence[Foreign],
     *,
     users: Mapping[Location, Sequence[str]] | None = None,
+    unsearched: str = "",
     weigh: Weigh = unweighed,
 ) -> tuple[UsageCheckPart, ...]:
     """Return a check of everything that is not the job's own, and one of each foreign place.
@@ -124,12 +127,10 @@ def checks_of(
         foreigners: Places to check: those of its unowned references, and those that it was
             restored from.
         users: Other users of a snapshot's files, by its place.
+        unsearched: Why others may need files of any place, unseen.
         weigh: Returns the bytes of a place's files that the references name.
     """
     doubt = _doubt(usage, foreigners)
-    needed = WORLD_CONDITIONS | {Condition.CLOSED_WORLD}
-    world = (each for each in usage.judgement.blocked if each.condition in needed)
-    unsearched = next((each.message for each in world), "")
     named = [(each, meant(each, usage.unowned)) for each in foreigners]
     foreign = [reference for reference in usage.unowned if not reference.is_own]
     foreign += [each for _, references in named for each in references if each.is_own]
@@ -162,6 +163,7 @@ def _check_part(
         references=standing.references,
         sample=standing.sample,
         named_by=standing.named_by,
+        is_over=usage.is_over,
     )
 
 

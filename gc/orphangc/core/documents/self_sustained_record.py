@@ -56,11 +56,12 @@ class UsageCheckPart(_StatusPart):
         bytes: Bytes of these files; ``None`` if not counted.
         sample: A few of them, as the checkpoints spell them.
         named_by: Checkpoints and registries that name them, the newest checkpoint first.
-        also_named_by: Jobs, resources, and checkpoints of no job of this storage root, that name a
-            snapshot or files of it, too: not this job; the one that made it only if it is not over
-            and may go back to it.
-        unsearched: Why some place was not searched, or not stated to hold no more, whose
-            checkpoints may name files of it, too.
+        also_named_by: Jobs, resources, configurations, pins, and checkpoints of no job of this
+            storage root, that name a snapshot or files of it, too: not this job; the one that made
+            it only if it is not over and may go back to it.
+        unsearched: Why some place was not searched, or not stated to hold no more, or some cluster
+            did not answer, whose jobs may need files of it, too.
+        is_over: Whether the job's end is proven, so that it completes no further checkpoint.
     """
 
     kind: ForeignKind | None = None
@@ -74,6 +75,7 @@ class UsageCheckPart(_StatusPart):
     named_by: tuple[NamedPart, ...] = ()
     also_named_by: tuple[str, ...] = ()
     unsearched: str = ""
+    is_over: bool = False
 
 
 class RememberedUsageCheck(UsageCheckPart):
@@ -163,7 +165,10 @@ def _after(
     newest_checkpoint_id: int | None,
     is_ended: bool,
 ) -> RememberedUsageCheck:
-    """Return a check with the earlier one's results; an unknown result restarts the count."""
+    """Return a check with the earlier one's results; an unknown result restarts the count.
+
+    An end that is no longer proven confirms nothing: the job may have been started again.
+    """
     since, since_id, confirmed_at = at, newest_checkpoint_id, None
     if (
         before is not None
@@ -173,8 +178,7 @@ def _after(
         since, since_id = before.since, before.since_checkpoint_id
         confirmed_at = before.confirmed_at
     is_enough = is_ended or _is_newer(newest_checkpoint_id, since_id)
-    if check.value and confirmed_at is None and is_enough:
-        confirmed_at = at
+    confirmed_at = (confirmed_at or at) if check.value and is_enough else None
     is_origin = check.restored_from or (before is not None and before.restored_from)
     return RememberedUsageCheck(
         **check.model_dump(exclude={"restored_from"}),

@@ -191,8 +191,12 @@ class Explanations:
     def _has_ended(self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory) -> bool:
         """Return whether its run is over, and Flink deleted it then.
 
-        A witness that knows no start of the run, an HA store say, leaves that to the others.
+        A witness that knows no start of the run, an HA store say, leaves that to the others. Flink
+        deletes at once, and does not try again: what outlived an end that was known went by no
+        work of that one's, and may be of another run of the id.
         """
+        if directory.was_over:
+            return False
         records = self._records(directory)
         is_alive = self._is_alive(records)
         begun = max((each.began_at for each in records if each.began_at), default=None)

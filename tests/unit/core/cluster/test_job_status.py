@@ -47,12 +47,15 @@ def test_the_least_over_that_anything_says_counts(said: dict, state: JobState) -
         ({"is_declared_ended": True, "is_held": True}, "30d", False),
         ({**PROVEN, "is_held": True}, "30d", False),
         ({}, "30d", False),
+        ({**PROVEN, "is_id_fixed": True}, "30d", False),
+        ({**PROVEN, "is_id_fixed": True, "is_declared_ended": True}, "1m", True),
+        ({"is_id_fixed": True, "is_end_recorded": True}, "30d", True),
     ],
 )
 def test_a_statement_is_not_believed_while_the_directory_changes(
     said: dict, age: str, *, expected: bool
 ) -> None:
-    """L7: a tie is not quiet; what Flink itself says needs no quiet."""
+    """L7: a tie is not quiet; what Flink itself says needs none, but for an id that comes back."""
     quiet = {"now": T0, "quiet_period": span("7d")}
     assert status(**said).has_ended(changed_at=ago(age), **quiet) is expected
 

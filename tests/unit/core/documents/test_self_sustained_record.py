@@ -64,6 +64,16 @@ def test_of_an_ended_job_one_look_is_enough():
     assert [look.answer for look in story((None, 7), is_ended=True)] == [None]
 
 
+def test_an_end_confirms_only_while_it_is_proven():
+    """The job may have been started again, and be restored from that very place."""
+    (first,) = remembered((), [a_look(value=True)], at=T0, newest_checkpoint_id=7, is_ended=True)
+    later = {"at": T0 + span("1h"), "is_ended": False}
+    (look,) = remembered((first,), [a_look(value=True)], newest_checkpoint_id=7, **later)
+    assert (first.answer, look.answer) == (True, None)
+    (look,) = remembered((first,), [a_look(value=True)], newest_checkpoint_id=8, **later)
+    assert look.answer is True
+
+
 def test_since_is_the_first_look_in_a_row():
     """Whatever was seen between begins anew."""
     told = story((False, 7), (False, 8), (True, 9), (True, 10), (True, 11))

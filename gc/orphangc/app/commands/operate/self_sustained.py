@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -25,7 +26,8 @@ from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.expire.lineage_cycle import DiscardingSink
 from orphangc.collect.state.history import checks_of_job, keep_checks
-from orphangc.core.decision.evidence import JobEvidence, has_ended
+from orphangc.core.areas.area import NOT_PROVEN
+from orphangc.core.decision.evidence import JobEvidence, is_end_proven
 from orphangc.core.documents.self_sustained_record import (
     RememberedUsageCheck,
     UsageCheckPart,
@@ -117,11 +119,12 @@ def _check(
     evidence = cycle.jobs[key]
     _check_foreign(asked, evidence.directories)
     origins = [canonical(each.place) for each in before if each.restored_from]
-    seen = cycle.foreign_usages.check(key, (*asked, *origins), Weighing(open_storage).weigh)
+    usages = replace(cycle.foreign_usages, pins=())  # the one pin is what is asked about
+    seen = usages.check(key, (*asked, *origins), Weighing(open_storage).weigh)
     for each in asked:
         _check_known(each, seen, before)
     newest, now = max(evidence.retained_ids, default=None), cycle.evidence.now
-    is_over = has_ended(evidence, cycle.evidence)
+    is_over = seen[0].is_over
     checks = remembered(before, seen, at=now, newest_checkpoint_id=newest, is_ended=is_over)
     place = str(asked[0]) if asked else ""
     answer = next(each for each in checks if each.place == place)
@@ -147,6 +150,8 @@ def _awaited(job: JobEvidence, settings: StorageRootSettings) -> str:
     """Return from when on one check suffices for a job that is said to be over."""
     if job.state is not JobState.ENDED or job.changed_at is None:
         return ""
+    if not is_end_proven(job):
+        return f"; {NOT_PROVEN}"
     still = shifted(job.changed_at, settings.quiet_period)
     return (
         "; the job is said to be over, and its directory last changed at"
