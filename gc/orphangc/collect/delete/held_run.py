@@ -57,7 +57,7 @@ class HeldRun:
     def close(self) -> None:
         """Take no run that ended for one that crashed, once the outcome stands beside its plan.
 
-        Before, the next run reads in the journal what the outcome would have told ``undelete``.
+        Before, the next run takes out of the journal what ``undelete`` needs of the outcome.
         """
         for run_id in self.ended:
             self.state.close_run(run_id)
