@@ -287,7 +287,7 @@ def test_five_thousand_orphans_go_in_batches_of_a_store_that_is_busy(on_gcs, ser
     busy = itertools.cycle([False] * 6 + [True])
     server.requests.clear()
     server.fault = lambda request: (
-        refusal(503, "slow down") if request.path == "/batch/storage/v1" and next(busy) else None
+        refusal(429, "slow down") if request.path == "/batch/storage/v1" and next(busy) else None
     )
     assert on_gcs.sweep(plan, "--delete", "--delete-rate", "1000000").code == 0
     assert before - on_gcs.place.keys() == orphans

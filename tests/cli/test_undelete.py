@@ -57,21 +57,32 @@ def test_an_object_that_was_written_anew_stays_as_it_is(on_s3: S3Story) -> None:
 
 CRASH = """
 import os
+from orphangc.adapters.rows import outcome_files
 from orphangc.collect.sweep.sweep import Sweep
 from orphangc.app.cli import main
-Sweep._forget_deleted = lambda *_: os._exit(9)
+{} = lambda *_: os._exit(9)
 main()
 """
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param("Sweep._forget_deleted", id="among its steps"),
+        pytest.param("outcome_files.OutcomeFiles.publish", id="before its outcome"),
+        pytest.param("outcome_files.write_atomically", id="amid its outcome"),
+    ],
+)
 @pytest.mark.ci
 @pytest.mark.usefixtures("kills")
-def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(on_s3: S3Story) -> None:
+def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(
+    on_s3: S3Story, place: str
+) -> None:
     """Its journal alone knows the delete markers; nothing is reported as done twice."""
     before = on_s3.contents()
     on_s3.sweep(on_s3.plan(), "--delete")
     plan = on_s3.plan()
-    command = [sys.executable, "-c", CRASH, "sweep", str(plan.path), "--delete"]
+    command = [sys.executable, "-c", CRASH.format(place), "sweep", str(plan.path), "--delete"]
     assert finished(command).returncode == 9
     assert set(before) - set(on_s3.contents()) == on_s3.orphans
     swept = on_s3.sweep(plan, "--delete")

@@ -271,6 +271,7 @@ def test_a_batch_has_one_result_for_each_key(stub) -> None:
         "held": (409, "BlobImmutableDueToPolicy"),
         "forbidden": (403, "AuthorizationPermissionMismatch"),
         "broken": (500, "InternalError"),
+        "lost": (503, ""),
     }
     stub.answer = answering(*statuses, "fine", others=batch(statuses))
     storage = open_storage(URI)
@@ -283,6 +284,7 @@ def test_a_batch_has_one_result_for_each_key(stub) -> None:
         "held": DeletionStatus.FAILED,
         "forbidden": DeletionStatus.FAILED,
         "broken": DeletionStatus.UNKNOWN,
+        "lost": DeletionStatus.UNKNOWN,
         "fine": DeletionStatus.DELETED,
     }
     assert found["fine"].version_id == "0xcp/fine"
@@ -333,6 +335,7 @@ def test_a_service_without_batches_is_asked_for_each(stub) -> None:
     ("answer", "status"),
     [
         (refusal(503, "ServerBusy"), DeletionStatus.REFUSED),
+        (Answer("upstream reset", 503), DeletionStatus.UNKNOWN),
         (refusal(429, "TooManyRequests"), DeletionStatus.REFUSED),
         (refusal(500, "InternalError"), DeletionStatus.UNKNOWN),
         (refusal(408, "RequestTimeout"), DeletionStatus.UNKNOWN),

@@ -149,7 +149,7 @@ def test_a_service_without_batches_is_asked_for_each(server, place) -> None:
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
-        (refusal(503, "busy"), DeletionStatus.REFUSED),
+        (refusal(503, "carried out, and not said"), DeletionStatus.UNKNOWN),
         (refusal(429, "rate"), DeletionStatus.REFUSED),
         (refusal(500, "internal"), DeletionStatus.UNKNOWN),
         (Answer("cut", 200, {"Content-Type": "multipart/mixed; boundary=b"}, 99),

@@ -9,6 +9,7 @@ from contracts.places import facts, listed, rows
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.fsspec_storage import FsspecStorage
 from orphangc.adapters.files.translate import unreachable
+from orphangc.collect.listing.storage_metadata import metadata_in
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import DeletionStatus
@@ -90,11 +91,18 @@ def test_a_time_that_is_not_clear_is_unknown_and_keeps_the_file(reported):
     assert file_system.removed == []
 
 
-def test_a_size_that_is_not_reported_keeps_nothing_from_being_listed():
-    """It is null in a listing, and no size at all elsewhere."""
-    storage, _ = opened(a_file("x", size=None))
-    assert rows(storage)[0]["size"] is None
-    assert facts(storage, "x").size == -1
+def test_a_file_whose_size_is_not_reported_is_no_folder_and_stays():
+    """A row without a size is a folder's: the search of a storage would overlook a checkpoint."""
+    key = "j/chk-1/_metadata"
+    folders = [{"name": f"/r/{name}", "size": 0, "type": "directory"} for name in ("j", "j/chk-1")]
+    storage, file_system = opened(*folders, a_file(key, size=None, mtime=STAMP))
+    file_system.ls = lambda path, **_: [
+        each for each in file_system.infos.values() if each["name"].rpartition("/")[0] == path
+    ]
+    found = metadata_in(storage, [], lambda *_: None)
+    assert ([each.key for each in found.objects], found.links) == ([key], (key,))
+    assert storage.delete([facts(storage, key)])[0].status is DeletionStatus.CHANGED
+    assert file_system.removed == []
 
 
 def test_an_untested_file_system_says_so_and_tells_no_time():

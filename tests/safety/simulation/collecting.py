@@ -344,6 +344,7 @@ class Collector:
             return sweep.carry_out().refused
         finally:
             self.site.runs.append(outcomes.kept)
+            sweep.run.close()
 
     def bring_back(self, rows: Sequence[pa.RecordBatch]) -> int:
         """Return how many objects of a run are back."""

@@ -40,6 +40,8 @@ _SERVICE = "Microsoft.Storage/storageAccounts/blobServices"
 _RULES = "az storage account management-policy show"
 _HIDDEN = ["deleted", "versions"]
 _FEW = 1000
+_BUSY = "ServerBusy"
+"""Code of a request that was turned away, whose status is that of an outage."""
 
 
 class _RawAnswerError(Exception):
@@ -319,6 +321,8 @@ def _part_error(part: PartAnswer) -> RequestError:
 
 def _error(status: int, code: str, text: str) -> RequestError:
     """Return the error; of several conditions only the ETag's says that the blob changed."""
+    if code == _BUSY:
+        status = HTTPStatus.TOO_MANY_REQUESTS
     is_etag = code in {"", "ConditionNotMet"}
     if status == HTTPStatus.PRECONDITION_FAILED and not is_etag:
         status = HTTPStatus.CONFLICT

@@ -30,7 +30,7 @@ from orphangc.ports import DeletionResult, DeletionStatus, Folder, Storage, Stor
 _TESTED = {"file", "memory"}
 _TIME_KEYS = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
 _ETAG_KEYS = ("ETag", "etag", "e_tag", "md5Hash", "checksum")
-_NO_SIZE = -1  # a file of unknown size never equals the object that was judged
+_NO_SIZE = -1
 _GLOB = re.compile(r"[*?\[\]{}\\]")
 
 Info = Mapping[str, Any]
@@ -89,7 +89,7 @@ class FsspecStorage(Storage):
                 if _is_folder(info):
                     pending.append(child)
                 else:
-                    rows.add(child, info.get("size"), _modified_us(info), _etag(info))
+                    rows.add(child, _size(info), _modified_us(info), _etag(info))
                 if rows.is_full:
                     yield rows.take()
         self._check_root()
@@ -257,8 +257,11 @@ def _is_folder(info: Info) -> bool:
 
 
 def _modified_us(info: Info) -> int | None:
-    """Return the store time in microseconds since 1970; ``None`` if unknown, or no plain file."""
-    if info.get("islink") or info.get("type") != "file":
+    """Return the store time in microseconds since 1970.
+
+    ``None`` if unknown, or if it is no plain file of a known size: it stays, and blocks as a link.
+    """
+    if info.get("islink") or info.get("type") != "file" or _size(info) == _NO_SIZE:
         return None
     for name in _TIME_KEYS:
         if info.get(name) is not None:
@@ -272,11 +275,16 @@ def _etag(info: Info) -> str | None:
     return str(found).strip('"') if found is not None else None
 
 
+def _size(info: Info) -> int:
+    """Return the size of what is no folder: only a folder's row in a listing has none."""
+    size = info.get("size")
+    return size if isinstance(size, int) else _NO_SIZE
+
+
 def _stored(key: ObjectKey, info: Info) -> StoredObject:
-    modified, size = _modified_us(info), info.get("size")
     return StoredObject(
         key=key,
-        size=size if isinstance(size, int) else _NO_SIZE,
-        modified_at=from_microseconds(modified),
+        size=_size(info),
+        modified_at=from_microseconds(_modified_us(info)),
         etag=_etag(info),
     )

@@ -34,7 +34,6 @@ AT_ONCE = 32
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
-_THROTTLED = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 
 _log = structlog.get_logger()
 
@@ -72,8 +71,11 @@ class RequestError(Exception):
 
     @property
     def deletion_status(self) -> DeletionStatus:
-        """Return what the failure of a deletion says of the object."""
-        if self.status in _THROTTLED:
+        """Return what the failure of a deletion says of the object.
+
+        Service unavailable is no refusal: a proxy says so of what it had passed on.
+        """
+        if self.status == HTTPStatus.TOO_MANY_REQUESTS:
             return DeletionStatus.REFUSED
         if self.is_absent:
             return DeletionStatus.GONE

@@ -342,7 +342,6 @@ def _error(err: Exception) -> RequestError:
     if not isinstance(err, boto.ClientError):
         return RequestError(error_text(err), is_sent=not isinstance(err, _NEVER_SENT))
     said = err.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    is_busy = said == HTTPStatus.SERVICE_UNAVAILABLE  # S3 says so of outages, too
-    status = _STATUS.get(code, HTTPStatus.INTERNAL_SERVER_ERROR if is_busy else said)
+    status = _STATUS.get(code, said)
     text = "; ".join(filter(None, (err.response.get("Error", {}).get("Message"), HINTS.get(code))))
     return RequestError(text, code=code or "unknown", status=status)

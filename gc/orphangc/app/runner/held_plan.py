@@ -39,7 +39,7 @@ class HeldPlan:
     def recorded(self) -> Iterator[Audited]:
         """Yield the sink of outcomes; write the outcome, however the work with it ends.
 
-        Without any row an error leaves none: nothing was done.
+        Without any row an error leaves none: nothing was done. Only then no run counts as crashed.
         """
         self.result.run_id = self.run.run_id
         check_outside(self.plan.settings, [each for each in [audit_file()] if each])
@@ -54,8 +54,10 @@ class HeldPlan:
                 if outcomes.rows:
                     outcomes.publish(self._outcome())
                 outcomes.discard()
+                self.run.close()
                 raise
             outcomes.publish(self._outcome())
+            self.run.close()
 
     def _outcome(self) -> dict[str, Any]:
         return self.result.outcome(self.plan, is_deleting=self.is_deleting)

@@ -20,7 +20,7 @@ def now() -> datetime:
 
 
 def _started(pid: int) -> str | None:
-    """Return what distinguishes a process from a later one with the same pid, or ``None``.
+    """Return what distinguishes a process from any other, or ``None``: boot, PID namespace, start.
 
     ``None`` if it has ended. One that its parent has not reaped has ended too, once its first
     thread is its last one: under a container's first process, which reaps late or never, it would
@@ -32,11 +32,17 @@ def _started(pid: int) -> str | None:
     try:
         stat = (process / "stat").read_text(encoding="ascii", errors="replace")
         threads = len(list((process / "task").iterdir()))  # read later: an ended one adds none
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        seen = _seen()
     except OSError:
         return None
     fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in _ENDED and threads == 1 else f"{boot}/{fields[19]}"
+    return None if fields[0] in _ENDED and threads == 1 else f"{seen}/{fields[19]}"
+
+
+def _seen() -> str:
+    """Return which processes ``/proc`` shows: those of one boot and one PID namespace."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
 
 
 def this_process() -> Holder:
@@ -47,7 +53,13 @@ def this_process() -> Holder:
 
 
 def is_dead(holder: Holder) -> bool:
-    """Return whether a holder was a process of this machine that has certainly ended."""
-    if holder.host != socket.gethostname() or not Path("/proc/self/stat").exists():
+    """Return whether a holder was a process that could be seen here, and has certainly ended.
+
+    A host's name shows neither: containers on the network of their host have one name, and so may
+    machines. What is in another PID namespace, or began before the last boot, cannot be seen.
+    """
+    try:
+        is_seen = holder.started.rpartition("/")[0] == _seen()
+    except OSError:
         return False
-    return _started(holder.pid) != holder.started
+    return is_seen and _started(holder.pid) != holder.started

@@ -60,8 +60,11 @@ from orphangc.ports.engine import Engine
 
 REST_TIMEOUT = timedelta(seconds=30)
 _STREAMS = 32
-_ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_PROFILE", "FSSPEC_S3_ENDPOINT_URL")
-"""Environment variables that make a URI mean another storage."""
+_NAMING = (
+    *("AWS_CONFIG_FILE", "AWS_ENDPOINT_URL", "AWS_PROFILE", "AZURE_STORAGE_ACCOUNT_NAME"),
+    *("AZURE_STORAGE_CONNECTION_STRING", "FSSPEC_", "HADOOP_", "STORAGE_EMULATOR_HOST"),
+)
+"""Beginnings of environment variables that make a URI mean another storage."""
 
 
 def default_state(root: Location) -> Location:
@@ -300,8 +303,8 @@ def _local_engine(storage: Storage, listing: Path | None) -> Iterator[Engine]:
 
 def _kept_in(folder: Path, storage: Storage) -> ResumableListing:
     """Return the folder that keeps the listing of a storage, by how this process reaches it."""
-    asked = "\n".join(f"{name}={os.environ.get(name, '')}" for name in _ENDPOINTS)
-    asked += f"\n{sorted(storage_options(storage.location).items())}"
+    named = sorted(each for each in os.environ.items() if each[0].startswith(_NAMING))
+    asked = f"{named}\n{sorted(storage_options(storage.location).items())}"
     identity = ListingIdentity(
         root=str(storage.location),
         tool_version=__version__,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -15,12 +15,17 @@ from orphangc.core.model.settings import StorageRootSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldRun:
-    """Run that holds the lock of its storage root."""
+    """Run that holds the lock of its storage root.
+
+    Attributes:
+        ended: Runs that ``close`` ends: this one, and crashed ones whose deletions its outcome has.
+    """
 
     settings: StorageRootSettings
     state: RootState
     lock: Lock
     run_id: str
+    ended: list[str] = field(default_factory=list, init=False, compare=False)
 
     def begin(self, plan: Plan, judged: Plan, at: datetime) -> None:
         """Write down which evidence the run acts on, before it changes anything.
@@ -44,7 +49,15 @@ class HeldRun:
         """Write one part of the journal, before anything in it is acted upon (R23)."""
         self.state.write_journal(self.run_id, name, lines)
 
-    def finish(self, outcome: Mapping[str, Any]) -> None:
-        """Write the outcome: from now on the run is not taken for one that crashed."""
+    def finish(self, outcome: Mapping[str, Any], crashed: Iterable[str]) -> None:
+        """Write the outcome, which is that of some crashed runs too."""
         self.state.finish_run(self.run_id, outcome)
-        self.state.close_run(self.run_id)
+        self.ended.extend((self.run_id, *crashed))
+
+    def close(self) -> None:
+        """Take no run that ended for one that crashed, once the outcome stands beside its plan.
+
+        Before, the next run takes out of the journal what ``undelete`` needs of the outcome.
+        """
+        for run_id in self.ended:
+            self.state.close_run(run_id)

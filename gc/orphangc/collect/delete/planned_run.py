@@ -155,9 +155,7 @@ class PlannedRun(ABC, Generic[_Found]):
 
     def _finish(self, found: _Found, interrupted: Sequence[str]) -> None:
         outcome = self.ending(found, interrupted)
-        self.run.finish(outcome)
-        for run_id in interrupted:
-            self.run.state.close_run(run_id)
+        self.run.finish(outcome, interrupted)
         log.info(self.event, **outcome)
 
     def record(self, rows: pa.RecordBatch) -> None:
