@@ -241,13 +241,11 @@ def _seen(place: SearchedPlace) -> SeenPlace:
 def _storages(
     seen: Observation, environment: Environment, settings: StorageRootSettings
 ) -> Iterator[SeenPlace]:
-    """Yield the storages that were searched whole, or had to be; none that is left out whole."""
+    """Yield the storages that were searched whole, or had to be."""
     named = (settings.root, *settings.extra_roots, *settings.siblings)
     given = [canonical(uri) for uri in named if uri not in settings.named_by_flink]
     for each in searched_storages(seen):
         place = canonical(each.uri)
-        if each.uri in each.left_out:
-            continue
         yield SeenPlace(
             uri=each.uri,
             kind=STORAGE,
@@ -255,6 +253,7 @@ def _storages(
             checkpoints=each.checkpoints,
             keys=each.keys,
             is_stated=any(place.contains(one) for one in given),
+            is_left_out=each.uri in each.left_out,
         )
 
 

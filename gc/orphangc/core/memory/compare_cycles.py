@@ -240,7 +240,8 @@ def uncovered(memory: WorldMemory, sighting: Sighting) -> Iterator[LostFact]:
         return
     known = _storages(memory)
     for place in sighting.places:
-        if place.kind != STORAGE or is_covered(place, memory, sighting):
+        is_asked = place.kind == STORAGE and not place.is_left_out
+        if not is_asked or is_covered(place, memory, sighting):
             continue
         since = known[place.uri].first_seen_at if place.uri in known else sighting.at
         command = acknowledging_command(

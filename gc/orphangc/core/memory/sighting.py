@@ -18,6 +18,7 @@ class SeenPlace:
         checkpoints: Number of checkpoints in it; ``None`` if it could not be searched.
         others: Folders of its checkpoints in no remembered directory.
         is_stated: Whether a person named a storage in the settings that state a closed world.
+        is_left_out: Whether a person states that a whole storage holds no checkpoint.
     """
 
     uri: str
@@ -28,6 +29,7 @@ class SeenPlace:
     others: tuple[str, ...] = ()
     keys: int | None = None
     is_stated: bool = False
+    is_left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

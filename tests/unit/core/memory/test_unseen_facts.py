@@ -1,9 +1,11 @@
 """What becomes of a fact in a cycle that does not see it."""
 
+from dataclasses import replace
+
 import pytest
 
 from orphangc.core.memory.remembered import KEPT_AFTER_END, RememberedPlace
-from orphangc.core.memory.sighting import SeenPlace
+from orphangc.core.memory.sighting import SeenPlace, Sighting
 from unit.core.memory.memory_builders import (
     EXTRA,
     ROOT,
@@ -47,3 +49,19 @@ def test_a_place_that_a_person_gave_up_is_remembered_while_it_is_named(is_named)
     later = (seen(at, OTHER, places=empty) for at in (1, 20))
     _, memory = cycles(FULL, *later, given=(said("place_lost", EXTRA, 0),))
     assert ([e.first_seen_at for e in memory.places if e.uri == EXTRA] == [day(0)]) is is_named
+
+
+def test_a_storage_that_is_left_out_is_remembered_and_needs_no_statement() -> None:
+    """Once it is left out no more, it is searched again, and no statement covers it."""
+    own = SeenPlace(uri="s3://bucket/", kind="storage", is_stated=True)
+    left = SeenPlace(uri="s3://mistyped/", kind="storage", is_left_out=True)
+
+    def cycle(at: float, *places: SeenPlace) -> Sighting:
+        return replace(seen(at, OTHER, places=places), is_world_closed=True)
+
+    story = [cycle(0, own), cycle(1, own, left), cycle(20, own, left)]
+    _, memory = cycles(*story)
+    assert missed(*story) == []
+    assert [each.resolved_at for each in memory.places if each.uri == left.uri] == [None]
+    again = cycle(21, own, replace(left, is_left_out=False))
+    assert missed(*story, again) == [("closed_world", left.uri)]
