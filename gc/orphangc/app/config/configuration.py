@@ -25,6 +25,7 @@ from orphangc.app.config.validate import default_plans
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import (
+    NO_SWITCH,
     AliasText,
     NamespaceName,
     Place,
@@ -68,7 +69,7 @@ class ScheduledRoot(StorageRootSettings):
     """When its runs start: five cron fields, or a duration; by default that of the whole file."""
     engine: Literal["auto", "local", "spark"] = "auto"
     """Engine that lists and decides."""
-    spark_threshold: Whole | None = Field(default=None, ge=1)
+    spark_threshold: Annotated[int, Field(ge=1), NO_SWITCH] | None = None
     """Number of objects from which ``auto`` chooses Spark, if a cluster and ``work`` are there; by
     default what one process plans in half of the time between two runs, as the last ones measured
     it."""

@@ -279,10 +279,10 @@ def _no_switch(value: object) -> object:
     return value
 
 
-Whole = Annotated[int, BeforeValidator(_no_switch)]
-"""A whole number; a switch of YAML is none, though Python counts with it."""
-Price = Annotated[float, BeforeValidator(_no_switch)]
-"""A number that is no switch either."""
+NO_SWITCH = BeforeValidator(_no_switch)
+"""Of a number: a switch of YAML is none, though Python counts with it."""
+Whole = Annotated[int, NO_SWITCH]
+Price = Annotated[float, NO_SWITCH]
 
 Place = Annotated[str, AfterValidator(_place)]
 RestUrl = Annotated[
@@ -420,7 +420,7 @@ class StorageRootSettings(BaseModel):
 
     In a file a mapping gives it job by job.
     """
-    max_deletes: Whole | None = Field(default=None, ge=0)
+    max_deletes: Annotated[int, Field(ge=0), NO_SWITCH] | None = None
     """Maximum number of objects that one sweep deletes."""
     delete_rate: Whole = Field(default=3200, ge=1)
     """Maximum number of keys deleted per second; throttling lowers it.
