@@ -1,5 +1,7 @@
 """Savepoints expire with their folders, where the owner says so and nothing needs them (R42)."""
 
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -144,6 +146,25 @@ def test_a_claim_in_the_last_moment_keeps_the_files_and_halts(savepoints, monkey
     with pytest.raises(AssertionError, match="which expires"):
         savepoints.expire(*SHORT)
     assert savepoints.files[0] == 2
+    assert "which expires" in savepoints.chain.expire().out
+
+
+def test_a_signal_waits_for_the_check_after_files_are_gone(savepoints, monkeypatch) -> None:
+    """A claim in between halts all collection, as without a signal (R22)."""
+    savepoints.expire()
+    delete, running = LocalStorage.delete, savepoints.chain.running
+
+    def signalled(self, objects):
+        results = delete(self, objects)
+        gone = [savepoints.folders[0] / each.key.rpartition("/")[2] for each in objects]
+        running.checkpoint(19, *(running.folder / "shared").iterdir(), *gone, age=DAY)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return results
+
+    monkeypatch.setattr(LocalStorage, "delete", signalled)
+    with pytest.raises(AssertionError, match="interrupted"):
+        savepoints.expire(*SHORT)
+    assert savepoints.files == [0, 2, 2]
     assert "which expires" in savepoints.chain.expire().out
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import uuid
 from datetime import timedelta
 from pathlib import Path
@@ -27,6 +28,7 @@ from cli.helpers import (
 )
 from cli.stories import Story, make_story
 from flinkstate.places.locations import canonical
+from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world import recalling
 from orphangc.collect.world.memory_files import MemoryRead
@@ -739,3 +741,22 @@ def test_a_refusal_is_said_and_is_an_exit_code_unless_a_spared_area_was_collecte
             assert "4 checkpoints pending at once" in swept.json["refused"][story.job.id]
     assert dead.exists() is not is_there
     assert swept.code == (0 if is_there else 4)
+
+
+def test_a_signal_waits_for_the_check_after_a_batch(story, monkeypatch) -> None:
+    """What a checkpoint names by then halts all collection, as without a signal (R22)."""
+    story.bed.cycle()
+    plan, delete = story.bed.plan(), LocalStorage.delete
+
+    def signalled(self, objects):
+        results = delete(self, objects)
+        story.job.checkpoint(9, *story.orphans)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return results
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStorage, "delete", signalled)
+        assert story.bed.sweep(plan, "--delete").code == 143
+    assert outcomes(plan) == dict.fromkeys(keys(story), "done")
+    (halted,) = state_files(story.bed, "halted.json")
+    assert "was deleted, and a root names it now" in halted.read_text()

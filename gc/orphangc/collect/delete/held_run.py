@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Event
 from typing import Any
 
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.errors import OrphanGcError
+
+
+class RunStoppedError(OrphanGcError):
+    """A signal asked the run to end, or something ended its deletions: nothing more begins."""
+
+    def __init__(self) -> None:
+        super().__init__("stopped before the next batch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldRun:
-    """Run that holds the lock of its storage root."""
+    """Run that holds the lock of its storage root.
+
+    Attributes:
+        stopped: Set once nothing more may begin; what has begun goes on to its end.
+    """
 
     settings: StorageRootSettings
     state: RootState
     lock: Lock
     run_id: str
+    stopped: Event = field(default_factory=Event)
 
     def begin(self, plan: Plan, judged: Plan, at: datetime) -> None:
         """Write down which evidence the run acts on, before it changes anything.
@@ -39,6 +53,15 @@ class HeldRun:
             "roots": [checkpoint.model_dump(mode="json") for checkpoint in judged.roots],
         }
         self.write_journal("evidence", [header])
+
+    def check_goes_on(self) -> None:
+        """Make sure that something more may begin; asked before each batch.
+
+        Raises:
+            RunStoppedError: It may not.
+        """
+        if self.stopped.is_set():
+            raise RunStoppedError
 
     def write_journal(self, name: str, lines: Iterable[Mapping[str, Any]]) -> None:
         """Write one part of the journal, before anything in it is acted upon (R23)."""

@@ -65,6 +65,7 @@ class HeldTask(ABC, Generic[_T]):
 
         Raises:
             RefusedError: The evidence no longer holds, or a checkpoint names what has gone.
+            RunStoppedError: A signal asked the run to end.
             LockHeldError: Another run has taken the lock over.
             StorageUnreachableError: The state could not be written, or evidence not be read.
         """
@@ -75,6 +76,7 @@ class HeldTask(ABC, Generic[_T]):
             self.outcomes[Outcome.PLANNED] += len(due) - self.outcomes.total()
 
     def _take(self, number: int, batch: Sequence[_T]) -> None:
+        self.run.check_goes_on()
         if self.limiter is not None:
             self.limiter.wait_for_turn(len(batch))
         named = self.revalidation.check().named

@@ -17,7 +17,6 @@ from orphangc.collect.revalidate.revalidation import CurrentReferences, Revalida
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import LineageCheckpointPart
 from orphangc.core.model.codes import Condition
-from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.types import StoredObject
 from orphangc.errors import OrphanGcError, RefusedError
 from orphangc.ports import DeletionStatus
@@ -52,8 +51,7 @@ class SavepointClearing:
             for each in self.checkpoints
             if each.directory is None
         }
-        rate = DeletionRate.of(self.run.settings.delete_rate, self.storages.own.batch_size)
-        self._limiter = RateLimiter(rate)
+        self._limiter = RateLimiter.of(self.run, self.storages.own.batch_size)
 
     def clear(self, part: LineageCheckpointPart) -> None:
         """Delete the files of a checkpoint, if it is a savepoint.

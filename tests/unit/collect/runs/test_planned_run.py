@@ -1,0 +1,217 @@
+"""The steps of a run that carries out a plan: a signal between any two, and a lock that is lost."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from orphangc.adapters.open import open_state_files
+from orphangc.collect.delete import planned_run
+from orphangc.collect.delete.held_run import HeldRun
+from orphangc.collect.delete.planned_run import PlannedRun
+from orphangc.collect.delete.rate_limiter import RateLimiter
+from orphangc.collect.delete.result import SweepResult
+from orphangc.collect.state.lock import Renewal
+from orphangc.collect.state.store import RootState
+from orphangc.collect.sweep.folder_removal import FolderRemoval, FolderRule
+from orphangc.collect.sweep.upload_abortion import UploadAbortion, UploadMark, write_marks
+from orphangc.collect.world.recalling import NOTHING_RECALLED
+from orphangc.core.columns.uuid_set import UuidSet
+from orphangc.core.model.naming import artifact_name
+from orphangc.core.model.owners import Owners
+from orphangc.core.model.rate import DeletionRate
+from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import ObjectKey
+from orphangc.errors import LockHeldError
+from orphangc.ports import DeletionResult, DeletionStatus, Upload
+from support.builders import BASE, JOB, T0, UUID, ago
+
+PLAN = SimpleNamespace(plan_id="plan", root=str(BASE), live_set_sha256="", jobs=(), roots=())
+DEAD = Upload(
+    key=f"{JOB}/shared/{artifact_name(None, UUID)}", upload_id="u1", begun_at=ago("60d")
+)
+FOLDERS = ["savepoint-1", "savepoint-2"]
+
+
+@pytest.fixture(autouse=True)
+def _a_signal_raises() -> Iterator[None]:
+    def interrupt(*_: object) -> None:
+        raise SystemExit(143)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def signalled() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@dataclass
+class World:
+    """Stands for the environment."""
+
+    progress: Callable[..., None] = lambda *_: None
+
+
+@dataclass
+class Lock:
+    """A lock that may be lost."""
+
+    problem: Exception | None = None
+
+    def renew(self) -> None:
+        if self.problem is not None:
+            raise self.problem
+
+
+@dataclass(slots=True, kw_only=True)
+class Run(PlannedRun[Any]):
+    """A run that does what a test wants."""
+
+    event = "test.finished"
+
+    does: Callable[["Run"], None] = lambda _: None
+    finds: Callable[[], None] = lambda: None
+    steps: list[str] = field(default_factory=list)
+
+    def evidence(self, _: object) -> Any:
+        self.finds()
+        evidence = SimpleNamespace(now=T0)
+        return SimpleNamespace(cycle=SimpleNamespace(plan=PLAN, evidence=evidence))
+
+    def check_remembered(self, _: object) -> None:
+        self.steps.append("remembered")
+
+    def check(self, _: object) -> None:
+        self.steps.append("checked")
+
+    def act(self, _: object) -> None:
+        self.does(self)
+
+    def exit_code(self, _: object) -> int:
+        return 0
+
+    def interrupted(self) -> list[str]:
+        return self.run.state.interrupted_runs()
+
+    def ending(self, _: object, interrupted: object) -> dict[str, Any]:
+        return {"code": self.result.exit_code, "interrupted": interrupted}
+
+
+@pytest.fixture
+def state(tmp_path) -> RootState:
+    return RootState(open_state_files(str(tmp_path / "state")), BASE)
+
+
+def a_run(state: RootState, **changes: Any) -> Run:
+    settings = StorageRootSettings(root=str(BASE))
+    return Run(
+        environment=World(),
+        run=HeldRun(settings=settings, state=state, lock=Lock(), run_id="run"),
+        plan=PLAN,
+        is_deleting=True,
+        before=NOTHING_RECALLED,
+        outcomes=None,
+        **changes,
+    )
+
+
+@dataclass
+class Evidence:
+    """Stands for the revalidation: a checkpoint names what is gone, once it is."""
+
+    state: RootState
+    named: UuidSet = field(default_factory=UuidSet)
+
+    def check(self) -> "Evidence":
+        return self
+
+    def check_after(self) -> "Evidence":
+        return Evidence(self.state, UuidSet({UUID}))
+
+
+class Storage:
+    """A storage with an upload and empty folders, where a signal follows the first deletion."""
+
+    def unfinished(self) -> list[Upload]:
+        return [DEAD]
+
+    def abort(self, _: Upload) -> bool:
+        signalled()
+        return True
+
+    def empty_folders(self, folders: list[str], _: object) -> list[str]:
+        return list(folders)
+
+    def remove_empty(self, key: str) -> DeletionResult:
+        if key == FOLDERS[0]:
+            signalled()
+        return DeletionResult(key=ObjectKey(key), status=DeletionStatus.DELETED)
+
+
+def aborts(run: Run) -> None:
+    """Abort the upload."""
+    mark = UploadMark(
+        key=DEAD.key,
+        upload_id=DEAD.upload_id,
+        begun_at=DEAD.begun_at,
+        since=ago("10d"),
+        plan_id="plan",
+    )
+    write_marks(run.run.state, [mark])
+    UploadAbortion(
+        run=run.run,
+        extras=Storage(),
+        plan_id="plan",
+        now=T0,
+        quarantine_start=ago("1d"),
+        is_dead=lambda *_: True,
+        revalidation=Evidence(run.run.state),
+        limiter=RateLimiter(DeletionRate.of(100_000, 100)),
+        outcomes=run.result.uploads,
+    ).carry_out(is_deleting=True)
+
+
+def removes(run: Run) -> None:
+    """Remove the folders."""
+    FolderRemoval(
+        run=run.run,
+        storage=Storage(),
+        rule=FolderRule(
+            owners=Owners(BASE, {}), jobs={}, areas=frozenset(), savepoints=frozenset(FOLDERS)
+        ),
+        now=T0,
+        revalidation=Evidence(run.run.state),
+        outcomes=run.result.folders,
+    ).carry_out(is_deleting=True)
+
+
+def ended(run: Run) -> SweepResult:
+    """Carry a run out that a signal ends; return its result."""
+    with pytest.raises(SystemExit) as raised:
+        run.carry_out()
+    assert raised.value.code == 143
+    return run.result
+
+
+def test_a_signal_waits_for_the_check_after_an_upload_was_aborted(state) -> None:
+    """A checkpoint names it by now: all collection halts, as without a signal (R22)."""
+    result = ended(a_run(state, does=aborts))
+    assert "upload of" in (state.halted() or "")
+    assert dict(+result.uploads) == {"done": 1}
+
+
+def test_a_signal_waits_until_what_went_is_written_down(state) -> None:
+    """No checkpoint names an empty folder; the journal says what became of the whole batch."""
+    result = ended(a_run(state, does=removes))
+    assert dict(+result.folders) == {"done": 2}
+    lines = state.read_lines("run", "folders-000000-outcomes").splitlines()
+    assert [json.loads(each)["outcome"] for each in lines] == ["done", "done"]
