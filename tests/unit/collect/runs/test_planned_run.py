@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,12 +32,11 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import LockHeldError
 from orphangc.ports import DeletionResult, DeletionStatus, Upload
+from support import speed
 from support.builders import BASE, JOB, T0, UUID, ago
 
 PLAN = SimpleNamespace(plan_id="plan", root=str(BASE), live_set_sha256="", jobs=(), roots=())
-DEAD = Upload(
-    key=f"{JOB}/shared/{artifact_name(None, UUID)}", upload_id="u1", begun_at=ago("60d")
-)
+DEAD = Upload(key=f"{JOB}/shared/{artifact_name(None, UUID)}", upload_id="u1", begun_at=ago("60d"))
 FOLDERS = ["savepoint-1", "savepoint-2"]
 
 
@@ -138,8 +138,11 @@ class Evidence:
         return Evidence(self.state, UuidSet({UUID}))
 
 
+@dataclass
 class Storage:
     """A storage with an upload and empty folders, where a signal follows the first deletion."""
+
+    run: HeldRun
 
     def unfinished(self) -> list[Upload]:
         return [DEAD]
@@ -154,6 +157,7 @@ class Storage:
     def remove_empty(self, key: str) -> DeletionResult:
         if key == FOLDERS[0]:
             signalled()
+            assert self.run.stopped.wait(speed.patience())
         return DeletionResult(key=ObjectKey(key), status=DeletionStatus.DELETED)
 
 
@@ -169,13 +173,13 @@ def aborts(run: Run) -> None:
     write_marks(run.run.state, [mark])
     UploadAbortion(
         run=run.run,
-        extras=Storage(),
+        extras=Storage(run.run),
         plan_id="plan",
         now=T0,
         quarantine_start=ago("1d"),
         is_dead=lambda *_: True,
         revalidation=Evidence(run.run.state),
-        limiter=RateLimiter(DeletionRate.of(100_000, 100)),
+        limiter=RateLimiter.of(run.run, 100),
         outcomes=run.result.uploads,
     ).carry_out(is_deleting=True)
 
@@ -184,7 +188,7 @@ def removes(run: Run) -> None:
     """Remove the folders."""
     FolderRemoval(
         run=run.run,
-        storage=Storage(),
+        storage=Storage(run.run),
         rule=FolderRule(
             owners=Owners(BASE, {}), jobs={}, areas=frozenset(), savepoints=frozenset(FOLDERS)
         ),
@@ -215,3 +219,56 @@ def test_a_signal_waits_until_what_went_is_written_down(state) -> None:
     assert dict(+result.folders) == {"done": 2}
     lines = state.read_lines("run", "folders-000000-outcomes").splitlines()
     assert [json.loads(each)["outcome"] for each in lines] == ["done", "done"]
+
+
+def test_after_a_signal_no_further_batch_begins(state, monkeypatch) -> None:
+    """The next run goes on."""
+    monkeypatch.setattr(FolderRemoval, "most_at_once", 1)
+    result = ended(a_run(state, does=removes))
+    assert dict(+result.folders) == {"done": 1, "planned": 1}
+
+
+def test_a_signal_ends_a_wait_for_the_turn_of_a_batch(state) -> None:
+    """At a slow rate it may be hours."""
+
+    def waits(run: Run) -> None:
+        limiter = RateLimiter.of(run.run, 1)
+        limiter.rate = DeletionRate.of(0.00001, 1)  # the next turn is tomorrow
+        limiter.take_turn(1)
+        signalled()
+        limiter.take_turn(1)
+
+    ended(a_run(state, does=waits))
+    assert json.loads(state.files.read(f"{state.folder}/history/run.json"))["code"] == 143
+
+
+def test_a_signal_ends_the_caller_as_well(state) -> None:
+    """A run with other steps, as one with a retention policy, must not go on to them."""
+    run = a_run(state, does=lambda _: signalled())
+    with pytest.raises(SystemExit) as raised:
+        run.carry_out()
+    assert (raised.value.code, run.result.stopped_by) == (143, raised.value)
+
+
+def test_crashed_runs_are_closed_once_a_run_that_took_them_over_has_ended(state) -> None:
+    """Else each later run says again that they were interrupted."""
+    state.start_run("crashed", ago("1h"))
+    a_run(state).carry_out()
+    outcome = json.loads(state.files.read(f"{state.folder}/history/run.json"))
+    assert (outcome["interrupted"], state.interrupted_runs()) == (["crashed"], [])
+
+
+def test_a_run_whose_lock_is_lost_during_its_cycle_remembers_nothing(state, monkeypatch) -> None:
+    """The memory is that of the run that holds the lock by now."""
+    monkeypatch.setattr(planned_run, "Renewal", partial(Renewal, every=timedelta(microseconds=1)))
+    lost = LockHeldError("taken over")
+
+    def notices() -> None:
+        (thread,) = [each for each in threading.enumerate() if each.name == "lock"]
+        thread.join(speed.patience())
+
+    run = a_run(state, finds=notices)
+    run.run.lock.problem = lost
+    with pytest.raises(LockHeldError):
+        run.carry_out()
+    assert (run.steps, state.files.names(f"{state.folder}/runs/run")) == ([], [])
