@@ -186,7 +186,6 @@ def crashed_everywhere(folder: Path, mode: str, stride: int = 1) -> dict[str, An
 
 def stalled(folder: Path, ready: Path) -> None:
     """Sweep, and stall at the first deletion until the file is gone that is written then."""
-
     begun: list[str] = []
 
     def stall(event: str, args: tuple[Any, ...]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli import crash_driver
-from cli.helpers import contents, outcomes
+from cli.helpers import outcomes
 from support import speed
 
 TESTS = Path(__file__).parents[1]

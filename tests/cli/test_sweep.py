@@ -792,8 +792,10 @@ def test_after_a_signal_no_other_kind_of_thing_begins_to_go(story, monkeypatch) 
     story.bed.cycle(delete=False)
     plan = story.bed.plan()
     signalled_at(monkeypatch, "_forget_deleted")
+    asked: list[object] = []
+    monkeypatch.setattr(LocalStorage, "empty_folders", lambda *of: asked.append(of) or [])
     assert story.bed.sweep(plan, "--delete").code == 143
     assert outcomes(plan) == dict.fromkeys(keys(story), "done")
-    assert empty.exists()
+    assert (empty.exists(), asked) == (True, [])
     left = state_files(story.bed, "tombstones/*")[-1]
     assert pq.read_table(left).num_rows == 0

@@ -15,7 +15,7 @@ import pytest
 
 from orphangc.adapters.open import open_state_files
 from orphangc.collect.delete import planned_run
-from orphangc.collect.delete.held_run import HeldRun
+from orphangc.collect.delete.held_run import HeldRun, RunStoppedError
 from orphangc.collect.delete.planned_run import PlannedRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.result import SweepResult
@@ -27,7 +27,6 @@ from orphangc.collect.world.recalling import NOTHING_RECALLED
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.naming import artifact_name
 from orphangc.core.model.owners import Owners
-from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import LockHeldError
@@ -79,11 +78,11 @@ class Run(PlannedRun[Any]):
     event = "test.finished"
 
     does: Callable[["Run"], None] = lambda _: None
-    finds: Callable[[], None] = lambda: None
+    finds: Callable[["Run", Any], None] = lambda *_: None
     steps: list[str] = field(default_factory=list)
 
-    def evidence(self, _: object) -> Any:
-        self.finds()
+    def evidence(self, environment: Any) -> Any:
+        self.finds(self, environment)
         evidence = SimpleNamespace(now=T0)
         return SimpleNamespace(cycle=SimpleNamespace(plan=PLAN, evidence=evidence))
 
@@ -228,18 +227,13 @@ def test_after_a_signal_no_further_batch_begins(state, monkeypatch) -> None:
     assert dict(+result.folders) == {"done": 1, "planned": 1}
 
 
-def test_a_signal_ends_a_wait_for_the_turn_of_a_batch(state) -> None:
+def test_a_run_that_is_stopped_waits_for_no_turn(state) -> None:
     """At a slow rate it may be hours."""
-
-    def waits(run: Run) -> None:
-        limiter = RateLimiter.of(run.run, 1)
-        limiter.rate = DeletionRate.of(0.00001, 1)  # the next turn is tomorrow
+    run = a_run(state).run
+    limiter = RateLimiter.of(run, 1)
+    run.stopped.set()
+    with pytest.raises(RunStoppedError):
         limiter.take_turn(1)
-        signalled()
-        limiter.take_turn(1)
-
-    ended(a_run(state, does=waits))
-    assert json.loads(state.files.read(f"{state.folder}/history/run.json"))["code"] == 143
 
 
 def test_a_signal_ends_the_caller_as_well(state) -> None:
@@ -248,6 +242,7 @@ def test_a_signal_ends_the_caller_as_well(state) -> None:
     with pytest.raises(SystemExit) as raised:
         run.carry_out()
     assert (raised.value.code, run.result.stopped_by) == (143, raised.value)
+    assert json.loads(state.files.read(f"{state.folder}/history/run.json"))["code"] == 143
 
 
 def test_crashed_runs_are_closed_once_a_run_that_took_them_over_has_ended(state) -> None:
@@ -258,17 +253,24 @@ def test_crashed_runs_are_closed_once_a_run_that_took_them_over_has_ended(state)
     assert (outcome["interrupted"], state.interrupted_runs()) == (["crashed"], [])
 
 
-def test_a_run_whose_lock_is_lost_during_its_cycle_remembers_nothing(state, monkeypatch) -> None:
+@pytest.mark.parametrize("shows", [True, False], ids=["between two steps", "in the last step"])
+def test_a_run_whose_lock_is_lost_during_its_cycle_ends_it_and_remembers_nothing(
+    state, monkeypatch, shows
+) -> None:
     """The memory is that of the run that holds the lock by now."""
     monkeypatch.setattr(planned_run, "Renewal", partial(Renewal, every=timedelta(microseconds=1)))
     lost = LockHeldError("taken over")
 
-    def notices() -> None:
+    def notices(run: Run, environment: World) -> None:
         (thread,) = [each for each in threading.enumerate() if each.name == "lock"]
         thread.join(speed.patience())
+        if shows:
+            environment.progress("listing", 1)
+        run.steps.append("listed")
 
     run = a_run(state, finds=notices)
     run.run.lock.problem = lost
     with pytest.raises(LockHeldError):
         run.carry_out()
-    assert (run.steps, state.files.names(f"{state.folder}/runs/run")) == ([], [])
+    assert run.steps == ([] if shows else ["listed"])
+    assert state.files.names(f"{state.folder}/runs/run") == []
