@@ -15,9 +15,9 @@ from datetime import datetime
 from typing import ClassVar, Generic, TypeVar
 
 from orphangc.collect.delete.halt import halt_for
-from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.revalidate.revalidation import Revalidation
+from orphangc.collect.runs.held_run import HeldRun
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.types import Outcome
 

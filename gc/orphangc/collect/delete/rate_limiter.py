@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 
-from orphangc.collect.delete.held_run import HeldRun, RunStoppedError
+from orphangc.collect.runs.held_run import HeldRun, RunStoppedError
 from orphangc.core.model.rate import DeletionRate
 
 _CHECK_SECONDS = 1.0

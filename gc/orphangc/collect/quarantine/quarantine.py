@@ -20,7 +20,6 @@ from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME
 from flinkstate.places.locations import canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.delete.deletion import RecordOutcomes
-from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.retry_queue import outcome_of, with_outcomes
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.observe.expired_checkpoints import copy_name
@@ -33,6 +32,7 @@ from orphangc.collect.quarantine.expiry_evidence import ExpiryEvidence
 from orphangc.collect.quarantine.leftovers import Leftovers
 from orphangc.collect.quarantine.run_storages import RunStorages
 from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
+from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.lineage.checkpoint_fates import RetentionReason

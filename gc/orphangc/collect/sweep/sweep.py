@@ -21,13 +21,13 @@ from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS
 from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.verdicts import decided_job
 from orphangc.collect.delete.deletion import Deletion, RecordOutcomes
-from orphangc.collect.delete.journal import Journal
-from orphangc.collect.delete.planned_run import PlannedRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
-from orphangc.collect.delete.result import exit_code_of
 from orphangc.collect.mark.pins import keys_at
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.revalidate.revalidation import Revalidation
+from orphangc.collect.runs.journal import Journal
+from orphangc.collect.runs.planned_run import PlannedRun
+from orphangc.collect.runs.result import exit_code_of
 from orphangc.collect.sweep.folder_removal import FolderRemoval, FolderRule
 from orphangc.collect.sweep.plan_intersection import (
     Fresh,

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from orphangc.collect.delete.deletion import Deletion
-from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import RateLimiter
-from orphangc.collect.delete.undisturbed import undisturbed
+from orphangc.collect.runs.journal import Journal
+from orphangc.collect.runs.undisturbed import undisturbed
 from orphangc.collect.state.store import RootState
 from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.types import ObjectKey, StoredObject

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from orphangc.collect.delete.held_run import RunStoppedError
 from orphangc.collect.delete.rate_limiter import RateLimiter
+from orphangc.collect.runs.held_run import RunStoppedError
 from orphangc.core.model.rate import DeletionRate
 from support import speed
 

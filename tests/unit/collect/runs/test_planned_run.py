@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from orphangc.adapters.open import open_state_files
-from orphangc.collect.delete import planned_run
-from orphangc.collect.delete.held_run import HeldRun, RunStoppedError
-from orphangc.collect.delete.planned_run import PlannedRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
-from orphangc.collect.delete.result import SweepResult
+from orphangc.collect.runs import planned_run
+from orphangc.collect.runs.held_run import HeldRun, RunStoppedError
+from orphangc.collect.runs.planned_run import PlannedRun
+from orphangc.collect.runs.result import SweepResult
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.folder_removal import FolderRemoval, FolderRule
@@ -37,16 +37,6 @@ from support.builders import BASE, JOB, T0, UUID, ago
 PLAN = SimpleNamespace(plan_id="plan", root=str(BASE), live_set_sha256="", jobs=(), roots=())
 DEAD = Upload(key=f"{JOB}/shared/{artifact_name(None, UUID)}", upload_id="u1", begun_at=ago("60d"))
 FOLDERS = ["savepoint-1", "savepoint-2"]
-
-
-@pytest.fixture(autouse=True)
-def _a_signal_raises() -> Iterator[None]:
-    def interrupt(*_: object) -> None:
-        raise SystemExit(143)
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    yield
-    signal.signal(signal.SIGTERM, before)
 
 
 def signalled() -> None:
@@ -262,8 +252,8 @@ def test_a_run_whose_lock_is_lost_during_its_cycle_ends_it_and_remembers_nothing
     lost = LockHeldError("taken over")
 
     def notices(run: Run, environment: World) -> None:
-        (thread,) = [each for each in threading.enumerate() if each.name == "lock"]
-        thread.join(speed.patience())
+        for renewal in (each for each in threading.enumerate() if each.name == "lock"):
+            renewal.join(speed.patience())
         if shows:
             environment.progress("listing", 1)
         run.steps.append("listed")

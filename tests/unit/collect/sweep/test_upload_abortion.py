@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from orphangc.adapters.open import open_state_files
-from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
+from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import upload_abortion
 from orphangc.collect.sweep.upload_abortion import UploadAbortion, read_marks

@@ -17,13 +17,13 @@ import pyarrow as pa
 import structlog
 
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.delete.held_run import HeldRun
-from orphangc.collect.delete.result import SweepResult, code_of
-from orphangc.collect.delete.undisturbed import undisturbed
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.revalidate.revalidation import Revalidation, preconditions_of
+from orphangc.collect.runs.held_run import HeldRun
+from orphangc.collect.runs.result import SweepResult, code_of
+from orphangc.collect.runs.undisturbed import undisturbed
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, recalled
