@@ -112,6 +112,7 @@ class Expiry(PlannedRun[LineageCycle]):
             return
         quarantine = self._quarantine(found)
         self.result.stopped_by = quarantine.carry_out(wanted)
+        self.run.check_goes_on()
         quarantine.leftovers.remove_markers(self.environment.quarantined)
         self._forget_copies(found)
 
