@@ -14,6 +14,7 @@ from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
 from orphangc.core.model.naming import EXPIRY_MARKER
+from orphangc.ports import DeletionResult, DeletionStatus
 
 
 @pytest.fixture
@@ -165,6 +166,27 @@ def test_a_signal_waits_for_the_check_after_files_are_gone(savepoints, monkeypat
     with pytest.raises(AssertionError, match="interrupted"):
         savepoints.expire(*SHORT)
     assert savepoints.files == [0, 2, 2]
+    assert "which expires" in savepoints.chain.expire().out
+
+
+def test_a_file_that_cannot_be_deleted_skips_no_check_of_the_others(
+    savepoints, monkeypatch
+) -> None:
+    """They are gone, and a claim in between halts all collection (R22)."""
+    savepoints.expire()
+    delete, running = LocalStorage.delete, savepoints.chain.running
+
+    def one_fails(self, objects):
+        results = delete(self, objects[1:])
+        gone = [savepoints.folders[0] / each.key.rpartition("/")[2] for each in objects[1:]]
+        running.checkpoint(19, *(running.folder / "shared").iterdir(), *gone, age=DAY)
+        failed = DeletionStatus.FAILED
+        return [DeletionResult(key=objects[0].key, status=failed, error="denied"), *results]
+
+    monkeypatch.setattr(LocalStorage, "delete", one_fails)
+    with pytest.raises(AssertionError, match="which expires"):
+        savepoints.expire(*SHORT)
+    assert savepoints.files == [1, 2, 2]
     assert "which expires" in savepoints.chain.expire().out
 
 

@@ -86,15 +86,15 @@ class HeldTask(ABC, Generic[_T]):
         self.run.write_journal(part, map(self.line, going))
         done = [(each, *self.take_away(each)) for each in going]
         self.outcomes.update(outcome for _, outcome, _ in done)
-        self.run.write_journal(
-            f"{part}-outcomes",
-            (
-                {**self.line(each), "outcome": outcome.value, "error": error}
-                for each, outcome, error in done
-            ),
+        lines = (
+            {**self.line(each), "outcome": outcome.value, "error": error}
+            for each, outcome, error in done
         )
-        if self.holds_data:
-            self._check_none_is_named(going)
+        try:
+            self.run.write_journal(f"{part}-outcomes", lines)
+        finally:
+            if self.holds_data:
+                self._check_none_is_named(going)
 
     def _check_none_is_named(self, gone: Sequence[_T]) -> None:
         """Halt all collection if a checkpoint names what has gone (R22).

@@ -81,10 +81,12 @@ class SavepointClearing:
             self._check_unnamed(savepoint, self.revalidation.check())
             name = f"expiry-{part.sha256[:16]}-{start:06d}"
             self.run.write_journal(name, [_file_row(part, e) for e in batch])
-            for result in storage.delete(batch):
-                if result.status not in _GONE:
-                    raise OrphanGcError(f"{part.uri}: {result.error or result.status}")
-            self._check_unnamed(savepoint, self.revalidation.check_after())
+            try:
+                for result in storage.delete(batch):
+                    if result.status not in _GONE:
+                        raise OrphanGcError(f"{part.uri}: {result.error or result.status}")
+            finally:
+                self._check_unnamed(savepoint, self.revalidation.check_after())
         log.info("expiry.savepoint_cleared", uri=part.uri, files=len(files))
 
     def _check_unnamed(self, savepoint: Checkpoint, current: CurrentReferences) -> None:

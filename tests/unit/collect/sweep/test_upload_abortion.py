@@ -188,6 +188,21 @@ def test_a_name_that_a_checkpoint_has_afterwards_halts_all_collection(state) -> 
     assert "upload of" in (state.halted() or "")
 
 
+def test_outcomes_that_cannot_be_written_down_skip_no_check(state, monkeypatch) -> None:
+    """R22 matters more than the journal."""
+    store, write = marked(state), HeldRun.write_journal
+
+    def write_some(self, name, lines):
+        if name.endswith("-outcomes"):
+            raise StorageUnreachableError("state: 503")
+        write(self, name, lines)
+
+    monkeypatch.setattr(HeldRun, "write_journal", write_some)
+    _, stopped = sweep(state, store, at=FIRST + 2 * DAY, after=UuidSet({UUID}))
+    assert isinstance(stopped, RefusedError)
+    assert "upload of" in (state.halted() or "")
+
+
 def test_evidence_that_no_longer_holds_aborts_nothing(state) -> None:
     """What was due stays planned."""
     store = marked(state, 1)
