@@ -185,12 +185,15 @@ def crashed_everywhere(folder: Path, mode: str, stride: int = 1) -> dict[str, An
 
 
 def stalled(folder: Path, ready: Path) -> None:
-    """Sweep, and stall at the first deletion until a signal comes."""
+    """Sweep, and stall at the first deletion until the file is gone that is written then."""
+    begun: list[str] = []
 
     def stall(event: str, args: tuple[Any, ...]) -> None:
-        if event == "os.remove" and len(str(args[0])) == 36:
+        if event == "os.remove" and len(str(args[0])) == 36 and not begun:
+            begun.append(event)
             ready.touch()
-            time.sleep(3600)
+            while ready.exists():
+                time.sleep(0.02)
 
     sys.addaudithook(stall)
     sys.argv = ["orphangc", "sweep", str(folder), "--delete"]

@@ -8,9 +8,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import uuid
-from collections.abc import Iterable
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow.parquet as pq
+import pytest
 import typer.main
 
 from orphangc.app.cli import main
@@ -65,18 +67,31 @@ def run(*args: object) -> Ran:
     """Run the command line inside this process, as its entry point does."""
     out, err = io.StringIO(), io.StringIO()
     argv = sys.argv
-    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
     sys.argv = ["orphangc", *map(str, args)]
     try:
-        with redirect_stdout(out), redirect_stderr(err):
+        with _own_signals(), redirect_stdout(out), redirect_stderr(err):
             main()
     except SystemExit as end:
         code = int(end.code or 0)
     finally:
         sys.argv = argv
+    return Ran(code, out.getvalue(), err.getvalue())
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Take back what a command does about signals; in the middle of another one, let it do none."""
+    if threading.current_thread() is not threading.main_thread():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(signal, "signal", lambda *_: None)
+            yield
+        return
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
         for each, handler in handlers.items():
             signal.signal(each, handler)
-    return Ran(code, out.getvalue(), err.getvalue())
 
 
 def run_process(*args: object) -> Ran:

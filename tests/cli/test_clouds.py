@@ -254,7 +254,7 @@ def test_a_store_that_keeps_nothing_brings_nothing_back(cloud) -> None:
 
 CRASH = """
 import os
-from orphangc.collect.delete.journal import Journal
+from orphangc.collect.runs.journal import Journal
 Journal.write_outcomes = lambda *_: os.kill(os.getpid(), 9)
 from orphangc.app.cli import main
 main()

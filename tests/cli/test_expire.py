@@ -40,8 +40,9 @@ from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.run_root import _ScheduledRun
 from orphangc.app.wiring.clock import this_process
 from orphangc.collect.listing.local_engine import LocalEngine
-from orphangc.collect.quarantine import expired_copies, expiry
+from orphangc.collect.quarantine import expired_copies, expiry, quarantine
 from orphangc.collect.quarantine.expiry_evidence import ExpiryEvidence
+from orphangc.collect.quarantine.leftovers import Leftovers
 from orphangc.collect.quarantine.quarantine import Quarantine
 from orphangc.collect.state.lock import acquire
 from orphangc.collect.state.store import RootState
@@ -933,6 +934,26 @@ def test_a_signal_waits_for_the_check_after_a_deletion(chain, monkeypatch) -> No
     assert not list(chain.bed.state.rglob("open/*.json"))
     assert "0/6" in chain.names()
     assert "expired while something restored it" in run("plan", *chain.options).out
+
+
+def test_a_signal_lets_no_further_batch_begin(chain, monkeypatch) -> None:
+    """What is left expires in the next run."""
+    taken_away, out = Quarantine._taken_away, chain.bed.folder / "signalled"
+
+    def signalled(self, record):
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert self.run.stopped.wait(speed.patience())
+        return taken_away(self, record)
+
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    cleared: list[object] = []
+    monkeypatch.setattr(Leftovers, "remove_markers", lambda *of: cleared.append(of))
+    monkeypatch.setattr(quarantine, "_BATCH", 1)
+    monkeypatch.setattr(Quarantine, "_taken_away", signalled)
+    ran = run("sweep", out, "--delete")
+    assert ran.code == 143
+    assert sorted(outcomes(Planned(ran, out)).values()) == ["done", "planned", "planned"]
+    assert cleared == []
 
 
 def test_a_cycle_that_is_not_remembered_lets_nothing_expire(chain, monkeypatch) -> None:

@@ -1,5 +1,7 @@
 """Savepoints expire with their folders, where the owner says so and nothing needs them (R42)."""
 
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -12,6 +14,7 @@ from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
 from orphangc.core.model.naming import EXPIRY_MARKER
+from orphangc.ports import DeletionResult, DeletionStatus
 
 
 @pytest.fixture
@@ -144,6 +147,46 @@ def test_a_claim_in_the_last_moment_keeps_the_files_and_halts(savepoints, monkey
     with pytest.raises(AssertionError, match="which expires"):
         savepoints.expire(*SHORT)
     assert savepoints.files[0] == 2
+    assert "which expires" in savepoints.chain.expire().out
+
+
+def test_a_signal_waits_for_the_check_after_files_are_gone(savepoints, monkeypatch) -> None:
+    """A claim in between halts all collection, as without a signal (R22)."""
+    savepoints.expire()
+    delete, running = LocalStorage.delete, savepoints.chain.running
+
+    def signalled(self, objects):
+        results = delete(self, objects)
+        gone = [savepoints.folders[0] / each.key.rpartition("/")[2] for each in objects]
+        running.checkpoint(19, *(running.folder / "shared").iterdir(), *gone, age=DAY)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return results
+
+    monkeypatch.setattr(LocalStorage, "delete", signalled)
+    with pytest.raises(AssertionError, match="interrupted"):
+        savepoints.expire(*SHORT)
+    assert savepoints.files == [0, 2, 2]
+    assert "which expires" in savepoints.chain.expire().out
+
+
+def test_a_file_that_cannot_be_deleted_skips_no_check_of_the_others(
+    savepoints, monkeypatch
+) -> None:
+    """They are gone, and a claim in between halts all collection (R22)."""
+    savepoints.expire()
+    delete, running = LocalStorage.delete, savepoints.chain.running
+
+    def one_fails(self, objects):
+        results = delete(self, objects[1:])
+        gone = [savepoints.folders[0] / each.key.rpartition("/")[2] for each in objects[1:]]
+        running.checkpoint(19, *(running.folder / "shared").iterdir(), *gone, age=DAY)
+        failed = DeletionStatus.FAILED
+        return [DeletionResult(key=objects[0].key, status=failed, error="denied"), *results]
+
+    monkeypatch.setattr(LocalStorage, "delete", one_fails)
+    with pytest.raises(AssertionError, match="which expires"):
+        savepoints.expire(*SHORT)
+    assert savepoints.files == [1, 2, 2]
     assert "which expires" in savepoints.chain.expire().out
 
 

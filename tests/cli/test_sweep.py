@@ -3,11 +3,13 @@
 import json
 import os
 import shutil
+import signal
 import uuid
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from cli.helpers import (
@@ -27,11 +29,14 @@ from cli.helpers import (
 )
 from cli.stories import Story, make_story
 from flinkstate.places.locations import canonical
+from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.collect.state.store import RootState
+from orphangc.collect.sweep.sweep import Sweep
 from orphangc.collect.world import recalling
 from orphangc.collect.world.memory_files import MemoryRead
 from orphangc.core.documents.plan import Plan
 from safety.incidents.hooks import after_the_cycle
+from support import speed
 from support.rest_server import RestServer
 
 
@@ -739,3 +744,58 @@ def test_a_refusal_is_said_and_is_an_exit_code_unless_a_spared_area_was_collecte
             assert "4 checkpoints pending at once" in swept.json["refused"][story.job.id]
     assert dead.exists() is not is_there
     assert swept.code == (0 if is_there else 4)
+
+
+def test_a_signal_waits_for_the_check_after_a_batch(story, monkeypatch) -> None:
+    """What a checkpoint names by then halts all collection, as without a signal (R22)."""
+    story.bed.cycle()
+    plan, delete = story.bed.plan(), LocalStorage.delete
+
+    def signalled(self, objects):
+        results = delete(self, objects)
+        story.job.checkpoint(9, *story.orphans)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return results
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStorage, "delete", signalled)
+        assert story.bed.sweep(plan, "--delete").code == 143
+    assert outcomes(plan) == dict.fromkeys(keys(story), "done")
+    (halted,) = state_files(story.bed, "halted.json")
+    assert "was deleted, and a root names it now" in halted.read_text()
+
+
+def signalled_at(patch: pytest.MonkeyPatch, step: str) -> None:
+    """Let a signal come just before a step of a sweep, which sees that it is to stop."""
+    usual = getattr(Sweep, step)
+
+    def signalled(self, *of):
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert self.run.stopped.wait(speed.patience())
+        return usual(self, *of)
+
+    patch.setattr(Sweep, step, signalled)
+
+
+def test_a_signal_before_the_tombstones_lets_none_be_written(story, monkeypatch) -> None:
+    """However long it would take to lay them all: the next sweep begins again."""
+    bed, before = story.bed, contents(story.bed.root)
+    plan = bed.plan()
+    signalled_at(monkeypatch, "_dead_runs")
+    assert bed.sweep(plan, "--delete").code == 143
+    assert (contents(bed.root), state_files(bed, "tombstones/*")) == (before, [])
+
+
+def test_after_a_signal_no_other_kind_of_thing_begins_to_go(story, monkeypatch) -> None:
+    """What was deleted is forgotten; empty folders stay for the next sweep."""
+    (empty := story.job.folder / "chk-5").mkdir()
+    story.bed.cycle(delete=False)
+    plan = story.bed.plan()
+    signalled_at(monkeypatch, "_forget_deleted")
+    asked: list[object] = []
+    monkeypatch.setattr(LocalStorage, "empty_folders", lambda *of: asked.append(of) or [])
+    assert story.bed.sweep(plan, "--delete").code == 143
+    assert outcomes(plan) == dict.fromkeys(keys(story), "done")
+    assert (empty.exists(), asked) == (True, [])
+    left = state_files(story.bed, "tombstones/*")[-1]
+    assert pq.read_table(left).num_rows == 0

@@ -20,7 +20,7 @@ from orphangc.adapters.rows.resumable_listing import (
     ResumableListing,
     _sealed,
 )
-from orphangc.collect.delete.journal import markers_of
+from orphangc.collect.runs.journal import markers_of
 from orphangc.collect.state.history import checks_before, has_planned, kept_record, newest_records
 from orphangc.collect.state.lock import Holder, acquire
 from orphangc.collect.state.store import RootState

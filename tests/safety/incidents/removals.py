@@ -30,7 +30,6 @@ from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle
 from orphangc.collect.decide import abandoned_savepoints, decide_listing
-from orphangc.collect.delete import planned_run
 from orphangc.collect.expire import (
     assemble_report,
     held_checkpoints,
@@ -43,6 +42,7 @@ from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
 from orphangc.collect.quarantine import quarantine, savepoint_clearing
 from orphangc.collect.revalidate import revalidation
+from orphangc.collect.runs import planned_run
 from orphangc.collect.state import lock
 from orphangc.collect.state.discovery_memory import MARKER, DiscoveryRead
 from orphangc.collect.state.store import RootState

@@ -189,6 +189,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         (
             "unit/collect/delete/test_deletion.py::test_a_root_that_names_what_was_just_deleted_halts_everything",
             "cli/test_sweep.py::test_a_halt_is_lifted_by_a_person_alone",
+            "cli/test_sweep.py::test_a_signal_waits_for_the_check_after_a_batch",
         ),
     ),
     "R23": (

@@ -16,11 +16,11 @@ import pytest
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.rows.earlier_storage import planned_storage
 from orphangc.collect.cycle import Cycle, run_cycle
-from orphangc.collect.delete.held_run import HeldRun
-from orphangc.collect.delete.planned_run import recalled_for
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
+from orphangc.collect.runs.held_run import HeldRun
+from orphangc.collect.runs.planned_run import recalled_for
 from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
@@ -70,7 +70,7 @@ class OneThread:
 def in_one_thread() -> Iterator[None]:
     """Let the runs use one thread, and never pause."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("observe.checkpoints", "revalidate.revalidation", "delete.journal"):
+        for module in ("observe.checkpoints", "revalidate.revalidation", "runs.journal"):
             patch.setattr(f"orphangc.collect.{module}.ThreadPoolExecutor", OneThread)
         for name in ("_FIRST_PAUSE", "_LONGEST_PAUSE"):
             patch.setattr(f"orphangc.core.model.rate.{name}", 0.0)

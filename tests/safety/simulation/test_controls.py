@@ -21,11 +21,11 @@ from hypothesis.stateful import (
 
 from flinkstate.places.locations import canonical
 from orphangc.collect.decide import verdicts
-from orphangc.collect.delete.journal import Journal
 from orphangc.collect.mark import mark
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.revalidate import revalidation
 from orphangc.collect.revalidate.registry_watch import RegistryWatch
+from orphangc.collect.runs.journal import Journal
 from orphangc.collect.state.lock import Lock
 from orphangc.core.areas.table import AREAS
 from orphangc.core.columns.live_set import LiveSet

@@ -26,7 +26,7 @@ from orphangc.app.daemon.workers import Children
 from orphangc.app.status.status_store import StatusStore
 from orphangc.app.telemetry.logs import configure_logs
 from orphangc.app.telemetry.metrics import Metrics
-from orphangc.collect.delete.undisturbed import undisturbed
+from orphangc.collect.runs.undisturbed import undisturbed
 from orphangc.errors import OrphanGcError, SettingsError
 
 log = structlog.get_logger()

@@ -13,8 +13,8 @@ from orphangc.app.config.validate import check_outside
 from orphangc.app.telemetry.audit_log import Audited
 from orphangc.app.telemetry.logs import audit_file, audit_log
 from orphangc.app.wiring.clock import is_dead, this_process
-from orphangc.collect.delete.held_run import HeldRun
-from orphangc.collect.delete.result import SweepResult, code_of
+from orphangc.collect.runs.held_run import HeldRun
+from orphangc.collect.runs.result import SweepResult, code_of
 from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.core.documents.plan import Plan

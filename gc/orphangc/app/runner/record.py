@@ -17,7 +17,7 @@ from orphangc.app.console.exit import is_signal
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import stopping, unmet_by, widest
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.collect.delete.result import SweepResult, by_outcome
+from orphangc.collect.runs.result import SweepResult, by_outcome
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.documents.plan import JobPart, Plan, Tally
 from orphangc.core.documents.run_record import (

@@ -26,9 +26,9 @@ from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import state_of
 from orphangc.app.wiring.engine_choice import EngineChoice
 from orphangc.app.wiring.sharing import PassSharing
-from orphangc.collect.delete.held_run import HeldRun
-from orphangc.collect.delete.result import code_of
 from orphangc.collect.expire.lineage_cycle import LineageCycle
+from orphangc.collect.runs.held_run import HeldRun
+from orphangc.collect.runs.result import code_of
 from orphangc.collect.state.history import checks_before, has_planned, kept_record, totals_so_far
 from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState

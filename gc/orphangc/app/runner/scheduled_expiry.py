@@ -8,10 +8,10 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.runner.held_plan import HeldPlan
 from orphangc.app.runner.make_expiry import written_expiry
 from orphangc.app.runner.sweep_plan import expire_held_plan
-from orphangc.collect.delete.held_run import HeldRun
-from orphangc.collect.delete.result import SweepResult
 from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.quarantine.quarantine import is_release
+from orphangc.collect.runs.held_run import HeldRun
+from orphangc.collect.runs.result import SweepResult
 from orphangc.core.documents.run_record import ExpiryRecord
 from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
 from orphangc.core.model.types import Outcome

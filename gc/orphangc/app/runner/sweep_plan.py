@@ -22,12 +22,12 @@ from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice, KnownSize
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.delete.held_run import HeldRun
-from orphangc.collect.delete.planned_run import PlannedRun, recalled_for
-from orphangc.collect.delete.result import SweepResult
 from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.quarantine.expiry import Expiry
+from orphangc.collect.runs.held_run import HeldRun
+from orphangc.collect.runs.planned_run import PlannedRun, recalled_for
+from orphangc.collect.runs.result import SweepResult
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.sweep import Sweep
 from orphangc.core.documents.lineage_report import LineageReport

@@ -13,7 +13,7 @@ from orphangc.app.render.advice import CONDITIONS
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import Fate, Judged, Unmet, stopping
 from orphangc.app.telemetry.logs import AuditLog, always_shown, needs_redaction
-from orphangc.collect.delete.journal import json_lines
+from orphangc.collect.runs.journal import json_lines
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.types import Action, Outcome
 from orphangc.errors import RefusedError

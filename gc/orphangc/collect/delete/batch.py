@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc.collect.delete.halt import halt_for, halted_after
-from orphangc.collect.delete.journal import Journal
-from orphangc.collect.delete.rate_limiter import RateLimiter, RateLimiterStoppedError
+from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.delete.retry_queue import RETRY_SCHEMA, outcome_of, tries_again, with_outcomes
 from orphangc.collect.revalidate.revalidation import Revalidation
+from orphangc.collect.runs.journal import Journal
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.model.types import Outcome
 from orphangc.errors import OrphanGcError, StorageUnreachableError
@@ -82,8 +82,6 @@ class BatchWork:
         """Delete what still may go, and return what became of all."""
         try:
             is_named = self._revalidated()
-        except RateLimiterStoppedError:
-            return BatchDone(again=self.rows)
         except OrphanGcError as err:
             return BatchDone(again=self.rows, stopped_by=err)
         going = self.rows.filter(pa.array(~is_named))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +17,6 @@ import structlog
 
 from orphangc.collect.delete.batch import BatchDeletion, BatchDone, BatchWork, resolved_outcomes
 from orphangc.collect.delete.retry_queue import RetryQueue, with_outcomes
-from orphangc.collect.delete.undisturbed import undisturbed
 from orphangc.core.model.types import Outcome
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import Progress
@@ -44,18 +42,15 @@ class Deletion(BatchDeletion):
     ) -> OrphanGcError | None:
         """Record the outcome of each due object; return what ended the deletion early.
 
-        Objects that were not reached are ``planned``: the next run decides again. After a signal
-        nothing more begins, running batches end and are recorded, and the signal is raised.
+        Objects that were not reached are ``planned``: the next run decides again. Once the limiter
+        is stopped nothing more begins; running batches end and are recorded.
 
         Args:
             due: Rows of ``VERDICT_SCHEMA``, ordered by key.
             record: Receives rows of ``OUTCOME_SCHEMA``.
         """
         run = _DeletionRun(self, RetryQueue(iter(due)), record, total)
-        if self.storage.at_once == 1:
-            return run.all(run.one_by_one)
-        work = partial(run.all, run.many_at_once)
-        return undisturbed(work, self.limiter.stop, "deletion")
+        return run.all(run.one_by_one if self.storage.at_once == 1 else run.many_at_once)
 
 
 @dataclass(slots=True)
@@ -100,7 +95,7 @@ class _DeletionRun:
                         self._take(pending.pop(each), each.result())
             finally:
                 if pending:  # one of them met with a fault of ours: the others end in order
-                    self.deletion.limiter.stop()
+                    self.deletion.limiter.stopped.set()
                 for future, work in pending.items():
                     if future.exception() is None:
                         self._take(work, future.result())
@@ -108,7 +103,7 @@ class _DeletionRun:
     def _next(self) -> BatchWork | None:
         """Return the next batch, ``None`` when there is none or nothing may go any more."""
         deletion = self.deletion
-        if self.stopped_by is not None or deletion.limiter.is_stopped:
+        if self.stopped_by is not None:
             return None
         rows = self.due.take(min(deletion.limiter.keys(), deletion.storage.batch_size))
         if rows is None:
@@ -129,7 +124,7 @@ class _DeletionRun:
         stopped_by = done.stopped_by or self._enough(done)
         if stopped_by is not None and self.stopped_by is None:
             self.stopped_by = stopped_by
-            self.deletion.limiter.stop()
+            self.deletion.limiter.stopped.set()
             log.warning("sweep.stopped", reason=str(stopped_by), batch=work.number)
 
     def _enough(self, done: BatchDone) -> OrphanGcError | None:

@@ -15,9 +15,9 @@ from datetime import datetime
 from typing import ClassVar, Generic, TypeVar
 
 from orphangc.collect.delete.halt import halt_for
-from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.revalidate.revalidation import Revalidation
+from orphangc.collect.runs.held_run import HeldRun
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.types import Outcome
 
@@ -65,6 +65,7 @@ class HeldTask(ABC, Generic[_T]):
 
         Raises:
             RefusedError: The evidence no longer holds, or a checkpoint names what has gone.
+            RunStoppedError: A signal asked the run to end.
             LockHeldError: Another run has taken the lock over.
             StorageUnreachableError: The state could not be written, or evidence not be read.
         """
@@ -75,6 +76,7 @@ class HeldTask(ABC, Generic[_T]):
             self.outcomes[Outcome.PLANNED] += len(due) - self.outcomes.total()
 
     def _take(self, number: int, batch: Sequence[_T]) -> None:
+        self.run.check_goes_on()
         if self.limiter is not None:
             self.limiter.wait_for_turn(len(batch))
         named = self.revalidation.check().named
@@ -84,15 +86,15 @@ class HeldTask(ABC, Generic[_T]):
         self.run.write_journal(part, map(self.line, going))
         done = [(each, *self.take_away(each)) for each in going]
         self.outcomes.update(outcome for _, outcome, _ in done)
-        self.run.write_journal(
-            f"{part}-outcomes",
-            (
-                {**self.line(each), "outcome": outcome.value, "error": error}
-                for each, outcome, error in done
-            ),
+        lines = (
+            {**self.line(each), "outcome": outcome.value, "error": error}
+            for each, outcome, error in done
         )
-        if self.holds_data:
-            self._check_none_is_named(going)
+        try:
+            self.run.write_journal(f"{part}-outcomes", lines)
+        finally:
+            if self.holds_data:
+                self._check_none_is_named(going)
 
     def _check_none_is_named(self, gone: Sequence[_T]) -> None:
         """Halt all collection if a checkpoint names what has gone (R22).

@@ -7,14 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 
+from orphangc.collect.runs.held_run import HeldRun, RunStoppedError
 from orphangc.core.model.rate import DeletionRate
 
 _CHECK_SECONDS = 1.0
 """Seconds after which a waiting thread asks again how long to wait."""
-
-
-class RateLimiterStoppedError(Exception):
-    """Nothing may go any more."""
 
 
 @dataclass(slots=True)
@@ -23,27 +20,24 @@ class RateLimiter:
 
     Attributes:
         clock: Seconds that never go back.
+        stopped: Set once nothing may go any more; waiting threads learn it at once.
     """
 
     rate: DeletionRate
     clock: Callable[[], float] = monotonic
+    stopped: threading.Event = field(default_factory=threading.Event)
     _queue: threading.Lock = field(default_factory=threading.Lock)
     _changing: threading.Lock = field(default_factory=threading.Lock)
-    _stopped: threading.Event = field(default_factory=threading.Event)
 
-    @property
-    def is_stopped(self) -> bool:
-        """Return whether nothing may go any more."""
-        return self._stopped.is_set()
+    @classmethod
+    def of(cls, run: HeldRun, most_at_once: int) -> RateLimiter:
+        """Return the rate limiter of a run, which ends its waits."""
+        return cls(DeletionRate.of(run.settings.delete_rate, most_at_once), stopped=run.stopped)
 
     @property
     def refusals(self) -> int:
         """Return how many times in a row the store has asked for less."""
         return self.rate.refusals
-
-    def stop(self) -> None:
-        """Stop all requests; waiting threads learn it at once."""
-        self._stopped.set()
 
     def keys(self) -> int:
         """Return how many keys the next request should hold."""
@@ -53,33 +47,33 @@ class RateLimiter:
         """Return when a request of so many keys may be sent, as soon as it may be prepared.
 
         Raises:
-            StoppedError: It may not.
+            RunStoppedError: It may not.
         """
         with self._queue:
-            while not self._stopped.wait(min(_CHECK_SECONDS, self.rate.wait(self.clock()))):
+            while not self.stopped.wait(min(_CHECK_SECONDS, self.rate.wait(self.clock()))):
                 with self._changing:
                     now = self.clock()
                     if not self.rate.wait(now):
                         turn = self.rate.turn(now)
                         self.rate = self.rate.after_turn(keys, now)
                         return turn
-        raise RateLimiterStoppedError
+        raise RunStoppedError
 
     def await_turn(self, turn: float) -> bool:
         """Return whether a request may be sent, when its turn has come: not in a pause.
 
         Raises:
-            StoppedError: Nothing may.
+            RunStoppedError: Nothing may.
         """
-        if self._stopped.wait(max(0.0, turn - self.clock())):
-            raise RateLimiterStoppedError
+        if self.stopped.wait(max(0.0, turn - self.clock())):
+            raise RunStoppedError
         return self.rate.paused_until <= self.clock()
 
     def wait_for_turn(self, keys: int) -> None:
         """Return as soon as a request of so many keys may be sent.
 
         Raises:
-            StoppedError: Nothing may be sent.
+            RunStoppedError: Nothing may be sent.
         """
         while not self.await_turn(self.take_turn(keys)):
             pass

@@ -9,8 +9,6 @@ from typing import Any
 
 import structlog
 
-from orphangc.collect.delete.planned_run import PlannedRun
-from orphangc.collect.delete.result import exit_code_of_expiry
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle
@@ -23,6 +21,8 @@ from orphangc.collect.quarantine.leftovers import Leftovers
 from orphangc.collect.quarantine.quarantine import Quarantine, agreed, is_release
 from orphangc.collect.quarantine.run_storages import RunStorages
 from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
+from orphangc.collect.runs.planned_run import PlannedRun
+from orphangc.collect.runs.result import exit_code_of_expiry
 from orphangc.collect.world.recalling import not_kept
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.model.codes import Condition
@@ -112,6 +112,7 @@ class Expiry(PlannedRun[LineageCycle]):
             return
         quarantine = self._quarantine(found)
         self.result.stopped_by = quarantine.carry_out(wanted)
+        self.run.check_goes_on()
         quarantine.leftovers.remove_markers(self.environment.quarantined)
         self._forget_copies(found)
 

@@ -13,7 +13,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 
 import structlog
 
@@ -21,9 +20,7 @@ from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME
 from flinkstate.places.locations import canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.delete.deletion import RecordOutcomes
-from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.retry_queue import outcome_of, with_outcomes
-from orphangc.collect.delete.undisturbed import undisturbed
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.quarantine.expired_records import (
@@ -35,6 +32,7 @@ from orphangc.collect.quarantine.expiry_evidence import ExpiryEvidence
 from orphangc.collect.quarantine.leftovers import Leftovers
 from orphangc.collect.quarantine.run_storages import RunStorages
 from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
+from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.lineage.checkpoint_fates import RetentionReason
@@ -62,10 +60,6 @@ def agreed(planned: LineageReport, now: LineageReport) -> list[LineageCheckpoint
 def is_release(checkpoint: LineageCheckpointPart) -> bool:
     """Return whether its ``_metadata`` is in quarantine already, which is to end."""
     return checkpoint.reason is RetentionReason.QUARANTINE_OVER
-
-
-def _finish_it() -> None:
-    """Let a batch go on to its end when a signal comes."""
 
 
 _Done = tuple[Outcome, str | None, str | None]
@@ -109,9 +103,7 @@ class Quarantine:
             if stopped is not None:
                 self.record_outcomes(with_outcomes(rows_of(part, self._stored), Outcome.PLANNED))
                 continue
-            work = partial(self._batch, number, part)
-            # the next run goes on with a release that a signal breaks off, but not with a check
-            stopped = work() if is_release(part[0]) else undisturbed(work, _finish_it, "expiry")
+            stopped = self._batch(number, part)
         return stopped
 
     def _batch(self, number: int, part: Sequence[LineageCheckpointPart]) -> OrphanGcError | None:
@@ -119,6 +111,7 @@ class Quarantine:
         stopped, rows = None, rows_of(part, self._stored)
         self.run.write_journal(f"expiry-{number:06d}", rows.to_pylist())
         try:
+            self.run.check_goes_on()
             outcomes = self._release(part) if is_release(part[0]) else self._expire(part)
         except OrphanGcError as err:
             stopped, outcomes = err, [(Outcome.PLANNED, None, None)] * len(part)

@@ -9,15 +9,14 @@ from typing import Any
 
 import structlog
 
-from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.expire.savepoint_folders import own_files
 from orphangc.collect.quarantine.run_storages import RunStorages
 from orphangc.collect.revalidate.revalidation import CurrentReferences, Revalidation
+from orphangc.collect.runs.held_run import HeldRun
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.lineage_report import LineageCheckpointPart
 from orphangc.core.model.codes import Condition
-from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.types import StoredObject
 from orphangc.errors import OrphanGcError, RefusedError
 from orphangc.ports import DeletionStatus
@@ -52,8 +51,7 @@ class SavepointClearing:
             for each in self.checkpoints
             if each.directory is None
         }
-        rate = DeletionRate.of(self.run.settings.delete_rate, self.storages.own.batch_size)
-        self._limiter = RateLimiter(rate)
+        self._limiter = RateLimiter.of(self.run, self.storages.own.batch_size)
 
     def clear(self, part: LineageCheckpointPart) -> None:
         """Delete the files of a checkpoint, if it is a savepoint.
@@ -83,10 +81,12 @@ class SavepointClearing:
             self._check_unnamed(savepoint, self.revalidation.check())
             name = f"expiry-{part.sha256[:16]}-{start:06d}"
             self.run.write_journal(name, [_file_row(part, e) for e in batch])
-            for result in storage.delete(batch):
-                if result.status not in _GONE:
-                    raise OrphanGcError(f"{part.uri}: {result.error or result.status}")
-            self._check_unnamed(savepoint, self.revalidation.check_after())
+            try:
+                for result in storage.delete(batch):
+                    if result.status not in _GONE:
+                        raise OrphanGcError(f"{part.uri}: {result.error or result.status}")
+            finally:
+                self._check_unnamed(savepoint, self.revalidation.check_after())
         log.info("expiry.savepoint_cleared", uri=part.uri, files=len(files))
 
     def _check_unnamed(self, savepoint: Checkpoint, current: CurrentReferences) -> None:

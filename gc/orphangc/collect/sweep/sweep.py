@@ -21,13 +21,13 @@ from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS
 from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.verdicts import decided_job
 from orphangc.collect.delete.deletion import Deletion, RecordOutcomes
-from orphangc.collect.delete.journal import Journal
-from orphangc.collect.delete.planned_run import PlannedRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
-from orphangc.collect.delete.result import exit_code_of
 from orphangc.collect.mark.pins import keys_at
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.revalidate.revalidation import Revalidation
+from orphangc.collect.runs.journal import Journal
+from orphangc.collect.runs.planned_run import PlannedRun
+from orphangc.collect.runs.result import exit_code_of
 from orphangc.collect.sweep.folder_removal import FolderRemoval, FolderRule
 from orphangc.collect.sweep.plan_intersection import (
     Fresh,
@@ -52,7 +52,6 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.model.codes import WORLD_CONDITIONS
 from orphangc.core.model.owners import Owners
-from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.types import Action
 from orphangc.core.times.instants import shifted
 from orphangc.ports import OUTCOME_SCHEMA, TemporaryRows, TemporarySpace
@@ -159,6 +158,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         self._forget_deleted(gone)
         for task in self._tasks(cycle, free, revalidation):
             if self.result.stopped_by is None:
+                self.run.check_goes_on()
                 self.result.stopped_by = task.carry_out(is_deleting=self.is_deleting)
 
     def exit_code(self, found: ConfirmingCycle) -> int:
@@ -193,6 +193,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         dead = self._dead_runs(found.planned)
         storage = self.environment.storage
         for part in confirmed_shards(found.planned, found.fresh, storage):
+            self.run.check_goes_on()
             for rows in update.take(part):
                 self.record(rows)
             deletions.append(agreed_deletions(part.with_action(Action.DELETE), dead, storage))
@@ -269,9 +270,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
                 quarantine_start=shifted(now, -settings.quarantine_period),
                 is_dead=rule.is_dead,
                 revalidation=revalidation,
-                limiter=RateLimiter(
-                    DeletionRate.of(settings.delete_rate, UploadAbortion.most_at_once)
-                ),
+                limiter=RateLimiter.of(self.run, UploadAbortion.most_at_once),
                 outcomes=self.result.uploads,
             )
         if folders is not None and free:
@@ -297,7 +296,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
             storage=storage,
             revalidation=revalidation,
             journal=Journal(self.run.state, self.run.run_id),
-            limiter=RateLimiter(DeletionRate.of(self.run.settings.delete_rate, storage.batch_size)),
+            limiter=RateLimiter.of(self.run, storage.batch_size),
             at=cycle.evidence.now,
             progress=self.environment.progress,
         )

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS
 from orphangc.collect.delete.deletion import RecordOutcomes
-from orphangc.collect.delete.journal import MARKER_SCHEMA, markers_of
 from orphangc.collect.delete.retry_queue import with_outcomes
+from orphangc.collect.runs.journal import MARKER_SCHEMA, markers_of
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import ConfirmedShard, Fresh, are_gone, mask_of
 from orphangc.collect.sweep.shards import Cuts, Shards, shard_of

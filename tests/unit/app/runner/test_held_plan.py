@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from orphangc.app.runner.held_plan import HeldPlan
-from orphangc.collect.delete.held_run import HeldRun
+from orphangc.collect.runs.held_run import HeldRun
 from orphangc.errors import ExitCode, RefusedError
 from orphangc.ports import OUTCOME_SCHEMA
 

@@ -7,13 +7,15 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
 from orphangc.collect.delete.deletion import Deletion
-from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import RateLimiter
+from orphangc.collect.runs.journal import Journal
+from orphangc.collect.runs.undisturbed import undisturbed
 from orphangc.collect.state.store import RootState
 from orphangc.core.model.rate import DeletionRate
 from orphangc.core.model.types import ObjectKey, StoredObject
@@ -164,6 +166,11 @@ class Scene:
         )
         parts = [keys[start : start + a_batch] for start in range(0, len(keys), a_batch)]
         return deletion.delete(map(due_rows, parts), self._record, total=len(keys))
+
+    def delete_in_a_run(self, keys: Sequence[str], *, a_batch: int) -> OrphanGcError | None:
+        """Delete where a signal only asks to stop, as a run does."""
+        work = partial(self.delete, keys, a_batch=a_batch)
+        return undisturbed(work, self.limiter.stopped.set, "run")
 
     def _record(self, rows: pa.RecordBatch) -> None:
         self.recorded += rows.to_pylist()

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.core.model import rate
 from orphangc.core.model.types import Outcome
 from orphangc.errors import LockHeldError, RefusedError, StorageUnreachableError
@@ -466,7 +465,7 @@ def test_a_stop_lets_what_is_under_way_end_and_begins_nothing_more() -> None:
     thread = threading.Thread(target=scene.delete, args=(keys,), kwargs={"a_batch": 100})
     thread.start()
     assert begun.wait(speed.patience())
-    scene.limiter.stop()
+    scene.limiter.stopped.set()
     may_end.set()
     thread.join(speed.patience())
     counts = Counter(scene.outcomes.values())
@@ -475,29 +474,23 @@ def test_a_stop_lets_what_is_under_way_end_and_begins_nothing_more() -> None:
     assert {k for k, o in scene.outcomes.items() if o == "done"} == set(scene.storage.deleted)
 
 
-def test_a_real_signal_waits_for_what_is_under_way(monkeypatch) -> None:
+def test_a_real_signal_waits_for_what_is_under_way() -> None:
     """The waiting thread is interrupted; the batches are not, and all of them are recorded."""
     keys = keys_of(3_000)
     usual = signal.signal(signal.SIGUSR1, lambda *_: sys.exit(143))
-    sent, stopped, stop = threading.Event(), threading.Event(), RateLimiter.stop
-
-    def noted(limiter: RateLimiter) -> None:
-        stop(limiter)
-        stopped.set()
+    sent = threading.Event()
 
     def slow(number, objects):
         if number == 5 and not sent.is_set():
             sent.set()
             os.kill(os.getpid(), signal.SIGUSR1)
-        assert not sent.is_set() or stopped.wait(speed.patience())
+        assert not sent.is_set() or scene.limiter.stopped.wait(speed.patience())
         return good(number, objects)
-
-    monkeypatch.setattr(RateLimiter, "stop", noted)
 
     scene = Scene(BadStorage.of(keys, slow, at_once=4))
     try:
         with pytest.raises(SystemExit) as ended:
-            scene.delete(keys, a_batch=100)
+            scene.delete_in_a_run(keys, a_batch=100)
     finally:
         signal.signal(signal.SIGUSR1, usual)
     assert ended.value.code == 143
@@ -505,7 +498,7 @@ def test_a_real_signal_waits_for_what_is_under_way(monkeypatch) -> None:
     assert counts["done"] + counts["planned"] == 3_000
     assert 0 < counts["done"] < 1_500
     assert {k for k, o in scene.outcomes.items() if o == "done"} == set(scene.storage.deleted)
-    assert not [each for each in threading.enumerate() if each.name == "deletion"]
+    assert not [each for each in threading.enumerate() if each.name == "run"]
 
 
 # --- everything at random

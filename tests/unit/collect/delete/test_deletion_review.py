@@ -104,10 +104,10 @@ def test_a_signal_ends_it_only_when_everything_is_told_of() -> None:
     before = signal.signal(signal.SIGTERM, on_signal)
     try:
         with pytest.raises(_SignalledError):
-            scene.delete(keys, a_batch=100)
+            scene.delete_in_a_run(keys, a_batch=100)
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert not any(each.name == "deletion" for each in threading.enumerate())
+    assert not any(each.name == "run" for each in threading.enumerate())
     recorded = scene.outcomes
     assert sorted(recorded) == keys
     assert sorted(storage.deleted) == sorted(

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from orphangc.collect.delete.rate_limiter import RateLimiter, RateLimiterStoppedError
+from orphangc.collect.delete.rate_limiter import RateLimiter
+from orphangc.collect.runs.held_run import RunStoppedError
 from orphangc.core.model.rate import DeletionRate
 from support import speed
 
@@ -31,10 +32,10 @@ def test_whoever_waits_is_told_at_once_that_nothing_goes_any_more() -> None:
     """A signal must not wait for a slow pace."""
     limiter = RateLimiter(DeletionRate.of(0.00001, 100))  # the next turn is tomorrow
     limiter.take_turn(1)
-    threading.Timer(0.1, limiter.stop).start()
-    with pytest.raises(RateLimiterStoppedError):
+    threading.Timer(0.1, limiter.stopped.set).start()
+    with pytest.raises(RunStoppedError):
         limiter.take_turn(1)
-    with pytest.raises(RateLimiterStoppedError):
+    with pytest.raises(RunStoppedError):
         limiter.await_turn(time.monotonic() + 100_000)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from orphangc.adapters.open import open_state_files
-from orphangc.collect.delete.held_run import HeldRun
+from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.folder_removal import FolderRemoval, FolderRule
 from orphangc.core.columns.uuid_set import UuidSet

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from orphangc.adapters.open import open_state_files
-from orphangc.collect.delete.held_run import HeldRun
 from orphangc.collect.delete.rate_limiter import RateLimiter
+from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import upload_abortion
 from orphangc.collect.sweep.upload_abortion import UploadAbortion, read_marks
@@ -183,6 +183,21 @@ def test_a_name_that_a_checkpoint_has_by_now_is_spared(state) -> None:
 def test_a_name_that_a_checkpoint_has_afterwards_halts_all_collection(state) -> None:
     """A proof has failed: a person must look."""
     store = marked(state)
+    _, stopped = sweep(state, store, at=FIRST + 2 * DAY, after=UuidSet({UUID}))
+    assert isinstance(stopped, RefusedError)
+    assert "upload of" in (state.halted() or "")
+
+
+def test_outcomes_that_cannot_be_written_down_skip_no_check(state, monkeypatch) -> None:
+    """R22 matters more than the journal."""
+    store, write = marked(state), HeldRun.write_journal
+
+    def write_some(self, name, lines):
+        if name.endswith("-outcomes"):
+            raise StorageUnreachableError("state: 503")
+        write(self, name, lines)
+
+    monkeypatch.setattr(HeldRun, "write_journal", write_some)
     _, stopped = sweep(state, store, at=FIRST + 2 * DAY, after=UuidSet({UUID}))
     assert isinstance(stopped, RefusedError)
     assert "upload of" in (state.halted() or "")

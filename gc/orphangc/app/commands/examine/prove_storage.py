@@ -26,9 +26,9 @@ from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.app.commands.health import Check, CheckStatus, Finding, checked
 from orphangc.app.wiring.clock import now
 from orphangc.collect.delete.deletion import Deletion
-from orphangc.collect.delete.journal import Journal
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.revalidate.revalidation import Revalidation
+from orphangc.collect.runs.journal import Journal
 from orphangc.collect.state.storage_proof import StorageProof, write_proof
 from orphangc.collect.state.store import RootState
 from orphangc.core.columns.stored_objects import stored_objects

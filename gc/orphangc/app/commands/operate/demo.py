@@ -26,8 +26,8 @@ from orphangc.app.runner.make_plan import PlanFiles, make_plan
 from orphangc.app.runner.sweep_plan import sweep_plan
 from orphangc.app.wiring.clock import now
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.collect.delete.result import SweepResult
 from orphangc.collect.observe.checkpoints import PackedReferences
+from orphangc.collect.runs.result import SweepResult
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.collect.delete.journal import Journal, json_lines, markers_of
+from orphangc.collect.runs.journal import Journal, json_lines, markers_of
 from orphangc.collect.state.store import RootState
 from orphangc.ports import OUTCOME_SCHEMA
 from support.builders import BASE

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Event
 from typing import Any
 
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.errors import OrphanGcError
+
+
+class RunStoppedError(OrphanGcError):
+    """A signal asked the run to end, or something ended its deletions: nothing more begins."""
+
+    def __init__(self) -> None:
+        super().__init__("stopped before the next batch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +28,7 @@ class HeldRun:
 
     Attributes:
         ended: Runs that ``close`` ends: this one, and crashed ones whose deletions its outcome has.
+        stopped: Set once nothing more may begin; what has begun goes on to its end.
     """
 
     settings: StorageRootSettings
@@ -26,6 +36,7 @@ class HeldRun:
     lock: Lock
     run_id: str
     ended: list[str] = field(default_factory=list, init=False, compare=False)
+    stopped: Event = field(default_factory=Event)
 
     def begin(self, plan: Plan, judged: Plan, at: datetime) -> None:
         """Write down which evidence the run acts on, before it changes anything.
@@ -44,6 +55,15 @@ class HeldRun:
             "roots": [checkpoint.model_dump(mode="json") for checkpoint in judged.roots],
         }
         self.write_journal("evidence", [header])
+
+    def check_goes_on(self) -> None:
+        """Make sure that something more may begin; asked before each batch.
+
+        Raises:
+            RunStoppedError: It may not.
+        """
+        if self.stopped.is_set():
+            raise RunStoppedError
 
     def write_journal(self, name: str, lines: Iterable[Mapping[str, Any]]) -> None:
         """Write one part of the journal, before anything in it is acted upon (R23)."""

@@ -3,22 +3,11 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
 
 import pytest
 
-from orphangc.collect.delete.undisturbed import undisturbed
+from orphangc.collect.runs.undisturbed import undisturbed
 from support import speed
-
-
-@pytest.fixture(autouse=True)
-def _a_signal_raises() -> Iterator[None]:
-    def interrupt(*_: object) -> None:
-        raise SystemExit(143)
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    yield
-    signal.signal(signal.SIGTERM, before)
 
 
 def _signalled() -> None:

@@ -10,18 +10,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 import structlog
 
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.delete.held_run import HeldRun
-from orphangc.collect.delete.result import SweepResult, code_of
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.revalidate.revalidation import Revalidation, preconditions_of
+from orphangc.collect.runs.held_run import HeldRun
+from orphangc.collect.runs.result import SweepResult, code_of
+from orphangc.collect.runs.undisturbed import undisturbed
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, recalled
@@ -143,9 +145,13 @@ class PlannedRun(ABC, Generic[_Found]):
         return self.result
 
     def _act(self, found: _Found) -> SystemExit | None:
-        """Act, and settle the exit code; return the signal that ended it."""
+        """Act, and settle the exit code; return the signal that ended it.
+
+        No signal comes between a deletion and the check that follows it, or its record, whatever
+        is deleted (R22): the signal asks the run to stop, and the run asks before each batch.
+        """
         try:
-            self.act(found)
+            undisturbed(partial(self.act, found), self.run.stopped.set, "run")
         except SystemExit as signalled:
             self.result.stopped_by = signalled
             self.result.exit_code = code_of(signalled)
