@@ -43,7 +43,7 @@ from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
 from orphangc.collect.quarantine import quarantine, savepoint_clearing
 from orphangc.collect.revalidate import revalidation
-from orphangc.collect.state import lock
+from orphangc.collect.state import discovery_memory, lock
 from orphangc.collect.state.discovery_memory import MARKER, DiscoveryRead
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import plan_intersection as permission
@@ -58,7 +58,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job, guards, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
-from orphangc.core.discovery import discovered_world
+from orphangc.core.discovery import discover, discovered_world
 from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
 from orphangc.core.lineage import checkpoint_fates, lineage_graph, stated_origins
@@ -380,18 +380,18 @@ def _discovery_memory(patch: _Patch) -> None:
     def nothing(files: StateFiles) -> DiscoveryRead:
         return DiscoveryRead(files, DiscoveryMemory())
 
-    patch.setattr(discovering, "read_discovery_memory", nothing)
+    patch.setattr(discovery_memory, "read_discovery_memory", nothing)
 
 
 def _marker_of_discovery(patch: _Patch) -> None:
     """Take a memory of discoveries that is not there for one that never was (R4)."""
-    read = discovering.read_discovery_memory
+    read = discovery_memory.read_discovery_memory
 
     def unmarked(files: StateFiles) -> DiscoveryRead:
         files.remove(MARKER)
         return read(files)
 
-    patch.setattr(discovering, "read_discovery_memory", unmarked)
+    patch.setattr(discovery_memory, "read_discovery_memory", unmarked)
 
 
 def _every_memory_of_discovery(patch: _Patch) -> None:
@@ -411,7 +411,7 @@ def _lasting_blocks(patch: _Patch) -> None:
         ]
         return united(now, DiscoveryMemory(resources=tuple(kept)))
 
-    patch.setattr(discovering, "united", corrected)
+    patch.setattr(discover, "united", corrected)
 
 
 def _operators_defaults(patch: _Patch) -> None:
