@@ -58,7 +58,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job, guards, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
-from orphangc.core.discovery import discover, discovered_world
+from orphangc.core.discovery import discovered_world
 from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
 from orphangc.core.lineage import checkpoint_fates, lineage_graph, stated_origins
@@ -411,7 +411,7 @@ def _lasting_blocks(patch: _Patch) -> None:
         ]
         return united(now, DiscoveryMemory(resources=tuple(kept)))
 
-    patch.setattr(discover, "united", corrected)
+    patch.setattr(discovering, "united", corrected)
 
 
 def _operators_defaults(patch: _Patch) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from flinkstate.places.locations import Alias, canonical, parse_alias
 from orphangc.app.config.configuration import Configuration, DiscoverySettings, ScheduledRoot
-from orphangc.app.config.load import with_storage_roots
+from orphangc.app.config.load import with_defaults
 from orphangc.app.config.validate import validated
 from orphangc.core.discovery.discovered_world import DiscoveredWorld
 from orphangc.core.discovery.remembered_facts import Succession
@@ -39,7 +40,9 @@ def completed(
     roots = [
         _with_world(each, world, settings, ended) for each in (*configuration.storage_roots, *new)
     ]
-    found = with_storage_roots(configuration, roots)
+    found = with_defaults(
+        configuration.model_copy(update={"storage_roots": tuple(roots)}), Path("discovery")
+    )
     searched = tuple(_with_places(each, world) for each in found.storage_roots)
     return found.model_copy(update={"storage_roots": searched})
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from platformdirs import user_state_path
@@ -21,11 +21,12 @@ from orphangc.app.config.configuration import Configuration, DiscoverySettings
 from orphangc.app.config.load import load_configuration
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT
+from orphangc.collect.discovery import ClusterAnswer, shown_now
 from orphangc.collect.state.discovery_memory import Memories, read_memories, remember
-from orphangc.core.discovery.discover import ClusterAnswer, Sources, discover, with_jobs
 from orphangc.core.discovery.discovered_facts import Discovery
-from orphangc.core.discovery.discovered_world import DiscoveredWorld
-from orphangc.core.discovery.remembered_facts import Succession, successions
+from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_discovery
+from orphangc.core.discovery.one_spelling import spelled_once, spellings
+from orphangc.core.discovery.remembered_facts import Succession, successions, united
 from orphangc.core.discovery.sources.read_resources import FileText, NamespaceDocuments
 from orphangc.core.discovery.texts.flink_options import Reading, host_of
 from orphangc.core.model.settings import without_credentials
@@ -36,8 +37,6 @@ _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _LISTED = 1 << 20
 _PATIENCE = timedelta(seconds=10)
 """Time limit of the one question to each cluster; cycles ask it again, with more patience."""
-_AT_ONCE = 16
-"""Number of clusters that are asked at the same time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,61 +90,51 @@ def discovered(
             cannot be configured.
     """
     settings = configuration.discovery
-    sources = Sources(
-        _documents(settings),
-        map(_file, settings.files),
-        map(without_credentials, settings.flink_rest),
-        _reading(configuration),
-    )
-    memories = read_memories(memory_files(configuration))
-    before = memories.before
-    answers = _answers(sources.addresses, settings, lists_jobs=lists_jobs)
+    documents, memories = _documents(settings), read_memories(memory_files(configuration))
     every = "every namespace" if settings.all_namespaces else ""
-    shown = sources.answered(
-        answers,
-        before,
-        problems=memories.problems,
+    shown = shown_now(
+        documents,
+        map(_file, settings.files),
+        [without_credentials(each) for each in settings.flink_rest],
+        partial(_answer, settings, lists_jobs=lists_jobs),
+        reading=_reading(configuration),
+        memories=memories,
         selection=settings.namespace_selector or every,
     )
-    known, found, aliases = discover(
-        shown,
-        before,
-        configured=[each.root for each in configuration.storage_roots],
-        namespaces=[each.namespace for each in sources.namespaces],
-        real=resolved,
+    before, roots = memories.before, [each.root for each in configuration.storage_roots]
+    aliases = spellings((*shown.resources, *before.resources), roots, real=resolved)
+    known = united(spelled_once(shown, aliases), spelled_once(before, aliases))
+    found = world_of_discovery(
+        known,
+        configured=roots,
+        acknowledged={each.what for each in before.acknowledged},
+        namespaces=[each.namespace for each in documents],
     )
-    clusters = _with_credentials(found.clusters, settings)
+    clusters = tuple(_with_credentials(each, settings) for each in found.clusters)
     world = found.model_copy(update={"clusters": clusters})
-    over = _confirmed(successions(known), world.clusters)
+    over = _confirmed(successions(known), clusters)
     if is_remembered and not memories.problems:
         remember(known, memories, before.acknowledged)
     return Discovered(
         configuration=completed(configuration, world, over, aliases),
-        discovery=with_jobs(known, answers),
+        discovery=known,
         world=world,
         over=over,
         memories=memories,
     )
 
 
-def _answers(
-    addresses: Sequence[str], settings: DiscoverySettings, *, lists_jobs: bool
-) -> Mapping[str, ClusterAnswer]:
-    """Return the answer of each cluster by its address; its jobs count without its options, too."""
-
-    def asked(url: str) -> ClusterAnswer:
-        try:
-            answer = ClusterAnswer(options=FlinkRest(url, timeout=_PATIENCE, now=now).options())
-        except OrphanGcError as err:
-            answer = ClusterAnswer(problem=str(err))
-        with suppress(OrphanGcError):
-            if lists_jobs:
-                return replace(answer, jobs=FlinkRest(url, timeout=_PATIENCE, now=now).listed())
-        return answer
-
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answers = pool.map(asked, _with_credentials(addresses, settings))
-        return dict(zip(addresses, answers, strict=True))
+def _answer(settings: DiscoverySettings, address: str, *, lists_jobs: bool) -> ClusterAnswer:
+    """Return the answer of a cluster: one without a configuration may list jobs, too."""
+    url = _with_credentials(address, settings)
+    try:
+        answer = ClusterAnswer(options=FlinkRest(url, timeout=_PATIENCE, now=now).options())
+    except OrphanGcError as err:
+        answer = ClusterAnswer(problem=str(err))
+    with suppress(OrphanGcError):
+        if lists_jobs:
+            return replace(answer, jobs=FlinkRest(url, timeout=_PATIENCE, now=now).listed())
+    return answer
 
 
 def _documents(settings: DiscoverySettings) -> list[NamespaceDocuments]:
@@ -182,10 +171,10 @@ def _file(path: Path) -> FileText:
         return FileText(path=str(path.absolute()), text=None, problem=f"cannot be read: {err}")
 
 
-def _with_credentials(clusters: Iterable[str], settings: DiscoverySettings) -> tuple[str, ...]:
-    """Return the addresses as they are asked: with the credentials of the configuration."""
-    known = {without_credentials(each): each for each in settings.flink_rest}
-    return tuple(known.get(each, each) for each in clusters)
+def _with_credentials(address: str, settings: DiscoverySettings) -> str:
+    """Return an address as it is asked: with the credentials of the configuration."""
+    found = [each for each in settings.flink_rest if without_credentials(each) == address]
+    return (found or [address])[-1]
 
 
 def _reading(configuration: Configuration) -> Reading:
