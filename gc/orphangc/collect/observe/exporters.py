@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from flinkstate.places.locations import Alias, Location, place_of
+from flinkstate.places.locations import Alias, Location, place_of, places_of
 from orphangc.collect.observe.exporter_files import newest, parsed_at
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported
 from orphangc.core.exporter.owner_markers import has_followed, living_rival
@@ -288,7 +288,7 @@ class ExporterHandshake:
 
     def _directories(self, job: _ExportedJob) -> list[Location]:
         dirs = {each.checkpoint_dir for each in (job.baseline, job.response) if each is not None}
-        return [place for each in dirs if (place := place_of(each, self.aliases)) is not None]
+        return [*places_of(dirs, self.aliases)]
 
 
 def start_handshake(

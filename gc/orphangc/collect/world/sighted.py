@@ -9,7 +9,7 @@ from functools import cache, partial
 
 from flinkstate.files.paths import spelled_in
 from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of, is_savepoint_folder
-from flinkstate.places.locations import Alias, Location, canonical, is_within, place_of
+from flinkstate.places.locations import Alias, Location, canonical, is_within, place_of, places_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.exporters import SeenExports
 from orphangc.collect.observe.observation import Environment, Observation
@@ -333,8 +333,8 @@ def _job(  # noqa: PLR0917
     marked: Mark,
 ) -> SeenJob:
     paths = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
-    places = [place for path in paths if (place := place_of(path, aliases)) is not None]
-    bases = (place_of(each, aliases) for each in cluster.checkpoint_directories)
+    parents = {each.parent for each in places_of(paths, aliases)}
+    bases = places_of(cluster.checkpoint_directories, aliases)
     restored = facts.restored
     origin = None if restored is None else place_of(restored.external_path, aliases)
     return SeenJob(
@@ -343,12 +343,12 @@ def _job(  # noqa: PLR0917
         is_alive=not facts.is_globally_terminal,
         status=facts.status,
         started_at=facts.started_at,
-        directories=tuple(sorted({str(each.parent) for each in places})),
+        directories=tuple(sorted(map(str, parents))),
         restored=None if restored is None else str(origin or ""),
         is_restored_from_savepoint=restored is not None
         and (restored.is_savepoint or origin in savepoints),
-        stores_in=tuple(sorted({str(each.child(facts.job_id)) for each in bases if each})),
-        needs=_needs(facts, {each.parent for each in places}, origin, marked),
+        stores_in=tuple(sorted({str(each.child(facts.job_id)) for each in bases})),
+        needs=_needs(facts, parents, origin, marked),
     )
 
 
