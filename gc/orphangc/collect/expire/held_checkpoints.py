@@ -10,7 +10,6 @@ from flinkstate.places.locations import Location, places_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.observe.reported import named_by_resources
 from orphangc.core.decision.evidence import JobEvidence
-from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.model.settings import StorageRootSettings
 
 _Hold = tuple[str, str]
@@ -77,9 +76,7 @@ _Held = tuple[Location, str, str]
 def _registered(cycle: Cycle, settings: StorageRootSettings) -> Iterator[_Held]:
     """Yield the retained checkpoints of registry snapshots, and their origins."""
     for snapshot in cycle.seen.snapshots:
-        paths = (*(e.path for e in snapshot.retained), *(e.path for e in snapshot.restored))
-        whole = (resolve(each, snapshot.checkpoint_dir) for each in paths)
-        for place in places_of(whole, settings.aliases):
+        for place in places_of(snapshot.checkpoint_paths, settings.aliases):
             yield place, "registry", snapshot.job_id
 
 

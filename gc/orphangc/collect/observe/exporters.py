@@ -8,9 +8,10 @@ snapshot that repeats it proves the order. Each repetition sets one collector fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 from uuid import uuid4
 
 from flinkstate.places.locations import Alias, Location, place_of, places_of
@@ -278,12 +279,9 @@ class ExporterHandshake:
         directory = place_of(snapshot.checkpoint_dir, self.aliases)
         if directory is None or any(base.contains(directory) for base in bases):
             return True
-        paths: Iterable[str] = (
-            *(each.path for each in snapshot.retained),
-            *(each.path for each in snapshot.restored),
-            *(path for _, path in snapshot.entries.paths()),
-        )
-        places = (place_of(resolve(path, snapshot.checkpoint_dir), self.aliases) for path in paths)
+        files = (resolve(path, snapshot.checkpoint_dir) for _, path in snapshot.entries.paths())
+        paths = chain(snapshot.checkpoint_paths, files)
+        places = (place_of(path, self.aliases) for path in paths)
         return any(place is None or bases[0].contains(place) for place in places)
 
     def _directories(self, job: _ExportedJob) -> list[Location]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
+from itertools import chain
 
 from flinkstate.files.paths import spelled_in
 from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of, is_savepoint_folder
@@ -471,8 +472,6 @@ def _directory_around(folder: Location, owners: Collection[Location]) -> Locatio
 def _folders_named(snapshot: RegistrySnapshot, aliases: Sequence[Alias]) -> set[Location | None]:
     """Return the folders that a snapshot names, and its job directory; ``None`` for no place."""
     base = snapshot.checkpoint_dir
-    named = [path for _, path in snapshot.entries.paths()]
-    named += [each.path for each in snapshot.retained]
-    named += [each.path for each in snapshot.restored]
-    folders = {resolve(path, base).rpartition("/")[0] for path in named}
+    files = (resolve(path, base) for _, path in snapshot.entries.paths())
+    folders = {path.rpartition("/")[0] for path in chain(snapshot.checkpoint_paths, files)}
     return {place_of(folder, aliases) for folder in (*folders, base)}
