@@ -200,6 +200,11 @@ def place_of(uri: str | None, aliases: Sequence[Alias] = ()) -> Location | None:
         return None
 
 
+def places_of(uris: Iterable[str | None], aliases: Sequence[Alias] = ()) -> Iterator[Location]:
+    """Yield every place that is named, as ``place_of`` reads it."""
+    return (place for each in uris if (place := place_of(each, aliases)) is not None)
+
+
 def parse_alias(text: str) -> Alias:
     """Return the alias that ``FROM=TO`` states.
 

@@ -43,7 +43,7 @@ from orphangc.collect.observe import observation as observe
 from orphangc.collect.quarantine import quarantine, savepoint_clearing
 from orphangc.collect.revalidate import revalidation
 from orphangc.collect.runs import planned_run
-from orphangc.collect.state import lock
+from orphangc.collect.state import discovery_memory, lock
 from orphangc.collect.state.discovery_memory import MARKER, DiscoveryRead
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import plan_intersection as permission
@@ -382,18 +382,18 @@ def _discovery_memory(patch: _Patch) -> None:
     def nothing(files: StateFiles) -> DiscoveryRead:
         return DiscoveryRead(files, DiscoveryMemory())
 
-    patch.setattr(discovering, "read_discovery_memory", nothing)
+    patch.setattr(discovery_memory, "read_discovery_memory", nothing)
 
 
 def _marker_of_discovery(patch: _Patch) -> None:
     """Take a memory of discoveries that is not there for one that never was (R4)."""
-    read = discovering.read_discovery_memory
+    read = discovery_memory.read_discovery_memory
 
     def unmarked(files: StateFiles) -> DiscoveryRead:
         files.remove(MARKER)
         return read(files)
 
-    patch.setattr(discovering, "read_discovery_memory", unmarked)
+    patch.setattr(discovery_memory, "read_discovery_memory", unmarked)
 
 
 def _every_memory_of_discovery(patch: _Patch) -> None:

@@ -76,7 +76,7 @@ def load_configuration(path: Path) -> Configuration:
     _check_defaults(configuration.discovery.defaults, path)
     if not configuration.storage_roots and not configuration.discovery.is_on:
         raise SettingsError(f"{path}: discovery: name namespaces, files or flink_rest to read")
-    return _with_defaults(configuration, path)
+    return with_defaults(configuration, path)
 
 
 def _without_removed(content: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -109,18 +109,6 @@ def _check_defaults(defaults: dict[str, Any], path: Path) -> None:
         validated(ScheduledRoot, {**defaults, "root": "s3://bucket/checkpoints"})
     except SettingsError as err:
         raise SettingsError(f"{path}: {where}: {err}") from err
-
-
-def with_storage_roots(
-    configuration: Configuration, roots: Sequence[ScheduledRoot]
-) -> Configuration:
-    """Return a checked configuration with these storage roots instead of its own.
-
-    Raises:
-        SettingsError: Two of them are, or contain, one place.
-    """
-    changed = configuration.model_copy(update={"storage_roots": tuple(roots)})
-    return _with_defaults(changed, Path("discovery"))
 
 
 def overriding() -> list[str]:
@@ -208,7 +196,7 @@ def _home_of(key: str, model: type[BaseModel]) -> str:
     return f"; it belongs below {homes[0]}" if homes else ""
 
 
-def _with_defaults(configuration: Configuration, path: Path) -> Configuration:
+def with_defaults(configuration: Configuration, path: Path) -> Configuration:
     """Return the configuration with the common settings inserted in each storage root.
 
     Raises:

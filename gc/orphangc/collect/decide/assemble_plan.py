@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from flinkstate.places.locations import Location, canonical, place_of
+from flinkstate.places.locations import Location, canonical, places_of
 from orphangc import __version__
 from orphangc.collect.decide.abandoned_savepoints import empty_savepoints_warning
 from orphangc.collect.decide.judge_uploads import UploadRule
@@ -156,8 +156,8 @@ def _origins(job: JobEvidence, found: Found, settings: StorageRootSettings) -> l
     """Return the foreign snapshots that cycles saw as a job's origin: Flink forgets them."""
     seen = found.known.comparison.memory.jobs if job.job_id else ()
     known = (uri for each in seen if each.job_id == job.job_id for uri in each.restored)
-    places = (place_of(uri, settings.aliases) for uri in known)
-    return [e for e in places if e and not any(own.contains(e) for own in job.directories)]
+    places = places_of(known, settings.aliases)
+    return [e for e in places if not any(own.contains(e) for own in job.directories)]
 
 
 def root_part(checkpoint: Checkpoint) -> RootPart:

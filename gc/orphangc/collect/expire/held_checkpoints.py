@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from flinkstate.files.paths import meet, spellings
-from flinkstate.places.locations import Location, place_of
+from flinkstate.places.locations import Location, places_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.observe.reported import named_by_configurations, named_by_resources
 from orphangc.core.decision.evidence import JobEvidence
-from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.model.settings import StorageRootSettings
 
 _Hold = tuple[str, str]
@@ -80,13 +79,8 @@ _Held = tuple[Location, str, str]
 def _registered(cycle: Cycle, settings: StorageRootSettings) -> Iterator[_Held]:
     """Yield the retained checkpoints of registry snapshots, and their origins."""
     for snapshot in cycle.seen.snapshots:
-        for path in (
-            *(each.path for each in snapshot.retained),
-            *(each.path for each in snapshot.restored),
-        ):
-            place = place_of(resolve(path, snapshot.checkpoint_dir), settings.aliases)
-            if place is not None:
-                yield place, "registry", snapshot.job_id
+        for place in places_of(snapshot.checkpoint_paths, settings.aliases):
+            yield place, "registry", snapshot.job_id
 
 
 def _shown_by_flink(
@@ -97,19 +91,12 @@ def _shown_by_flink(
         if key in over:
             continue
         paths = [each.external_path for facts in job.facts for each in facts.checkpoints]
-        for place in _places(paths, settings):
+        for place in places_of(paths, settings.aliases):
             yield place, "job", job.job_id
         if key not in free:
             restored = [each.restored.external_path for each in job.facts if each.restored]
-            for place in _places(restored, settings):
+            for place in places_of(restored, settings.aliases):
                 yield place, "restored_by", job.job_id
-
-
-def _places(paths: Iterable[str | None], settings: StorageRootSettings) -> Iterator[Location]:
-    for path in paths:
-        place = place_of(path, settings.aliases)
-        if place is not None:
-            yield place
 
 
 def recovers_from_its_own(job: JobEvidence) -> bool:
@@ -138,7 +125,6 @@ def _remembered(
         known.setdefault(job.job_id, []).append(key)
     for record in cycle.remembered.jobs:
         keys = known.get(record.job_id, [])
-        for uri in () if keys and all(key in free for key in keys) else record.restored:
-            place = place_of(uri, settings.aliases)
-            if place is not None:
-                yield place, "restored_by", record.job_id
+        uris = () if keys and all(key in free for key in keys) else record.restored
+        for place in places_of(uris, settings.aliases):
+            yield place, "restored_by", record.job_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 
-from flinkstate.places.locations import Location, place_of
+from flinkstate.places.locations import Location, place_of, places_of
 from orphangc.collect.mark.job_directories import (
     JobDirectories,
     ScannedDirectory,
@@ -230,9 +230,8 @@ class _JobMarker:
                 if job_id == own_id or facts.is_globally_terminal:
                     continue
                 own = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
-                places = (place_of(path, self.settings.aliases) for path in own)
-                owners = (owner_of(each, self.known.keys) for each in places if each is not None)
-                if key in owners:
+                places = places_of(own, self.settings.aliases)
+                if key in (owner_of(each, self.known.keys) for each in places):
                     found.add(job_id)
         return frozenset(found)
 
@@ -309,9 +308,7 @@ def _reported_by(report: JobReport, settings: StorageRootSettings) -> frozenset[
         for shown in facts.checkpoints
         if not shown.is_savepoint
     )
-    return frozenset(
-        place for path in paths if (place := place_of(path, settings.aliases)) is not None
-    )
+    return frozenset(places_of(paths, settings.aliases))
 
 
 def owner_of(folder: Location, owners: Mapping[Location, str]) -> str | None:

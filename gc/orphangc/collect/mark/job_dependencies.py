@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from flinkstate.places.locations import Location, place_of
+from flinkstate.places.locations import Location, place_of, places_of
 from orphangc.collect.mark.evidence_of_jobs import owner_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.core.cluster.job_facts import JobFacts
@@ -148,6 +148,5 @@ def _registered(
         for one in snapshots
         for _, path in one.entries.paths()
     }
-    places = {place_of(folder, settings.aliases) for folder in folders}
     uuids = [names.uuids for one in snapshots for _, names in one.entries.folders()]
-    return {place for place in places if place is not None}, uuids
+    return set(places_of(folders, settings.aliases)), uuids

@@ -8,12 +8,13 @@ snapshot that repeats it proves the order. Each repetition sets one collector fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 from uuid import uuid4
 
-from flinkstate.places.locations import Alias, Location, place_of
+from flinkstate.places.locations import Alias, Location, place_of, places_of
 from orphangc.collect.observe.exporter_files import newest, parsed_at
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported
 from orphangc.core.exporter.owner_markers import has_followed, living_rival
@@ -278,17 +279,14 @@ class ExporterHandshake:
         directory = place_of(snapshot.checkpoint_dir, self.aliases)
         if directory is None or any(base.contains(directory) for base in bases):
             return True
-        paths: Iterable[str] = (
-            *(each.path for each in snapshot.retained),
-            *(each.path for each in snapshot.restored),
-            *(path for _, path in snapshot.entries.paths()),
-        )
-        places = (place_of(resolve(path, snapshot.checkpoint_dir), self.aliases) for path in paths)
+        files = (resolve(path, snapshot.checkpoint_dir) for _, path in snapshot.entries.paths())
+        paths = chain(snapshot.checkpoint_paths, files)
+        places = (place_of(path, self.aliases) for path in paths)
         return any(place is None or bases[0].contains(place) for place in places)
 
     def _directories(self, job: _ExportedJob) -> list[Location]:
         dirs = {each.checkpoint_dir for each in (job.baseline, job.response) if each is not None}
-        return [place for each in dirs if (place := place_of(each, self.aliases)) is not None]
+        return [*places_of(dirs, self.aliases)]
 
 
 def start_handshake(

@@ -22,7 +22,7 @@ from orphangc.core.cluster.job_facts import (
     restored_paths,
 )
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
-from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world.storages import place_around
 
@@ -40,8 +40,7 @@ def reported_places(
     """Return every reported or pinned checkpoint folder (R4), and reports that name no place."""
     paths = {path for each in clusters for path in external_paths(each)}
     for snapshot in snapshots:
-        own = (*(e.path for e in snapshot.retained), *(e.path for e in snapshot.restored))
-        paths.update(resolve(path, snapshot.checkpoint_dir) for path in own)
+        paths.update(snapshot.checkpoint_paths)
     paths.update(settings.pin)
     found = {(named_place(path, settings.aliases), path, "") for path in paths}
     for named in {each for facts in ha for each in facts.places}:

@@ -6,14 +6,20 @@ remove the folder alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from orphangc.collect.state.memory_documents import (
     DamagedMemoryError,
     read_documents,
     write_document,
 )
-from orphangc.core.discovery.remembered_facts import DiscoveryMemory
+from orphangc.core.discovery.discovered_facts import Discovery, Origin, UnclearFact
+from orphangc.core.discovery.remembered_facts import DiscoveryMemory, memory_of
+from orphangc.core.memory.acknowledgement import Acknowledgement
+from orphangc.core.model.joined_facts import joined
+from orphangc.errors import OrphanGcError
 from orphangc.ports import StateFiles
 
 FOLDER = "discovery"
@@ -29,6 +35,45 @@ class DiscoveryRead:
     files: StateFiles
     memory: DiscoveryMemory
     names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Memories:
+    """What the state locations remember, and why some of them cannot be read."""
+
+    reads: tuple[DiscoveryRead, ...] = ()
+    problems: tuple[UnclearFact, ...] = ()
+
+    @property
+    def before(self) -> DiscoveryMemory:
+        """Return what all of them remember together."""
+        return reduce(joined, (each.memory for each in self.reads), DiscoveryMemory())
+
+
+def read_memories(states: Iterable[StateFiles]) -> Memories:
+    """Return what every state location remembers; one that cannot be read is not understood."""
+    reads: list[DiscoveryRead] = []
+    problems: list[UnclearFact] = []
+    for files in states:
+        try:
+            reads.append(read_discovery_memory(files))
+        except OrphanGcError as err:
+            field = FOLDER if isinstance(err, DamagedMemoryError) else ""
+            origin = Origin(kind="State", namespace="", name=str(files.location), field=field)
+            why = f"{err}: restore it" if field else str(err)
+            problems.append(UnclearFact(why=why, origin=origin))
+    return Memories(tuple(reads), tuple(problems))
+
+
+def remember(known: Discovery, memories: Memories, acknowledged: Sequence[Acknowledgement]) -> None:
+    """Write what later cycles must know to every state location.
+
+    Raises:
+        OrphanGcError: A state location cannot be written.
+    """
+    memory = memory_of(known).model_copy(update={"acknowledged": tuple(acknowledged)})
+    for read in memories.reads:
+        write_discovery_memory(memory, read)
 
 
 def read_discovery_memory(files: StateFiles) -> DiscoveryRead:

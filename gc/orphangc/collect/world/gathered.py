@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from flinkstate.places.locations import Location, canonical, place_of
+from flinkstate.places.locations import Location, canonical, places_of
 from orphangc.collect.observe.checkpoints import CheckpointScan
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.core.model.settings import StorageRootSettings
@@ -87,8 +87,8 @@ def searched_storages(seen: Observation) -> Iterable[SearchedStorage]:
     """Yield every storage that was searched, or had to be."""
     for each in seen.storages:
         within = [root for root in seen.checkpoints if each.contains(root.folder)]
-        places = (place_of(broken.uri) for broken in seen.unreadable)
-        broken = [place for place in places if place is not None and each.contains(place)]
+        places = places_of(broken.uri for broken in seen.unreadable)
+        broken = [place for place in places if each.contains(place)]
         is_searched = each.problem is None
         yield SearchedStorage.like(
             each,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from flinkstate.places.locations import Location, place_of
+from flinkstate.places.locations import Location, place_of, places_of
 from orphangc.collect.mark.evidence_of_jobs import owner_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Observation
@@ -113,9 +113,8 @@ def _reported(
         for job_id, facts in cluster.jobs.items():
             if not facts.is_globally_terminal:
                 jobs = frozenset(_keys_of(job_id, marked.jobs))
-                for path in _paths_of(facts):
-                    if (place := place_of(path, settings.aliases)) is not None:
-                        yield place, cluster.uri, jobs
+                for place in places_of(_paths_of(facts), settings.aliases):
+                    yield place, cluster.uri, jobs
                 for place in _configured(cluster, facts, settings):
                     yield place, f"the configuration of {cluster.uri}", jobs
 
@@ -147,9 +146,8 @@ def _configured(
     has_own = facts.latest_completed_id is not None
     if has_own or (origin is not None and origin.parent.name == facts.job_id):
         return
-    for each in cluster.checkpoint_directories:
-        if (base := place_of(each, settings.aliases)) is not None:
-            yield base.child(facts.job_id)
+    for base in places_of(cluster.checkpoint_directories, settings.aliases):
+        yield base.child(facts.job_id)
 
 
 def _named(observation: Observation, settings: StorageRootSettings) -> Iterator[_Found]:

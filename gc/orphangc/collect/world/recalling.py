@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from flinkstate.files.paths import spellings
-from flinkstate.places.locations import Location, canonical, place_of
+from flinkstate.places.locations import Location, canonical, places_of
 from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import (
@@ -209,11 +209,11 @@ def outside_directories(memory: WorldMemory) -> list[Location]:
     """
     storages = {each.uri for each in memory.places if each.kind == STORAGE}
     found = (
-        place_of(each.uri)
+        each.uri
         for each in memory.directories
         if each.resolved_at is None and each.place in {each.uri, *storages}
     )
-    return [place for place in found if place is not None]
+    return [*places_of(found)]
 
 
 def new_state_warning(state: RootState) -> str:

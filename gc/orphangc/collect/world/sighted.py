@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
+from itertools import chain
 
 from flinkstate.files.paths import spelled_in
 from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of, is_savepoint_folder
-from flinkstate.places.locations import Alias, Location, canonical, is_within, place_of
+from flinkstate.places.locations import Alias, Location, canonical, is_within, place_of, places_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.exporters import SeenExports
 from orphangc.collect.observe.observation import Environment, Observation
@@ -334,8 +335,8 @@ def _job(  # noqa: PLR0917
     marked: Mark,
 ) -> SeenJob:
     paths = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
-    places = [place for path in paths if (place := place_of(path, aliases)) is not None]
-    bases = (place_of(each, aliases) for each in cluster.checkpoint_directories)
+    parents = {each.parent for each in places_of(paths, aliases)}
+    bases = places_of(cluster.checkpoint_directories, aliases)
     restored = facts.restored
     origin = None if restored is None else place_of(restored.external_path, aliases)
     return SeenJob(
@@ -344,12 +345,12 @@ def _job(  # noqa: PLR0917
         is_alive=not facts.is_globally_terminal,
         status=facts.status,
         started_at=facts.started_at,
-        directories=tuple(sorted({str(each.parent) for each in places})),
+        directories=tuple(sorted(map(str, parents))),
         restored=None if restored is None else str(origin or ""),
         is_restored_from_savepoint=restored is not None
         and (restored.is_savepoint or origin in savepoints),
-        stores_in=tuple(sorted({str(each.child(facts.job_id)) for each in bases if each})),
-        needs=_needs(facts, {each.parent for each in places}, origin, marked),
+        stores_in=tuple(sorted({str(each.child(facts.job_id)) for each in bases})),
+        needs=_needs(facts, parents, origin, marked),
     )
 
 
@@ -472,8 +473,6 @@ def _directory_around(folder: Location, owners: Collection[Location]) -> Locatio
 def _folders_named(snapshot: RegistrySnapshot, aliases: Sequence[Alias]) -> set[Location | None]:
     """Return the folders that a snapshot names, and its job directory; ``None`` for no place."""
     base = snapshot.checkpoint_dir
-    named = [path for _, path in snapshot.entries.paths()]
-    named += [each.path for each in snapshot.retained]
-    named += [each.path for each in snapshot.restored]
-    folders = {resolve(path, base).rpartition("/")[0] for path in named}
+    files = (resolve(path, base) for _, path in snapshot.entries.paths())
+    folders = {path.rpartition("/")[0] for path in chain(snapshot.checkpoint_paths, files)}
     return {place_of(folder, aliases) for folder in (*folders, base)}

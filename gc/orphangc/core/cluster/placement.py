@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from flinkstate.places.locations import Alias, Location, place_of
+from flinkstate.places.locations import Alias, Location, places_of
 from orphangc.core.cluster.ha_facts import FolderNamed, Hold
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.cluster.place_options import CHECKPOINT_OPTIONS
@@ -92,7 +92,7 @@ def home_of(answer: JobAnswer, directories: Directories, aliases: Sequence[Alias
     code may override, then what it was restored from. An answer that reports none of them may
     speak of the only directory there is.
     """
-    own = _places((each for facts in answer.facts for each in _own_paths(facts)), aliases)
+    own = {*places_of((each for facts in answer.facts for each in _own_paths(facts)), aliases)}
     if own:
         keys = _lying_in(own, directories)
         return Home(keys=keys, is_proven=bool(keys), is_elsewhere=not keys)
@@ -100,10 +100,8 @@ def home_of(answer: JobAnswer, directories: Directories, aliases: Sequence[Alias
     if configured:
         keys = _lying_in(configured, directories)
         return Home(keys=keys, is_proven=bool(keys), is_elsewhere=not keys)
-    restored = _places(
-        (facts.restored.external_path for facts in answer.facts if facts.restored), aliases
-    )
-    keys = _lying_in(restored, directories)
+    restored = (facts.restored.external_path for facts in answer.facts if facts.restored)
+    keys = _lying_in({*places_of(restored, aliases)}, directories)
     if keys or len(directories) != 1:
         return Home(keys=keys)
     return Home(keys=frozenset(directories))
@@ -115,16 +113,12 @@ def configured_directories(answer: JobAnswer, aliases: Sequence[Alias]) -> set[L
     Source: Flink 1.13-2.3, ``AbstractFsCheckpointStorageAccess``: a folder of the job id below the
     configured one.
     """
-    bases = _places(answer.checkpoint_directories, aliases)
+    bases = places_of(answer.checkpoint_directories, aliases)
     return {base.child(answer.job_id) for base in bases}
 
 
 def _own_paths(facts: JobFacts) -> Iterable[str | None]:
     return (each.external_path for each in facts.checkpoints if not each.is_savepoint)
-
-
-def _places(paths: Iterable[str | None], aliases: Sequence[Alias]) -> set[Location]:
-    return {place for path in paths if (place := place_of(path, aliases)) is not None}
 
 
 def _lying_in(places: Collection[Location], directories: Directories) -> frozenset[str]:
@@ -166,14 +160,9 @@ def holders_for(
     """
     homes = [home for answer, home in answers if hold.cluster in answer.cluster_ids]
     keys = frozenset().union(*(home.keys for home in homes if home.is_proven))
-    named = _places(
-        (
-            f"{each.path.rstrip('/')}/{hold.job_id}"
-            for each in folders
-            if each.option in CHECKPOINT_OPTIONS and _is_of(each, hold)
-        ),
-        aliases,
-    )
+    folders = [e for e in folders if e.option in CHECKPOINT_OPTIONS and _is_of(e, hold)]
+    paths = (f"{each.path.rstrip('/')}/{hold.job_id}" for each in folders)
+    named = [*places_of(paths, aliases)]
     keys |= _lying_in(named, directories)
     if keys:
         return Holders(keys=keys, is_matched=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
-from flinkstate.places.locations import Alias, Location, place_of
+from flinkstate.places.locations import Alias, Location, place_of, places_of
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, has_ended, some
 from orphangc.core.decision.judge import Judgement
@@ -101,8 +101,7 @@ def foreign_usage_of(
     own = (*_own_places(job), *changes)
     unowned = unowned_references(map(Namer.of, job.own_checkpoints), own, absent)
     newest = job.snapshots[-1:]
-    reported = [place_of(each.checkpoint_dir, aliases) for each in newest]
-    known = (*own, *(place for place in reported if place is not None))
+    known = (*own, *places_of((each.checkpoint_dir for each in newest), aliases))
     registered = unowned_references((_registered(each, aliases) for each in newest), known, {})
     return ForeignUsage(
         job=job,
@@ -252,8 +251,6 @@ def _registered(snapshot: RegistrySnapshot, aliases: Sequence[Alias]) -> Namer:
     A pending checkpoint may name what no retained one does.
     """
     files = snapshot.entries.absolute(aliases)
-    for each in snapshot.retained:
-        place = place_of(each.path, aliases)
-        if place is not None:
-            files[place] = FileNames([*files.get(place, ()), METADATA_NAME])
+    for place in places_of((each.path for each in snapshot.retained), aliases):
+        files[place] = FileNames([*files.get(place, ()), METADATA_NAME])
     return Namer(uri=f"registry snapshot {snapshot.sequence}", checkpoint_id=None, files=files)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any
 
+from orphangc.core.model.codes import Condition
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.joined_facts import EITHER, NEWEST_FIRST, Fact
 
@@ -157,6 +159,23 @@ class UnclearFact(Fact, subject=("what",), seen="is_present"):
         """
         name = self.origin.field.rpartition(".")[2]
         return f"{self.origin.operated}#{digest_of([name, self.why, self.digest])}"
+
+    @property
+    def is_source(self) -> bool:
+        """Return whether a whole source could not be read: no word of a person stands for it."""
+        kinds = {"Namespace", "Namespaces", "File", "Cluster", "State"}
+        return self.origin.kind in kinds and not self.origin.field
+
+    @property
+    def block(self) -> str:
+        """Return why it blocks, and the one thing that lifts it."""
+        if self.is_source:
+            return f"{self.origin}: {self.why}"
+        words = ["world", "acknowledge", "--config", "FILE", Condition.DISCOVERY_UNCLEAR, self.what]
+        command = f"run: {shlex.join(['orphangc', *words])}"
+        if self.is_present:
+            return f"{self.origin}: {self.why}; once its files cannot be elsewhere: {command}"
+        return f"{self.origin}: an earlier cycle read: {self.why}; if its files are gone: {command}"
 
 
 def digest_of(value: object) -> str:

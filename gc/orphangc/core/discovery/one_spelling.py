@@ -6,9 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from flinkstate.places.locations import Alias, Location, canonical
-from orphangc.core.discovery.discovered_facts import DirectoryFact, PinFact, ResourceFacts
+from orphangc.core.discovery.discovered_facts import (
+    DirectoryFact,
+    Discovery,
+    PinFact,
+    ResourceFacts,
+)
+from orphangc.core.discovery.remembered_facts import DiscoveryMemory
 
 _Named = TypeVar("_Named", DirectoryFact, PinFact)
+_Facts = TypeVar("_Facts", Discovery, DiscoveryMemory)
 
 
 def spellings(
@@ -37,15 +44,14 @@ def spellings(
     return tuple(Alias(place, meant[place]) for place in longest_first)
 
 
-def spelled_once(found: ResourceFacts, aliases: Sequence[Alias]) -> ResourceFacts:
-    """Return the facts of a resource with every place under its one spelling."""
+def spelled_once(found: _Facts, aliases: Sequence[Alias]) -> _Facts:
+    """Return facts with every place under its one spelling."""
 
     def named(fact: _Named) -> _Named:
         return fact.model_copy(update={"uri": str(canonical(fact.uri, aliases))})
 
-    return found.model_copy(
-        update={
-            "directories": tuple(map(named, found.directories)),
-            "pins": tuple(map(named, found.pins)),
-        }
-    )
+    def spelled(one: ResourceFacts) -> ResourceFacts:
+        places = {"directories": one.directories, "pins": one.pins}
+        return one.model_copy(update={k: tuple(map(named, v)) for k, v in places.items()})
+
+    return found.model_copy(update={"resources": tuple(map(spelled, found.resources))})

@@ -109,7 +109,7 @@ def successions(discovery: Discovery) -> tuple[Succession, ...]:
     """
     names: dict[str, set[str]] = {}
     for one in discovery.resources:
-        for job in one.jobs:
+        for job in one.jobs if one.origin.kind != "Cluster" else ():  # REST is asked again
             names.setdefault(job.job_id, set()).add(one.origin.resource)
     return tuple(
         each

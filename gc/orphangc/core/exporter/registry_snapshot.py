@@ -267,6 +267,12 @@ class RegistrySnapshot(RegistryHeader):
     settings: JobSettings = UNKNOWN_SETTINGS
     sha256: str = ""
 
+    @property
+    def checkpoint_paths(self) -> list[str]:
+        """Return the whole path of each checkpoint that it retains, or was restored from."""
+        paths = (*(e.path for e in self.retained), *(e.path for e in self.restored))
+        return [resolve(each, self.checkpoint_dir) for each in paths]
+
 
 def oldest_retained(snapshot: RegistrySnapshot) -> int | None:
     """Return the lowest retained id, savepoints aside; ``None`` if nothing is retained.

@@ -4,6 +4,7 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.core.discovery.discovered_facts import (
     DirectoryFact,
     DirectoryUse,
+    Discovery,
     Origin,
     PinFact,
     ResourceFacts,
@@ -35,7 +36,7 @@ def resource(*directories: str, pins: tuple[str, ...] = ()):
 
 def once(found: ResourceFacts, *configured: str) -> ResourceFacts:
     aliases = spellings([found], configured, real=real)
-    return spelled_once(found, aliases)
+    return spelled_once(Discovery(resources=(found,)), aliases).resources[0]
 
 
 def uris(found: ResourceFacts) -> list[str]:
@@ -71,7 +72,8 @@ def test_the_spelling_of_the_innermost_link_counts() -> None:
     links = {canonical("/link"): canonical("/data"), canonical("/link/deep"): canonical("/far")}
     found = resource("/link", "/link/deep")
     aliases = spellings([found], (), real=lambda place: links.get(place, place))
-    assert uris(spelled_once(found, aliases)) == ["/data", "/far"]
+    (spelled,) = spelled_once(Discovery(resources=(found,)), aliases).resources
+    assert uris(spelled) == ["/data", "/far"]
 
 
 def test_other_spellings_stand_in_one_order() -> None:

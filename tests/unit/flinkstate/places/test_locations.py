@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from flinkstate.places.locations import Alias, Location, canonical, parse_alias, place_of
+from flinkstate.places.locations import Alias, Location, canonical, parse_alias, place_of, places_of
 from support.builders import JOB
 
 AZURE = "container@account.dfs.core.windows.net"
@@ -228,6 +228,7 @@ def test_a_place_that_is_none_is_none() -> None:
     aliases = [parse_alias("s3://old=s3://new")]
     assert place_of("s3a://old/x", aliases) == canonical("s3://new/x")
     assert place_of("s3a://old/x") == canonical("s3://old/x")
+    assert [*places_of(["s3://old/x", None, "x"], aliases)] == [canonical("s3://new/x")]
 
 
 @pytest.mark.parametrize("text", ["", "=", "s3://a", "s3://a=", "=s3://a", "a=s3://b", "s3://a=b"])

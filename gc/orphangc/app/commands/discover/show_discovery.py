@@ -18,7 +18,7 @@ from orphangc.app.commands.discover.equivalent_settings import settings_by_hand,
 from orphangc.app.commands.health import CheckStatus
 from orphangc.app.config.configuration import Configuration, DiscoverySettings
 from orphangc.app.config.load import load_configuration
-from orphangc.app.wiring.discovering import Discovered, block_of, discovered, with_jobs_of_clusters
+from orphangc.app.wiring.discovering import Discovered, discovered
 from orphangc.core.discovery.discovered_facts import Discovery, UnclearFact
 from orphangc.core.discovery.discovery_document import discovery_document
 from orphangc.errors import SettingsError
@@ -42,8 +42,7 @@ def discovery_of_call(config: Path | None, given: Mapping[str, Any]) -> Discover
         raise SettingsError(f"discovery.{first_problem(err)}") from err
     if not settings.is_on:
         raise SettingsError("give --namespace, --file, --flink-rest, or --config with discovery")
-    found = discovered(configuration.model_copy(update={"discovery": settings}))
-    return with_jobs_of_clusters(found)
+    return discovered(configuration.model_copy(update={"discovery": settings}), lists_jobs=True)
 
 
 def document_of(found: Discovered) -> dict[str, Any]:
@@ -71,7 +70,7 @@ def discovery_health(found: Discovered) -> tuple[CheckStatus, str]:
     if not found.discovery.present:
         return CheckStatus.WARNING, "nothing of Flink's was found: mistyped?"
     if unclear:
-        return CheckStatus.WARNING, f"{said}; blocks deletion: {block_of(unclear[0])}"
+        return CheckStatus.WARNING, f"{said}; blocks deletion: {unclear[0].block}"
     if found.discovery.unnamed:
         return CheckStatus.WARNING, f"{said}; {unnamed_text(found.discovery)}"
     return CheckStatus.GOOD, said
@@ -129,7 +128,7 @@ def headline(found: Discovered, document: Mapping[str, Any]) -> str:
 
 
 def _unclear(part: UnclearFact) -> RenderableType:
-    return Text(visible(redacted(f"▲ blocks everything: {block_of(part)}")), style="yellow")
+    return Text(visible(redacted(f"▲ blocks everything: {part.block}")), style="yellow")
 
 
 def _tables(document: Mapping[str, Any]) -> Iterator[RenderableType]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from flinkstate.files.paths import located
-from flinkstate.places.locations import Location, canonical, place_of
+from flinkstate.places.locations import Location, canonical, places_of
 from flinkstate.text.shown_text import visible
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.config.validate import settings_from
@@ -20,7 +20,6 @@ from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.wiring.compose import roots_now, state_of
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.collect.decide.explanation import OneVerdict, explain
-from orphangc.core.documents.plan import Plan
 from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
@@ -95,15 +94,10 @@ def _from_plan(key: str, directory: PlanDirectory) -> dict[str, Any]:
         relative,
         found.row,
         plan=plan,
-        checkpoints=roots_now(plan.settings, _folders_of(plan)),
+        checkpoints=roots_now(plan.settings, places_of(each.uri for each in plan.roots)),
         tombstone=tombstone,
         base=canonical(plan.root),
     )
-
-
-def _folders_of(plan: Plan) -> Iterator[Location]:
-    """Yield the folders of the checkpoints that a plan has read."""
-    return (place for each in plan.roots if (place := place_of(each.uri)) is not None)
 
 
 def _relative(key: str, settings: StorageRootSettings) -> str:

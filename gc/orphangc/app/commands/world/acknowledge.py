@@ -11,14 +11,8 @@ from orphangc.app.config.validate import settings_from
 from orphangc.app.telemetry.logs import always_shown
 from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import state_of
-from orphangc.app.wiring.discovering import (
-    discovered,
-    is_source,
-    load_and_discover,
-    memory_files,
-    remember,
-)
-from orphangc.collect.state.discovery_memory import forget_discovery
+from orphangc.app.wiring.discovering import discovered, load_and_discover, memory_files
+from orphangc.collect.state.discovery_memory import forget_discovery, remember
 from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import (
@@ -113,7 +107,7 @@ def _acknowledged_part(config: Path | None, what: str) -> Acknowledgement:
     if config is None:
         raise SettingsError("give --config: what cannot be read is a part of its discovery")
     found = discovered(load_configuration(config))
-    parts = {each.what: each for each in found.world.unclear if not is_source(each)}
+    parts = {each.what: each for each in found.world.unclear if not each.is_source}
     if what not in parts:
         known = "; ".join(parts) or "nothing that can be acknowledged"
         raise SettingsError(f"no part is called {what}; the discovery knows {known}")
