@@ -235,12 +235,16 @@ def test_a_signal_ends_the_caller_as_well(state) -> None:
     assert json.loads(state.files.read(f"{state.folder}/history/run.json"))["code"] == 143
 
 
-def test_crashed_runs_are_closed_once_a_run_that_took_them_over_has_ended(state) -> None:
+def test_crashed_runs_are_closed_with_the_run_that_took_them_over(state) -> None:
     """Else each later run says again that they were interrupted."""
     state.start_run("crashed", ago("1h"))
-    a_run(state).carry_out()
+    run = a_run(state)
+    run.carry_out()
     outcome = json.loads(state.files.read(f"{state.folder}/history/run.json"))
-    assert (outcome["interrupted"], state.interrupted_runs()) == (["crashed"], [])
+    assert outcome["interrupted"] == ["crashed"]
+    assert set(state.interrupted_runs()) == {"crashed", "run"}, "the outcome stands nowhere else"
+    run.run.close()
+    assert state.interrupted_runs() == []
 
 
 @pytest.mark.parametrize("shows", [True, False], ids=["between two steps", "in the last step"])
