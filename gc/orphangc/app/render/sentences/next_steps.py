@@ -23,9 +23,6 @@ from orphangc.core.times.instants import shifted
 _NOT_OPTIONS = frozenset({"root", "max_delete_share", *IMPLIED})
 
 
-_YOUNG = f"/{Outcome.TOO_YOUNG}"
-
-
 def plan_command(settings: StorageRootSettings, out: Path) -> str:
     """Return the command that plans with these settings again, into another folder."""
     words = ["orphangc", "plan", settings.root]
@@ -137,8 +134,12 @@ def after_sweep(
     """
     deleted = deleted_objects(outcome)
     expired = outcome["counts"].get(f"{RetentionAction.EXPIRE}/{Outcome.DONE}")
-    young = sum(n["objects"] for name, n in outcome["counts"].items() if name.endswith(_YOUNG))
-    if young:
+    if failed := _objects(outcome, Outcome.FAILED):
+        rows = folder / "outcomes.parquet"
+        yield f"Next: {counted(failed, 'object')} failed, {rows} says why; mend that, then go on"
+        again = ["orphangc", "sweep", str(folder)]
+        yield _shown(*again, *(["--delete"] if outcome["deleting"] else []))
+    if young := _objects(outcome, Outcome.TOO_YOUNG):
         skew = duration(plan.settings.clock_skew)
         yield (
             f"Next: list again. {counted(young, 'object')} of the plan would have to be older than"
@@ -149,7 +150,7 @@ def after_sweep(
         yield from _after_expiry(plan.expiry, folder, until)
     elif outcome["refused"] and (stopped := _stopped(plan)) is not None:
         yield stopped
-    elif due_at is not None and plan.expiry is None:
+    elif due_at is not None and plan.expiry is None and not failed:
         after = another(folder)
         yield f"Next: from {instant(due_at)} on, when the first quarantine is over"
         yield _shown(plan_command(plan.settings, after))
@@ -158,6 +159,11 @@ def after_sweep(
         yield from _undo(folder, is_undoable=is_undoable)
     if outcome["counts"]:
         yield f"Each object: {folder / 'outcomes.parquet'}"
+
+
+def _objects(outcome: Mapping[str, Any], became: Outcome) -> int:
+    """Return how many objects of a sweep had one outcome, whatever the verdict."""
+    return sum(n["objects"] for name, n in outcome["counts"].items() if name.endswith(f"/{became}"))
 
 
 def _after_expiry(report: LineageReport, folder: Path, until: datetime) -> Iterator[str]:
