@@ -269,6 +269,9 @@ def test_a_full_disk_is_reported_with_the_file(story, monkeypatch) -> None:
     monkeypatch.setattr(os, "fsync", full)
     ran = run("registry", "export", story.bed.root, "--job", story.job.id, "--out", out)
     said(ran, 1, f"cannot write {out}: No space left on device")
+    plan = story.bed.folder / "plan-full"
+    ran = run("plan", story.bed.root, "--state", story.bed.state, "--out", plan)
+    said(ran, 1, f"cannot write {plan}/.listing: No space left on device")
     assert list(out.parent.iterdir()) == []
     declared = story.bed.folder / "declarations.yaml"
     ran = run("declare", story.job.folder / "chk-8", "--out", declared)
