@@ -216,8 +216,10 @@ def _outcome_heading(outcome: Mapping[str, Any]) -> Text:
         said = f"{counted(int(expired['objects']), 'checkpoint')} expired"
     elif not outcome.get("deleting"):
         said += ", as --delete was not given"
-    elif not any(name.startswith(("delete/", "expire/")) for name in counts):
-        said += ": nothing of this plan is due"
+    elif not done:
+        due = {name.partition("/")[2] for name in counts if name.startswith(("delete/", "expire/"))}
+        said += ": what was due is gone" if due == {"gone"} else ""
+        said += "" if due else ": nothing of this plan is due"
     heading.append(f"\nsweep {visible(str(outcome.get('run_id', '')))}, {said}", style="dim")
     heading.append(f", exit code {outcome.get('exit_code', '?')}", style="dim")
     return heading

@@ -135,8 +135,7 @@ def after_sweep(
     deleted = deleted_objects(outcome)
     expired = outcome["counts"].get(f"{RetentionAction.EXPIRE}/{Outcome.DONE}")
     if failed := _objects(outcome, Outcome.FAILED):
-        rows = folder / "outcomes.parquet"
-        yield f"Next: {counted(failed, 'object')} failed, {rows} says why; mend that, then go on"
+        yield _mending(failed, folder)
         again = ["orphangc", "sweep", str(folder)]
         yield _shown(*again, *(["--delete"] if outcome["deleting"] else []))
     if young := _objects(outcome, Outcome.TOO_YOUNG):
@@ -164,6 +163,12 @@ def after_sweep(
 def _objects(outcome: Mapping[str, Any], became: Outcome) -> int:
     """Return how many objects of a sweep had one outcome, whatever the verdict."""
     return sum(n["objects"] for name, n in outcome["counts"].items() if name.endswith(f"/{became}"))
+
+
+def _mending(failed: int, folder: object) -> str:
+    """Return what comes before all else where objects failed: no time has to pass."""
+    rows = f"{folder}/outcomes.parquet"
+    return f"Next: {counted(failed, 'object')} failed, {rows} says why; mend that, then go on"
 
 
 def _after_expiry(report: LineageReport, folder: Path, until: datetime) -> Iterator[str]:
@@ -226,7 +231,14 @@ def _next_run(
         for each in records
         if each.tombstones is not None and each.tombstones.oldest_at is not None
     ]
-    if stopped := [each for each in records if each.blocked is not None and each.blocked.are_all]:
+    failed = {
+        each.plan_folder: sum(part.objects for part in each.swept if part.outcome is Outcome.FAILED)
+        for each in records
+    }
+    if any(failed.values()):
+        yield from (_mending(count, folder) for folder, count in failed.items() if count)
+        yield again
+    elif stopped := [each for each in records if each.blocked is not None and each.blocked.are_all]:
         found = widest(stopped[0].jobs)
         yield f"Next: lift {found.code} of {stopped[0].root}. {found.advice.text}"
     elif first:
