@@ -177,8 +177,8 @@ def _world(world: World) -> tuple[CheckStatus, str]:
     asked = [each for each in world.places if each.kind is not PlaceKind.REPORTED]
     uncovered = [each for each in asked if each.uri not in world.closed_world.covers]
     is_fine = world.closed_world.stated and not (waiting or uncovered or world.outside)
-    said = "stated" if world.closed_world.stated else "not stated (closed_world, --closed-world)"
-    parts = [f"closed world {said}; orphangc world --config FILE shows what it covers"]
+    said = ": stated" if world.closed_world.stated else " not stated (closed_world, --closed-world)"
+    parts = [f"closed world{said}; orphangc world --config FILE shows what it covers"]
     parts += [f"{each.uri} shows no checkpoint" for each in uncovered[:_SHOWN]]
     parts += [f"{each.uri} is outside" for each in world.outside[:_SHOWN]]
     parts += [f"{each.condition} {each.what}" for each in waiting[:_SHOWN]]
