@@ -103,6 +103,7 @@ def test_wrong_usage_is_reported(story, options) -> None:
         ("{folder}/absent", 10, "does not exist"),
         ("{folder}/checkpoints/{job}/shared/{name}", 10, "not a folder"),
         ("{folder}/empty", 4, "no job directory"),
+        ("{folder}/checkpoints/{job}/chk-8", 4, "no job directory"),
         ("gopher://host/path", 2, "gopher"),
         ("memory://host::x/path", 2, "'::'"),
         ("s3:relative", 2, "s3:relative"),
@@ -278,6 +279,9 @@ def test_a_full_disk_is_reported_with_the_file(story, monkeypatch) -> None:
     monkeypatch.setattr(os, "fsync", full)
     ran = run("registry", "export", story.bed.root, "--job", story.job.id, "--out", out)
     said(ran, 1, f"cannot write {out}: No space left on device")
+    plan = story.bed.folder / "plan-full"
+    ran = run("plan", story.bed.root, "--state", story.bed.state, "--out", plan)
+    said(ran, 1, f"cannot write {plan}/.listing: No space left on device")
     assert list(out.parent.iterdir()) == []
     declared = story.bed.folder / "declarations.yaml"
     ran = run("declare", story.job.folder / "chk-8", "--out", declared)

@@ -90,6 +90,14 @@ def test_other_roots_are_examined_all_the_same(story) -> None:
     assert {each["health"] for each in ran.json if each["root"] == str(story.bed.root)} >= {"good"}
 
 
+def test_what_a_statement_covers_is_said_by_the_command_that_searches_it(story) -> None:
+    """The places that doctor looks at are less than what a run searches, and what is stated."""
+    said = findings(examined(story, closed_world=False))["world"]["message"]
+    assert said.startswith("closed world not stated (closed_world, --closed-world)")
+    assert "orphangc world --config FILE shows what it covers" in said
+    assert str(story.bed.root) not in said
+
+
 def test_a_root_without_jobs_and_an_open_world_are_warnings(story) -> None:
     """Nothing would be deleted."""
     empty = story.bed.folder / "empty"

@@ -1,6 +1,8 @@
 """``run``: one scheduled pass over every configured storage root."""
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -27,6 +29,7 @@ from cli.scheduled import (
 )
 from cli.stories import Story, make_story
 from flinkstate.places.locations import canonical
+from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.config.load import load_configuration
 from orphangc.app.runner import run_root as running
 from orphangc.app.runner.make_plan import PlanFiles
@@ -312,6 +315,22 @@ def test_only_the_newest_records_are_kept(story, monkeypatch) -> None:
     ids = [config.run().json[0]["run_id"] for _ in range(5)]
     assert [each["run_id"] for each in config.records()] == ids[-3:]
     assert config.records()[-1]["totals"]["runs"]["plan/done"] == 5
+
+
+def test_what_the_storage_refuses_to_delete_is_said_with_the_next_step(story, monkeypatch) -> None:
+    """No time has to pass: the same command goes on where the storage allows it."""
+    config = Configured.of(story)
+    config.run()
+    config.run()
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(LocalStorage, "_unlink", refuse)
+    ran = config.run("--output", "table")
+    assert ran.code == 3
+    assert "Next: 2 objects failed" in ran.out
+    assert "Next: from" not in ran.out
 
 
 def test_every_deletion_is_one_line_of_the_audit_log(story) -> None:

@@ -1,5 +1,6 @@
 """``sweep``: what a saved plan permits, and what stops it."""
 
+import errno
 import json
 import os
 import shutil
@@ -284,6 +285,22 @@ def test_what_the_plans_listing_shows_too_young_is_said_with_the_next_step(bed) 
     assert command in swept.out.splitlines() + swept.err.splitlines()
     bed.sweep(plan, "--relist")
     assert set(outcomes(plan).values()) == {"done"}
+
+
+def test_what_the_storage_refuses_to_delete_is_said_with_the_next_step(story, monkeypatch) -> None:
+    """It was due, and no time has to pass: the same plan goes on where the storage allows it."""
+    story.bed.cycle()
+    plan = story.bed.plan()
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(LocalStorage, "_unlink", refuse)
+    swept = story.bed.sweep(plan, "--delete", "--output", "table")
+    assert (swept.code, set(outcomes(plan).values())) == (3, {"failed"})
+    assert f"  orphangc sweep {plan.path} --delete" in swept.out.splitlines()
+    assert "is due" not in swept.out
+    assert "Next: from" not in swept.out
 
 
 def test_a_root_that_appears_between_plan_and_sweep_protects(story) -> None:

@@ -279,5 +279,5 @@ def _check_is_storage_root(
 
 def _is_anything_below(base: Location, marked: Mark) -> bool:
     """Return whether a job directory or a checkpoint is below the storage root itself."""
-    places = (*marked.owners.keys, *(checkpoint.folder for checkpoint in marked.checkpoints))
-    return any(base.contains(place) for place in places)
+    checkpoints = (each.folder for each in marked.checkpoints if each.folder != base)
+    return any(base.contains(place) for place in (*marked.owners.keys, *checkpoints))

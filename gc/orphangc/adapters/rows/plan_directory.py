@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from orphangc.adapters.rows.resumable_listing import LISTING_FOLDER, remove_listing
+from orphangc.adapters.rows.written_files import writing
 from orphangc.core.documents.plan import Plan
 from orphangc.core.times.instant_columns import check_rows
-from orphangc.errors import OrphanGcError, PlanMismatchError, SettingsError
+from orphangc.errors import PlanMismatchError, SettingsError
 
 _LEFT = re.compile(rf"{re.escape(LISTING_FOLDER)}|verdicts|\.plan\.json-[0-9a-f]+\.partial")
 
@@ -26,18 +27,17 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, with the permissions of the umask.
 
     Raises:
-        OrphanGcError: It cannot be written; the message names it, as that of a full disk does not.
+        OrphanGcError: It cannot be written.
     """
     partial = path.with_name(f".{path.name}-{uuid.uuid4().hex}.partial")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as err:
-        raise OrphanGcError(f"cannot write {path}: {err.strerror or err}") from err
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with partial.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
     finally:
         with suppress(OSError):
             partial.unlink()

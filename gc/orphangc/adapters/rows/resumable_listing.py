@@ -20,6 +20,7 @@ from typing import BinaryIO, Literal
 import structlog
 from pydantic import BaseModel, ConfigDict, Field
 
+from orphangc.adapters.rows.written_files import writing
 from orphangc.core.ranges.key_ranges import KeyRange, gaps
 from orphangc.core.times.instants import Instant
 from orphangc.errors import SettingsError
@@ -101,7 +102,7 @@ class ResumableListing:
             SettingsError: Another run holds the folder, or it cannot be created.
         """
         now = self._clock()
-        manifest = self._open()
+        self._manifest = manifest = self._open()
         manifest.seek(0)
         text = manifest.read()
         parts, reason = self._usable(text, now) if text else ([], None)
@@ -112,7 +113,6 @@ class ResumableListing:
             manifest.write(b"\n")  # ends a line torn by a crash
         else:
             self._begin(manifest, now)
-        self._manifest = manifest
         return parts
 
     def _open(self) -> BinaryIO:
@@ -189,14 +189,16 @@ class ResumableListing:
             self._append(self._manifest, part)
 
     def _append(self, manifest: BinaryIO, line: _Line) -> None:
-        manifest.write(_sealed(line.model_dump_json().encode()) + b"\n")
-        manifest.flush()
-        os.fsync(manifest.fileno())
+        with writing(self.folder):
+            manifest.write(_sealed(line.model_dump_json().encode()) + b"\n")
+            manifest.flush()
+            os.fsync(manifest.fileno())
 
     def close(self) -> None:
         """Release the folder for another run."""
         if self._manifest is not None:
-            self._manifest.close()
+            with writing(self.folder):
+                self._manifest.close()
 
     def remove(self) -> None:
         """Remove the folder, and the empty parent folders created for it."""

@@ -23,6 +23,7 @@ from pyarrow import ipc
 
 from orphangc.adapters.rows.resumable_listing import FinishedPart, ResumableListing
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
+from orphangc.adapters.rows.written_files import writing
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.core.times.instant_columns import with_known_times
 from orphangc.errors import OrphanGcError, StorageUnreachableError
@@ -76,12 +77,14 @@ class ArrowSpool:
                 file.close()
         if self._temporary is not None:
             self._temporary.cleanup()
-        if self._resumable is None or self._folder is None:
+        if self._resumable is None:
             return
         is_interrupted = isinstance(error, StorageUnreachableError) or not isinstance(
             error, Exception
         )
-        if is_interrupted and self._parts:
+        if self._folder is None:  # it could not be taken over
+            self._resumable.close()
+        elif is_interrupted and self._parts:
             self._resumable.close()
             if error is not None:
                 log.info("listing.kept", folder=str(self._folder), objects=self.rows)
@@ -152,7 +155,7 @@ class _SpoolFile:
     """One file, written by one part at a time."""
 
     def __init__(self, path: Path) -> None:
-        self.name = path.name
+        self.path = path
         self._file = path.open("xb")
         self.end = 0
 
@@ -166,17 +169,21 @@ class _SpoolFile:
                 number += 1
 
     def write(self, data: pa.Buffer) -> None:
-        self.end += self._file.write(data)
+        with writing(self.path):
+            self.end += self._file.write(data)
 
     def flush(self) -> None:
-        self._file.flush()
+        with writing(self.path):
+            self._file.flush()
 
     def sync(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        self.flush()
+        with writing(self.path):
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        self._file.close()
+        with writing(self.path):
+            self._file.close()
 
 
 class FileSpoolPart:
@@ -231,7 +238,7 @@ class FileSpoolPart:
             after=within.after,
             until=within.until,
             rows=self.rows,
-            file=self._file.name,
+            file=self._file.path.name,
             offset=self._start,
             length=self._file.end - self._start,
             crc32=self._checksum,

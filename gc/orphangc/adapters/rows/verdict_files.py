@@ -10,6 +10,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from orphangc.adapters.rows.written_files import writing
 from orphangc.ports import VERDICT_SCHEMA
 
 _ROWS_PER_FILE = 5_000_000
@@ -65,15 +66,17 @@ class VerdictFiles:
             self.close()
             self._start()
         assert self._writer is not None  # noqa: S101 - opened one line above
-        self._writer.write_batch(batch)
+        with writing(self._folder):
+            self._writer.write_batch(batch)
         self._rows += batch.num_rows
 
     def close(self) -> None:
         """Complete the current file; a plan without objects has no files."""
         if self._writer is None or self._file is None:
             return
-        self._writer.close()
-        self._file.close()
+        with writing(self._folder):
+            self._writer.close()
+            self._file.close()
         self.digests[self._name] = self._file.digest.hexdigest()
         self._writer = self._file = None
 

@@ -24,9 +24,10 @@ class Advice:
 GUARDS: Mapping[str, Advice] = {
     Guard.UNREADABLE_ROOT: Advice(
         "A checkpoint cannot be read",
-        "Repair the broken checkpoint (bring an archived object back), or remove it; if it must"
-        " stay, name its exact bytes with --unsafe-acknowledge-root URI=SHA256. A file of another"
-        " program that is called _metadata: leave its folder out with --search-except.",
+        "Give this program the right to read it, if it may be whole. Repair a broken checkpoint"
+        " (bring an archived object back), or remove it; if it must stay, name its exact bytes"
+        " with --unsafe-acknowledge-root URI=SHA256. A file of another program that is called"
+        " _metadata: leave its folder out with --search-except.",
     ),
     Guard.ACKNOWLEDGED_ROOT: Advice(
         "Kept because of a checkpoint known to be broken",

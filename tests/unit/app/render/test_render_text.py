@@ -287,6 +287,12 @@ def test_a_link_is_not_called_a_broken_checkpoint(why):
     assert [each.advice for each in stops(jobs)] == [LINK, GUARDS[Guard.UNREADABLE_ROOT]]
 
 
+def test_a_checkpoint_that_may_be_whole_is_not_to_be_removed_first():
+    """What may not be read looks broken: the right to read comes before any other advice."""
+    said = GUARDS[Guard.UNREADABLE_ROOT].text
+    assert 0 <= said.find("the right to read") < said.find("remove")
+
+
 # --- Markdown
 
 

@@ -36,7 +36,6 @@ from orphangc.app.commands.operate.run_checks import (
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import Unmet, unmet_by
-from orphangc.app.render.world_tables import statement
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.wiring.compose import (
     open_exports,
@@ -173,12 +172,14 @@ def _stopped(root: str, who: str, obstacle: Unmet, names: JobNames) -> Finding:
 
 
 def _world(world: World) -> tuple[CheckStatus, str]:
-    """Return what a closed world covers, and whether a person must act."""
+    """Return whether the world is stated to be closed, and whether a person must act."""
     waiting = [each for each in world.changed if not each.acknowledged]
     asked = [each for each in world.places if each.kind is not PlaceKind.REPORTED]
     uncovered = [each for each in asked if each.uri not in world.closed_world.covers]
     is_fine = world.closed_world.stated and not (waiting or uncovered or world.outside)
-    parts = [statement(world)]
+    said = ": stated" if world.closed_world.stated else " not stated (closed_world, --closed-world)"
+    parts = [f"closed world{said}; orphangc world --config FILE shows what it covers"]
+    parts += [f"{each.uri} shows no checkpoint" for each in uncovered[:_SHOWN]]
     parts += [f"{each.uri} is outside" for each in world.outside[:_SHOWN]]
     parts += [f"{each.condition} {each.what}" for each in waiting[:_SHOWN]]
     return CheckStatus.GOOD if is_fine else CheckStatus.WARNING, "; ".join(parts)

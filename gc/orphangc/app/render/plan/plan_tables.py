@@ -217,8 +217,9 @@ def _outcome_heading(outcome: Mapping[str, Any]) -> Text:
     elif not outcome.get("deleting"):
         said += ", as --delete was not given"
     elif not done:
-        is_used = "delete/gone" in counts
-        said += f": {'what was due is gone' if is_used else 'nothing of this plan is due'}"
+        due = {name.partition("/")[2] for name in counts if name.startswith(("delete/", "expire/"))}
+        said += ": what was due is gone" if due == {"gone"} else ""
+        said += "" if due else ": nothing of this plan is due"
     heading.append(f"\nsweep {visible(str(outcome.get('run_id', '')))}, {said}", style="dim")
     heading.append(f", exit code {outcome.get('exit_code', '?')}", style="dim")
     return heading

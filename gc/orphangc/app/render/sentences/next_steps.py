@@ -24,9 +24,6 @@ from orphangc.core.times.instants import shifted
 _NOT_OPTIONS = frozenset({"root", "max_delete_share", *IMPLIED})
 
 
-_YOUNG = f"/{Outcome.TOO_YOUNG}"
-
-
 def plan_command(settings: StorageRootSettings, out: Path) -> str:
     """Return the command that plans with these settings again, into another folder."""
     words = ["orphangc", "plan", settings.root]
@@ -138,8 +135,11 @@ def after_sweep(
     """
     deleted = deleted_objects(outcome)
     expired = outcome["counts"].get(f"{RetentionAction.EXPIRE}/{Outcome.DONE}")
-    young = sum(n["objects"] for name, n in outcome["counts"].items() if name.endswith(_YOUNG))
-    if young:
+    if failed := _objects(outcome, Outcome.FAILED):
+        yield _mending(failed, folder)
+        again = ["orphangc", "sweep", str(folder)]
+        yield _shown(*again, *(["--delete"] if outcome["deleting"] else []))
+    if young := _objects(outcome, Outcome.TOO_YOUNG):
         skew = duration(plan.settings.clock_skew)
         yield (
             f"Next: list again. {counted(young, 'object')} of the plan would have to be older than"
@@ -150,7 +150,7 @@ def after_sweep(
         yield from _after_expiry(plan.expiry, folder, until)
     elif outcome["refused"] and (stopped := _stopped(plan)) is not None:
         yield stopped
-    elif due_at is not None and plan.expiry is None:
+    elif due_at is not None and plan.expiry is None and not failed:
         after = another(folder)
         yield f"Next: from {instant(due_at)} on, when the first quarantine is over"
         yield _shown(plan_command(plan.settings, after))
@@ -159,6 +159,17 @@ def after_sweep(
         yield from _undo(folder, is_undoable=is_undoable)
     if outcome["counts"]:
         yield f"Each object: {folder / 'outcomes.parquet'}"
+
+
+def _objects(outcome: Mapping[str, Any], became: Outcome) -> int:
+    """Return how many objects of a sweep had one outcome, whatever the verdict."""
+    return sum(n["objects"] for name, n in outcome["counts"].items() if name.endswith(f"/{became}"))
+
+
+def _mending(failed: int, folder: object) -> str:
+    """Return what comes before all else where objects failed: no time has to pass."""
+    rows = f"{folder}/outcomes.parquet"
+    return f"Next: {counted(failed, 'object')} failed, {rows} says why; mend that, then go on"
 
 
 def _after_expiry(report: LineageReport, folder: Path, until: datetime) -> Iterator[str]:
@@ -221,7 +232,14 @@ def _next_run(
         for each in records
         if each.tombstones is not None and each.tombstones.oldest_at is not None
     ]
-    if stopped := [each for each in records if each.blocked is not None and each.blocked.are_all]:
+    failed = {
+        each.plan_folder: sum(part.objects for part in each.swept if part.outcome is Outcome.FAILED)
+        for each in records
+    }
+    if any(failed.values()):
+        yield from (_mending(count, folder) for folder, count in failed.items() if count)
+        yield again
+    elif stopped := [each for each in records if each.blocked is not None and each.blocked.are_all]:
         found = widest(stopped[0].jobs)
         yield f"Next: lift {found.code} of {stopped[0].root}. {found.advice.text}"
     elif first:

@@ -40,7 +40,7 @@ def options_of_file(name: str, text: str) -> Mapping[str, Any]:
         return _of_lines(name, text)
     if name == NEW_FILE:
         return _of_yaml(name, text)
-    why = f"is none of the files that Flink reads: {CONFIGURATION_FILES}"
+    why = f"is none of the files that Flink reads ({', '.join(CONFIGURATION_FILES)})"
     raise UnclearFieldError(name, why, value=text)
 
 

@@ -1,0 +1,22 @@
+"""Files that are being written: an error names the place, as that of a full disk does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from orphangc.errors import OrphanGcError
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Write to a file, or to files of a folder, in the block.
+
+    Raises:
+        OrphanGcError: It cannot be written; the message names it.
+    """
+    try:
+        yield
+    except OSError as err:
+        raise OrphanGcError(f"cannot write {path}: {err.strerror or err}") from err
