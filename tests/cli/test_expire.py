@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -40,12 +40,13 @@ from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.run_root import _ScheduledRun
 from orphangc.app.wiring.clock import this_process
 from orphangc.collect.listing.local_engine import LocalEngine
-from orphangc.collect.quarantine import expired_copies, expiry
+from orphangc.collect.quarantine import expired_copies, expiry, quarantine
 from orphangc.collect.quarantine.expiry_evidence import ExpiryEvidence
 from orphangc.collect.quarantine.quarantine import Quarantine
 from orphangc.collect.state.lock import acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY
 from orphangc.errors import StorageUnreachableError
 from support import speed
@@ -646,9 +647,17 @@ def test_what_is_restored_from_meanwhile_is_put_back_and_halts(chain, monkeypatc
     chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
     with monkeypatch.context() as patch:
         patch.setattr(ExpiryEvidence, "newly_named", named)
+        patch.setattr(quarantine, "_BATCH", 1)
         ran = run("sweep", out, "--delete")
     assert ran.code != 0
     assert "0/6" in chain.names()
+    told = outcomes(Planned(ran, out))
+    assert len(told) == 3, "also what came after it has a row"
+    assert told[f"{chain.folder_of('0/6').relative_to(chain.bed.root)}/_metadata"] == "planned"
+    away = GO - chain.names()
+    assert markers(chain) == sorted(away), "what is put back is in quarantine no more"
+    known = {each.uri for each in expired(chain) if each.is_in_quarantine}
+    assert known == {str(chain.folder_of(name)) for name in away}
     assert "expired while something restored it" in run("plan", *chain.options).out
 
 
@@ -697,6 +706,12 @@ def _gone(places: Iterable[str]) -> frozenset[str]:
 def crash(*_: object, **__: object) -> None:
     """Stop the process where it is."""
     raise RuntimeError("crash")
+
+
+def expired(chain: Redeploys) -> Sequence[ExpiredCheckpoint]:
+    """Return the records of expiries in the state location."""
+    place, root = canonical(str(chain.bed.state)), canonical(str(chain.bed.root))
+    return read_memory(RootState(open_state_files(place), root)).memory.expired
 
 
 def copies(chain: Redeploys) -> int:
@@ -828,10 +843,7 @@ def test_a_quarantine_begins_when_it_begins(chain, monkeypatch) -> None:
 
     monkeypatch.setattr(_ScheduledRun, "_sweep", slow)
     started = scheduled(chain, expire={"ended_for": "0", "keep_last": 3})["started_at"]
-    state = RootState(
-        open_state_files(canonical(str(chain.bed.state))), canonical(str(chain.bed.root))
-    )
-    times = {each.expired_at for each in read_memory(state).memory.expired}
+    times = {each.expired_at for each in expired(chain)}
     assert min(times) > datetime.fromisoformat(started) + timedelta(hours=5)
 
 
