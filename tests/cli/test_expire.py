@@ -35,6 +35,7 @@ from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.adapters.open import open_state_files
 from orphangc.app.render.advice import LIFT_HALT, condition_advice
+from orphangc.app.runner import lineages
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.run_root import _ScheduledRun
@@ -157,14 +158,15 @@ def test_any_plan_of_the_storage_root_puts_a_checkpoint_back(chain) -> None:
         scheduled(chain, expire=expires)
     newest = max(chain.bed.folder.glob("plans/*/*/plan.json")).parent
     assert run("undelete", newest / "expiry").code == 4, "it expired nothing itself"
-    kept = ("--checkpoint", chain.folder_of("2/5"))
-    assert run("undelete", newest, *kept).code == 4
-    assert "into quarantine" in run("undelete", newest, *kept).err
+    kept, gone = (("--checkpoint", chain.folder_of(name)) for name in ("2/5", "0/5"))
+    assert run("undelete", newest, *kept, *gone).code == 4
+    assert f"put {kept[1]} into quarantine" in run("undelete", newest, *kept).err
+    assert chain.names() == {"1/6", "2/5", "2/6"}
     assert run("undelete", newest, "--checkpoint", "chk-5").code == 2
-    back = run("undelete", newest, "--checkpoint", chain.folder_of("0/5"))
+    back = run("undelete", newest, *gone)
     assert back.json["counts"] == {"restored": 1}
     assert chain.names() == {"0/5", "1/6", "2/5", "2/6"}
-    assert run("undelete", newest, "--checkpoint", chain.folder_of("0/5")).code == 4
+    assert run("undelete", newest, *gone).code == 4
 
 
 def test_what_is_stored_anew_in_the_place_of_one_in_quarantine_stays(chain) -> None:
@@ -224,6 +226,7 @@ def test_undelete_after_the_quarantine_needs_every_file(chain) -> None:
     ran = run("undelete", out)
     assert (ran.code, ran.json["counts"]) == (3, {"restored": 2, "failed": 1})
     assert "cannot be restored" in ran.json["failed"][0]["error"]
+    assert ran.json["warning"] is None, "no file of it has a tombstone"
     assert chain.names() == {"0/6", "1/5", "1/6", "2/5", "2/6"}
 
 
@@ -799,14 +802,18 @@ def test_a_run_lists_the_storage_root_once(chain, monkeypatch) -> None:
     assert listings == [str(chain.bed.root)]
 
 
+def halt(chain: Redeploys) -> None:
+    """Stop all collection, as a broken rule does."""
+    place, root = canonical(str(chain.bed.state)), canonical(str(chain.bed.root))
+    RootState(open_state_files(place), root).halt("by hand", NOW)
+
+
 LATE = {
     "the job that continued them fails": lambda chain: chain.server.routes.update(
         chain.cluster(status="FAILED")
     ),
     "what was to stay is gone": lambda chain: (chain.folder_of("1/5") / "_metadata").unlink(),
-    "something halts the collection": lambda chain: RootState(
-        open_state_files(canonical(str(chain.bed.state))), canonical(str(chain.bed.root))
-    ).halt("by hand", NOW),
+    "something halts the collection": halt,
 }
 
 
@@ -955,3 +962,21 @@ def test_a_cycle_that_is_not_remembered_lets_nothing_expire(chain, monkeypatch) 
     ran = run("sweep", out, "--delete")
     assert (ran.code, chain.names()) == (4, ALL)
     assert "the memory cannot be written" in ran.err
+
+
+def test_a_scheduled_cycle_that_is_not_remembered_lets_nothing_expire(chain, monkeypatch) -> None:
+    """Its collection goes on; what expires must be protected by the next cycle."""
+    scheduled(chain)
+    monkeypatch.setattr(lineages, "not_kept", lambda *_: "the memory cannot be written")
+    record = scheduled(chain, code=1, expire={"ended_for": "0", "keep_last": 3})
+    assert (record["expiry"], chain.names()) == (None, ALL)
+
+
+def test_nothing_is_begun_while_the_collection_is_halted(chain) -> None:
+    """Neither a copy nor a marker is left of it."""
+    out = chain.bed.folder / "halted"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    halt(chain)
+    ran = run("sweep", out, "--delete")
+    assert (ran.code, chain.names(), markers(chain), copies(chain)) == (4, ALL, [], 0)
+    assert "by hand" in ran.err
