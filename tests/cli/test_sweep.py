@@ -548,6 +548,17 @@ def test_the_plan_keeps_no_password_and_sweep_takes_one_again(running) -> None:
     assert server.headers["Authorization"].startswith("Basic ")
 
 
+@pytest.mark.parametrize("others", [["http://127.0.0.1:9"], ["{own}", "http://127.0.0.1:9"]])
+def test_a_sweep_asks_the_endpoints_of_its_plan_and_no_others(running, others) -> None:
+    """Other endpoints would be other evidence: they may only gain credentials."""
+    story, server = running
+    plan = story.bed.plan()
+    asked = [each.format(own=server.url) for each in others]
+    swept = story.bed.sweep(plan, *(word for each in asked for word in ("--flink-rest", each)))
+    assert swept.code == 2
+    assert "must name exactly the endpoints of the plan" in swept.err
+
+
 # --- some jobs and others
 
 
