@@ -1,5 +1,6 @@
 """``expire``, ``sweep`` and ``undelete``: ``_metadata`` first and alone, files last (R44)."""
 
+import json
 import os
 import shlex
 import shutil
@@ -604,6 +605,29 @@ def test_a_crash_after_the_deletion_leaves_what_can_be_put_back(chain, monkeypat
     assert chain.files() == files
     ran = run("undelete", chain.bed.folder / f"expiry-{plans + 1}")
     assert (ran.code, chain.names()) == (0, ALL)
+
+
+def journal(chain: Redeploys) -> dict[str, list[dict[str, object]]]:
+    """Return what runs have written of what they expire, by the part of the journal."""
+    files = chain.bed.state.rglob("runs/*/expiry-*.jsonl")
+    return {each.stem: [*map(json.loads, each.read_text().splitlines())] for each in files}
+
+
+def test_everything_is_written_down_before_it_expires_and_once_it_has(chain, monkeypatch) -> None:
+    """R23: a crash leaves no checkpoint that went without a line."""
+    delete, seen = LocalStorage.delete, []
+
+    def watched(self, objects):
+        seen.append(journal(chain))
+        return delete(self, objects)
+
+    monkeypatch.setattr(LocalStorage, "delete", watched)
+    expire(chain)
+    keys = {f"{chain.folder_of(name).relative_to(chain.bed.root)}/_metadata" for name in GO}
+    assert [each.keys() for each in seen] == [{"expiry-000000"}] * 3
+    assert {line["key"] for line in seen[0]["expiry-000000"]} == keys
+    done = journal(chain)["expiry-000000-done"]
+    assert {(line["key"], line["outcome"]) for line in done} == {(key, "done") for key in keys}
 
 
 def test_a_run_that_lost_its_lock_ends_no_quarantine_of_the_next_one(chain, monkeypatch) -> None:
