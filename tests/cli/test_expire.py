@@ -613,6 +613,39 @@ def journal(chain: Redeploys) -> dict[str, list[dict[str, object]]]:
     return {each.stem: [*map(json.loads, each.read_text().splitlines())] for each in files}
 
 
+def test_a_metadata_that_changed_since_the_cycle_stays(chain, monkeypatch) -> None:
+    """Nobody has judged the bytes that are stored now, and nothing keeps what they name."""
+    place, copied = chain.folder_of("0/6") / "_metadata", Quarantine._copied
+
+    def changed(self, record):
+        if record.uri == str(place.parent):
+            place.write_bytes(place.read_bytes() + b"more")
+        return copied(self, record)
+
+    monkeypatch.setattr(Quarantine, "_copied", changed)
+    out = chain.bed.folder / "changed"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    ran = run("sweep", out, "--delete")
+    assert (ran.code, chain.names(), markers(chain), [*expired(chain)]) == (4, ALL, [], [])
+    assert "changed since the cycle" in ran.json["stopped"]
+
+
+def test_without_a_copy_that_reads_back_nothing_expires(chain, monkeypatch) -> None:
+    """Neither ``undelete`` nor what protects its files could go by it."""
+    read = LocalStateFiles.read
+
+    def damaged(self, name):
+        data = read(self, name)
+        return data and data[:-1] if name.endswith(".metadata") else data
+
+    monkeypatch.setattr(LocalStateFiles, "read", damaged)
+    out = chain.bed.folder / "damaged"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    ran = run("sweep", out, "--delete")
+    assert (ran.code, chain.names(), markers(chain), [*expired(chain)]) == (4, ALL, [], [])
+    assert "is not what was written there" in ran.json["stopped"]
+
+
 def test_everything_is_written_down_before_it_expires_and_once_it_has(chain, monkeypatch) -> None:
     """R23: a crash leaves no checkpoint that went without a line."""
     delete, seen = LocalStorage.delete, []
