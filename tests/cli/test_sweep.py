@@ -27,6 +27,7 @@ from cli.helpers import (
 )
 from cli.stories import Story, make_story
 from flinkstate.places.locations import canonical
+from orphangc.adapters.open import open_state_files
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world import recalling
 from orphangc.collect.world.memory_files import MemoryRead
@@ -75,6 +76,16 @@ def test_orphans_go_in_the_second_run_and_nothing_else_does(story) -> None:
     assert outcomes(second) == dict.fromkeys(keys(story), "done")
     after = {name: each for name, each in before.items() if name not in keys(story)}
     assert contents(story.bed.root) == after
+
+
+def test_the_tombstone_of_what_was_deleted_goes_with_it(story) -> None:
+    """What is written under that name later begins a quarantine of its own."""
+    bed = story.bed
+    state = RootState(open_state_files(canonical(str(bed.state))), canonical(str(bed.root)))
+    bed.cycle()
+    assert None not in [state.tombstones().get(key) for key in keys(story)]
+    bed.cycle()
+    assert [state.tombstones().get(key) for key in keys(story)] == [None, None]
 
 
 def test_nothing_is_deleted_without_delete(story) -> None:
