@@ -614,7 +614,7 @@ def journal(chain: Redeploys) -> dict[str, list[dict[str, object]]]:
 
 
 def test_a_metadata_that_changed_since_the_cycle_stays(chain, monkeypatch) -> None:
-    """Nobody has judged the bytes that are stored now, and nothing keeps what they name."""
+    """No cycle has judged the bytes that are stored now, and nothing keeps what they name."""
     place, copied = chain.folder_of("0/6") / "_metadata", Quarantine._copied
 
     def changed(self, record):
@@ -650,11 +650,11 @@ def test_everything_is_written_down_before_it_expires_and_once_it_has(chain, mon
     """R23: a crash leaves no checkpoint that went without a line."""
     delete, seen = LocalStorage.delete, []
 
-    def watched(self, objects):
+    def written(self, objects):
         seen.append(journal(chain))
         return delete(self, objects)
 
-    monkeypatch.setattr(LocalStorage, "delete", watched)
+    monkeypatch.setattr(LocalStorage, "delete", written)
     expire(chain)
     keys = {f"{chain.folder_of(name).relative_to(chain.bed.root)}/_metadata" for name in GO}
     assert [each.keys() for each in seen] == [{"expiry-000000"}] * 3
