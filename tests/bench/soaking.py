@@ -20,6 +20,7 @@ from integration.harness.flinkbed.truth import UUID, uuids_in
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.collect.cycle import run_cycle
 from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.world.recalling import recalled
 from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.decision.judge import Judgement, judge_all
@@ -120,18 +121,23 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
 
     judged = _Judging(lifts=mode == DERIVED)
     began = time.time_ns()
+    state = state_of(settings)
+    before = recalled(state)
     try:
         with (
-            opened(settings, lambda *_: None, is_planning=True) as environment,
+            opened(
+                settings, state, lambda *_: None, memory=before.memory, is_planning=True
+            ) as environment,
             mock.patch("orphangc.collect.decide.judged_cycle.judge_all", judged),
         ):
             cycle = run_cycle(
                 replace(environment, wait=lambda _: time.sleep(_POLL_SECONDS)),
                 settings,
                 reader=CheckpointReader.of(settings),
-                tombstones=state_of(settings).tombstones(),
+                tombstones=state.tombstones(),
                 halted=None,
                 open_sink=open_sink,
+                before=before,
             )
     except OrphanGcError as err:
         return {"mode": mode, "began": began, "decided": time.time_ns(), "refused": [str(err)]}

@@ -95,7 +95,7 @@ def cost_of_slices(keys: int, inputs: Inputs) -> tuple[float, float]:
     return seconds, files / 1000 * (inputs.usd_1000_lists + 2 * inputs.usd_1000_gets)
 
 
-def cost_of(keys: int, executors: int, inputs: Inputs, *, prefixes: int = 1) -> Cost:
+def cost_of(keys: int, executors: int, inputs: Inputs) -> Cost:
     """Return what a plan of so many keys takes on executors of one core.
 
     Listing takes as long as the slowest of cores, latency and prefix; slices and driver follow.
@@ -103,7 +103,7 @@ def cost_of(keys: int, executors: int, inputs: Inputs, *, prefixes: int = 1) -> 
     lists = ceil(keys / inputs.keys_a_list)
     cores = keys * inputs.worker_us / 1e6 / executors / inputs.efficiency
     latency = lists * inputs.latency_s / executors / inputs.streams
-    prefix = lists / inputs.lists_a_second / prefixes
+    prefix = lists / inputs.lists_a_second
     live = keys * inputs.live_share
     slices, usd_slices = cost_of_slices(keys, inputs)
     slices /= executors

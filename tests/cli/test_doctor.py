@@ -177,7 +177,7 @@ BAD = {
     "a bad job id": ("storage_roots: [{root: /x, ended_job: [abc]}]", "32"),
     "a list where a text belongs": ("storage_roots: [{root: [/x]}]", "root"),
     "a text where a list belongs": ("storage_roots: [{root: /x, ended_job: all}]", "ended_job"),
-    "a place for a list": ("storage_roots: [{root: /x, extra_roots: /y}]", "extra_roots"),
+    "a place for a list": ("storage_roots: [{root: /x, extra_roots: /y}]", "extra_root:"),
     "a text for aliases": ("storage_roots: [{root: /x, alias: a=b}]", "alias"),
     "a number for aliases": ("storage_roots: [{root: /x, alias: 7}]", "alias"),
     "a number among places": ("storage_roots: [{root: /x, pin: [7]}]", "pin"),

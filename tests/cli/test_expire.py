@@ -1,12 +1,13 @@
 """``expire``, ``sweep`` and ``undelete``: ``_metadata`` first and alone, files last (R44)."""
 
+import json
 import os
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -35,6 +36,7 @@ from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.adapters.open import open_state_files
 from orphangc.app.render.advice import LIFT_HALT, condition_advice
+from orphangc.app.runner import lineages
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.run_root import _ScheduledRun
@@ -47,6 +49,7 @@ from orphangc.collect.quarantine.quarantine import Quarantine
 from orphangc.collect.state.lock import acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY
 from orphangc.errors import StorageUnreachableError
 from support import speed
@@ -157,14 +160,15 @@ def test_any_plan_of_the_storage_root_puts_a_checkpoint_back(chain) -> None:
         scheduled(chain, expire=expires)
     newest = max(chain.bed.folder.glob("plans/*/*/plan.json")).parent
     assert run("undelete", newest / "expiry").code == 4, "it expired nothing itself"
-    kept = ("--checkpoint", chain.folder_of("2/5"))
-    assert run("undelete", newest, *kept).code == 4
-    assert "into quarantine" in run("undelete", newest, *kept).err
+    kept, gone = (("--checkpoint", chain.folder_of(name)) for name in ("2/5", "0/5"))
+    assert run("undelete", newest, *kept, *gone).code == 4
+    assert f"put {kept[1]} into quarantine" in run("undelete", newest, *kept).err
+    assert chain.names() == {"1/6", "2/5", "2/6"}
     assert run("undelete", newest, "--checkpoint", "chk-5").code == 2
-    back = run("undelete", newest, "--checkpoint", chain.folder_of("0/5"))
+    back = run("undelete", newest, *gone)
     assert back.json["counts"] == {"restored": 1}
     assert chain.names() == {"0/5", "1/6", "2/5", "2/6"}
-    assert run("undelete", newest, "--checkpoint", chain.folder_of("0/5")).code == 4
+    assert run("undelete", newest, *gone).code == 4
 
 
 def test_what_is_stored_anew_in_the_place_of_one_in_quarantine_stays(chain) -> None:
@@ -224,6 +228,7 @@ def test_undelete_after_the_quarantine_needs_every_file(chain) -> None:
     ran = run("undelete", out)
     assert (ran.code, ran.json["counts"]) == (3, {"restored": 2, "failed": 1})
     assert "cannot be restored" in ran.json["failed"][0]["error"]
+    assert ran.json["warning"] is None, "no file of it has a tombstone"
     assert chain.names() == {"0/6", "1/5", "1/6", "2/5", "2/6"}
 
 
@@ -603,6 +608,62 @@ def test_a_crash_after_the_deletion_leaves_what_can_be_put_back(chain, monkeypat
     assert (ran.code, chain.names()) == (0, ALL)
 
 
+def journal(chain: Redeploys) -> dict[str, list[dict[str, object]]]:
+    """Return what runs have written of what they expire, by the part of the journal."""
+    files = chain.bed.state.rglob("runs/*/expiry-*.jsonl")
+    return {each.stem: [*map(json.loads, each.read_text().splitlines())] for each in files}
+
+
+def test_a_metadata_that_changed_since_the_cycle_stays(chain, monkeypatch) -> None:
+    """No cycle has judged the bytes that are stored now, and nothing keeps what they name."""
+    place, copied = chain.folder_of("0/6") / "_metadata", Quarantine._copied
+
+    def changed(self, record):
+        if record.uri == str(place.parent):
+            place.write_bytes(place.read_bytes() + b"more")
+        return copied(self, record)
+
+    monkeypatch.setattr(Quarantine, "_copied", changed)
+    out = chain.bed.folder / "changed"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    ran = run("sweep", out, "--delete")
+    assert (ran.code, chain.names(), markers(chain), [*expired(chain)]) == (4, ALL, [], [])
+    assert "changed since the cycle" in ran.json["stopped"]
+
+
+def test_without_a_copy_that_reads_back_nothing_expires(chain, monkeypatch) -> None:
+    """Neither ``undelete`` nor what protects its files could go by it."""
+    read = LocalStateFiles.read
+
+    def damaged(self, name):
+        data = read(self, name)
+        return data and data[:-1] if name.endswith(".metadata") else data
+
+    monkeypatch.setattr(LocalStateFiles, "read", damaged)
+    out = chain.bed.folder / "damaged"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    ran = run("sweep", out, "--delete")
+    assert (ran.code, chain.names(), markers(chain), [*expired(chain)]) == (4, ALL, [], [])
+    assert "is not what was written there" in ran.json["stopped"]
+
+
+def test_everything_is_written_down_before_it_expires_and_once_it_has(chain, monkeypatch) -> None:
+    """R23: a crash leaves no checkpoint that went without a line."""
+    delete, seen = LocalStorage.delete, []
+
+    def written(self, objects):
+        seen.append(journal(chain))
+        return delete(self, objects)
+
+    monkeypatch.setattr(LocalStorage, "delete", written)
+    expire(chain)
+    keys = {f"{chain.folder_of(name).relative_to(chain.bed.root)}/_metadata" for name in GO}
+    assert [each.keys() for each in seen] == [{"expiry-000000"}] * 3
+    assert {line["key"] for line in seen[0]["expiry-000000"]} == keys
+    done = journal(chain)["expiry-000000-done"]
+    assert {(line["key"], line["outcome"]) for line in done} == {(key, "done") for key in keys}
+
+
 def test_a_run_that_lost_its_lock_ends_no_quarantine_of_the_next_one(chain, monkeypatch) -> None:
     """It saw the checkpoints stored, before the other run took them away."""
     carry_out = Quarantine.carry_out
@@ -647,9 +708,17 @@ def test_what_is_restored_from_meanwhile_is_put_back_and_halts(chain, monkeypatc
     chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
     with monkeypatch.context() as patch:
         patch.setattr(ExpiryEvidence, "newly_named", named)
+        patch.setattr(quarantine, "_BATCH", 1)
         ran = run("sweep", out, "--delete")
     assert ran.code != 0
     assert "0/6" in chain.names()
+    told = outcomes(Planned(ran, out))
+    assert len(told) == 3, "also what came after it has a row"
+    assert told[f"{chain.folder_of('0/6').relative_to(chain.bed.root)}/_metadata"] == "planned"
+    away = GO - chain.names()
+    assert markers(chain) == sorted(away), "what is put back is in quarantine no more"
+    known = {each.uri for each in expired(chain) if each.is_in_quarantine}
+    assert known == {str(chain.folder_of(name)) for name in away}
     assert "expired while something restored it" in run("plan", *chain.options).out
 
 
@@ -698,6 +767,12 @@ def _gone(places: Iterable[str]) -> frozenset[str]:
 def crash(*_: object, **__: object) -> None:
     """Stop the process where it is."""
     raise RuntimeError("crash")
+
+
+def expired(chain: Redeploys) -> Sequence[ExpiredCheckpoint]:
+    """Return the records of expiries in the state location."""
+    place, root = canonical(str(chain.bed.state)), canonical(str(chain.bed.root))
+    return read_memory(RootState(open_state_files(place), root)).memory.expired
 
 
 def copies(chain: Redeploys) -> int:
@@ -785,14 +860,18 @@ def test_a_run_lists_the_storage_root_once(chain, monkeypatch) -> None:
     assert listings == [str(chain.bed.root)]
 
 
+def halt(chain: Redeploys) -> None:
+    """Stop all collection, as a broken rule does."""
+    place, root = canonical(str(chain.bed.state)), canonical(str(chain.bed.root))
+    RootState(open_state_files(place), root).halt("by hand", NOW)
+
+
 LATE = {
     "the job that continued them fails": lambda chain: chain.server.routes.update(
         chain.cluster(status="FAILED")
     ),
     "what was to stay is gone": lambda chain: (chain.folder_of("1/5") / "_metadata").unlink(),
-    "something halts the collection": lambda chain: RootState(
-        open_state_files(canonical(str(chain.bed.state))), canonical(str(chain.bed.root))
-    ).halt("by hand", NOW),
+    "something halts the collection": halt,
 }
 
 
@@ -829,10 +908,7 @@ def test_a_quarantine_begins_when_it_begins(chain, monkeypatch) -> None:
 
     monkeypatch.setattr(_ScheduledRun, "_sweep", slow)
     started = scheduled(chain, expire={"ended_for": "0", "keep_last": 3})["started_at"]
-    state = RootState(
-        open_state_files(canonical(str(chain.bed.state))), canonical(str(chain.bed.root))
-    )
-    times = {each.expired_at for each in read_memory(state).memory.expired}
+    times = {each.expired_at for each in expired(chain)}
     assert min(times) > datetime.fromisoformat(started) + timedelta(hours=5)
 
 
@@ -964,3 +1040,21 @@ def test_a_cycle_that_is_not_remembered_lets_nothing_expire(chain, monkeypatch) 
     ran = run("sweep", out, "--delete")
     assert (ran.code, chain.names()) == (4, ALL)
     assert "the memory cannot be written" in ran.err
+
+
+def test_a_scheduled_cycle_that_is_not_remembered_lets_nothing_expire(chain, monkeypatch) -> None:
+    """Its collection goes on; what expires must be protected by the next cycle."""
+    scheduled(chain)
+    monkeypatch.setattr(lineages, "not_kept", lambda *_: "the memory cannot be written")
+    record = scheduled(chain, code=1, expire={"ended_for": "0", "keep_last": 3})
+    assert (record["expiry"], chain.names()) == (None, ALL)
+
+
+def test_nothing_is_begun_while_the_collection_is_halted(chain) -> None:
+    """Neither a copy nor a marker is left of it."""
+    out = chain.bed.folder / "halted"
+    chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
+    halt(chain)
+    ran = run("sweep", out, "--delete")
+    assert (ran.code, chain.names(), markers(chain), copies(chain)) == (4, ALL, [], 0)
+    assert "by hand" in ran.err

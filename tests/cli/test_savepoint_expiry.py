@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
+from orphangc.collect.quarantine.quarantine import Quarantine
 from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
 from orphangc.core.model.naming import EXPIRY_MARKER
 from orphangc.ports import DeletionResult, DeletionStatus
@@ -205,6 +207,22 @@ def test_a_crash_in_the_second_step_is_gone_on_with(savepoints, monkeypatch) -> 
     assert sum(savepoints.files) == 5
     savepoints.expire(*SHORT)
     assert savepoints.files == [0] * 3
+
+
+def test_one_that_is_gone_since_the_cycle_takes_no_other_with_it(savepoints, monkeypatch) -> None:
+    """What was seen may be wrong of the others, too; the next run looks again."""
+    record = Quarantine._record
+
+    def late(self, checkpoint):
+        if "savepoint-" in checkpoint.uri:
+            Path(checkpoint.uri, "_metadata").unlink()
+        return record(self, checkpoint)
+
+    out = savepoints.expire(delete=False)
+    monkeypatch.setattr(Quarantine, "_record", late)
+    ran = run("sweep", out, "--delete")
+    assert (ran.code, sum(savepoints.complete)) == (4, 2)
+    assert "is gone since the cycle" in ran.json["stopped"]
 
 
 def test_those_of_another_storage_root_are_left_to_its_own_runs(savepoints) -> None:

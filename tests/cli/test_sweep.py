@@ -31,6 +31,7 @@ from cli.helpers import (
 from cli.stories import Story, make_story
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.adapters.open import open_state_files
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.sweep import Sweep
 from orphangc.collect.world import recalling
@@ -81,6 +82,16 @@ def test_orphans_go_in_the_second_run_and_nothing_else_does(story) -> None:
     assert outcomes(second) == dict.fromkeys(keys(story), "done")
     after = {name: each for name, each in before.items() if name not in keys(story)}
     assert contents(story.bed.root) == after
+
+
+def test_the_tombstone_of_what_was_deleted_goes_with_it(story) -> None:
+    """What is written under that name later begins a quarantine of its own."""
+    bed = story.bed
+    state = RootState(open_state_files(canonical(str(bed.state))), canonical(str(bed.root)))
+    bed.cycle()
+    assert None not in [state.tombstones().get(key) for key in keys(story)]
+    bed.cycle()
+    assert [state.tombstones().get(key) for key in keys(story)] == [None, None]
 
 
 def test_nothing_is_deleted_without_delete(story) -> None:
@@ -568,6 +579,17 @@ def test_the_plan_keeps_no_password_and_sweep_takes_one_again(running) -> None:
     assert "secret" not in plan.ran.err
     assert story.bed.sweep(plan, "--flink-rest", secret).code == 0
     assert server.headers["Authorization"].startswith("Basic ")
+
+
+@pytest.mark.parametrize("others", [["http://127.0.0.1:9"], ["{own}", "http://127.0.0.1:9"]])
+def test_a_sweep_asks_the_endpoints_of_its_plan_and_no_others(running, others) -> None:
+    """Other endpoints would be other evidence: they may only gain credentials."""
+    story, server = running
+    plan = story.bed.plan()
+    asked = [each.format(own=server.url) for each in others]
+    swept = story.bed.sweep(plan, *(word for each in asked for word in ("--flink-rest", each)))
+    assert swept.code == 2
+    assert "must name exactly the endpoints of the plan" in swept.err
 
 
 # --- some jobs and others

@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 
 from bench import soaking
+from cli.helpers import DAY, Bed, now
+from cli.stories import a_snapshot_of, make_story
 from integration.harness.flinkbed.waiting import wait_until
 from safety.soak import reference_tracker
 from safety.soak.bucket import witness
@@ -23,6 +26,7 @@ from safety.soak.expected_state import Audit, expected
 from safety.soak.places import Places
 from safety.soak.reference_tracker import Verdict, judge, watch
 from safety.soak.soak import is_flinks_own
+from support.exporters import Exporter
 from support.processes import finished
 
 _TESTS = Path(__file__).parents[2]
@@ -121,6 +125,21 @@ def test_a_soak_of_plans_is_judged_by_the_same_tracker(scene: Scene) -> None:
     assert seen == 2
     assert found["any"].candidates == {*keys}
     assert found["any"].wrong.keys() == {*keys[1:]}
+
+
+@pytest.mark.parametrize("mode", [soaking.DERIVED, soaking.REGISTRY])
+def test_the_planner_of_a_soak_makes_plans(tmp_path: Path, mode: str) -> None:
+    """Its candidates are the orphans; a planner that only fails would let the soak be right."""
+    bed = Bed(tmp_path)
+    story = make_story(bed)
+    places = soaking.Places(bed.root, tmp_path / "registry", tmp_path)
+    Exporter(places.registry, a_snapshot_of(story.job, 7, 8), now() - 10 * DAY).export()
+    places.end(story.job.id)
+    stop = SimpleNamespace(is_set=lambda: places.cycles.stat().st_size > 0)
+    soaking.plan_on(places, [mode], stop)
+    (line,) = (json.loads(each) for each in places.cycles.read_text().splitlines())
+    assert (line["refused"], line.get("needed")) == ([], [])
+    assert line["keys"] == sorted(str(each.relative_to(bed.root)) for each in story.orphans)
 
 
 def test_what_an_existing_checkpoint_names_may_not_go(scene: Scene) -> None:

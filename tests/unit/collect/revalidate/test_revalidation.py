@@ -26,7 +26,9 @@ from orphangc.errors import (
     OrphanGcError,
     RefusedError,
     RegistryUnavailableError,
+    StorageUnreachableError,
 )
+from orphangc.ports import Storage
 from support.builders import (
     JOB,
     a_checkpoint,
@@ -300,6 +302,64 @@ def test_what_is_watched_can_be_sent_to_other_processes(scene) -> None:
     data = pickle.dumps(scene.precondition)
     assert pickle.loads(data) == scene.precondition
     assert len(data) < 5_000
+
+
+@pytest.mark.parametrize("kind", ["siblings", "remembered"])
+def test_a_place_that_cannot_be_searched_by_now_stops(scene, tmp_path, monkeypatch, kind) -> None:
+    """R4: it may hold by now what names a file that is to go."""
+    other = also_searched(scene, tmp_path, kind)
+    scene.revalidation.check()
+    out_of_reach(monkeypatch, other)
+    with pytest.raises(RefusedError, match="cannot be searched: away"):
+        scene.revalidation.check()
+
+
+def test_a_remembered_place_that_is_gone_from_the_beginning_stops_nothing(
+    scene, tmp_path, monkeypatch
+) -> None:
+    """The memory's own conditions have judged it in the cycle."""
+    out_of_reach(monkeypatch, also_searched(scene, tmp_path, "remembered"))
+    for _ in range(2):
+        scene.revalidation.check()
+
+
+def also_searched(scene: Scene, folder: Path, kind: str) -> Storage:
+    """Let what looks again search another storage as well, and return it."""
+    elsewhere = Bed(folder / "other")
+    elsewhere.job(2).checkpoint(3)
+    storage = open_storage(str(elsewhere.root))
+    environment = replace(scene.revalidation.environment, **{kind: (storage,)})
+    scene.revalidation = scene.looking(environment=environment)
+    return storage
+
+
+def out_of_reach(monkeypatch: pytest.MonkeyPatch, storage: Storage) -> None:
+    """Let a storage answer no more."""
+    collect = CheckpointReader.collect
+
+    def fails(self, asked):
+        if asked.location == storage.location:
+            raise StorageUnreachableError("away")
+        return collect(self, asked)
+
+    monkeypatch.setattr(CheckpointReader, "collect", fails)
+
+
+@pytest.mark.parametrize("has_savepoints", [True, False])
+def test_a_pending_savepoint_stops_only_what_deletes_files_of_savepoints(
+    scene, has_savepoints
+) -> None:
+    """R33: it may have begun since the cycle."""
+    scene.revalidation = scene.looking(has_savepoints=has_savepoints)
+    scene.revalidation.check()
+    pending = a_checkpoint(9, status="IN_PROGRESS", is_savepoint=True, external_path=None)
+    facts = replace(scene.facts, checkpoints=(pending,), in_progress_count=1)
+    scene.cluster.facts = a_cluster(facts)
+    if has_savepoints:
+        with pytest.raises(RefusedError, match="is writing a savepoint"):
+            scene.revalidation.check()
+    else:
+        scene.revalidation.check()
 
 
 def test_an_error_of_another_kind_is_not_taken_for_an_answer(scene, monkeypatch) -> None:
