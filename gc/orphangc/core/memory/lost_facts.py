@@ -302,7 +302,7 @@ def _reports_missed(
     for report in reports_after(memory, sighting, jobs):
         is_new = report.first_reported_at == sighting.at and report.path not in stayed
         is_fresh = is_new and report.uri in shown
-        is_claimed = why.is_report_explained(report.path, report.uri)
+        is_claimed = why.is_report_explained(report)
         if report.resolved_at is not None or is_fresh or is_claimed:
             continue
         yield lost_fact(

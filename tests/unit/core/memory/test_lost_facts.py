@@ -194,20 +194,25 @@ def test_a_claim_of_a_newer_checkpoint_than_a_cycle_saw_asks_nothing() -> None:
 def test_a_claim_is_known_after_the_checkpoints_that_showed_it_have_expired(source, fact) -> None:
     """REST goes on to report the claimed one; that a job was restored from it is no claim."""
     report = SeenReport(
-        job_id=JOB, by=REST, path=f"{DIRECTORY}/chk-9", directory=DIRECTORY, checkpoint_id=9
+        job_id=JOB,
+        by=REST,
+        path=f"{DIRECTORY}/chk-9",
+        directory=DIRECTORY,
+        checkpoint_id=9,
+        triggered_at=day(0),
     )
     edge = Continuation(older=DIRECTORY, newer=f"{ROOT}/{NEXT}", source=source, seen_at=day(1))
     rest = (a_job(alive=False, status="CANCELED"), CLAIMS_NEWER)
     left = a_directory(8, was_over=True)
-    naming = a_directory(10, 11, job=NEXT, depends_on=(DIRECTORY,))
+    naming = a_directory(10, 11, job=NEXT, depends_on=(DIRECTORY,), stored=0.5)
     if source is ContinuationSource.REST:
         naming = naming.model_copy(update={"names": ()})
     known = LineageMemory(continuations=(edge,))
     story = [
         seen(0, OTHER, left, jobs=(a_job(),)),
         seen(1, OTHER, left, naming, jobs=rest, reports=(report,), lineage=known),
-        seen(2, OTHER, left, a_directory(11, job=NEXT), jobs=rest, reports=(report,)),
-        seen(3, OTHER, left, a_directory(11, job=NEXT), jobs=rest, reports=(report,)),
+        seen(2, OTHER, left, a_directory(11, job=NEXT, stored=0.5), jobs=rest, reports=(report,)),
+        seen(3, OTHER, left, a_directory(11, job=NEXT, stored=0.5), jobs=rest, reports=(report,)),
     ]
     assert [each for each in missed(*story) if each[0] == "checkpoint_not_found"] == fact
 
