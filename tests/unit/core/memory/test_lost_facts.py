@@ -11,7 +11,7 @@ from orphangc.core.lineage.continuation import (
 )
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.compare_cycles import compared
-from orphangc.core.memory.remembered import WorldMemory
+from orphangc.core.memory.remembered import RememberedDirectory, WorldMemory
 from orphangc.core.memory.sighting import (
     SeenJob,
     SeenPlace,
@@ -557,3 +557,21 @@ def test_a_savepoint_is_remembered_until_a_listing_of_now_lacks_its_folder() -> 
         assert memory.savepoints == tuple(folders)
     gone = replace(seen(4, OTHER), savepoint_folders=frozenset())
     assert compared(memory, gone).memory.savepoints == ()
+
+
+def test_a_word_on_one_loss_forgets_no_later_one_at_its_path() -> None:
+    """Another run wrote chk-1 again; that went too, before the cycle that read the word."""
+    stays = a_directory(0)
+
+    def and_then(sha256: str) -> RememberedDirectory:
+        written = (*stays.checkpoints, *a_directory(1, sha256=sha256).checkpoints)
+        return stays.model_copy(update={"checkpoints": written})
+
+    facts, memory = cycles(seen(0, and_then("a")), seen(1, and_then("b")))
+    (lost,) = facts
+    given = said(str(lost.condition), lost.what, 0)
+    for at in (2, 3):
+        done = compared(memory, seen(at, stays), (given,))
+        memory = done.memory
+        left = {each.since for each in done.facts if not each.is_acknowledged}
+        assert left == {day(1)}
