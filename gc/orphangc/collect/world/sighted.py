@@ -253,7 +253,7 @@ def _storages(
             checkpoints=each.checkpoints,
             keys=each.keys,
             is_stated=any(place.contains(one) for one in given),
-            is_left_out=each.uri in each.left_out,
+            left_out=each.left_out,
         )
 
 

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from flinkstate.places.checkpoint_names import checkpoint_id_of
-from flinkstate.places.locations import is_within
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.memory.job_lives import (
     ALL_ENDS,
@@ -349,7 +348,7 @@ def _with_predecessors(
     No cycle has seen a checkpoint of such a job: it was deployed just before one, and replaced
     before the next one. Whatever it retained would be found where its last checkpoint was.
     """
-    places = [each.uri for each in sighting.places if each.checkpoints]
+    places = [each for each in sighting.places if each.checkpoints]
     alive = {each.job_id for each in sighting.jobs if each.is_alive}
     silent = {uri for uri, answers in sighting.clusters.items() if not answers}
     before: dict[str, set[str]] = {}
@@ -357,7 +356,8 @@ def _with_predecessors(
         directory, _, name = uri.rpartition("/")
         job_id = directory.rpartition("/")[2]
         is_heard = silent.isdisjoint(each.by for each in jobs.get(job_id, ()))
-        is_found = checkpoint_id_of(name) is not None and is_within(directory, places)
+        is_searched = any(each.contains(directory) for each in places)
+        is_found = checkpoint_id_of(name) is not None and is_searched
         if is_found and is_heard and job_id not in alive:
             for each in claimed_by:
                 before.setdefault(each, set()).add(directory)

@@ -168,7 +168,6 @@ def _places_lost(
     sighting: Sighting,
     lost: Mapping[str, Sequence[RememberedCheckpoint]],
 ) -> Iterator[LostFact]:
-    searched = {each.uri for each in sighting.places}
     for place in memory.places:
         if place.resolved_at is not None or not place.checkpoints:
             continue
@@ -177,7 +176,7 @@ def _places_lost(
         seen = _place_of(place.uri, sighting)
         if seen is not None and (seen.checkpoints is None or seen.checkpoints):
             continue
-        if seen is None and is_within(place.uri, searched):
+        if seen is None and sighting.is_searched(place.uri):
             continue
         if seen is not None and not _is_place_missed(place, memory, lost):
             continue

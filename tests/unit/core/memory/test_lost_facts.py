@@ -575,3 +575,13 @@ def test_a_word_on_one_loss_forgets_no_later_one_at_its_path() -> None:
         memory = done.memory
         left = {each.since for each in done.facts if not each.is_acknowledged}
         assert left == {day(1)}
+
+
+@pytest.mark.parametrize(("left_out", "asked"), [((), []), ((EXTRA,), [("place_lost", EXTRA)])])
+def test_a_place_in_a_searched_storage_is_searched_unless_it_is_left_out_of_it(
+    left_out, asked
+) -> None:
+    """A person gives it with --extra-roots no more, and says that no checkpoint is there."""
+    around = SeenPlace(uri="s3://other", kind="storage", left_out=left_out)
+    before = seen(0, OTHER, others=(f"{EXTRA}/savepoint-1",))
+    assert missed(before, seen(1, OTHER, places=(around,))) == asked
