@@ -33,6 +33,7 @@ from orphangc.collect.decide import abandoned_savepoints, decide_listing
 from orphangc.collect.expire import (
     assemble_report,
     held_checkpoints,
+    hidden_origins,
     lineage_facts,
     savepoint_folders,
     stored_sizes,
@@ -590,6 +591,12 @@ def _ids_that_were_chosen(patch: _Patch) -> None:
 def _times_of_ends(patch: _Patch) -> None:
     """Take what is stored after the end of a job for a thing of the run that ended (R40)."""
     patch.setattr(lineage_facts, "shifted", lambda at, _: at + timedelta(days=999))
+
+
+def _places_of_records(patch: _Patch) -> None:
+    """Take what any cluster showed of a job id for a fact about each job of that id (R40, R43)."""
+    for module in (lineage_facts, hidden_origins):
+        patch.setattr(module, "placed", lambda records, _: tuple(records))
 
 
 def _checkpoints_of_statements(patch: _Patch) -> None:

@@ -280,6 +280,23 @@ def test_r43_what_a_clone_began_with_stays_where_nothing_shows_it(jobs, case, co
         must_be_there(origin)
 
 
+@pytest.mark.answered_by("places_of_records")
+def test_r43_that_another_clusters_job_of_the_id_began_from_nothing_says_nothing_here(jobs) -> None:
+    """The clone is a copy of that one's deployment, and no cluster shows what it began with."""
+    origin = jobs.checkpoint(jobs.old, 90, 61 * DAY)
+    jobs.checkpoint(jobs.old, 100, 60 * DAY)
+    jobs.checkpoint(jobs.new, 101, HOUR)
+    clone = Job(distinct(2), jobs.bed.root / distinct(2))
+    jobs.checkpoint(clone, 132, HOUR)
+    twin = Job(clone.id, jobs.bed.folder / "elsewhere" / clone.id)
+    jobs.server.routes.update(flink(twin, completed=7, status="FINISHED"))
+    jobs.looks()
+    jobs.server.routes.clear()
+    jobs.runs(101, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    jobs.expire("--keep-last", "1")
+    must_be_there(origin)
+
+
 @pytest.mark.answered_by("proofs_of_successors")
 @pytest.mark.parametrize(("status", "began"), [("RESTARTING", 39 * DAY), ("RUNNING", 3 * HOUR)])
 def test_r41_a_successor_that_does_not_last_takes_no_place(jobs, status, began) -> None:
@@ -434,6 +451,20 @@ def test_r40_the_end_of_an_earlier_run_orders_nothing_for_what_was_stored_since(
     jobs.runs(300, 39 * DAY, None)
     margins = [word for name in ("quiet", "grace") for word in (f"--{name}-period", "0")]
     jobs.expire("--keep-last", "1", *margins, "--clock-skew", "0", "--allow-short-margins")
+    must_be_there(only)
+
+
+@pytest.mark.answered_by("places_of_records")
+def test_r40_the_end_of_another_clusters_job_of_the_id_orders_nothing_here(jobs) -> None:
+    """This one is a copy: that which finished in another cluster wrote below another folder."""
+    only = jobs.checkpoint(jobs.old, 7, 40 * DAY)
+    twin = Job(jobs.old.id, jobs.bed.folder / "elsewhere" / jobs.old.id)
+    jobs.server.routes.update(flink(twin, completed=7, status="FINISHED"))
+    jobs.looks()
+    jobs.checkpoint(jobs.new, 300, HOUR)
+    jobs.server.routes.clear()
+    jobs.runs(300, 39 * DAY, None)
+    jobs.expire("--keep-last", "1")
     must_be_there(only)
 
 

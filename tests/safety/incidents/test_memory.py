@@ -394,12 +394,19 @@ def exporting(other: Job, folder: Path, *entries: Path) -> Exporter:
     return exporter
 
 
-@pytest.mark.parametrize("how", ["removed by hand", "another folder", "left out of the options"])
+@pytest.mark.parametrize(
+    "how", ["removed by hand", "another folder", "left out of the options", "through a link"]
+)
 @pytest.mark.answered_by("condition:place_lost")
 def test_registry_snapshots_that_are_gone_keep_what_they_named(story, how) -> None:
     """A claimer on another machine: its checkpoints are not searched, its registry was read."""
     other = Job("b" * 32, story.bed.folder / "elsewhere" / ("b" * 32))
-    exporter = exporting(other, story.bed.folder / "registry", story.orphans[0])
+    entry = story.orphans[0]
+    if how == "through a link":  # where that machine mounts the storage, and left out, too
+        link = story.bed.folder / "link"
+        link.symlink_to(story.bed.root)
+        entry = link / entry.relative_to(story.bed.root)
+    exporter = exporting(other, story.bed.folder / "registry", entry)
     third = Job("c" * 32, story.bed.folder / "elsewhere" / ("c" * 32))
     exporting(third, story.bed.folder / "registry")
     exporting(third, story.bed.folder / "another")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, metadata, write
+from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, metadata, now, write
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer, as_json
 from unit.flinkstate.metadata import by_hand as hand
@@ -150,6 +150,20 @@ def test_a_leftover_of_a_higher_id_does_not_replace_a_newer_checkpoint(fleet) ->
     assert "checkpoint_not_found" in plan.blocks(fleet.job)
 
 
+@pytest.mark.answered_by("condition:job_directory_emptied")
+def test_a_claim_from_an_earlier_run_explains_no_checkpoint_of_a_later_one(fleet) -> None:
+    """A job was restored from chk-7 weeks ago; a new run of the id wrote that path again since."""
+    own = fleet.checkpoint(7, fleet.live)
+    fleet.checkpoint(9, fleet.job.shared(), fleet.other.shared(), job=fleet.other)
+    began = round((now() - 20 * DAY).timestamp() * 1000)
+    claimer = flink(fleet.other, completed=9, started_ms=began, restored=(7, own.parent))
+    with RestServer(claimer) as server:
+        fleet.bed.plan("--flink-rest", server.url)
+        _hidden(own, fleet)
+        fleet.cycles(server)
+    must_be_there(fleet.live)
+
+
 # --------------------------------------------------------------------------- what asks nothing
 
 
@@ -175,9 +189,10 @@ def test_a_full_checkpoint_whose_claimer_has_gone_on_asks_nothing(fleet, is_full
     """All of its files lay in its own folder; an incremental one may not have been claimed."""
     inside = fleet.job.folder / "chk-7" / fleet.live.name
     own = fleet.checkpoint(7, inside if is_full else fleet.live)
+    began, origin = round((now() - 5 * DAY).timestamp() * 1000), (7, own.parent)
     with RestServer(flink(fleet.job, completed=7)) as server:
         fleet.bed.plan("--flink-rest", server.url)
-        server.routes = flink(fleet.other, completed=9, restored=(7, own.parent))
+        server.routes = flink(fleet.other, completed=9, started_ms=began, restored=origin)
         place = fleet.checkpoint(9, job=fleet.other)
         write(place, place.read_bytes(), 1 * DAY)
         shutil.rmtree(own.parent)

@@ -17,10 +17,12 @@ from cli.scheduled import Configured, settings_of
 from cli.stories import Story
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.errors import StorageUnreachableError
+from safety.incidents import test_memory as of_memory
 from safety.incidents.essential import must_be_there
 from unit.flinkstate.metadata.properties_by_hand import checkpoint_properties
 
 SEARCHES_STORAGES = True
+forked = of_memory.forked
 
 DIRECTORIES = ("red", "standalone/a/b/c", "${X}")
 """Directories of job B; ``cli/test_hidden_writers.py`` has what kept each out of every resource."""
@@ -120,6 +122,21 @@ def test_hiding_anything_of_a_storage_deletes_nothing_more(story, monkeypatch, w
         if plan.ran.code == 0:
             story.bed.sweep(plan, "--delete")
     must_be_there(*story.live, story.orphans[0])
+
+
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_a_forgotten_job_that_stores_where_no_search_looks_keeps_what_it_needs(
+    forked: of_memory.Forked,
+) -> None:
+    """The storage is searched but for a part, which a person took for another program's."""
+    left = forked.story.bed.folder / "unknown"
+    forked.other.routes |= of_memory.configured(left)
+    forked.story.bed.options += ("--search-except", left)
+    forked.story.bed.plan(*forked.asked())
+    forked.other.routes = of_memory.nothing()
+    plan = forked.cycles_after()
+    must_be_there(forked.story.orphans[0])
+    assert plan.blocks(forked.story.job) == ["checkpoint_not_found"]
 
 
 @pytest.mark.answered_by("markers_of_expiries", "whole_storages")

@@ -11,6 +11,7 @@ from orphangc.core.cluster.job_facts import restarting_problem
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin
+from orphangc.core.memory.job_lives import placed
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
 from orphangc.core.times.instants import shifted
@@ -96,7 +97,7 @@ def _is_known(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> 
     shown = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
     for snapshot in job.snapshots:
         shown += [resolve(each.path, snapshot.checkpoint_dir) for each in snapshot.restored]
-    for record in () if _comes_back(job, cycle) else cycle.remembered.jobs:
+    for record in () if _comes_back(job, cycle) else placed(cycle.remembered.jobs, job.directories):
         if record.job_id == job.job_id:
             is_new = is_new or record.began_anew
             shown += record.restored

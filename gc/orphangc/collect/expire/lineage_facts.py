@@ -32,7 +32,7 @@ from orphangc.core.lineage.lineage_graph import (
 )
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.lineage.stated_origins import ShownOrigins, stated_continuations
-from orphangc.core.memory.job_lives import is_flink_rest
+from orphangc.core.memory.job_lives import is_flink_rest, placed
 from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobState
@@ -221,7 +221,8 @@ def _job(
     clock_skew: timedelta,
 ) -> LineageJob:
     is_end_known = is_job_over and not job.is_id_fixed and job.job_id not in fixed_ids(cycle)
-    ended_as, ended_at = _end_of(job, known, cycle.evidence.now) if is_end_known else _NO_END
+    own = placed(known, job.directories)
+    ended_as, ended_at = _end_of(job, own, cycle.evidence.now) if is_end_known else _NO_END
     alive = [each.alive_at for each in known if each.alive_at is not None]
     changed = [] if job.changed_at is None else [job.changed_at]
     oldest = [each.modified_at for each in job.own_checkpoints if each.modified_at is not None]
@@ -237,7 +238,7 @@ def _job(
         problem=_problem(job, cycle),
         last_life_at=max((*alive, *changed), default=None),
         first_life_at=min(oldest, default=None),
-        started_at=_started_at(job, known),
+        started_at=_started_at(job, own),
         is_running_throughout=_is_running_throughout(job),
         may_recur=job.is_id_fixed,
         resources=resources,
@@ -265,7 +266,7 @@ def _began_anew(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
     """Return whether a cycle saw a job begin from nothing, and none saw it restored."""
     is_restored = any(e.restored for e in job.facts) or any(e.restored for e in known)
     is_stated = any(snapshot.restored for snapshot in job.snapshots)
-    is_seen = bool(job.facts) or any(each.began_anew for each in known)
+    is_seen = bool(job.facts) or any(each.began_anew for each in placed(known, job.directories))
     return is_seen and not (is_restored or is_stated)
 
 

@@ -66,13 +66,14 @@ def namings(
     A job that is over may name for long what a new job is restored from. Pins are left out: they
     do not change.
     """
-    settings = settings.model_copy(update={"pin": ()})
+    settings, clusters = settings.model_copy(update={"pin": ()}), tuple(clusters)
     jobs = (
         (f"{cluster.uri} {job_id}", replace(cluster, jobs={job_id: facts}))
         for cluster in clusters
         for job_id, facts in cluster.jobs.items()
     )
     parts = (
+        *((by, ([place], [])) for place, by in named_by_configurations(clusters, settings)),
         *((by, reported_places([each], (), settings)) for by, each in jobs),
         *((each.job_id, reported_places((), [each], settings)) for each in snapshots),
         *(
@@ -158,11 +159,6 @@ def places_in_answers(
     configured = [(path, each.uri) for each in clusters for path in configured_folders(each)]
     configured += [(each.path, each.by) for facts in ha for each in facts.folders]
     named = [(folder_named(path, settings), by) for path, by in configured]
-    named += [
-        (place_around(folder_named(path, settings)), each.uri)
-        for each in clusters
-        for path in restored_paths(each)
-    ]
     found = [(place, f"the configuration of {by}") for place, by in sorted(named, key=str)]
     found += [(canonical(pin, settings.aliases), "a pin") for pin in settings.pin]
     yield from found

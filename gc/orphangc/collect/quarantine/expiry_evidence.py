@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from flinkstate.files.paths import spellings
+from flinkstate.places.locations import Location, canonical
 from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.observe.reported import Naming, namings
 from orphangc.collect.revalidate.revalidation import Revalidation
@@ -72,5 +74,11 @@ class ExpiryEvidence:
                 raise RefusedError(f"{each.uri}, which was to stay, is gone; stopped")
 
     def newly_named(self) -> frozenset[str]:
-        """Return the checkpoints that a job or a resource names that did not in the cycle."""
-        return frozenset(uri for _, uri in self.revalidation.namings() - self._named)
+        """Return the checkpoints that a job or a resource names that did not in the cycle.
+
+        It may name them through other links than the settings.
+        """
+        new = {uri for _, uri in self.revalidation.namings() - self._named}
+        names = frozenset[Location]().union(*(spellings(canonical(uri)) for uri in new))
+        found = (each.uri for each in self.found.report.checkpoints) if new else ()
+        return frozenset(uri for uri in found if not names.isdisjoint(spellings(canonical(uri))))

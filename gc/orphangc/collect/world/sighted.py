@@ -254,7 +254,7 @@ def _storages(
             checkpoints=each.checkpoints,
             keys=each.keys,
             is_stated=any(place.contains(one) for one in given),
-            is_left_out=each.uri in each.left_out,
+            left_out=each.left_out,
         )
 
 
@@ -436,12 +436,13 @@ def _registries(
     owners: Collection[Location],
     at: datetime,
 ) -> Iterator[RememberedRegistry]:
-    """Yield each job's snapshots that concern a storage root."""
+    """Yield each job's snapshots that concern a storage root, whatever links they name it by."""
     for each in exports:
         found = [_folders_named(snapshot, aliases) for snapshot in each.snapshots]
         places = {place for some in found for place in some}
         is_all_known = None not in places and bool(each.snapshots)
-        known = {p for p in places if p is not None and root.contains(p) and p != root}
+        spelled = {spelled_in(root, place) for place in places if place is not None}
+        known = {place for place in spelled if root.contains(place) and place != root}
         if is_all_known and not known:
             continue
         newest = max(each.snapshots, key=lambda one: one.taken_at, default=None)

@@ -17,7 +17,7 @@ from orphangc.core.lineage.continuation import (
     LineageMemory,
     ResourceJob,
 )
-from orphangc.core.memory.job_lives import savepoint_may_be_of
+from orphangc.core.memory.job_lives import placed, savepoint_may_be_of
 from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.joined_facts import table
 from orphangc.core.model.owners import job_directory_of
@@ -186,7 +186,8 @@ class _Lives:
 
     def include(self, job: JobEvidence, checkpoint: Checkpoint) -> bool:
         """Return whether a checkpoint was stored while a job lived, as far as that is known."""
-        records = [each for each in self.known if each.job_id == job.job_id]
+        own = (each for each in self.known if each.job_id == job.job_id)
+        records = placed(own, job.directories)
         began = [job.survey.oldest_modified_at, *(e.modified_at for e in job.own_checkpoints)]
         began += [facts.started_at for facts in job.facts]
         began += [at for each in records for at in (each.began_at, each.started_at)]

@@ -67,7 +67,7 @@ def compared(
     registries = _registries_lost(memory, sighting, jobs, known)
     facts = (*lost.facts, *registries)
     standing = {(e.condition, e.what) for e in lost.facts if not e.is_acknowledged}
-    acknowledged = {(e.condition, e.what) for e in lost.facts if e.is_acknowledged}
+    acknowledged = {(e.condition, e.what) for e in lost.facts if e.is_acknowledged} - standing
     after = _After(memory, sighting, lost, standing, acknowledged)
     directories = tuple(after.directories())
     reports = tuple(after.reports(jobs))

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from flinkstate.places.checkpoint_names import checkpoint_id_of
-from flinkstate.places.locations import is_within
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.memory.job_lives import (
     ALL_ENDS,
@@ -23,6 +22,7 @@ from orphangc.core.memory.remembered import (
     RememberedCheckpoint,
     RememberedDirectory,
     RememberedJob,
+    RememberedReport,
     WorldMemory,
 )
 from orphangc.core.memory.sighting import SeenReport, Sighting
@@ -62,7 +62,8 @@ class Explanations:
 
     Attributes:
         jobs: All records of a job, with the facts of this cycle, by job id.
-        claimers: Directories of the jobs that were restored from a checkpoint, by checkpoint.
+        claimers: Directories of the jobs that were restored from a checkpoint, by checkpoint, each
+            with the start of its job's run.
         shown: Directories that contain checkpoints now.
         expired: When a sweep released each checkpoint from quarantine, by folder and digest.
         unfound: Checkpoints that a cluster shows completed and not discarded after the listing,
@@ -74,7 +75,7 @@ class Explanations:
 
     sighting: Sighting
     jobs: Mapping[str, tuple[RememberedJob, ...]]
-    claimers: Mapping[str, frozenset[str]]
+    claimers: Mapping[str, Mapping[str, datetime]]
     shown: Mapping[str, RememberedDirectory]
     expired: Mapping[tuple[str, str], datetime]
     unfound: Mapping[str, SeenReport]
@@ -104,7 +105,7 @@ class Explanations:
         found = frozenset(each.uri for each in (*sighting.directories, *resolved))
         return cls(
             sighting=sighting,
-            claimers={uri: frozenset(each) for uri, each in claimers.items()},
+            claimers=claimers,
             jobs={job_id: tuple(records) for job_id, records in by_job.items()},
             shown={each.uri: each for each in sighting.directories},
             expired=_released(memory),
@@ -226,7 +227,8 @@ class Explanations:
         A newer one than a cycle saw is sure to have subsumed a single checkpoint; of several, all
         but the oldest may have stayed beside it.
         """
-        if self.is_taken(checkpoint.uri, directory.uri):
+        since = checkpoint.stored_until
+        if self.is_taken(checkpoint.uri, directory.uri, since):
             return True
         if checkpoint.is_self_contained and self._is_succeeded(checkpoint, directory):
             return True
@@ -238,16 +240,17 @@ class Explanations:
             if uri.rpartition("/")[0] == directory.uri
             and (checkpoint_id_of(uri.rpartition("/")[2]) or -1) > directory.newest_id
         )
-        return any(self.is_taken(uri, directory.uri) for uri in newer)
+        return any(self.is_taken(uri, directory.uri, since) for uri in newer)
 
     def _is_succeeded(
         self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
     ) -> bool:
         """Return whether a job that started from it, or a savepoint of its job, has gone on."""
+        since = checkpoint.stored_until
         origins = {checkpoint.uri, *self._savepoints_of(directory.job_id)}
         return any(
-            self.shown[each].has_subsumed(-1, checkpoint.stored_until)
-            for each in self._heirs(origins) - {directory.uri}
+            self.shown[each].has_subsumed(-1, since)
+            for each in self._heirs(origins, since) - {directory.uri}
             if each in self.shown
         )
 
@@ -258,10 +261,15 @@ class Explanations:
         is_shared = found and any(savepoint_may_be_of(e, o) for o in others for e in found)
         return set() if is_shared else found
 
-    def _heirs(self, origins: Collection[str]) -> set[str]:
-        """Return the searched directories of the jobs restored from some, and from these jobs'."""
+    def _heirs(self, origins: Collection[str], since: datetime) -> set[str]:
+        """Return the searched directories of the jobs restored from some, and from these jobs'.
+
+        What was stored after such a job had begun is not what it was restored from: a later run
+        of an id writes the same paths again.
+        """
         known: set[str] = set()
-        found = {each for uri in origins for each in self.claimers.get(uri, ())} & self.searched
+        begun = (each for uri in origins for each in self.claimers.get(uri, {}).items())
+        found = {uri for uri, at in begun if at + self.sighting.clock_skew >= since} & self.searched
         while found:
             known |= found
             todo = found
@@ -269,18 +277,20 @@ class Explanations:
             found = (set[str]().union(*heirs) & self.searched) - known
         return known
 
-    def is_report_explained(self, uri: str, directory: str) -> bool:
+    def is_report_explained(self, report: RememberedReport) -> bool:
         """Return whether a searched job claimed a reported checkpoint, after its job's end."""
-        report = self.unfound.get(uri)
-        return not (report and report.is_living) and self.is_taken(uri, directory)
+        shown = self.unfound.get(report.path)
+        since = report.triggered_at or report.first_reported_at
+        is_living = shown is not None and shown.is_living
+        return not is_living and self.is_taken(report.path, report.uri, since)
 
-    def is_taken(self, uri: str, directory: str) -> bool:
+    def is_taken(self, uri: str, directory: str, since: datetime) -> bool:
         """Return whether a job that is searched, of another directory, has claimed a checkpoint.
 
         It names files beside it, or a job that claimed from that one in turn does.
         """
         users = self.users.get(directory, frozenset())
-        return not users.isdisjoint(self._heirs({uri}) - {directory})
+        return not users.isdisjoint(self._heirs({uri}, since) - {directory})
 
 
 def _released(memory: WorldMemory) -> dict[tuple[str, str], datetime]:
@@ -300,8 +310,8 @@ def _unfound(sighting: Sighting) -> dict[str, SeenReport]:
 
 def _claimers(
     jobs: Mapping[str, Sequence[RememberedJob]], known: Mapping[str, str]
-) -> dict[str, set[str]]:
-    """Return the directories of the jobs that were restored from each checkpoint.
+) -> dict[str, dict[str, datetime]]:
+    """Return the directories of the jobs that were restored from each checkpoint, and their starts.
 
     A job id alone names no job: two clusters may run jobs of one id. Where the answer places no
     checkpoint of the job, its directory is the only one of that id, and no other answer is known.
@@ -312,15 +322,18 @@ def _claimers(
     by_id: dict[str, list[str]] = {}
     for uri, job_id in ({each: each.rpartition("/")[2] for each in named} | {**known}).items():
         by_id.setdefault(job_id, []).append(uri)
-    claimers: dict[str, set[str]] = {}
+    claimers: dict[str, dict[str, datetime]] = {}
     for job_id, records in jobs.items():
         answers = sum(bool(each.directories or is_flink_rest(each.by)) for each in records)
         only = by_id.get(job_id, []) if answers <= 1 else []
         for record in records:
-            own = record.directories or (only if len(only) == 1 else ())
+            own, began = record.directories or (only if len(only) == 1 else ()), record.began_at
+            if began is None:
+                continue
             for uri in record.restored:
                 if uri.rpartition("/")[0].rpartition("/")[2] != job_id:
-                    claimers.setdefault(uri, set()).update(own)
+                    begun = claimers.setdefault(uri, {})
+                    begun.update({each: max(began, begun.get(each, began)) for each in own})
     return claimers
 
 
@@ -335,7 +348,7 @@ def _with_predecessors(
     No cycle has seen a checkpoint of such a job: it was deployed just before one, and replaced
     before the next one. Whatever it retained would be found where its last checkpoint was.
     """
-    places = [each.uri for each in sighting.places if each.checkpoints]
+    places = [each for each in sighting.places if each.checkpoints]
     alive = {each.job_id for each in sighting.jobs if each.is_alive}
     silent = {uri for uri, answers in sighting.clusters.items() if not answers}
     before: dict[str, set[str]] = {}
@@ -343,7 +356,8 @@ def _with_predecessors(
         directory, _, name = uri.rpartition("/")
         job_id = directory.rpartition("/")[2]
         is_heard = silent.isdisjoint(each.by for each in jobs.get(job_id, ()))
-        is_found = checkpoint_id_of(name) is not None and is_within(directory, places)
+        is_searched = any(each.contains(directory) for each in places)
+        is_found = checkpoint_id_of(name) is not None and is_searched
         if is_found and is_heard and job_id not in alive:
             for each in claimed_by:
                 before.setdefault(each, set()).add(directory)

@@ -356,6 +356,14 @@ def proves_end(record: RememberedJob, directory: str) -> bool:
     return _stores_in(record, directory) or not is_flink_rest(record.by)
 
 
+def placed(
+    records: Iterable[RememberedJob], directories: Iterable[object]
+) -> tuple[RememberedJob, ...]:
+    """Return the records that are surely of the job of some directories; see ``proves_end``."""
+    own = [str(each) for each in directories]
+    return tuple(e for e in records if any(proves_end(e, directory) for directory in own))
+
+
 def _stores_in(record: RememberedJob, directory: str) -> bool:
     """Return whether a job reported checkpoints in a directory, or is configured to store there.
 

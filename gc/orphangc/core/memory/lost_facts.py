@@ -168,7 +168,6 @@ def _places_lost(
     sighting: Sighting,
     lost: Mapping[str, Sequence[RememberedCheckpoint]],
 ) -> Iterator[LostFact]:
-    searched = {each.uri for each in sighting.places}
     for place in memory.places:
         if place.resolved_at is not None or not place.checkpoints:
             continue
@@ -177,7 +176,7 @@ def _places_lost(
         seen = _place_of(place.uri, sighting)
         if seen is not None and (seen.checkpoints is None or seen.checkpoints):
             continue
-        if seen is None and is_within(place.uri, searched):
+        if seen is None and sighting.is_searched(place.uri):
             continue
         if seen is not None and not _is_place_missed(place, memory, lost):
             continue
@@ -302,7 +301,7 @@ def _reports_missed(
     for report in reports_after(memory, sighting, jobs):
         is_new = report.first_reported_at == sighting.at and report.path not in stayed
         is_fresh = is_new and report.uri in shown
-        is_claimed = why.is_report_explained(report.path, report.uri)
+        is_claimed = why.is_report_explained(report)
         if report.resolved_at is not None or is_fresh or is_claimed:
             continue
         yield lost_fact(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from flinkstate.places.locations import is_within
 from orphangc.core.lineage.continuation import LineageMemory
 from orphangc.core.memory.remembered import RememberedDirectory, RememberedRegistry
 
@@ -18,7 +19,7 @@ class SeenPlace:
         checkpoints: Number of checkpoints in it; ``None`` if it could not be searched.
         others: Folders of its checkpoints in no remembered directory.
         is_stated: Whether a person named a storage in the settings that state a closed world.
-        is_left_out: Whether a person states that a whole storage holds no checkpoint.
+        left_out: Parts of a storage, or all of it, that a person states to hold no checkpoint.
     """
 
     uri: str
@@ -29,7 +30,16 @@ class SeenPlace:
     others: tuple[str, ...] = ()
     keys: int | None = None
     is_stated: bool = False
-    is_left_out: bool = False
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def is_left_out(self) -> bool:
+        """Return whether all of it is stated to hold no checkpoint."""
+        return self.uri in self.left_out
+
+    def contains(self, uri: str) -> bool:
+        """Return whether a folder is in what is searched of it."""
+        return is_within(uri, (self.uri,)) and not is_within(uri, self.left_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,3 +140,7 @@ class Sighting:
     savepoints: frozenset[str] = frozenset()
     savepoint_folders: frozenset[str] | None = None
     is_world_closed: bool = False
+
+    def is_searched(self, uri: str) -> bool:
+        """Return whether a folder is in a place that was searched, or had to be."""
+        return any(each.contains(uri) for each in self.places)

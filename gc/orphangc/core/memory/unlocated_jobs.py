@@ -113,7 +113,7 @@ class _Located:
         clusters: Clusters that ever showed one, by job id.
     """
 
-    places: tuple[str, ...]
+    sighting: Sighting
     directories: frozenset[str]
     by_id: dict[str, set[str]]
     shown: dict[str, set[str]]
@@ -135,7 +135,7 @@ class _Located:
             for directory, job_id in map(origin_of, record.restored):  # it stored there
                 by_id.setdefault(job_id, set()).add(directory)
         return cls(
-            places=tuple(each.uri for each in sighting.places),
+            sighting=sighting,
             directories=frozenset(
                 (
                     *(each.uri for each in (*memory.directories, *sighting.directories)),
@@ -154,12 +154,12 @@ class _Located:
         The job id alone identifies it if one directory and one cluster have it.
         """
         own = known_directories(record)
-        if any(each in self.directories or is_within(each, self.places) for each in own):
+        if any(each in self.directories or self.sighting.is_searched(each) for each in own):
             return True
         named = self.by_id.get(record.job_id, set())
         if len(named) > 1:
             return False
         if self.shown.get(record.job_id):
             return True
-        is_searched = any(is_within(each, self.places) for each in named)
+        is_searched = any(map(self.sighting.is_searched, named))
         return is_searched and self.clusters[record.job_id] <= {record.by}

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from flinkstate.places.locations import UNREADABLE, canonical
-from orphangc.collect.observe.reported import places_in_answers, reported_places
+from orphangc.collect.observe.reported import namings, places_in_answers, reported_places
 from orphangc.core.cluster.ha_facts import FolderNamed, HaFacts, PlaceNamed
 from orphangc.core.cluster.job_facts import ClusterFacts, RestoredFacts
 from orphangc.core.cluster.place_options import FOLDER_OPTIONS, FORST_OPTIONS, RESTORE_OPTIONS
@@ -63,3 +63,14 @@ def test_a_path_without_a_scheme_is_one_of_the_default_file_system(option: str) 
     cluster = configured({option: "/ck/x/y", "fs.default-scheme": "hdfs://nn:8020/"})
     ((place, _),) = places_in_answers([cluster], (), SETTINGS, ())
     assert canonical("hdfs://nn:8020/ck").contains(place)
+
+
+@pytest.mark.parametrize("option", RESTORE_OPTIONS)
+@pytest.mark.parametrize("name", ["", "/_metadata"])
+def test_a_configuration_names_what_it_restores_before_its_cluster_shows_a_job(
+    option: str, name: str
+) -> None:
+    """A JobManager that has begun since the cycle will read it: it does not expire then (R18)."""
+    snapshot = "s3://lake/savepoints/savepoint-1"
+    found = namings([configured({option: f"{snapshot}{name}"})], (), SETTINGS)
+    assert {uri for _, uri in found} == {snapshot}

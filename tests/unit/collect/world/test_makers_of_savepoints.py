@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
 from flinkstate.places.locations import canonical
-from orphangc.collect.world.sighted_lineage import is_made_by
+from orphangc.collect.world.sighted_lineage import is_made_by, seen_lineage
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
+from orphangc.core.lineage.continuation import ContinuationSource
+from orphangc.core.memory.remembered import RememberedJob
 from support.builders import T0
 
 JOB = "abcdef" + "0" * 26
@@ -70,3 +73,27 @@ def test_every_checkpoint_counts_and_without_any_nothing_is_proven() -> None:
     assert made(older, CHECKPOINT)
     assert made(replace(older, operators=frozenset({"source"})), CHECKPOINT)
     assert not made(replace(older, modified_at=T0 - DAY / 2), CHECKPOINT)
+
+
+@pytest.mark.parametrize(("place", "is_proven"), [("s3://b/cp", True), ("s3://other/cp", False)])
+def test_a_cluster_that_ran_a_job_of_the_id_elsewhere_says_nothing_of_when_this_one_lived(
+    place, is_proven
+) -> None:
+    """The savepoint may be of that one, which is a copy of the deployment."""
+    record = RememberedJob(
+        job_id=JOB, by="http://one:8081", directories=(f"{place}/{JOB}",), began_at=T0 - 2 * DAY
+    )
+    job = JobEvidence(
+        key=JOB,
+        job_id=JOB,
+        is_collected=True,
+        is_declared_ended=True,
+        directories=(DIRECTORY,),
+        own_checkpoints=(CHECKPOINT,),
+    )
+    owners = SimpleNamespace(keys={DIRECTORY: JOB})
+    marked = SimpleNamespace(owners=owners, checkpoints=(CHECKPOINT, SAVEPOINT))
+    answers = SimpleNamespace(ha_after=())
+    seen = seen_lineage(answers, marked, {JOB: job}, known=[record], aliases=(), at=T0 + DAY)
+    sources = {each.source for each in seen.continuations}
+    assert (ContinuationSource.SAVEPOINT_CONTENTS in sources) is is_proven

@@ -70,10 +70,13 @@ def a_directory(
 
 
 def a_job(job: str = JOB, *, by: str = REST, alive: bool = True, **changes: object) -> SeenJob:
-    """Return a running job, as its cluster shows it: configured to store below the root."""
+    """Return a running job, as its cluster shows it: configured to store below the root.
+
+    One that was restored began after the first checkpoints were stored, another one before.
+    """
     values: dict[str, object] = {
         "status": "RUNNING" if alive else "FINISHED",
-        "started_at": day(-1),
+        "started_at": day(0.001 if "restored" in changes else -1),
         "stores_in": (f"{ROOT}/{job}",),
         **changes,
     }

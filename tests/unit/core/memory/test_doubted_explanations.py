@@ -419,3 +419,13 @@ def test_a_full_one_whose_successor_was_succeeded_in_turn_asks_nothing() -> None
         seen(2, OTHER, a_directory(6, job="d" * 32, stored=1.5), jobs=(third,)),
     ]
     assert missed(*story) == []
+
+
+def test_a_claim_explains_no_checkpoint_that_was_stored_after_it() -> None:
+    """Another run of the id wrote the path again, and the job that claimed from it goes on."""
+    user = a_directory(5, job=NEXT, depends_on=(DIRECTORY,))
+    claims = a_job(NEXT, started_at=day(0.5), restored=f"{DIRECTORY}/chk-1")
+    for stored, asked in ((0, []), (0.75, [EMPTIED])):
+        again = a_directory(1, stored=stored)
+        story = [seen(n, OTHER, user, *own, jobs=(claims,)) for n, own in ((1, [again]), (2, []))]
+        assert missed(*story) == asked

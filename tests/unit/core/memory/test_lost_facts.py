@@ -11,7 +11,7 @@ from orphangc.core.lineage.continuation import (
 )
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.compare_cycles import compared
-from orphangc.core.memory.remembered import WorldMemory
+from orphangc.core.memory.remembered import RememberedDirectory, WorldMemory
 from orphangc.core.memory.sighting import (
     SeenJob,
     SeenPlace,
@@ -194,20 +194,25 @@ def test_a_claim_of_a_newer_checkpoint_than_a_cycle_saw_asks_nothing() -> None:
 def test_a_claim_is_known_after_the_checkpoints_that_showed_it_have_expired(source, fact) -> None:
     """REST goes on to report the claimed one; that a job was restored from it is no claim."""
     report = SeenReport(
-        job_id=JOB, by=REST, path=f"{DIRECTORY}/chk-9", directory=DIRECTORY, checkpoint_id=9
+        job_id=JOB,
+        by=REST,
+        path=f"{DIRECTORY}/chk-9",
+        directory=DIRECTORY,
+        checkpoint_id=9,
+        triggered_at=day(0),
     )
     edge = Continuation(older=DIRECTORY, newer=f"{ROOT}/{NEXT}", source=source, seen_at=day(1))
     rest = (a_job(alive=False, status="CANCELED"), CLAIMS_NEWER)
     left = a_directory(8, was_over=True)
-    naming = a_directory(10, 11, job=NEXT, depends_on=(DIRECTORY,))
+    naming = a_directory(10, 11, job=NEXT, depends_on=(DIRECTORY,), stored=0.5)
     if source is ContinuationSource.REST:
         naming = naming.model_copy(update={"names": ()})
     known = LineageMemory(continuations=(edge,))
     story = [
         seen(0, OTHER, left, jobs=(a_job(),)),
         seen(1, OTHER, left, naming, jobs=rest, reports=(report,), lineage=known),
-        seen(2, OTHER, left, a_directory(11, job=NEXT), jobs=rest, reports=(report,)),
-        seen(3, OTHER, left, a_directory(11, job=NEXT), jobs=rest, reports=(report,)),
+        seen(2, OTHER, left, a_directory(11, job=NEXT, stored=0.5), jobs=rest, reports=(report,)),
+        seen(3, OTHER, left, a_directory(11, job=NEXT, stored=0.5), jobs=rest, reports=(report,)),
     ]
     assert [each for each in missed(*story) if each[0] == "checkpoint_not_found"] == fact
 
@@ -552,3 +557,31 @@ def test_a_savepoint_is_remembered_until_a_listing_of_now_lacks_its_folder() -> 
         assert memory.savepoints == tuple(folders)
     gone = replace(seen(4, OTHER), savepoint_folders=frozenset())
     assert compared(memory, gone).memory.savepoints == ()
+
+
+def test_a_word_on_one_loss_forgets_no_later_one_at_its_path() -> None:
+    """Another run wrote chk-1 again; that went too, before the cycle that read the word."""
+    stays = a_directory(0)
+
+    def and_then(sha256: str) -> RememberedDirectory:
+        written = (*stays.checkpoints, *a_directory(1, sha256=sha256).checkpoints)
+        return stays.model_copy(update={"checkpoints": written})
+
+    facts, memory = cycles(seen(0, and_then("a")), seen(1, and_then("b")))
+    (lost,) = facts
+    given = said(str(lost.condition), lost.what, 0)
+    for at in (2, 3):
+        done = compared(memory, seen(at, stays), (given,))
+        memory = done.memory
+        left = {each.since for each in done.facts if not each.is_acknowledged}
+        assert left == {day(1)}
+
+
+@pytest.mark.parametrize(("left_out", "asked"), [((), []), ((EXTRA,), [("place_lost", EXTRA)])])
+def test_a_place_in_a_searched_storage_is_searched_unless_it_is_left_out_of_it(
+    left_out, asked
+) -> None:
+    """A person gives it with --extra-roots no more, and says that no checkpoint is there."""
+    around = SeenPlace(uri="s3://other", kind="storage", left_out=left_out)
+    before = seen(0, OTHER, others=(f"{EXTRA}/savepoint-1",))
+    assert missed(before, seen(1, OTHER, places=(around,))) == asked

@@ -54,7 +54,7 @@ def test_a_place_that_a_person_gave_up_is_remembered_while_it_is_named(is_named)
 def test_a_storage_that_is_left_out_is_remembered_and_needs_no_statement() -> None:
     """Once it is left out no more, it is searched again, and no statement covers it."""
     own = SeenPlace(uri="s3://bucket/", kind="storage", is_stated=True)
-    left = SeenPlace(uri="s3://mistyped/", kind="storage", is_left_out=True)
+    left = SeenPlace(uri="s3://mistyped/", kind="storage", left_out=("s3://mistyped/",))
 
     def cycle(at: float, *places: SeenPlace) -> Sighting:
         return replace(seen(at, OTHER, places=places), is_world_closed=True)
@@ -63,5 +63,5 @@ def test_a_storage_that_is_left_out_is_remembered_and_needs_no_statement() -> No
     _, memory = cycles(*story)
     assert missed(*story) == []
     assert [each.resolved_at for each in memory.places if each.uri == left.uri] == [None]
-    again = cycle(21, own, replace(left, is_left_out=False))
+    again = cycle(21, own, replace(left, left_out=()))
     assert missed(*story, again) == [("closed_world", left.uri)]
