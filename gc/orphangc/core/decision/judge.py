@@ -292,8 +292,11 @@ def _needed_by(job: JobEvidence, by_key: Mapping[str, JobEvidence]) -> set[str]:
 
 
 def _with_refusal_of(own: Judgement, other: Judgement, whom: str) -> Judgement | None:
-    if own.refused is None or other.refused is not None:
+    """Return the judgement, refused in every area; its own refusal stays, as the nearest cause."""
+    if own.refused is None:
         return None
+    if other.refused is not None:
+        return replace(other, spared=frozenset())
     message = f"{whom} is refused: {own.refused.message}"
     refusal = Refusal(Guard.DEPENDENT_JOB, message, own.refused.may_pass)
     return Judgement(refusal, other.blocked)

@@ -105,6 +105,17 @@ def test_what_a_living_job_needs_is_refused_in_every_area() -> None:
     assert judged[B].is_wholly_refused
 
 
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_refused_job_spares_no_area_that_a_refused_living_job_needs(order: tuple) -> None:
+    """R12, R31: what an unread job claimed of an earlier run of the id, the present one forgot."""
+    four = (some_facts(max_concurrent=4),)
+    jobs = [a_job(A, before=four, after=four), feeding(B, A, survey=FUTURE), a_job(C)]
+    judged = judge_all([jobs[each] for each in order], a_cycle())
+    assert judged[A].refused.guard is Guard.GATE, "the nearest cause"
+    assert judged[A].is_wholly_refused
+    assert judged[C] == Judgement()
+
+
 def test_the_first_objection_is_the_refusal() -> None:
     """Design, section 4: one refusal a job."""
     job = a_job(job_id="", survey=FUTURE)
