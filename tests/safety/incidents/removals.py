@@ -29,7 +29,7 @@ from orphangc.app.runner import sweep_plan as sweeping
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle
-from orphangc.collect.decide import abandoned_savepoints, decide_listing
+from orphangc.collect.decide import abandoned_savepoints, decide_listing, judged_cycle
 from orphangc.collect.delete import planned_run
 from orphangc.collect.expire import (
     assemble_report,
@@ -138,6 +138,11 @@ def _pins_and_snapshots(patch: _Patch) -> None:
 def _whole_storages(patch: _Patch) -> None:
     """Search the named places alone, whatever else is in their storages."""
     patch.setattr(compose, "storage_search", lambda *_: None)
+
+
+def _jobs_beside(patch: _Patch) -> None:
+    """Judge no job that the search of storages alone shows (R12, R38)."""
+    patch.setattr(judged_cycle, "jobs_beside", lambda *_, **__: {})
 
 
 def _siblings(patch: _Patch) -> None:

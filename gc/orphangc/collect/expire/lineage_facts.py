@@ -9,12 +9,13 @@ from datetime import datetime, timedelta
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
+from orphangc.collect.decide.jobs_beside import jobs_beside
 from orphangc.collect.expire.held_checkpoints import (
     CheckpointHolds,
     holds_of,
     recovers_from_its_own,
 )
-from orphangc.collect.expire.hidden_origins import hidden_origins, jobs_beside
+from orphangc.collect.expire.hidden_origins import hidden_origins
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, has_ended
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
@@ -89,7 +90,8 @@ def cycle_lineages(
             and which may list single folders.
     """
     resources = cycle.remembered.lineage.resources
-    found = {**jobs_beside(cycle, settings), **cycle.jobs}
+    beside = jobs_beside(cycle.seen, cycle.mark, cycle.jobs, settings, fixed_ids=fixed_ids(cycle))
+    found = {**beside, **cycle.jobs}
     over = {key for key, job in found.items() if has_ended(job, cycle.evidence)}
     records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
     jobs = [
