@@ -56,11 +56,13 @@ class Judgement:
 
     Attributes:
         spared: Areas of a refused job whose rules need nothing that its guards ask for (R56).
+        is_contradicted: Whether any guard found that a job which is said to be over is not.
     """
 
     refused: Refusal | None = None
     blocked: tuple[Blocked, ...] = ()
     spared: frozenset[AreaName] = frozenset()
+    is_contradicted: bool = False
 
     @property
     def is_wholly_refused(self) -> bool:
@@ -82,6 +84,8 @@ GLOBAL_GUARDS = frozenset(
 )
 """Guards whose objection for one job refuses all jobs: the cause is not the job's own."""
 
+_CONTRADICTING = frozenset({Guard.ENDED_JOB_IS_RUNNING, Guard.TWO_OWNERS, Guard.REGISTRY})
+"""Guards that find of a job which is said to be over that it is not, whatever else refuses it."""
 
 _PASSING: frozenset[Guard | Condition] = frozenset(
     {
@@ -118,7 +122,12 @@ def judge(
         if (message := check(job, cycle)) is not None
     )
     spared = _spared(refusals) if job.state is JobState.RUNNING else frozenset()
-    return Judgement(next(iter(refusals), None), blocked, spared)
+    return Judgement(
+        refused=next(iter(refusals), None),
+        blocked=blocked,
+        spared=spared,
+        is_contradicted=any(each.guard in _CONTRADICTING for each in refusals),
+    )
 
 
 def _may_pass(code: Guard | Condition, job: JobEvidence, cycle: CycleEvidence) -> bool:
@@ -164,15 +173,9 @@ def judge_all(
     by_key = {job.key: job for job in jobs}
     own = dict(judged)
     for job in jobs:
-        if not has_ended(job, cycle) or _is_contradicted(own[job.key]):
+        if not has_ended(job, cycle) or own[job.key].is_contradicted:
             _pass_on(own[job.key], job, by_key, judged, cycle=cycle)
     return judged
-
-
-def _is_contradicted(judgement: Judgement) -> bool:
-    """Return whether a guard found that a job which is said to be over is not."""
-    guards = {Guard.ENDED_JOB_IS_RUNNING, Guard.TWO_OWNERS, Guard.REGISTRY}
-    return judgement.refused is not None and judgement.refused.guard in guards
 
 
 def _pass_on(

@@ -464,6 +464,15 @@ def test_a_job_that_is_said_to_be_over_and_is_not_stops_others_too() -> None:
     assert found == {B: Guard.ENDED_JOB_IS_RUNNING, A: Guard.DEPENDENT_JOB}
 
 
+@pytest.mark.parametrize("survey", [STILL, STRANGE], ids=["alone", "behind another refusal"])
+def test_what_contradicts_an_end_stops_others_whatever_else_refuses_the_job(survey) -> None:
+    """R12, R15: its registry cannot be read, so it may be alive, and need files of any."""
+    jobs = [an_ended_job(B, depends_on=frozenset({A}), exported=STALE, survey=survey)]
+    found = refusals([*jobs, an_ended_job(A)])
+    assert found[B] is (Guard.REGISTRY if survey is STILL else Guard.UNPROVEN_LAYOUT)
+    assert found[A] is Guard.DEPENDENT_JOB
+
+
 def test_a_directory_that_somebody_writes_into_blocks_the_others() -> None:
     """Nobody knows what its job needs; the plan stays sound as a report, and says what to do."""
     jobs = [a_job(B, **UNSEEN, **NO_IDS), an_ended_job(A)]
