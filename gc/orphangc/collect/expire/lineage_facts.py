@@ -17,7 +17,8 @@ from orphangc.collect.expire.held_checkpoints import (
 )
 from orphangc.collect.expire.hidden_origins import hidden_origins
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
-from orphangc.core.decision.evidence import Checkpoint, JobEvidence, has_ended
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence
+from orphangc.core.decision.judge import Judgement, is_over
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
 from orphangc.core.lineage.continuation import (
     Continuation,
@@ -92,7 +93,11 @@ def cycle_lineages(
     resources = cycle.remembered.lineage.resources
     beside = jobs_beside(cycle.seen, cycle.mark, cycle.jobs, settings, fixed_ids=fixed_ids(cycle))
     found = {**beside, **cycle.jobs}
-    over = {key for key, job in found.items() if has_ended(job, cycle.evidence)}
+    over = {
+        key
+        for key, job in found.items()
+        if is_over(job, cycle.judged.get(key, Judgement()), cycle.evidence)
+    }
     records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
     jobs = [
         _job(

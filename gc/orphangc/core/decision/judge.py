@@ -173,9 +173,14 @@ def judge_all(
     by_key = {job.key: job for job in jobs}
     own = dict(judged)
     for job in jobs:
-        if not has_ended(job, cycle) or own[job.key].is_contradicted:
+        if not is_over(job, own[job.key], cycle):
             _pass_on(own[job.key], job, by_key, judged, cycle=cycle)
     return judged
+
+
+def is_over(job: JobEvidence, judgement: Judgement, cycle: CycleEvidence) -> bool:
+    """Return whether a job has ended for whatever it needs of others, and no guard contradicts."""
+    return has_ended(job, cycle) and not judgement.is_contradicted
 
 
 def _pass_on(
