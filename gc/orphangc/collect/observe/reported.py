@@ -67,7 +67,7 @@ def namings(
     A job that is over may name for long what a new job is restored from. Pins are left out: they
     do not change.
     """
-    settings = settings.model_copy(update={"pin": ()})
+    clusters, settings = tuple(clusters), settings.model_copy(update={"pin": ()})
     jobs = (
         (f"{cluster.uri} {job_id}", replace(cluster, jobs={job_id: facts}))
         for cluster in clusters
@@ -83,7 +83,9 @@ def namings(
             for only in (replace(facts, places=(named,)),)
         ),
     )
-    return frozenset((by, str(place)) for by, (places, _) in parts for place in places)
+    found = {(by, str(place)) for by, (places, _) in parts for place in places}
+    configured = named_by_configurations(clusters, settings)
+    return frozenset(found | {(by, str(place)) for place, by in configured})
 
 
 def checkpoint_named(path: str, settings: StorageRootSettings) -> Location:
@@ -159,11 +161,6 @@ def places_in_answers(
     configured = [(path, each.uri) for each in clusters for path in configured_folders(each)]
     configured += [(each.path, each.by) for facts in ha for each in facts.folders]
     named = [(folder_named(path, settings), by) for path, by in configured]
-    named += [
-        (place_around(folder_named(path, settings)), each.uri)
-        for each in clusters
-        for path in restored_paths(each)
-    ]
     found = [(place, f"the configuration of {by}") for place, by in sorted(named, key=str)]
     found += [(canonical(pin, settings.aliases), "a pin") for pin in settings.pin]
     yield from found

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from flinkstate.places.locations import UNREADABLE, canonical
-from orphangc.collect.observe.reported import places_in_answers, reported_places
+from orphangc.collect.observe.reported import namings, places_in_answers, reported_places
 from orphangc.core.cluster.ha_facts import FolderNamed, HaFacts, PlaceNamed
 from orphangc.core.cluster.job_facts import ClusterFacts, RestoredFacts
 from orphangc.core.cluster.place_options import FOLDER_OPTIONS, FORST_OPTIONS, RESTORE_OPTIONS
@@ -63,3 +63,15 @@ def test_a_path_without_a_scheme_is_one_of_the_default_file_system(option: str) 
     cluster = configured({option: "/ck/x/y", "fs.default-scheme": "hdfs://nn:8020/"})
     ((place, _),) = places_in_answers([cluster], (), SETTINGS, ())
     assert canonical("hdfs://nn:8020/ck").contains(place)
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/_metadata"])
+@pytest.mark.parametrize("jobs", [(), (some_facts(),)], ids=["no job yet", "a job"])
+@pytest.mark.parametrize("option", RESTORE_OPTIONS)
+def test_what_a_configuration_restores_from_is_named_before_there_is_a_job(
+    option, jobs, ending
+) -> None:
+    """R43: a JobManager that begins reads it; people may name the metadata file, too."""
+    folder = "s3://lake/savepoints/savepoint-1"
+    cluster = a_cluster(*jobs, options={option: f"{folder}{ending}"})
+    assert folder in {uri for _, uri in namings([cluster], (), SETTINGS)}
