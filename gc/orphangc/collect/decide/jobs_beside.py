@@ -90,5 +90,5 @@ def with_needs(
     Args:
         held: UUIDs of the live files that the listing shows, by job key.
     """
-    needed = dependencies_of(replace(marked, jobs={**marked.jobs, **beside}), settings, held)
+    needed = dependencies_of(replace(marked, jobs=dict(beside)), settings, held)
     return [replace(job, depends_on=needed[key].jobs) for key, job in beside.items()]
