@@ -18,11 +18,7 @@ from orphangc.collect.decide.judged_cycle import (
     marked_cycle,
 )
 from orphangc.collect.decide.verdicts import JobView
-from orphangc.collect.dependencies.foreign_usage import (
-    ForeignUsages,
-    foreign_usages_of,
-    pending_directories,
-)
+from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_usages_of
 from orphangc.collect.mark.job_dependencies import dependencies_of
 from orphangc.collect.mark.mark import Mark, pinned_places
 from orphangc.collect.mark.missing import Missing, wanted_of
@@ -56,6 +52,7 @@ class Cycle:
         plan: Unsigned: the verdict files are not in it yet.
         views: Evidence, judgement and bounds of collected jobs, by job key.
         jobs: Evidence of every job, also of jobs in extra roots.
+        beside: Jobs that only the search of storages shows.
         sinks: Closed sinks of the verdicts, one for each worker.
         savepoints: Folders of savepoints whose files may go.
         expiries: What expiries left in any place that was searched.
@@ -68,6 +65,7 @@ class Cycle:
     mark: Mark
     evidence: CycleEvidence
     jobs: Mapping[str, JobEvidence]
+    beside: Mapping[str, JobEvidence]
     judged: Mapping[str, Judgement]
     sinks: Sequence[VerdictSink]
     foreign_usages: ForeignUsages
@@ -119,6 +117,7 @@ def run_cycle(
         mark=marked.mark,
         evidence=known.evidence,
         jobs=known.jobs,
+        beside=known.beside,
         judged=known.judged,
         sinks=decided.sinks,
         foreign_usages=found.foreign_usages,
@@ -205,11 +204,7 @@ def _found(
         counts=decided.counts,
         missing=missing,
         savepoints_kept=decided.savepoints_kept,
-        foreign_usages=replace(
-            usages,
-            named=named,
-            pending=pending_directories(seen.storages, marked.mark, settings),
-        ),
+        foreign_usages=replace(usages, named=named, beside=tuple(known.beside.values())),
     )
 
 

@@ -29,7 +29,7 @@ from orphangc.app.runner import sweep_plan as sweeping
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle
-from orphangc.collect.decide import abandoned_savepoints, decide_listing
+from orphangc.collect.decide import abandoned_savepoints, decide_listing, judged_cycle
 from orphangc.collect.expire import (
     assemble_report,
     held_checkpoints,
@@ -58,7 +58,7 @@ from orphangc.core.columns import listing_columns as columns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job, guards, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
-from orphangc.core.decision.evidence import CycleEvidence
+from orphangc.core.decision.evidence import CycleEvidence, has_ended
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery import discovered_world
 from orphangc.core.discovery.discovered_facts import Discovery
@@ -139,6 +139,11 @@ def _pins_and_snapshots(patch: _Patch) -> None:
 def _whole_storages(patch: _Patch) -> None:
     """Search the named places alone, whatever else is in their storages."""
     patch.setattr(compose, "storage_search", lambda *_: None)
+
+
+def _jobs_beside(patch: _Patch) -> None:
+    """Judge no job that the search of storages alone shows (R12, R38)."""
+    patch.setattr(judged_cycle, "jobs_beside", lambda *_, **__: {})
 
 
 def _siblings(patch: _Patch) -> None:
@@ -252,6 +257,16 @@ def _share_of_artifacts(patch: _Patch) -> None:
     problem = decide_listing.share_problem
     patch.setattr(
         decide_listing, "share_problem", lambda job, **of: problem(job, **{**of, "artifacts": 99})
+    )
+
+
+def _refusals_of_spared_jobs(patch: _Patch) -> None:
+    """Pass no refusal on to a job that has one of its own (R12, R56)."""
+    pass_on = judge._with_refusal_of
+    patch.setattr(
+        judge,
+        "_with_refusal_of",
+        lambda own, other, whom: None if other.refused else pass_on(own, other, whom),
     )
 
 
@@ -535,6 +550,11 @@ def _ends_that_were_known(patch: _Patch) -> None:
         return has_ended(self, checkpoint, directory.model_copy(update={"was_over": False}))
 
     patch.setattr(Explanations, "_has_ended", taken)
+
+
+def _ends_that_are_contradicted(patch: _Patch) -> None:
+    """Let what expires believe that a job is over, whatever a guard found (R43)."""
+    patch.setattr(lineage_facts, "is_over", lambda job, _, cycle: has_ended(job, cycle))
 
 
 def _metadata_alone(patch: _Patch) -> None:

@@ -65,6 +65,28 @@ def test_r31_a_pending_checkpoint_keeps_its_files_whatever_their_age(undeclared,
     assert not dead.exists()
 
 
+@pytest.mark.answered_by("refusals_of_spared_jobs")
+def test_r31_what_a_claimer_of_chk_n_may_name_stays_though_both_are_refused(undeclared) -> None:
+    """It claimed ``chk-6`` of an earlier run of the id, and has four checkpoints at once."""
+    job, claimer = undeclared.job, undeclared.bed.job(2)
+    claimed = stored(job.folder / "chk-6")
+    own = claimer.shared()
+    for number in (8, 18):
+        job.checkpoint(number, *undeclared.live, age=19 * DAY if number == 8 else 0 * DAY)
+        claimer.checkpoint(number, own, undeclared.live[0], age=DAY)
+        with (
+            RestServer(flink(job, completed=number, changelog=True)) as its,
+            RestServer(flink(claimer, completed=number, max_concurrent=4)) as other,
+        ):
+            rest = ("--flink-rest", its.url, "--flink-rest", other.url)
+            plan = undeclared.bed.plan("--closed-world", *rest, *EVERYTHING)
+            undeclared.bed.sweep(plan, "--delete")
+        assert plan.refusal(job) == "unproven_layout"
+        assert plan.refusal(claimer) == "gate"
+    claimer.checkpoint(19, own, claimed)
+    must_be_there(claimed)
+
+
 @pytest.mark.answered_by("largest_chk_n_is_the_newest")
 def test_r31_a_leftover_of_an_earlier_run_says_nothing_of_what_is_pending(undeclared) -> None:
     """The job was started again without state: ``chk-3`` is pending beside ``chk-8``."""

@@ -12,9 +12,11 @@ from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.collect.quarantine.quarantine import Quarantine
+from orphangc.core.decision.guards import GUARDS
+from orphangc.core.model.codes import Guard
 from orphangc.core.model.naming import TEMPORARY
 from safety.incidents.essential import must_be_there
-from support.rest_server import as_json
+from support.rest_server import RestServer, as_json
 from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
 
 POLICY = ("--ended-for", "0", "--keep-last", "2")
@@ -362,3 +364,24 @@ def test_r41_a_branch_did_not_continue_what_was_stored_after_it_began(chain) -> 
     chain.expired("--ended-for", "0", "--keep-last", "1", *MARGINS)
     assert "0/5" not in chain.names(), "the branch began from a later one"
     must_be_there(chain.folder_of("0/7") / "_metadata")
+
+
+@pytest.mark.answered_by("ends_that_are_contradicted", not_for=["control"])
+@pytest.mark.parametrize("says", [None, "its exporter goes on"], ids=["control", "contradicted"])
+def test_r43_what_a_job_began_with_stays_while_anything_says_that_it_lives(
+    chain, monkeypatch, says
+) -> None:
+    """It is declared ended, its cluster has forgotten it, and a guard found that it goes on."""
+    clone = Job("7" * 32, chain.bed.root / ("7" * 32))
+    clone.checkpoint(30, clone.shared(), age=20 * DAY)
+    began = flink(clone, completed=30, restored=(5, chain.folder_of("0/5")))
+    with RestServer(began) as server:
+        both = ("--flink-rest", server.url)
+        assert run("plan", *chain.options, *both).code == 0
+        server.routes["/jobs"] = as_json({"jobs": []})
+        monkeypatch.setitem(
+            GUARDS, Guard.REGISTRY, lambda job, _: says if job.job_id == clone.id else None
+        )
+        chain.expired(*POLICY, *both, "--ended-job", clone.id)
+    origin = chain.folder_of("0/5") / "_metadata"
+    assert origin.exists() is (says is not None)

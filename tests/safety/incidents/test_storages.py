@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pyarrow as pa
 import pytest
 
-from cli.helpers import DAY, UUID_1, Job
+from cli.helpers import AT_ONCE, DAY, UUID_1, UUID_2, Bed, Job, write
 from cli.redeploys import Redeploys, numbered
 from cli.scheduled import Configured, settings_of
 from cli.stories import Story
@@ -155,3 +155,21 @@ def test_r44_a_storage_root_in_another_one_sees_the_markers_beside_it(tmp_path) 
         chain.bed.root, chain.bed.state = inner.folder.parent, chain.bed.folder / "another"
         chain.collected("--max-delete-share", "1", *over)
     must_be_there(file)
+
+
+@pytest.mark.parametrize("place", ["inside", "beside", "over"])
+@pytest.mark.answered_by("jobs_beside", not_for=["inside", "over"])
+def test_r38_what_the_database_of_a_claimer_reads_stays_wherever_it_writes(tmp_path, place) -> None:
+    """ForSt works on in the files that it claimed, and no checkpoint names all of them."""
+    bed = Bed(tmp_path, AT_ONCE)
+    claimed = bed.job()
+    working = claimed.folder / "shared" / "op_x__1_4__attempt_0" / "db"
+    named, read = (write(working / name, b"state", 40 * DAY) for name in (UUID_1, UUID_2))
+    claimed.checkpoint(9, named, age=30 * DAY)
+    claimer = bed.job(2, below=bed.root if place == "inside" else bed.folder / "red")
+    claimer.checkpoint(12, named, age=10 * DAY)
+    over = [word for job in (claimed, claimer) for word in ("--ended-job", job.id)]
+    for _ in range(2):
+        bed.cycle("--closed-world", *(over if place == "over" else over[:2]))
+    must_be_there(named, *([read] if place != "over" else []))
+    assert read.exists() is (place != "over")

@@ -28,6 +28,8 @@ from orphangc.ports import DeletionResult, DeletionStatus, Folder, Storage, Stor
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+_ABSENT = {errno.ENOENT, errno.ENAMETOOLONG}
+"""Errors that say that nothing has a name: each part of a key is opened alone."""
 _NO_EMPTY_FOLDER = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.ELOOP}
 _LINKS_WITHOUT_FOLDERS = 2
 _ESCAPED = "its name is shown escaped, for it is no UTF-8: rename it, if it is still there"
@@ -144,11 +146,11 @@ class LocalStorage(Storage):
             try:
                 with self._parent(key) as (handle, name):
                     result = os.stat(name, dir_fd=handle, follow_symlinks=False)
-            except FileNotFoundError:
+            except (OSError, ValueError) as err:
+                if getattr(err, "errno", None) not in _ABSENT:
+                    raise unreachable(f"stat {self._place(key)}", err) from err
                 found.append(None)
                 continue
-            except (OSError, ValueError) as err:
-                raise unreachable(f"stat {self._place(key)}", err) from err
             found.append(None if st.S_ISDIR(result.st_mode) else _facts(key, result))
         return found
 

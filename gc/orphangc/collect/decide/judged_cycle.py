@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from orphangc.collect.decide.jobs_beside import jobs_beside, with_needs, working_in_place
 from orphangc.collect.mark.mark import Mark, cycle_evidence, mark
 from orphangc.collect.mark.missing import is_listed
 from orphangc.collect.mark.since_listing import listed_at
@@ -63,10 +64,16 @@ def marked_cycle(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedCycle:
-    """What is known before any object is decided on."""
+    """What is known before any object is decided on.
+
+    Attributes:
+        judged: What stops each job, also of those that work in place and only the search shows.
+        beside: Jobs that only the search shows.
+    """
 
     jobs: Mapping[str, JobEvidence]
     judged: Mapping[str, Judgement]
+    beside: Mapping[str, JobEvidence]
     evidence: CycleEvidence
     world: World
     comparison: CycleComparison
@@ -112,9 +119,14 @@ def judged_cycle(
     comparison = compared(before.memory, sighting, before.given)
     now = _evidence_now(seen, environment, settings, paths, before=before, halted=halted)
     evidence = replace(now, listed_at=listing_time, lost=comparison.facts)
+    fixed_ids = comparison.memory.lineage.fixed_ids
+    beside = jobs_beside(seen, marked, jobs, settings, fixed_ids=fixed_ids)
+    held = {} if survey is None else survey.surveyed.held
+    working = with_needs(working_in_place(beside), marked, settings, held)
     return JudgedCycle(
         jobs=jobs,
-        judged=judge_all(list(jobs.values()), evidence),
+        judged=judge_all([*jobs.values(), *working], evidence),
+        beside=beside,
         evidence=evidence,
         world=world_of(seen, environment, settings, paths),
         comparison=comparison,

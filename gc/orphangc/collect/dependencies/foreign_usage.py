@@ -9,7 +9,6 @@ from flinkstate.files.paths import is_inside, is_same
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
-from orphangc.collect.observe.storage_search import FoundInStorage
 from orphangc.core.cluster.ha_facts import lacks_its_own
 from orphangc.core.cluster.job_facts import restarting_problem
 from orphangc.core.columns.file_names import FileNames
@@ -30,7 +29,7 @@ from orphangc.core.dependencies.self_sustained_rule import (
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
 from orphangc.core.model.naming import place_of_folder
-from orphangc.core.model.owners import job_directory_of, job_id_of
+from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ForeignKind
 from orphangc.errors import OrphanGcError
@@ -85,7 +84,7 @@ class ForeignUsages:
         stored: Returns the names of the files directly in a folder, none if it cannot be listed.
         ended: Keys of the jobs that are over.
         named: Checkpoints that resources and configurations name, and which one does.
-        pending: Job directories that searches of storages alone show, and no checkpoint is in.
+        beside: Jobs that only the search shows.
         unsearched: Why some other job may need files of any place, unseen.
     """
 
@@ -96,7 +95,7 @@ class ForeignUsages:
     stored: Callable[[Location], FileNames]
     ended: Collection[str] = ()
     named: Sequence[tuple[Location, str]] = ()
-    pending: Sequence[Location] = ()
+    beside: Sequence[JobEvidence] = ()
     is_declared_ended: Callable[[str], bool] = lambda _: False
     unsearched: str = ""
     pins: Sequence[Location] = ()
@@ -165,24 +164,6 @@ def foreign_usages_of(
         is_declared_ended=settings.is_declared_ended,
         unsearched=_unsearched(judged.values(), cycle),
         pins=settings.pins,
-    )
-
-
-def pending_directories(
-    storages: Iterable[FoundInStorage], marked: Mark, settings: StorageRootSettings
-) -> tuple[Location, ...]:
-    """Return the directories outside the storage roots of jobs that nothing shows to have begun.
-
-    ``--ended-job all`` says nothing of them.
-    """
-    begun = {each.directory for each in marked.checkpoints}
-    return tuple(
-        place
-        for found in storages
-        for place in found.directories
-        if place not in marked.owners.keys
-        and place not in begun
-        and not settings.is_declared_ended(job_id_of(place), by_id=True)
     )
 
 
@@ -299,7 +280,7 @@ def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, 
         for checkpoint in usages.checkpoints
         if checkpoint.folder not in read and _is_named_by(checkpoint, snapshot)
     }
-    others |= {str(place) for place in usages.pending}
+    others |= {e.key for e in usages.beside if not e.is_declared_ended and _may_begin(e)}
     others |= {by for place, by in usages.named if is_same(place, snapshot.place)}
     others |= {f"the pin {each}" for each in usages.pins if is_inside(snapshot.place, each)}
     return tuple(sorted(others))

@@ -8,45 +8,12 @@ from flinkstate.places.locations import Location, place_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_checkpoints import recovers_from_its_own
 from orphangc.core.cluster.job_facts import restarting_problem
-from orphangc.core.decision.evidence import Checkpoint, JobEvidence
+from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin
 from orphangc.core.memory.job_lives import placed
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import JobId
 from orphangc.core.times.instants import shifted
-
-
-def jobs_beside(cycle: Cycle, settings: StorageRootSettings) -> dict[str, JobEvidence]:
-    """Return the jobs that the search shows in no directory that the cycle judges, by directory.
-
-    A copy of a judged job's directory is no other job, unless another run may have its id.
-    """
-    judged = {each for job in cycle.jobs.values() for each in job.directories}
-    ids = {job.job_id for job in cycle.jobs.values() if not _comes_back(job, cycle)}
-    own: dict[Location, list[Checkpoint]] = {
-        place: [] for each in cycle.seen.storages for place in each.directories
-    }
-    for each in cycle.mark.checkpoints:
-        if each.directory is not None:
-            own.setdefault(each.directory, []).append(each)
-    beside = {e: own[e] for e in own if e not in judged and e.name not in ids}
-    return {str(place): _beside(place, each, settings) for place, each in beside.items()}
-
-
-def _beside(
-    place: Location, checkpoints: Sequence[Checkpoint], settings: StorageRootSettings
-) -> JobEvidence:
-    job_id, places = JobId(place.name), (place,)
-    return JobEvidence(
-        key=str(place),
-        job_id=job_id,
-        is_collected=False,
-        is_declared_ended=settings.is_declared_ended(job_id, by_id=True)
-        or settings.is_declared_ended_elsewhere(job_id, places, has_trace=True),
-        directories=places,
-        own_checkpoints=tuple(checkpoints),
-    )
 
 
 def hidden_origins(

@@ -14,9 +14,10 @@ from orphangc.collect.expire.held_checkpoints import (
     holds_of,
     recovers_from_its_own,
 )
-from orphangc.collect.expire.hidden_origins import hidden_origins, jobs_beside
+from orphangc.collect.expire.hidden_origins import hidden_origins
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
-from orphangc.core.decision.evidence import Checkpoint, JobEvidence, has_ended
+from orphangc.core.decision.evidence import Checkpoint, JobEvidence
+from orphangc.core.decision.judge import Judgement, is_over
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
 from orphangc.core.lineage.continuation import (
     Continuation,
@@ -89,8 +90,12 @@ def cycle_lineages(
             and which may list single folders.
     """
     resources = cycle.remembered.lineage.resources
-    found = {**jobs_beside(cycle, settings), **cycle.jobs}
-    over = {key for key, job in found.items() if has_ended(job, cycle.evidence)}
+    found = {**cycle.beside, **cycle.jobs}
+    over = {
+        key
+        for key, job in found.items()
+        if is_over(job, cycle.judged.get(key, Judgement()), cycle.evidence)
+    }
     records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
     jobs = [
         _job(

@@ -7,8 +7,9 @@ checkpoint names any of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_bytes import NamedFiles
 from orphangc.collect.expire.stored_sizes import needed_files
 from orphangc.collect.observe.checkpoints import hidden_above
+from orphangc.collect.observe.observation import Observation
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.lineage.retention_policy import RetentionPolicy
@@ -77,7 +79,7 @@ def savepoint_folders(
         if (why := _obstacle(each, places, searched, of_others)) is not None
     }
     left = [each for each in savepoints if each.folder not in obstacles]
-    obstacles.update(named_by_others(left, cycle.mark.checkpoints))
+    obstacles.update(named_by_others(left, cycle.mark.checkpoints, _otherwise_named(cycle.seen)))
     sizes: dict[Location, int] = {}
     whole: set[Location] = set()
     for each in left:
@@ -133,16 +135,28 @@ def _obstacle(
     return None
 
 
+def _otherwise_named(seen: Observation) -> Iterator[tuple[_Words, _Words]]:
+    """Yield the UUIDs that broken checkpoints and registries name, as for every other file."""
+    yield from (broken.raw.columns() for broken in seen.unreadable)
+    for snapshot in seen.snapshots:
+        yield from (names.uuids for _, names in snapshot.entries.folders())
+
+
 def named_by_others(
-    savepoints: Sequence[Checkpoint], checkpoints: Sequence[Checkpoint]
+    savepoints: Sequence[Checkpoint],
+    checkpoints: Sequence[Checkpoint],
+    uuids: Iterable[tuple[_Words, _Words]] = (),
 ) -> Iterator[tuple[Location, str]]:
-    """Yield the savepoints of which some other checkpoint names a file, by whatever oracle."""
+    """Yield the savepoints of which some other checkpoint names a file, by whatever oracle.
+
+    Args:
+        uuids: What anything else names.
+    """
     own = {each.folder for each in savepoints}
     files = NamedFiles.of((each, number) for number, each in enumerate(savepoints))
     others = [each for each in checkpoints if each.folder not in own]
-    files = files.without(others).without_uuids(
-        uuids for each in others for uuids in (each.raw.columns(), _uuids(each))
-    )
+    by_others = (found for each in others for found in (each.raw.columns(), _uuids(each)))
+    files = files.without(others).without_uuids(chain(by_others, uuids))
     for each in savepoints:
         if each.references and not files.are_of_one_group(*_uuids(each)):
             yield each.folder, "another checkpoint names files in its folder"

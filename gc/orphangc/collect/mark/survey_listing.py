@@ -94,7 +94,7 @@ def survey_listing(
         expected_others=expected.others,
         wanted=questions.wanted.uuids,
         wanted_names=questions.wanted.names,
-        is_holding=len(marked.jobs) > 1,
+        is_holding=len(marked.jobs) > 1 or _is_any_beside(marked),
     )
     surveyed = engine.run(work, progress)
     missing = missing_of(expected, surveyed, engine, progress)
@@ -107,6 +107,12 @@ def survey_listing(
     return ListingSurvey(
         surveyed=surveyed, missing=missing, missing_of_latest=latest, needed=needed
     )
+
+
+def _is_any_beside(marked: Mark) -> bool:
+    """Return whether a checkpoint is in a job directory that no scan showed."""
+    directories = {each.directory for each in marked.checkpoints} - {None}
+    return not directories <= marked.owners.keys.keys()
 
 
 def _gone_since(

@@ -56,11 +56,13 @@ class Judgement:
 
     Attributes:
         spared: Areas of a refused job whose rules need nothing that its guards ask for (R56).
+        is_contradicted: Whether any guard found that a job which is said to be over is not.
     """
 
     refused: Refusal | None = None
     blocked: tuple[Blocked, ...] = ()
     spared: frozenset[AreaName] = frozenset()
+    is_contradicted: bool = False
 
     @property
     def is_wholly_refused(self) -> bool:
@@ -82,6 +84,8 @@ GLOBAL_GUARDS = frozenset(
 )
 """Guards whose objection for one job refuses all jobs: the cause is not the job's own."""
 
+_CONTRADICTING = frozenset({Guard.ENDED_JOB_IS_RUNNING, Guard.TWO_OWNERS, Guard.REGISTRY})
+"""Guards that find of a job which is said to be over that it is not, whatever else refuses it."""
 
 _PASSING: frozenset[Guard | Condition] = frozenset(
     {
@@ -118,7 +122,12 @@ def judge(
         if (message := check(job, cycle)) is not None
     )
     spared = _spared(refusals) if job.state is JobState.RUNNING else frozenset()
-    return Judgement(next(iter(refusals), None), blocked, spared)
+    return Judgement(
+        refused=next(iter(refusals), None),
+        blocked=blocked,
+        spared=spared,
+        is_contradicted=any(each.guard in _CONTRADICTING for each in refusals),
+    )
 
 
 def _may_pass(code: Guard | Condition, job: JobEvidence, cycle: CycleEvidence) -> bool:
@@ -164,15 +173,14 @@ def judge_all(
     by_key = {job.key: job for job in jobs}
     own = dict(judged)
     for job in jobs:
-        if not has_ended(job, cycle) or _is_contradicted(own[job.key]):
+        if not is_over(job, own[job.key], cycle):
             _pass_on(own[job.key], job, by_key, judged, cycle=cycle)
     return judged
 
 
-def _is_contradicted(judgement: Judgement) -> bool:
-    """Return whether a guard found that a job which is said to be over is not."""
-    guards = {Guard.ENDED_JOB_IS_RUNNING, Guard.TWO_OWNERS, Guard.REGISTRY}
-    return judgement.refused is not None and judgement.refused.guard in guards
+def is_over(job: JobEvidence, judgement: Judgement, cycle: CycleEvidence) -> bool:
+    """Return whether a job has ended for whatever it needs of others, and no guard contradicts."""
+    return has_ended(job, cycle) and not judgement.is_contradicted
 
 
 def _pass_on(
@@ -292,8 +300,11 @@ def _needed_by(job: JobEvidence, by_key: Mapping[str, JobEvidence]) -> set[str]:
 
 
 def _with_refusal_of(own: Judgement, other: Judgement, whom: str) -> Judgement | None:
-    if own.refused is None or other.refused is not None:
+    """Return the judgement, refused in every area; its own refusal stays, as the nearest cause."""
+    if own.refused is None:
         return None
+    if other.refused is not None:
+        return replace(other, spared=frozenset())
     message = f"{whom} is refused: {own.refused.message}"
     refusal = Refusal(Guard.DEPENDENT_JOB, message, own.refused.may_pass)
     return Judgement(refusal, other.blocked)

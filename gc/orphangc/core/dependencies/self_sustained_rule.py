@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Alias, Location, place_of, places_of
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, has_ended, some
-from orphangc.core.decision.judge import Judgement
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, some
+from orphangc.core.decision.judge import Judgement, is_over
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
     Namer,
@@ -108,7 +108,7 @@ def foreign_usage_of(
         judgement=judgement,
         unowned=(*unowned, *registered),
         restored=restored,
-        is_over=cycle is not None and has_ended(job, cycle),
+        is_over=cycle is not None and is_over(job, judgement, cycle),
     )
 
 

@@ -13,10 +13,11 @@ from orphangc.collect.expire.savepoint_folders import savepoint_folders
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint
+from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntries, RegistryEntry
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.types import StoredObject
 from orphangc.errors import OrphanGcError
-from support.builders import T0
+from support.builders import T0, a_broken_root, a_snapshot
 from unit.flinkstate.metadata import by_hand
 
 PLACE = "s3://b/sp"
@@ -34,6 +35,7 @@ def a_metadata(size: int) -> bytes:
 
 
 ONE, TWO, THREE = (str(uuid.UUID(int=number << 64 | number)) for number in (1, 2, 3))
+REGISTERED = RegistryEntry(f"{FOLDER}/{ONE}", EntryKind.FILE, 5, 1, 1)
 DATA = {size: a_metadata(size) for size in (5, 6)} | {0: metadata(1, [])}
 SAVEPOINT = Checkpoint(
     folder=FOLDER,
@@ -57,6 +59,8 @@ def folders(
     others=(),
     is_tested=True,
     states=5,
+    unreadable=(),
+    snapshots=(),
 ):
     """Return the folders of a cycle whose every storage shows the same objects of 5 bytes."""
 
@@ -68,7 +72,8 @@ def folders(
         read = {"_metadata": DATA[states]}.get
         return SimpleNamespace(folder=folder, is_tested=is_tested, read=lambda key, **_: read(key))
 
-    cycle = SimpleNamespace(mark=SimpleNamespace(checkpoints=checkpoints))
+    seen = SimpleNamespace(unreadable=unreadable, snapshots=snapshots)
+    cycle = SimpleNamespace(mark=SimpleNamespace(checkpoints=checkpoints), seen=seen)
     policy = RetentionPolicy(savepoints=places)
     return savepoint_folders(
         cycle,
@@ -171,3 +176,17 @@ def test_whatever_oracle_shows_another_namer_it_keeps_the_savepoint(changes) -> 
     found = folders(SAVEPOINT, namer)
     assert found.obstacles == {FOLDER: "another checkpoint names files in its folder"}
     assert (found.sizes, found.collectable) == ({FOLDER: 10}, frozenset())
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"unreadable": (a_broken_root(raw=UuidSet([uuid.UUID(ONE).bytes]), is_acknowledged=True),)},
+        {"snapshots": (a_snapshot(entries=RegistryEntries([REGISTERED])),)},
+    ],
+    ids=["an acknowledged checkpoint", "a registry"],
+)
+def test_what_no_checkpoint_that_was_read_names_keeps_the_savepoint_too(seen) -> None:
+    """R6, R14: no checkpoint that was read names what a broken one or a pending one needs."""
+    found = folders(SAVEPOINT, **seen)
+    assert found.obstacles == {FOLDER: "another checkpoint names files in its folder"}

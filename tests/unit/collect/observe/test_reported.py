@@ -65,12 +65,13 @@ def test_a_path_without_a_scheme_is_one_of_the_default_file_system(option: str) 
     assert canonical("hdfs://nn:8020/ck").contains(place)
 
 
+@pytest.mark.parametrize("ending", ["", "/", "/_metadata"])
+@pytest.mark.parametrize("jobs", [(), (some_facts(),)], ids=["no job yet", "a job"])
 @pytest.mark.parametrize("option", RESTORE_OPTIONS)
-@pytest.mark.parametrize("name", ["", "/_metadata"])
-def test_a_configuration_names_what_it_restores_before_its_cluster_shows_a_job(
-    option: str, name: str
+def test_what_a_configuration_restores_from_is_named_before_there_is_a_job(
+    option, jobs, ending
 ) -> None:
-    """A JobManager that has begun since the cycle will read it: it does not expire then (R18)."""
-    snapshot = "s3://lake/savepoints/savepoint-1"
-    found = namings([configured({option: f"{snapshot}{name}"})], (), SETTINGS)
-    assert {uri for _, uri in found} == {snapshot}
+    """R43: a JobManager that begins reads it; people may name the metadata file, too."""
+    folder = "s3://lake/savepoints/savepoint-1"
+    cluster = a_cluster(*jobs, options={option: f"{folder}{ending}"})
+    assert folder in {uri for _, uri in namings([cluster], (), SETTINGS)}

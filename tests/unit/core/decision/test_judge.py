@@ -105,6 +105,17 @@ def test_what_a_living_job_needs_is_refused_in_every_area() -> None:
     assert judged[B].is_wholly_refused
 
 
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_refused_job_spares_no_area_that_a_refused_living_job_needs(order: tuple) -> None:
+    """R12, R31: what an unread job claimed of an earlier run of the id, the present one forgot."""
+    four = (some_facts(max_concurrent=4),)
+    jobs = [a_job(A, before=four, after=four), feeding(B, A, survey=FUTURE), a_job(C)]
+    judged = judge_all([jobs[each] for each in order], a_cycle())
+    assert judged[A].refused.guard is Guard.GATE, "the nearest cause"
+    assert judged[A].is_wholly_refused
+    assert judged[C] == Judgement()
+
+
 def test_the_first_objection_is_the_refusal() -> None:
     """Design, section 4: one refusal a job."""
     job = a_job(job_id="", survey=FUTURE)
@@ -451,6 +462,15 @@ def test_a_job_that_is_said_to_be_over_and_is_not_stops_others_too() -> None:
     changing = {"own_checkpoints": (), "ids_at_start": frozenset({42})}
     found = refusals([an_ended_job(B, **changing), an_ended_job(A)])
     assert found == {B: Guard.ENDED_JOB_IS_RUNNING, A: Guard.DEPENDENT_JOB}
+
+
+@pytest.mark.parametrize("survey", [STILL, STRANGE], ids=["alone", "behind another refusal"])
+def test_what_contradicts_an_end_stops_others_whatever_else_refuses_the_job(survey) -> None:
+    """R12, R15: its registry cannot be read, so it may be alive, and need files of any."""
+    jobs = [an_ended_job(B, depends_on=frozenset({A}), exported=STALE, survey=survey)]
+    found = refusals([*jobs, an_ended_job(A)])
+    assert found[B] is (Guard.REGISTRY if survey is STILL else Guard.UNPROVEN_LAYOUT)
+    assert found[A] is Guard.DEPENDENT_JOB
 
 
 def test_a_directory_that_somebody_writes_into_blocks_the_others() -> None:

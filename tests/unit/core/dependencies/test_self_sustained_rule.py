@@ -38,6 +38,8 @@ from support.builders import (
     a_root,
     a_snapshot,
     a_survey,
+    ago,
+    an_ended_job,
     job_directory,
     some_facts,
 )
@@ -602,3 +604,16 @@ def test_changes_in_a_place_that_was_not_searched_are_not_missing():
 def test_another_refusal_of_a_changelog_job_stays_a_doubt():
     """The layout is the first guard that objects, and hides those behind it."""
     assert changelog_value(a_changelog(survey=a_survey(missing_of_latest=["shared/x"]))) is None
+
+
+@pytest.mark.parametrize("is_contradicted", [False, True])
+def test_a_job_is_not_over_while_a_guard_says_otherwise(is_contradicted) -> None:
+    """R30: what a job needs that goes on, though it is said to be over, nobody may call safe."""
+    judgement = Judgement(is_contradicted=is_contradicted)
+    usage = foreign_usage_of(
+        an_ended_job(survey=a_survey(newest_modified_at=ago("30d"))),
+        judgement,
+        absent=None,
+        cycle=a_cycle(),
+    )
+    assert usage.is_over is not is_contradicted
