@@ -211,7 +211,7 @@ def test_checkpoints_may_expire_and_come_back_and_no_other_metadata_may(limited)
     """With ``--expire``; without it the same sweep is refused, and everything is as it was."""
     before, prefix = limited.place.keys(), limited.place.prefix
     said = ("--ended-job", "all", "--closed-world", *NO_MARGINS)
-    policy = ("--dead", JOB, "--ended-for", "0")
+    policy = ("--dead", JOB, "--ended-for", "0", "--continued", f"{OTHER}=nothing")
 
     def expired(name: str) -> tuple[Path, int]:
         time.sleep(1.1)
