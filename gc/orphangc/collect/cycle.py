@@ -98,9 +98,7 @@ def run_cycle(
     survey = _survey(marked, environment, settings, reader=reader, tombstones=tombstones)
     expiries = seen.expiries(environment)
     recalled = _recalled(before, seen, environment, expiries)
-    known = judged_cycle(
-        marked, environment, settings, survey=survey, halted=halted, before=recalled
-    )
+    known = judged_cycle(marked, environment, settings, survey, halted=halted, before=recalled)
     savepoints = abandoned_savepoints(
         seen, settings, marked.mark, surveyed=survey.surveyed, known=known
     )

@@ -12,8 +12,8 @@ from dataclasses import replace
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.job_dependencies import dependencies_of
 from orphangc.collect.mark.mark import Mark
+from orphangc.collect.mark.survey_listing import ListingSurvey
 from orphangc.collect.observe.observation import Observation
-from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, JobId
@@ -83,12 +83,9 @@ def with_needs(
     beside: Mapping[str, JobEvidence],
     marked: Mark,
     settings: StorageRootSettings,
-    held: Mapping[str, UuidSet],
+    survey: ListingSurvey | None,
 ) -> list[JobEvidence]:
-    """Return these jobs with the keys of the jobs whose files their checkpoints name (R12).
-
-    Args:
-        held: UUIDs of the live files that the listing shows, by job key.
-    """
+    """Return these jobs with the keys of the jobs whose files their checkpoints name (R12)."""
+    held = survey.surveyed.held if survey else {}
     needed = dependencies_of(replace(marked, jobs=dict(beside)), settings, held)
     return [replace(job, depends_on=needed[key].jobs) for key, job in beside.items()]

@@ -83,8 +83,8 @@ def judged_cycle(
     cycle: MarkedCycle,
     environment: Environment,
     settings: StorageRootSettings,
-    *,
     survey: ListingSurvey | None,
+    *,
     halted: str | None,
     before: Recalled,
 ) -> JudgedCycle:
@@ -105,8 +105,7 @@ def judged_cycle(
     jobs = with_outside_paths(gather_evidence(marked, settings, survey), paths)
     jobs = with_other_runs(with_remembered_traces(jobs, before.memory), before.memory)
     listing_time = listed_at(seen, environment.storage)
-    shown = None if survey is None or listing_time is not None else survey.surveyed
-    folders = None if shown is None else shown.savepoints
+    folders = survey.surveyed.savepoints if survey and listing_time is None else None
     sighting = sighting_of(
         seen,
         marked,
@@ -121,8 +120,7 @@ def judged_cycle(
     evidence = replace(now, listed_at=listing_time, lost=comparison.facts)
     fixed_ids = comparison.memory.lineage.fixed_ids
     beside = jobs_beside(seen, marked, jobs, settings, fixed_ids=fixed_ids)
-    held = {} if survey is None else survey.surveyed.held
-    working = with_needs(working_in_place(beside), marked, settings, held)
+    working = with_needs(working_in_place(beside), marked, settings, survey)
     return JudgedCycle(
         jobs=jobs,
         judged=judge_all([*jobs.values(), *working], evidence),
