@@ -21,9 +21,13 @@ class Asking:
     """Asks of one storage root; looks are remembered."""
 
     def __init__(self, cluster: Cluster, base: Path, state: Path) -> None:
-        # what another test left may lie around a place that the cluster names
-        asked = ("--search", "places", "--output", "json")
-        self.options = ("--state", state, "--flink-rest", cluster.rest_url, *asked)
+        # the cluster shows jobs of earlier tests, whose ids may be of those that come back
+        earlier = (each["id"] for each in cluster.rest.get("/jobs")["jobs"])
+        over = [option for job in earlier for option in ("--ended-job", job)]
+        self.options = (
+            *("--state", state, "--flink-rest", cluster.rest_url),
+            *("--output", "json", "--search", "places", *over),
+        )
         self._base = base
 
     def __call__(self, job: str, snapshot: Path) -> dict[str, Any]:
@@ -69,7 +73,7 @@ def test_an_unclaimed_checkpoint_is_needed_until_the_first_own_one_completed(
     flink_cluster.wait_for_checkpoints(job, 1)
     told = asking(job, snapshot)
     assert (told["state_self_sustained"], told["seen"]["value"]) == (None, True), told["why"]
-    assert told["safe_to_delete"] is None, told
+    assert told["safe_to_delete"] is None, told["why"]
     first = told["newest_checkpoint_id"]
     flink_cluster.wait_for_checkpoints(job, 1)
     told = asking(job, snapshot)
