@@ -28,7 +28,7 @@ from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import ListingSurvey, SurveyQuestions, survey_listing
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, Observation, observe
-from orphangc.collect.observe.reported import named_by_configurations, named_by_resources
+from orphangc.collect.observe.reported import named_as_a_whole
 from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled, with_expiries, with_memory
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
@@ -189,10 +189,7 @@ def _found(
         cycle=known.evidence,
     )
     seen = marked.seen
-    named = (
-        *named_by_resources(seen.ha, settings),
-        *named_by_configurations((*seen.before, *seen.after), settings),
-    )
+    named = tuple(named_as_a_whole((*seen.before, *seen.after), seen.ha, settings))
     return Found(
         seen=seen,
         surveyed=survey.surveyed,

@@ -29,6 +29,9 @@ from orphangc.core.world.storages import place_around
 Naming = tuple[str, str]
 """What names a checkpoint folder: a job of a cluster, a snapshot, a resource; and the folder."""
 
+Named = tuple[Location, str]
+"""A place, and what names it."""
+
 
 def reported_places(
     clusters: Iterable[ClusterFacts],
@@ -92,9 +95,15 @@ def checkpoint_named(path: str, settings: StorageRootSettings) -> Location:
     return place.parent if place.name == METADATA_NAME else place
 
 
-def named_by_resources(
-    ha: Iterable[HaFacts], settings: StorageRootSettings
-) -> Iterator[tuple[Location, str]]:
+def named_as_a_whole(
+    clusters: Iterable[ClusterFacts], ha: Iterable[HaFacts], settings: StorageRootSettings
+) -> Iterator[Named]:
+    """Yield the checkpoints that resources and configurations name, and which one does (R43)."""
+    yield from named_by_resources(ha, settings)
+    yield from named_by_configurations(clusters, settings)
+
+
+def named_by_resources(ha: Iterable[HaFacts], settings: StorageRootSettings) -> Iterator[Named]:
     """Yield the checkpoints that resources name; a name that is no place refuses elsewhere."""
     for facts in ha:
         for named in facts.places:
@@ -103,7 +112,7 @@ def named_by_resources(
 
 def named_by_configurations(
     clusters: Iterable[ClusterFacts], settings: StorageRootSettings
-) -> Iterator[tuple[Location, str]]:
+) -> Iterator[Named]:
     """Yield what the configurations of clusters restore a job from: a new JobManager reads it."""
     for each in clusters:
         for path in restored_paths(each):
@@ -134,10 +143,6 @@ def why_unread(place: Location) -> str:
 
 def _option(name: str, value: str) -> str:
     return shlex.join([name, value])
-
-
-Named = tuple[Location, str]
-"""A place, and what names it."""
 
 
 def places_of_files(checkpoints: Iterable[Checkpoint]) -> Iterator[Named]:

@@ -27,7 +27,7 @@ from orphangc.collect.dependencies.snapshot_world import SnapshotWorld, Sources,
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.ended_jobs import Lives
 from orphangc.collect.observe.observation import reported_checkpoints
-from orphangc.collect.observe.reported import named_by_configurations, named_by_resources
+from orphangc.collect.observe.reported import named_as_a_whole
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.memory.remembered import WorldMemory
@@ -103,10 +103,7 @@ def _found(
             directories=world.directories,
             aliases=settings.aliases,
         ),
-        named=(
-            *named_by_resources(world.held, settings),
-            *named_by_configurations((*world.before, *world.after), settings),
-        ),
+        named=named_as_a_whole((*world.before, *world.after), world.held, settings),
         weighing=Weighing(open_storage),
     )
 
