@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.cluster.job_facts import is_not_subsumed, latest_known_id
 from orphangc.core.decision.conditions import NEWEST_TESTED_FORMAT
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, is_end_proven, mode_of
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, mode_of
 from orphangc.core.decision.guards import configured_layout, unknown_layout, written_at
 from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement
 from orphangc.core.exporter.registry_snapshot import oldest_retained
@@ -62,7 +62,7 @@ def area_facts_of(job: JobEvidence, cycle: CycleEvidence) -> AreaFacts:
     """Return what the rules of areas ask of one job."""
     return AreaFacts(
         state=job.state,
-        is_end_proven=is_end_proven(job),
+        is_end_proven=job.status.is_end_proven,
         completed_id=_completed_id(job),
         newest_trigger=_newest_trigger(job, cycle),
         unknown_layout=unknown_layout(job),

@@ -416,11 +416,6 @@ class CycleEvidence:
         return next((each for each in self.lost if not each.is_acknowledged), None)
 
 
-def is_end_proven(job: JobEvidence) -> bool:
-    """Return whether positive evidence shows that a job's processes are gone; see ``JobStatus``."""
-    return job.status.is_end_proven
-
-
 def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:
     """Return whether a job is over, for itself and for the jobs whose files it needs."""
     return job.status.has_ended(

@@ -32,7 +32,6 @@ from orphangc.core.decision.evidence import (
     Checkpoint,
     CycleEvidence,
     JobEvidence,
-    is_end_proven,
     mode_of,
     some,
 )
@@ -127,7 +126,7 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
 
     They no longer do once the job's processes are surely gone (T7, R35).
     """
-    if is_end_proven(job):
+    if job.status.is_end_proven:
         return unknown_layout(job)
     if job.survey.sub_folders:
         return f"shared/ has sub-directories ({some(sorted(job.survey.sub_folders))})"

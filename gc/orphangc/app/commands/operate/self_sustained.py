@@ -27,7 +27,7 @@ from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.expire.lineage_cycle import DiscardingSink
 from orphangc.collect.state.history import checks_of_job, keep_checks
 from orphangc.core.areas.area import NOT_PROVEN
-from orphangc.core.decision.evidence import JobEvidence, is_end_proven
+from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.documents.self_sustained_record import (
     RememberedUsageCheck,
     UsageCheckPart,
@@ -150,7 +150,7 @@ def _awaited(job: JobEvidence, settings: StorageRootSettings) -> str:
     """Return from when on one check suffices for a job that is said to be over."""
     if job.state is not JobState.ENDED or job.changed_at is None:
         return ""
-    if not is_end_proven(job):
+    if not job.status.is_end_proven:
         return f"; {NOT_PROVEN}"
     still = shifted(job.changed_at, settings.quiet_period)
     return (
