@@ -305,7 +305,6 @@ def _job_not_over(case: _Case) -> _Said | None:
         why = f"job {name} is {job.state}"
     elif job.problem is not None:
         why = f"job {name} is said to be over, and is not proven to be ({job.problem})"
-        return RetentionReason.STOPPED, why
     else:
         why = (
             f"job {name} is said to be over; its directory has not been still for the quiet period"

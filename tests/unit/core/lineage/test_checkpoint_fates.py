@@ -352,6 +352,15 @@ def test_a_job_whose_origin_is_hidden_holds_what_was_stored_before_it_in_every_l
     }
 
 
+@pytest.mark.parametrize("problem", [None, "not_quiet", "two_owners"])
+@pytest.mark.parametrize("is_over", [True, False])
+def test_what_a_job_made_whose_end_is_not_proven_may_be_needed(problem, is_over) -> None:
+    """Whatever reason is told: people read what nothing living needs, and act."""
+    job = replace(a_job("j0"), is_over=is_over, problem=problem)
+    fate = fates([job], [a_checkpoint("j0", 5)], [], ONE)["j0/chk-5"]
+    assert fate.is_needed is not is_over
+
+
 def test_a_stated_origin_is_held_without_ha_metadata() -> None:
     old, new = "a" * 32, "b" * 32
     jobs = [a_job(old), a_job(new, is_running=True)]

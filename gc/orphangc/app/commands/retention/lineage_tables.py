@@ -175,7 +175,10 @@ CHANGES: Mapping[RetentionReason, str] = {
     RetentionReason.UNKNOWN_JOB: "--extra-root: search the place of its job's directory",
     RetentionReason.STOPPED: "orphangc plan says what stops the work on its job",
     RetentionReason.HELD: "what holds it gives it up: a pin, a resource, a job of its own state",
-    RetentionReason.JOB_NOT_OVER: "the job ends, or --ended-job states that it has",
+    RetentionReason.JOB_NOT_OVER: (
+        "the job ends, or --ended-job states that it has; of one that is said to be over, orphangc"
+        " plan says what stops the work"
+    ),
     RetentionReason.ORIGIN_UNKNOWN: (
         "--continued JOB=OLDER@ID, or JOB=nothing, states what the job began with"
     ),
