@@ -316,7 +316,7 @@ class StorageSearch:
         for number in range(_LISTINGS):
             if listed.storage is None:
                 return listed.found
-            read = self._read_listed(listed.storage, listed.metadata, seen, reader)
+            read, directories = self._read_listed(listed.storage, listed.metadata, seen, reader)
             contents += [each for each in read if not isinstance(each, Gone)]
             gone = [each for each in read if isinstance(each, Gone)]
             if not gone:
@@ -336,7 +336,7 @@ class StorageSearch:
             unreadable=tuple(each for each in contents if isinstance(each, UnreadableCheckpoint)),
             tables=sum(isinstance(each, ParquetSummary) for each in contents),
             markers=listed.metadata.markers,
-            directories=_job_directories(listed),
+            directories=directories,
         )
 
     def _read_listed(
@@ -345,18 +345,32 @@ class StorageSearch:
         metadata: ListedMetadata,
         seen: Mapping[Location, StoredObject],
         reader: CheckpointReader,
-    ) -> list[Contents | Gone]:
+    ) -> tuple[list[Contents | Gone], tuple[Location, ...]]:
+        """Return what a storage holds, and the folders in it that are surely a job's.
+
+        Where the name of one is no job id, ``chk-<n>`` in it alone says so: other programs write
+        ``shared``, too.
+        """
         new = [each for each in metadata.objects if not _is_seen(storage.location, each, seen)]
         known = frozenset(each.key for each in metadata.objects)
         with ThreadPoolExecutor(_THREADS) as pool:
             read: list[Sequence[Contents | Gone]] = [
                 *pool.map(lambda each: self._read(storage, each, reader, known), new)
             ]
-            read += pool.map(
-                lambda each: _read_unlisted(storage, each, reader, is_known=known.__contains__),
-                metadata.directories,
-            )
-        return [each for some in read for each in some]
+            unlisted = [
+                *pool.map(
+                    lambda each: _read_unlisted(storage, each, reader, is_known=known.__contains__),
+                    metadata.directories,
+                )
+            ]
+        places = map(storage.location.child, metadata.directories)
+        directories = (
+            place
+            for place, (_, has_folders) in zip(places, unlisted, strict=True)
+            if has_folders or job_id_of(place)
+        )
+        read += (contents for contents, _ in unlisted)
+        return [each for some in read for each in some], tuple(directories)
 
     def _read(
         self,
@@ -458,22 +472,6 @@ def _by_storage(found: Iterable[tuple[Location, str, bool]]) -> dict[Location, S
     return wanted
 
 
-def _job_directories(listed: ListedStorage) -> tuple[Location, ...]:
-    """Return the folders that are surely a job's, of those that a listing takes for one.
-
-    Where its name is no job id, ``chk-<n>`` alone says so: other programs write ``shared`` too.
-    """
-    storage = listed.storage
-    if storage is None:
-        return ()
-    return tuple(
-        place
-        for key in listed.metadata.directories
-        if job_id_of(place := storage.location.child(key))
-        or any(checkpoint_id_of(each) is not None for each in storage.folder(key).folders)
-    )
-
-
 def _folder(key: str) -> str:
     return key.rpartition("/")[0]
 
@@ -526,7 +524,7 @@ def _replacing(
         number = checkpoint_id_of(_folder(key).rpartition("/")[2])
         return key in known and (number or 0) < gone_id
 
-    beside = _read_unlisted(storage, _folder(folder), reader, is_known=is_older)
+    beside, _ = _read_unlisted(storage, _folder(folder), reader, is_known=is_older)
     return beside or [Gone(storage.location.child(folder))]
 
 
@@ -536,8 +534,10 @@ def _read_unlisted(
     reader: CheckpointReader,
     *,
     is_known: Callable[[ObjectKey], bool],
-) -> list[Contents]:
-    """Return the checkpoints in the folders of a directory that its listing did not show.
+) -> tuple[list[Contents], bool]:
+    """Return the checkpoints in ``chk-<n>`` of a directory that its listing did not show.
+
+    And whether it has any such folder.
 
     A job has a checkpoint at each moment: the next one is complete before the last one goes. A
     look that finds a folder without ``_metadata`` may have come too late for this one and too early
@@ -555,9 +555,9 @@ def _read_unlisted(
         found |= {key: each for key, each in read.items() if each is not None}
         absent = [each for each in unread if each not in found]
         if not absent or before == (keys, absent):
-            return [*found.values()]
+            return [*found.values()], bool(keys)
         before = keys, absent
-    return [*found.values(), _changing(storage, directory)]
+    return [*found.values(), _changing(storage, directory)], True
 
 
 def _changing(storage: Storage, folder: str) -> UnreadableCheckpoint:
