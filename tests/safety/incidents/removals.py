@@ -56,7 +56,7 @@ from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.cluster.placement import Home
 from orphangc.core.columns import listing_columns as columns
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision import bounds_of_job, guards, judge, kernel
+from orphangc.core.decision import bounds_of_job, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.evidence import CycleEvidence, has_ended
 from orphangc.core.decision.guards import GUARDS
@@ -507,8 +507,7 @@ def _quiet_is_an_end(patch: _Patch) -> None:
         return JobState.ENDED if state(self) is JobState.UNKNOWN else state(self)
 
     patch.setattr(JobStatus, "state", property(taken))
-    for module in (guards, bounds_of_job):
-        patch.setattr(module, "is_end_proven", lambda _: True)
+    patch.setattr(JobStatus, "is_end_proven", property(lambda _: True))
     patch.setitem(GUARDS, Guard.NO_ROOTS, _content)
 
 
