@@ -235,23 +235,62 @@ def test_a_job_holds_what_is_older_until_its_origin_was_seen(chain, case) -> Non
     assert (f"job {clone.id} may begin with it again" in ran.out) == is_held
 
 
-@pytest.mark.parametrize("place", ["root", "beside", "beside, without its id", "of no job"])
+BESIDE = {
+    "shared": f"{numbered(7)}/shared",
+    "change log": f"{numbered(7)}/dstl",
+    "change log of an id that comes back": f"{7:032x}/dstl",
+    "ForSt": f"{numbered(7)}/op_map_1__1_2__attempt_0/db",
+    "without its id": "orders/chk-1",
+}
+"""What shows a job that completed nothing, in a folder that the search walks through."""
+
+
+@pytest.mark.parametrize("place", ["root", *BESIDE, "of no job"])
 def test_a_job_without_a_checkpoint_may_begin_with_what_is_older(chain, place) -> None:
     """Its directory shows it, in the storage root or in a folder that the search walks through."""
     started = numbered(7)
     area = {
         "root": chain.bed.root / started / "shared",
-        "beside": chain.bed.folder / "other" / started / "shared",
-        "beside, without its id": chain.bed.folder / "other" / "orders" / "chk-1",
-        "of no job": chain.bed.folder / "other" / "libraries" / "shared",
+        "of no job": chain.bed.folder / "other" / "libraries" / "dstl",
+        **{name: chain.bed.folder / "other" / each for name, each in BESIDE.items()},
     }[place]
     write(area / UUID_1, b"state", 30 * DAY)
     found = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3))
     reasons = {found[each][1] for each in ("0/5", "0/6")}
     assert reasons == ({"superseded"} if place == "of no job" else {"origin_unknown"})
-    if started in str(area):
+    if "orders" not in str(area):
+        started = f"{7:032x}" if "comes back" in place else started
         found = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, "--ended-job", started))
         assert found["0/6"][1] == "superseded"
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+@pytest.mark.parametrize("comes_back", [False, True])
+def test_a_change_log_elsewhere_is_of_the_job_whose_checkpoint_names_it(
+    chain, comes_back, is_named
+) -> None:
+    """An id that comes back says of nothing else there that it is of the run that is known."""
+    living = chain.running if not comes_back else a_clone(chain, job_id=f"{9:032x}")
+    changes = chain.bed.folder / "changes" / living.id / "dstl"
+    write(changes / UUID_1, b"change", DAY)
+    with RestServer({}) as server:
+        if comes_back:
+            shows(server, living, None)
+        if is_named:
+            living.checkpoint(33, changes / UUID_1)
+        rest = ("--flink-rest", server.url) if comes_back else ()
+        found = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, *rest))
+    is_another = comes_back and not is_named
+    assert found["0/6"][1] == ("origin_unknown" if is_another else "superseded")
+
+
+def test_a_job_beside_that_is_over_is_over_with_its_change_log_elsewhere(chain) -> None:
+    other = Job(numbered(7), chain.bed.folder / "other" / numbered(7))
+    other.checkpoint(3, other.shared(), age=30 * DAY)
+    write(chain.bed.folder / "changes" / other.id / "dstl" / UUID_1, b"change", 30 * DAY)
+    policy = (*AT_ONCE_ENDED, "--keep-last", 3)
+    assert verdicts(chain.expire(*policy))["0/6"][1] == "origin_unknown"
+    assert verdicts(chain.expire(*policy, "--ended-job", other.id))["0/6"][1] == "superseded"
 
 
 def test_an_origin_that_a_cycle_saw_by_another_mount_is_held_once_an_alias_names_it(chain) -> None:

@@ -15,6 +15,7 @@ from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.survey_listing import ListingSurvey
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
+from orphangc.core.dependencies.own_changelog import is_folder_of_changes
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, JobId
 
@@ -29,13 +30,20 @@ def jobs_beside(
 ) -> dict[str, JobEvidence]:
     """Return the jobs that the search shows in no directory that the cycle judges, by directory.
 
-    A copy of a judged job's directory is no other job, unless another run may have its id.
+    A copy of a judged job's directory is no other job, unless another run may have its id. A
+    change log is of the job whose checkpoint names it, wherever its base path is.
 
     Args:
         jobs: Jobs that the cycle judges.
         fixed_ids: Job ids that a cluster's configuration was seen to choose.
     """
     judged = {each for job in jobs.values() for each in job.directories}
+    logs = {
+        folder.parent
+        for each in marked.checkpoints
+        for folder in each.files
+        if is_folder_of_changes(folder) and folder.parent.name == each.job_id
+    }
     ids = {e.job_id for e in jobs.values() if not (e.is_id_fixed or e.job_id in fixed_ids)}
     own: dict[Location, list[Checkpoint]] = {
         place: [] for each in seen.storages for place in each.directories
@@ -43,8 +51,11 @@ def jobs_beside(
     for each in marked.checkpoints:
         if each.directory is not None:
             own.setdefault(each.directory, []).append(each)
-    beside = {e: own[e] for e in own if e not in judged and e.name not in ids}
-    return {str(place): _beside(place, each, settings) for place, each in beside.items()}
+    return {
+        str(place): _beside(place, checkpoints, settings)
+        for place, checkpoints in own.items()
+        if place not in judged and place.name not in ids and (checkpoints or place not in logs)
+    }
 
 
 def _beside(

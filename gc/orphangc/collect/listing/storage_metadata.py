@@ -17,15 +17,19 @@ from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import is_within
 from orphangc.collect.listing.list_storage import STREAMS, closing, list_all
 from orphangc.collect.listing.noted_names import NotingSpool
-from orphangc.core.model.naming import EXPIRY_MARKER
-from orphangc.core.model.types import StoredObject
+from orphangc.core.model.naming import EXPIRY_MARKER, FOLDERS, NUMBERED_FOLDERS
+from orphangc.core.model.types import Scope, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.ports import LISTING_SCHEMA, Progress, Spool, SpoolPart, Storage
 from orphangc.ports.engine import ListingHints
 
 _PHASE = "search"
-_AREA = r"(?:^|/)(?:chk-[0-9]+|shared|taskowned)/"
-_EACH_AREA = re.compile(f"(?={_AREA})")
+_ID = "[0-9a-f]{32}"
+_ANYWHERE = r"(?:^|/)(?:chk-[0-9]+|shared|taskowned)/"
+_BELOW_AN_ID = f"/(?:{FOLDERS[Scope.CHANGELOG]}|{NUMBERED_FOLDERS[Scope.FORST]}[^/]*)/"
+"""These say that a job is there only below its id: see ``place_of_folder``."""
+_AREA = f"{_ANYWHERE}|{_BELOW_AN_ID}"
+_EACH_AREA = re.compile(f"(?={_ANYWHERE})|(?<![^/]{_ID})(?<={_ID})(?={_BELOW_AN_ID})")
 """Of two areas one below the other both are found: they have the slash between them in common."""
 
 

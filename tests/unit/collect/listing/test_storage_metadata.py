@@ -7,6 +7,9 @@ from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from unit.collect.listing.ordered_storage import OrderedStorage, a_page
 
 
+ID = "0123456789abcdef" * 2
+
+
 class Passed(OrderedStorage):
     """Where a listing in two ranges shows nothing of a job whose checkpoint is replaced."""
 
@@ -26,6 +29,9 @@ class Passed(OrderedStorage):
         (["a/shared/chk-1/x", "taskowned/shared/u"], ("", "a", "a/shared", "taskowned")),
         (["a/Jé/chk-9/x", "a/J😀/taskowned/y"], ("a/Jé", "a/J😀")),
         (["chk-x/a", "ashared/b", "shared"], ()),
+        ([f"{ID}/dstl/u1", f"{ID}/dstl/u2"], (ID,)),
+        ([f"a/{ID}/dstl/u", f"a/{ID}/z", "dstl/u", f"x{ID}/dstl/u"], (f"a/{ID}",)),
+        ([f"{ID}/op_a/db/1", f"{ID}/shared/op_b/db/2"], (ID,)),
         ([], ()),
     ],
 )
