@@ -6,7 +6,6 @@ from orphangc.collect.listing.storage_metadata import metadata_in
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from unit.collect.listing.ordered_storage import OrderedStorage, a_page
 
-
 ID = "0123456789abcdef" * 2
 
 
