@@ -460,6 +460,11 @@ def _pending_savepoints(patch: _Patch) -> None:
         patch.setattr(module, "pending_savepoint_problem", _content)
 
 
+def _writers_that_the_search_alone_shows(patch: _Patch) -> None:
+    """Ask the jobs that the cycle judges alone who may be writing a savepoint (R33)."""
+    patch.setattr(abandoned_savepoints, "_hidden_writer", _content)
+
+
 def _savepoints_of_earlier_cycles(patch: _Patch) -> None:
     """Forget which savepoints earlier cycles saw whole (R33)."""
     patch.setattr(sighted, "_savepoints_in", lambda *_: ())

@@ -11,12 +11,13 @@ from contextlib import ExitStack
 import pyarrow as pa
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, UUID_1, UUID_2, Bed, Job, write
+from cli.helpers import AT_ONCE, DAY, UUID_1, UUID_2, Bed, Job, metadata, write
 from cli.redeploys import Redeploys, numbered
 from cli.scheduled import Configured, settings_of
 from cli.stories import Story
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.errors import StorageUnreachableError
+from safety.incidents import test_areas as of_areas
 from safety.incidents import test_memory as of_memory
 from safety.incidents.essential import must_be_there
 from unit.flinkstate.metadata.properties_by_hand import checkpoint_properties
@@ -173,3 +174,18 @@ def test_r38_what_the_database_of_a_claimer_reads_stays_wherever_it_writes(tmp_p
         bed.cycle("--closed-world", *(over if place == "over" else over[:2]))
     must_be_there(named, *([read] if place != "over" else []))
     assert read.exists() is (place != "over")
+
+
+@pytest.mark.parametrize("completed", [None, 3])
+@pytest.mark.answered_by("writers_that_the_search_alone_shows")
+def test_r33_a_job_that_the_search_alone_shows_completes_a_savepoint(undeclared, completed) -> None:
+    """No cluster shows it and its directory is beside the root; it counts a pending savepoint."""
+    story, folder = of_areas.with_savepoints(undeclared)
+    writer = story.bed.job(5, below=story.bed.folder / "other")
+    state, pending = writer.shared(), of_areas.stored(folder)
+    if completed is not None:
+        writer.checkpoint(completed, state)
+    for number in (8, 28):
+        of_areas.collected_while_it_runs(story, number)
+    write(folder / "_metadata", metadata(9, [pending]), 0 * DAY)
+    must_be_there(pending)

@@ -7,7 +7,7 @@ states that these are all, and no JobManager counts a savepoint among its pendin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ from orphangc.core.cluster.pending_savepoints import (
     longest_checkpoint_timeout,
     pending_savepoint_problem,
 )
-from orphangc.core.decision.evidence import CycleEvidence, some
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, some
 from orphangc.core.model.bounds import Bound, BoundName, JobBounds
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName
@@ -77,6 +77,7 @@ def abandoned_savepoints(
     bounds = _bounds(known.evidence, timeout)
     objection = (
         _stopped(known)
+        or _hidden_writer(known.beside)
         or next(iter(seen.source_errors.values()), None)
         or pending_savepoint_problem(clusters)
         or (None if timeout is not None else "a job does not show when its checkpoints time out")
@@ -133,6 +134,19 @@ def _stopped(known: JudgedCycle) -> str | None:
         if judgement.blocked:
             return f"job {key}, which may be writing a savepoint, is blocked"
     return None
+
+
+def _hidden_writer(beside: Mapping[str, JobEvidence]) -> str | None:
+    """Return which job, of those that the search alone shows, is not stated to be over."""
+    return next(
+        (
+            f"job {each.key}, which may be writing a savepoint, is shown by no cluster: ask its"
+            f" cluster with --flink-rest, or state with --ended-job {each.job_id} that it is over"
+            for each in beside.values()
+            if not each.is_declared_ended
+        ),
+        None,
+    )
 
 
 def _bounds(cycle: CycleEvidence, timeout: timedelta | None) -> JobBounds:
