@@ -41,6 +41,7 @@ from orphangc.collect.expire import (
 from orphangc.collect.mark import evidence_of_jobs, job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
+from orphangc.collect.observe.observation import Observation
 from orphangc.collect.quarantine import quarantine, savepoint_clearing
 from orphangc.collect.revalidate import revalidation
 from orphangc.collect.runs import planned_run
@@ -58,7 +59,7 @@ from orphangc.core.columns import listing_columns as columns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
-from orphangc.core.decision.evidence import CycleEvidence, has_ended
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery import discovered_world
 from orphangc.core.discovery.discovered_facts import Discovery
@@ -679,6 +680,12 @@ def _origins_that_are_stated(patch: _Patch) -> None:
 def _origins_that_no_cycle_saw(patch: _Patch) -> None:
     """Take a job whose origin is not known for one that began from nothing (R43)."""
     patch.setattr(lineage_facts, "hidden_origins", lambda *_, **__: ())
+
+
+def _changes_of_jobs_beside(patch: _Patch) -> None:
+    """Take the newest checkpoint of a job that is not collected for all that it wrote (R43)."""
+    patch.setattr(Observation, "changed_beside", lambda *_: None)
+    patch.setattr(JobEvidence, "is_change_known", True)
 
 
 def _what_fails_with_its_job(patch: _Patch) -> None:

@@ -7,6 +7,7 @@ arguments hid where a job stores. All of them are the same to a search of whole 
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 
 import pyarrow as pa
 import pytest
@@ -189,3 +190,25 @@ def test_r33_a_job_that_the_search_alone_shows_completes_a_savepoint(undeclared,
         of_areas.collected_while_it_runs(story, number)
     write(folder / "_metadata", metadata(9, [pending]), 0 * DAY)
     must_be_there(pending)
+
+
+@pytest.mark.parametrize("is_declared", [False, True])
+@pytest.mark.parametrize("is_named", [False, True])
+@pytest.mark.answered_by("changes_of_jobs_beside")
+def test_r43_what_a_job_beside_begins_with_stays_while_it_writes(
+    tmp_path, is_named, is_declared
+) -> None:
+    """It stood still for long, began again with an older checkpoint, and has completed none since.
+
+    No cluster shows it. Its own checkpoint is old, and so may be the statement that it is over.
+    """
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack)
+        again = Job(numbered(7), tmp_path / "other" / numbered(7))
+        again.checkpoint(3, again.shared(age=200 * DAY), age=200 * DAY)
+        again.shared(age=timedelta(minutes=1))
+        named = ("--extra-roots", again.folder.parent) if is_named else ()
+        over = ("--ended-job", again.id) if is_declared else ()
+        origin = chain.folder_of("0/6") / "_metadata"
+        chain.expired("--ended-for", "0", "--keep-last", "3", *named, *over)
+    must_be_there(origin)

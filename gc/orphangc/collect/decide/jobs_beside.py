@@ -52,14 +52,17 @@ def jobs_beside(
         if each.directory is not None:
             own.setdefault(each.directory, []).append(each)
     return {
-        str(place): _beside(place, checkpoints, settings)
+        str(place): _beside(place, checkpoints, settings, seen)
         for place, checkpoints in own.items()
         if place not in judged and place.name not in ids and (checkpoints or place not in logs)
     }
 
 
 def _beside(
-    place: Location, checkpoints: Sequence[Checkpoint], settings: StorageRootSettings
+    place: Location,
+    checkpoints: Sequence[Checkpoint],
+    settings: StorageRootSettings,
+    seen: Observation,
 ) -> JobEvidence:
     """Return what is known of one: the search looked at its directory once."""
     job_id, places = JobId(place.name), (place,)
@@ -75,6 +78,7 @@ def _beside(
         ids_at_start=ids,
         ids_before=ids,
         ids_after=ids,
+        changed_beside_at=seen.changed_beside(places),
     )
 
 

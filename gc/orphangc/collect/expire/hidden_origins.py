@@ -42,12 +42,14 @@ def _hidden(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> Hi
     """Return a job with the latest time at which what it began with was stored.
 
     That is before its run began, by the cluster that shows it and by the oldest that it has, or
-    before the newest that it has: what is older an earlier run of its id may have written.
+    before the newest that it has: what is older an earlier run of its id may have written. Where
+    its files were not listed, it may have begun now: its newest checkpoint may be of long ago.
     """
     times = (job.survey.oldest_modified_at, *(each.modified_at for each in job.own_checkpoints))
     oldest = min((at for at in times if at is not None), default=cycle.evidence.now)
     began = [facts.started_at for facts in job.facts]
-    latest = max(oldest, *began) if began else job.changed_at
+    newest = job.changed_at if job.is_change_known else None
+    latest = max(oldest, *began) if began else newest
     until = cycle.evidence.now
     if latest is not None and not _comes_back(job, cycle):
         until = min(until, shifted(latest, settings.margins.clock_skew))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import reduce
 from os.path import commonprefix
 
@@ -43,6 +44,7 @@ class ListedMetadata:
         markers: Markers of expiries (R44).
         directories: Keys of folders that may be a job's. No listing of them shows one moment: a
             checkpoint may have replaced another one where the listing had passed already.
+        changed_at: Newest store time of what was listed in each of them.
     """
 
     keys: int = 0
@@ -50,6 +52,7 @@ class ListedMetadata:
     links: tuple[str, ...] = ()
     markers: tuple[StoredObject, ...] = ()
     directories: tuple[str, ...] = ()
+    changed_at: Mapping[str, datetime] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ def metadata_in(
         part.finish(KeyRange())
     ends = {end for each in spool.finished() for end in (each.after, each.until) if end}
     edges = ends - {f"{each}{end}" for each in folders for end in "/0"}
-    directories = spool.directories | _on_edges(storage, edges, STREAMS)
+    directories = spool.directories.keys() | _on_edges(storage, edges, STREAMS)
     objects = sorted(noted.objects, key=lambda each: each.key)
     return ListedMetadata(
         keys=spool.objects,
@@ -105,6 +108,7 @@ def metadata_in(
         links=tuple(noted.links),
         markers=tuple(spool.markers),
         directories=tuple(sorted(directories - folders)),
+        changed_at={each: at for each, at in spool.directories.items() if at is not None},
     )
 
 
@@ -141,34 +145,53 @@ def _on_edges(storage: Storage, edges: Collection[str], streams: int) -> set[str
     Their keys before and behind it were listed at different moments, and a job may have shown none
     at either. Everywhere else one page shows all the keys between two of its own at one moment.
     """
-    found = job_directories(pa.array(sorted(edges), pa.string()))
+    found = _directories_of(pa.array(sorted(edges), pa.string())).keys()
 
-    def shown(folder: str) -> set[str]:
+    def shown(folder: str) -> Collection[str]:
         below = f"{folder}/" if folder else ""
         with closing(storage.pages(KeyRange(f"{below}chk-", f"{below}chk."))) as pages:
             page = next(pages, None)
-        return set() if page is None else job_directories(page["key"])
+        return () if page is None else _directories_of(page["key"])
 
     with ThreadPoolExecutor(streams) as pool:
-        return found.union(*pool.map(shown, {each.rpartition("/")[0] for each in edges} - found))
+        return set(found).union(
+            *pool.map(shown, {each.rpartition("/")[0] for each in edges} - found)
+        )
 
 
-def job_directories(keys: pa.Array) -> set[str]:
+def _directories_of(keys: pa.Array) -> dict[str, datetime | None]:
+    return job_directories(keys, pa.nulls(len(keys), pa.timestamp("us", "UTC")))
+
+
+def job_directories(keys: pa.Array, times: pa.Array) -> dict[str, datetime | None]:
     """Return the folders in which a key shows a checkpoint's folder or an area of a job.
 
-    What all keys of a batch begin with is looked at once.
+    With the newest store time of these keys. What all keys of a batch begin with is looked at once.
     """
     if not len(keys):
-        return set()
+        return {}
     ends = pc.min_max(keys).as_py()
     first = commonprefix([ends["min"], ends["max"]])  # noqa: RUF071 - keys are no paths here
     shared = first.rpartition("/")[0]
     rest = pc.utf8_slice_codeunits(keys, len(shared))
     is_inside = pc.match_substring_regex(rest, _AREA)
-    folders = {key.rpartition("/")[0] for key in keys.filter(is_inside).to_pylist()} | {shared}
-    return {
-        f"{each}/"[: area.start()] for each in folders for area in _EACH_AREA.finditer(f"{each}/")
-    }
+    folders = pc.replace_substring_regex(keys.filter(is_inside), "/[^/]*$", "")
+    inside = pa.table({"folder": folders, "at": times.filter(is_inside)})
+    newest = inside.group_by("folder").aggregate([("at", "max")])
+    found: dict[str, datetime | None] = {}
+    for each, at in (
+        *zip(*(newest[name].to_pylist() for name in ("folder", "at_max")), strict=True),
+        (shared, pc.max(times).as_py()),
+    ):
+        for area in _EACH_AREA.finditer(f"{each}/"):
+            _note(found, f"{each}/"[: area.start()], at)
+    return found
+
+
+def _note(found: dict[str, datetime | None], directory: str, at: datetime | None) -> None:
+    """Note a directory, with the newest time at which something of it was stored."""
+    known = found.get(directory)
+    found[directory] = known if at is None or (known is not None and known > at) else at
 
 
 @dataclass(slots=True)
@@ -178,7 +201,7 @@ class _CountingSpool:
     left_out: Collection[str]
     kept: KeptRows | None
     objects: int = 0
-    directories: set[str] = field(default_factory=set)
+    directories: dict[str, datetime | None] = field(default_factory=dict)
     markers: list[StoredObject] = field(default_factory=list)
     _finished: list[KeyRange] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -209,7 +232,8 @@ class _CountingSpool:
         with self._lock:
             self._finished.append(within)
             self.objects += part.objects
-            self.directories |= part.directories
+            for each, at in part.directories.items():
+                _note(self.directories, each, at)
             self.markers += part.markers
 
 
@@ -219,7 +243,7 @@ class _CountingPart:
     def __init__(self, spool: _CountingSpool) -> None:
         self.rows = 0
         self.objects = 0
-        self.directories: set[str] = set()
+        self.directories: dict[str, datetime | None] = {}
         self.markers: list[StoredObject] = []
         self._spool = spool
         self._kept: SpoolPart | None = None
@@ -231,7 +255,8 @@ class _CountingPart:
         self.objects += pc.sum(is_object).as_py() or 0
         if batch.num_rows and self._spool.kept is not None:
             self._keep(batch, self._spool.kept)
-        self.directories |= job_directories(keys)
+        for each, at in job_directories(keys, batch.column("modified_at")).items():
+            _note(self.directories, each, at)
         markers = batch.filter(pc.match_substring(keys, f"/{EXPIRY_MARKER}"))
         self.markers += [StoredObject(**row) for row in markers.to_pylist()]
 

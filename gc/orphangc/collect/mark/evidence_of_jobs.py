@@ -152,6 +152,7 @@ class _JobMarker:
             strangers=self._strangers(key, job_id),
             clusters_of_id=self.reports.clusters.get(job_id, frozenset()),
             holds_of_id=self.reports.holds.get(job_id, frozenset()),
+            changed_beside_at=self.observation.changed_beside(directories),
             **{each.name: getattr(report, each.name) for each in fields(JobReport)},
         )
 

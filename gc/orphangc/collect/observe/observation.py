@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import TypeVar
@@ -180,6 +181,19 @@ class Observation:
             for checkpoint in (*read, *self.elsewhere, *self._found_in_storages)
         }
         return tuple(unique.values())
+
+    def changed_beside(self, directories: Collection[Location]) -> datetime | None:
+        """Return the newest store time in some directories that the search alone lists.
+
+        ``None`` unless it lists each of them.
+        """
+        times = {
+            place: each.changed_at[place]
+            for each in self.storages
+            for place in directories
+            if place in each.changed_at
+        }
+        return max(times.values()) if times and times.keys() == {*directories} else None
 
     def searched(self, environment: Environment) -> tuple[Searched, ...]:
         """Return every place and storage that was searched."""

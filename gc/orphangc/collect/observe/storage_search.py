@@ -17,6 +17,7 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of
 from flinkstate.places.locations import UNREADABLE, Location, is_within
@@ -76,6 +77,7 @@ class FoundInStorage:
         checkpoints: Checkpoints that no other search of the cycle read.
         tables: Number of Parquet's summary files.
         directories: Job directories that its listing shows.
+        changed_at: Newest store time of what it lists in each of them.
     """
 
     location: Location
@@ -88,6 +90,7 @@ class FoundInStorage:
     tables: int = 0
     markers: tuple[StoredObject, ...] = ()
     directories: tuple[Location, ...] = ()
+    changed_at: Mapping[Location, datetime] = field(default_factory=dict)
     problem: str | None = None
 
     def contains(self, place: Location) -> bool:
@@ -337,6 +340,10 @@ class StorageSearch:
             tables=sum(isinstance(each, ParquetSummary) for each in contents),
             markers=listed.metadata.markers,
             directories=directories,
+            changed_at={
+                listed.found.location.child(directory): at
+                for directory, at in listed.metadata.changed_at.items()
+            },
         )
 
     def _read_listed(
@@ -455,6 +462,7 @@ class StorageSearch:
                 for each in part.directories
                 if not is_within(each, keys_aside)
             ),
+            changed_at=others.changed_at,
         )
 
 

@@ -183,6 +183,8 @@ class JobEvidence(JobReport):
         other_runs: Clusters that showed another run of it alive in an earlier cycle, and no end of
             that one since.
         survey: Facts of the listing; empty for a job that is not collected.
+        changed_beside_at: Newest store time that the search of a storage shows in its directories;
+            ``None`` unless that lists each of them.
         outside_paths: Paths outside every searched place that concern the job.
     """
 
@@ -208,6 +210,7 @@ class JobEvidence(JobReport):
     holds_of_id: frozenset[str] = frozenset()
     ends: tuple[EndRecord, ...] = ()
     survey: Survey = field(default_factory=Survey)
+    changed_beside_at: datetime | None = None
     outside_paths: tuple[OutsidePath, ...] = ()
 
     @property
@@ -245,6 +248,11 @@ class JobEvidence(JobReport):
         return next((e for e in ends if e.is_of_newest_run or not self.is_id_fixed), None)
 
     @property
+    def is_change_known(self) -> bool:
+        """Return whether all of its objects were listed: its checkpoints alone are not all."""
+        return self.is_collected or self.changed_beside_at is not None
+
+    @property
     def changed_at(self) -> datetime | None:
         """Return the newest store time of anything of the job, ``None`` if it has nothing.
 
@@ -254,6 +262,7 @@ class JobEvidence(JobReport):
         exported = () if self.exported is None else self.exported.snapshots
         times = (
             self.survey.newest_modified_at,
+            self.changed_beside_at,
             *(checkpoint.modified_at for checkpoint in self.own_checkpoints),
             *(snapshot.taken_at for snapshot in exported),
         )
