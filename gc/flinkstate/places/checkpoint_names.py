@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 
 METADATA_NAME = "_metadata"
+_STAGING = f"{METADATA_NAME}.inprogress."
 
 MAX_METADATA_BYTES = 2**30
 """A larger ``_metadata`` is refused: it counts as unreadable, and that refuses all work (R6)."""
@@ -14,6 +15,24 @@ _AREAS = {"shared", "taskowned"}
 _JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _SAVEPOINT = re.compile(r"savepoint-[0-9a-f]{6}-[0-9a-f]{12}", re.ASCII)
 _EXCLUSIVE_FOLDER = re.compile(r"chk-(0|[1-9][0-9]{0,18})", re.ASCII)
+
+
+def may_be_metadata(name: str) -> bool:
+    """Return whether a file of this name may be a ``_metadata``, perhaps one that was set aside.
+
+    Flink restores from a file of any name, so one that a person renamed or copied, as
+    ``_metadata.bak``, is as much a checkpoint. One that is still being written is none.
+    """
+    return name.startswith(METADATA_NAME) and not name.startswith(_STAGING)
+
+
+def metadata_folder(key: str) -> str:
+    """Return the key of the folder that a ``_metadata`` makes a checkpoint.
+
+    One of another name shares its folder, and stands for itself: no two have one place.
+    """
+    folder, _, name = key.rpartition("/")
+    return folder if name == METADATA_NAME else key
 
 
 def checkpoint_id_of(folder_name: str) -> int | None:

@@ -38,6 +38,7 @@ from orphangc.collect.expire import (
     savepoint_folders,
     stored_sizes,
 )
+from orphangc.collect.listing import noted_names
 from orphangc.collect.mark import evidence_of_jobs, job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
@@ -140,6 +141,12 @@ def _pins_and_snapshots(patch: _Patch) -> None:
 def _whole_storages(patch: _Patch) -> None:
     """Search the named places alone, whatever else is in their storages."""
     patch.setattr(compose, "storage_search", lambda *_: None)
+
+
+def _metadata_of_another_name(patch: _Patch) -> None:
+    """Take for a checkpoint only what is called as Flink calls it."""
+    for each in (roots, noted_names):
+        patch.setattr(each, "may_be_metadata", "_metadata".__eq__)
 
 
 def _jobs_beside(patch: _Patch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
-from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.checkpoint_names import METADATA_NAME, may_be_metadata
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
@@ -50,7 +50,8 @@ def _shown_key(record: ExpiredCheckpoint) -> ObjectKey:
 def _key(folder: Location, base: Location) -> ObjectKey:
     below = base.key_of(folder)
     place = str(folder) if below is None else below
-    return ObjectKey(f"{place}/{METADATA_NAME}".lstrip("/"))
+    is_file = may_be_metadata(folder.name)  # one of another name stands for itself
+    return ObjectKey(place if is_file else f"{place}/{METADATA_NAME}".lstrip("/"))
 
 
 def rows_of(

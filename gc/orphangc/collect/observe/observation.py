@@ -18,7 +18,7 @@ from itertools import islice
 from typing import TypeVar
 
 from flinkstate.layouts.format_versions import MAGIC
-from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.checkpoint_names import METADATA_NAME, metadata_folder
 from flinkstate.places.locations import Location
 from orphangc.collect.listing.noted_names import objects_named
 from orphangc.collect.observe.checkpoints import (
@@ -596,7 +596,7 @@ def _read_hidden(
         for batch in storage.objects(hidden):
             objects |= {each.key: each for each in objects_named(batch, METADATA_NAME)}
     for key in sorted(objects.keys() - scanned):
-        found = reader.contents(storage, key.rpartition("/")[0], objects[key])
+        found = reader.contents(storage, metadata_folder(key), objects[key])
         beside: Sequence[Contents | Gone] = ()
         if found is None and hidden_above(key, name):
             beside = read_beside(storage, key, reader, objects.keys())

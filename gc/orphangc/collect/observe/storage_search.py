@@ -19,14 +19,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of
+from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of, metadata_folder
 from flinkstate.places.locations import UNREADABLE, Location, is_within
 from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.listing.storage_metadata import ListedMetadata
 from orphangc.collect.observe.checkpoints import CheckpointReader, is_of_checkpoint
 from orphangc.collect.observe.reported import Named, why_unread
 from orphangc.collect.state.read_checkpoints import Contents, ReadCheckpoints
-from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
+from orphangc.core.decision.evidence import Checkpoint, NoCheckpoint, UnreadableCheckpoint
 from orphangc.core.model.owners import job_id_of
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError, StorageUnreachableError
@@ -328,7 +328,10 @@ class StorageSearch:
                 contents += [each.as_unreadable() for each in gone]
                 break
             place = listed.found.location
-            seen = {**seen, **{place.child(_folder(e.key)): e for e in listed.metadata.objects}}
+            seen = {
+                **seen,
+                **{place.child(metadata_folder(e.key)): e for e in listed.metadata.objects},
+            }
             if reader.shared is not None:
                 reader.shared.listings.forget(place, listed.found.left_out)
             listed = self._list(listed.found, reader, progress)
@@ -337,7 +340,7 @@ class StorageSearch:
             keys=listed.metadata.keys,
             checkpoints=tuple(each for each in contents if isinstance(each, Checkpoint)),
             unreadable=tuple(each for each in contents if isinstance(each, UnreadableCheckpoint)),
-            tables=sum(isinstance(each, ParquetSummary) for each in contents),
+            tables=sum(isinstance(each, NoCheckpoint) and each.is_table for each in contents),
             markers=listed.metadata.markers,
             directories=directories,
             changed_at={
@@ -388,17 +391,17 @@ class StorageSearch:
     ) -> Sequence[Contents | Gone]:
         """Return what one ``_metadata`` is; if it is gone, what is beside its folder now."""
         if self.remembered is None:
-            found = reader.contents(storage, _folder(listed.key), listed)
+            found = reader.contents(storage, metadata_folder(listed.key), listed)
         else:
             changed = storage.last_change(listed.key)
             found = self.remembered.contents(
                 str(storage.location.child(listed.key)),
                 replace(listed, etag=f"{listed.etag} {changed}" if changed else listed.etag),
-                lambda: reader.contents(storage, _folder(listed.key), listed),
+                lambda: reader.contents(storage, metadata_folder(listed.key), listed),
             )
         if found is None:
             return read_beside(storage, listed.key, reader, known)
-        is_flinks = is_of_checkpoint(_folder(listed.key), storage.location.name)
+        is_flinks = is_of_checkpoint(metadata_folder(listed.key), storage.location.name)
         if isinstance(found, UnreadableCheckpoint) and found.sha256 and not is_flinks:
             left_out = shlex.join(["--search-except", found.uri])
             lift = f"if another program wrote it, leave it out with {left_out}"
@@ -480,10 +483,6 @@ def _by_storage(found: Iterable[tuple[Location, str, bool]]) -> dict[Location, S
     return wanted
 
 
-def _folder(key: str) -> str:
-    return key.rpartition("/")[0]
-
-
 @dataclass(frozen=True, slots=True)
 class Gone:
     """A ``_metadata`` that was listed, went before it was read, and was not replaced beside."""
@@ -509,7 +508,7 @@ def read_beside(
     Args:
         known: Keys of each ``_metadata`` that was listed with it.
     """
-    folder = _folder(key)
+    folder = metadata_folder(key)
     for _ in range(_ATTEMPTS):
         listed = next((e for e in storage.folder(folder).objects if e.key == key), None)
         again = None if listed is None else reader.contents(storage, folder, listed)
@@ -529,10 +528,10 @@ def _replacing(
         return [Gone(storage.location.child(folder))]
 
     def is_older(key: ObjectKey) -> bool:
-        number = checkpoint_id_of(_folder(key).rpartition("/")[2])
+        number = checkpoint_id_of(metadata_folder(key).rpartition("/")[2])
         return key in known and (number or 0) < gone_id
 
-    beside, _ = _read_unlisted(storage, _folder(folder), reader, is_known=is_older)
+    beside, _ = _read_unlisted(storage, folder.rpartition("/")[0], reader, is_known=is_older)
     return beside or [Gone(storage.location.child(folder))]
 
 
@@ -559,7 +558,9 @@ def _read_unlisted(
         keys = [ObjectKey("/".join(filter(None, (directory, n, METADATA_NAME)))) for n in names]
         unread = [each for each in keys if not is_known(each) and each not in found]
         there = [each for each in storage.stat(unread) if each is not None]
-        read = {each.key: reader.contents(storage, _folder(each.key), each) for each in there}
+        read = {
+            each.key: reader.contents(storage, metadata_folder(each.key), each) for each in there
+        }
         found |= {key: each for key, each in read.items() if each is not None}
         absent = [each for each in unread if each not in found]
         if not absent or before == (keys, absent):
@@ -576,5 +577,5 @@ def _changing(storage: Storage, folder: str) -> UnreadableCheckpoint:
 
 def _is_seen(place: Location, listed: StoredObject, seen: Mapping[Location, StoredObject]) -> bool:
     """Return whether the cycle has read exactly this object already."""
-    known = seen.get(place.child(_folder(listed.key)))
+    known = seen.get(place.child(metadata_folder(listed.key)))
     return known is not None and listed.has_identity and known.is_same_as(listed)

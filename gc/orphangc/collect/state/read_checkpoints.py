@@ -21,7 +21,7 @@ import numpy as np
 from flinkstate.places.locations import Alias, Location, canonical, is_within
 from orphangc.core.columns.file_names import FileNames, NameColumns
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
+from orphangc.core.decision.evidence import Checkpoint, NoCheckpoint, UnreadableCheckpoint
 from orphangc.core.model.types import DirectoryLayout, JobId, StoredObject
 from orphangc.ports import StateFiles
 
@@ -38,7 +38,7 @@ _PLAIN = (
 )
 
 _Identity = tuple[str, int, str, str]
-Contents = Checkpoint | UnreadableCheckpoint | ParquetSummary
+Contents = Checkpoint | UnreadableCheckpoint | NoCheckpoint
 
 
 def is_settled(place: Location, listed: StoredObject, read_at: datetime) -> bool:
@@ -162,7 +162,7 @@ def _records(data: bytes) -> Iterator[tuple[_Identity, bytes]]:
 
 def _encoded(contents: object) -> bytes | None:
     """Return a record, ``None`` of what is always read: a refusal rests on a reading of its own."""
-    if isinstance(contents, ParquetSummary):
+    if isinstance(contents, NoCheckpoint):
         return json.dumps({}).encode() + b"\n"
     if not isinstance(contents, Checkpoint):
         return None
@@ -187,11 +187,11 @@ def _encoded(contents: object) -> bytes | None:
     return json.dumps(head).encode() + b"\n" + data
 
 
-def _decoded(uri: str, listed: StoredObject, record: bytes) -> Checkpoint | ParquetSummary:
+def _decoded(uri: str, listed: StoredObject, record: bytes) -> Checkpoint | NoCheckpoint:
     line, _, data = record.partition(b"\n")
     head: dict[str, Any] = json.loads(line)
     if not head:
-        return ParquetSummary(uri)
+        return NoCheckpoint(uri)
     columns = _Columns(data)
     names = [columns.names(*each) for each in head["names"]]
     raw = UuidSet()

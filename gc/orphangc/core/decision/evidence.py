@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from flinkstate.places.checkpoint_names import metadata_folder
 from flinkstate.places.locations import Location
 from flinkstate.values.metadata_values import MetadataFacts
 from orphangc.core.cluster.end_records import EndRecord
@@ -68,10 +69,15 @@ class Checkpoint(MetadataFacts):
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetSummary:
-    """A file called ``_metadata`` that is Parquet's summary of a table, and no checkpoint."""
+class NoCheckpoint:
+    """A file whose name begins with ``_metadata``, and that is no checkpoint."""
 
     uri: str
+
+    @property
+    def is_table(self) -> bool:
+        """Return whether it is Parquet's summary of a table, which has that very name."""
+        return metadata_folder(self.uri) != self.uri
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,12 @@ def test_only_whole_base_names_of_objects_count():
     assert objects_named(folder, "_metadata") == []
 
 
+def test_what_was_set_aside_counts_and_what_is_being_written_does_not():
+    """A person gives a copy a longer name; Flink gives one to what it has not finished."""
+    keys = ["a/_metadata.bak", "_metadata-old", "a/_metadata.inprogress.x", "a/_metadata/b"]
+    assert [each.key for each in objects_named(listing(keys), "_metadata")] == keys[:2]
+
+
 @pytest.mark.parametrize("streams", [1, 3])
 def test_what_was_noted_is_what_a_pass_finds(streams):
     """Pages are cut where another stream goes on: no object twice, none left out."""

@@ -8,7 +8,7 @@ from flinkstate.places.locations import canonical
 from orphangc.collect.state import read_checkpoints
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.evidence import Checkpoint, ParquetSummary, UnreadableCheckpoint
+from orphangc.core.decision.evidence import Checkpoint, NoCheckpoint, UnreadableCheckpoint
 from orphangc.core.model.types import DirectoryLayout, ObjectKey, StoredObject
 from support.builders import NAME, NAME_WITH_ID, OTHER_UUID, T0, UUID, a_root
 
@@ -51,7 +51,7 @@ def test_what_cannot_be_read_is_no_record() -> None:
     """A refusal rests on a reading of its own; a table is one."""
     broken = UnreadableCheckpoint(uri="s3://b/_metadata", reason="cut", sha256="")
     assert read_checkpoints._encoded(broken) is None
-    record = read_checkpoints._encoded(ParquetSummary("s3://b/t/_metadata"))
+    record = read_checkpoints._encoded(NoCheckpoint("s3://b/t/_metadata"))
     assert record is not None
     found = read_checkpoints._decoded("s3://b/t/_metadata", LISTED, record)
-    assert found == ParquetSummary("s3://b/t/_metadata")
+    assert found == NoCheckpoint("s3://b/t/_metadata")
