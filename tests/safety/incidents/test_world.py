@@ -42,6 +42,20 @@ def test_l1_storage_roots_of_one_file_see_each_other(story) -> None:
     assert not story.orphans[1].exists()
 
 
+@pytest.mark.answered_by("reported_roots")
+def test_l1_a_pin_of_one_storage_root_keeps_files_of_every_other(story) -> None:
+    """A checkpoint that claimed files of the first is pinned where the second is configured."""
+    second = story.bed.job(3, below=story.bed.folder / "second")
+    second.checkpoint(4, second.shared())
+    other = story.bed.job(2, below=story.bed.folder / "elsewhere")
+    pinned = other.checkpoint(9, *story.live, story.orphans[0], age=10 * DAY).parent
+    first = settings_of(story, **ended(story.job, second, other))
+    pinning = {"root": str(second.folder.parent), "pin": [str(pinned)]}
+    run_three_times(Configured.of(story, first, {**first, **pinning}))
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()
+
+
 @pytest.mark.answered_by("siblings")
 @pytest.mark.parametrize("was_seen_by", [Bed.cycle, Bed.plan])
 def test_l1_storage_roots_of_one_state_location_see_each_other(story, was_seen_by) -> None:

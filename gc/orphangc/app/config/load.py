@@ -243,9 +243,10 @@ def _storage_options(
 
 
 def _with_siblings(roots: Sequence[ScheduledRoot]) -> tuple[ScheduledRoot, ...]:
-    """Return the storage roots, each with the places and clusters of all the others.
+    """Return the storage roots, each with the places, pins and clusters of all the others.
 
-    Jobs of the others may need its files, and so may checkpoints in their extra roots and clusters.
+    Jobs of the others may need its files, and so may their pins, and checkpoints in their extra
+    roots and clusters.
     """
     said = _statements(roots)
     return tuple(
@@ -257,10 +258,10 @@ def _with_siblings(roots: Sequence[ScheduledRoot]) -> tuple[ScheduledRoot, ...]:
 def _with_world_of(
     root: ScheduledRoot, others: Sequence[ScheduledRoot], said: Mapping[str, SiblingStatements]
 ) -> ScheduledRoot:
-    """Return a storage root with the places and clusters that the others name."""
+    """Return a storage root with the places, pins and clusters that the others name."""
     places = dict.fromkeys(place for o in others for place in (o.root, *o.extra_roots))
     searched = {root.root, *root.extra_roots}
-    shared = ("empty_roots", "flink_rest", "kubernetes_ha", "zookeeper_ha")
+    shared = ("empty_roots", "flink_rest", "kubernetes_ha", "zookeeper_ha", "pin")
     together = {
         name: tuple(dict.fromkeys(each for one in (root, *others) for each in getattr(one, name)))
         for name in shared
