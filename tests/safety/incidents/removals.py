@@ -51,7 +51,7 @@ from orphangc.collect.state.discovery_memory import MARKER, DiscoveryRead
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import plan_intersection as permission
 from orphangc.collect.sweep import sweep
-from orphangc.collect.world import sighted, sighted_lineage
+from orphangc.collect.world import recalling, sighted, sighted_lineage
 from orphangc.collect.world.recalling import NOTHING_RECALLED
 from orphangc.core.areas.table import AREAS
 from orphangc.core.cluster.job_status import JobStatus
@@ -398,6 +398,11 @@ def _memory(patch: _Patch) -> None:
     """Remember nothing of earlier cycles (R4)."""
     for module in (planning, planned_run, compose):
         patch.setattr(module, "recalled", lambda *_, **__: NOTHING_RECALLED)
+
+
+def _memories_beside(patch: _Patch) -> None:
+    """Remember only what cycles of one storage root saw, under one name of it (R4)."""
+    patch.setattr(recalling, "with_memories_beside", lambda read, _: read.memory)
 
 
 def _discovery_memory(patch: _Patch) -> None:

@@ -11,6 +11,8 @@ from flinkstate.files.paths import spellings
 from flinkstate.places.locations import Location, canonical, places_of
 from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
+from orphangc.collect.world.bound_roots import bound_roots
+from orphangc.collect.world.memories_beside import with_memories_beside
 from orphangc.collect.world.memory_files import (
     MemoryRead,
     memory_folder,
@@ -61,17 +63,18 @@ NOTHING_RECALLED = Recalled()
 def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
     """Return what earlier cycles left to this one.
 
-    A memory that cannot be read is a problem that blocks, never an empty memory.
+    A memory that cannot be read is a problem that blocks, never an empty memory; so is that of
+    another storage root of the state location.
 
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
     """
     try:
         read, given = read_memory(state), read_acknowledgements(state)
+        memory = with_memories_beside(read, state)
     except DamagedMemoryError as err:
         place = str(state.files.location)
         return Recalled(memory_problem=_damage_message(state, err), place=place)
-    memory = read.memory
     if not memory.states:
         memory = memory.model_copy(update={"states": (uuid.uuid4().hex,)})
     is_new = not read.names and not given and not state.files.names(f"{state.folder}/tombstones")
@@ -177,9 +180,13 @@ def with_expiries(
 
 
 def _damage_message(state: RootState, err: DamagedMemoryError) -> str:
+    """Return why nothing is known, and what lifts it for the storage root whose memory it is."""
+    bound = (each.root for each in bound_roots(state.files))
+    states = (RootState(state.files, root) for root in bound if root is not None)
+    owner = next((each for each in states if err.name.startswith(f"{each.folder}/")), state)
     return (
         f"{err}, so what earlier cycles saw is unknown: restore that file, or run:"
-        f" {_command(state, Condition.MEMORY_UNREADABLE, err.name)}"
+        f" {_command(owner, Condition.MEMORY_UNREADABLE, err.name)}"
     )
 
 
