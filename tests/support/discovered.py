@@ -54,4 +54,4 @@ def blocks_of(world: DiscoveredWorld) -> tuple[str, ...]:
 
 def acknowledged(discovery: Discovery) -> list[str]:
     """Return the names of all parts that block, as a person gives them."""
-    return [each.what for each in world_of_discovery(discovery).unclear]
+    return [each.word for each in world_of_discovery(discovery).unclear]

@@ -63,7 +63,7 @@ from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery import discovered_world
-from orphangc.core.discovery.discovered_facts import Discovery
+from orphangc.core.discovery.discovered_facts import Discovery, UnclearFact
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
 from orphangc.core.lineage import checkpoint_fates, lineage_graph, stated_origins
 from orphangc.core.lineage.lineage_graph import lineages_of
@@ -412,6 +412,18 @@ def _discovery_memory(patch: _Patch) -> None:
         return DiscoveryRead(files, DiscoveryMemory())
 
     patch.setattr(discovery_memory, "read_discovery_memory", nothing)
+
+
+def _words_on_absent_parts(patch: _Patch) -> None:
+    """Take a word on what was gone for one on what is back (R4)."""
+    patch.setattr(UnclearFact, "word", property(lambda part: part.what))
+
+
+def _words_on_former_resources(patch: _Patch) -> None:
+    """Take a word on a resource for one on each of its name (R4)."""
+    what = UnclearFact.what.fget
+    nameless = property(lambda part: what(part.model_copy(update={"uid": ""})))
+    patch.setattr(UnclearFact, "what", nameless)
 
 
 def _marker_of_discovery(patch: _Patch) -> None:

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from cli.helpers import DAY, run
 from cli.scheduled import Configured, settings_of
 from cli.stories import Story
 from safety.incidents.essential import must_be_there
 from safety.incidents.test_world import claimer, ended, run_three_times
 from support.flink_resources import a_deployment, a_status
+from support.kubernetes_server import a_config_map
 
 
 def conf(story: Story, name: str, directory: Path | str) -> str:
@@ -100,6 +102,56 @@ def test_a_templated_path_that_is_corrected_blocks_its_earlier_place(story) -> N
     configured = with_discovery(story, file, **ended(story.job, other))
     configured.run()
     conf(story, "team", story.bed.root)
+    run_three_times(configured)
+    must_be_there(story.orphans[0])
+
+
+def acknowledge(configured: Configured) -> None:
+    """Say of all parts that cannot be read that their files are gone."""
+    for part in run("discover", "--config", configured.path).json["not_understood"]:
+        words = ("world", "acknowledge", "--config", configured.path, "discovery_unclear")
+        assert run(*words, part["what"]).code == 0
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.answered_by("words_on_absent_parts")
+def test_a_word_on_a_part_that_was_gone_says_nothing_once_it_is_back(story, times) -> None:
+    """Its files were gone; then a job was deployed again as before, which claimed a checkpoint."""
+    hidden = story.bed.folder / "red" / "checkpoints"
+    known = conf(story, "known", story.bed.root)
+    gone = conf(story, "team", story.bed.folder / "${TEAM}" / "checkpoints")
+    other = story.bed.job(2, below=hidden)
+    with_it = with_discovery(story, known, gone, **ended(story.job, other))
+    without = with_discovery(story, known, **ended(story.job, other))
+    for _ in range(times):
+        with_it.run()
+        without.run()
+        acknowledge(without)
+        without.run()
+    claimed = story.job.shared()
+    other.checkpoint(9, claimed, age=10 * DAY)
+    run_three_times(with_it)
+    run_three_times(without)
+    must_be_there(claimed)
+
+
+@pytest.mark.answered_by("words_on_former_resources")
+def test_a_word_on_a_resource_says_nothing_of_the_next_one_of_its_name(story, kubernetes) -> None:
+    """Its files were nowhere else; what the next one's template stands for is not known."""
+    hidden = story.bed.folder / "red" / "checkpoints"
+    options = {"state.checkpoints.dir": f"file://{story.bed.folder}/${{TEAM}}"}
+    team = finished(story, name="team", config=options)
+    made = a_config_map("flink-config-team", **{"configmap-type": "flink-config"})
+    kubernetes.add({**made, "data": {"flink-conf.yaml": ""}})
+    kubernetes.operate(team)
+    statements = ended(story.job, story.bed.job(2, below=hidden))
+    configured = with_discovery(story, namespaces=("flink",), **statements)
+    configured.run()
+    acknowledge(configured)
+    configured.run()
+    claimer(story, hidden)
+    team["metadata"]["uid"] = "uid-of-the-next"
+    kubernetes.operate(team)
     run_three_times(configured)
     must_be_there(story.orphans[0])
 

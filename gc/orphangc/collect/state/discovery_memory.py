@@ -68,10 +68,15 @@ def read_memories(states: Iterable[StateFiles]) -> Memories:
 def remember(known: Discovery, memories: Memories, acknowledged: Sequence[Acknowledgement]) -> None:
     """Write what later cycles must know to every state location.
 
+    A word on a part that was gone ends when that is back: it says nothing of what is stored since.
+
     Raises:
         OrphanGcError: A state location cannot be written.
     """
-    memory = memory_of(known).model_copy(update={"acknowledged": tuple(acknowledged)})
+    parts = (each for one in known.resources for each in one.unclear)
+    back = {each.word_once_gone for each in parts if each.is_present}
+    words = tuple(each for each in acknowledged if each.what not in back)
+    memory = memory_of(known).model_copy(update={"acknowledged": words})
     for read in memories.reads:
         write_discovery_memory(memory, read)
 

@@ -143,22 +143,34 @@ class UnclearFact(Fact, subject=("what",), seen="is_present"):
         why: Sentence that says what cannot be read, and what would lift it.
         is_present: Whether this cycle saw it; otherwise an earlier one did.
         digest: Digest of the value that cannot be read, "" if ``why`` shows all of it.
+        uid: Kubernetes' identity of the resource, "" if unknown.
     """
 
     why: str
     is_present: bool = True
     digest: str = ""
+    uid: str = ""
     origin: Origin
 
     @property
     def what(self) -> str:
-        """Return the name by which a person acknowledges it: another value has another name.
+        """Return its name: another value has another one, and so has another resource.
 
         One value of one resource has one name, wherever its spec, its status and the ConfigMap that
         the operator makes for it repeat the value.
         """
         name = self.origin.field.rpartition(".")[2]
-        return f"{self.origin.operated}#{digest_of([name, self.why, self.digest])}"
+        return f"{self.origin.operated}#{digest_of([name, self.why, self.digest, self.uid])}"
+
+    @property
+    def word(self) -> str:
+        """Return the name by which a person acknowledges it: one that is gone may come back."""
+        return self.what if self.is_present else self.word_once_gone
+
+    @property
+    def word_once_gone(self) -> str:
+        """Return the name by which a person acknowledges it while no cycle sees it."""
+        return f"{self.what}-gone"
 
     @property
     def is_source(self) -> bool:
@@ -171,7 +183,7 @@ class UnclearFact(Fact, subject=("what",), seen="is_present"):
         """Return why it blocks, and the one thing that lifts it."""
         if self.is_source:
             return f"{self.origin}: {self.why}"
-        words = ["world", "acknowledge", "--config", "FILE", Condition.DISCOVERY_UNCLEAR, self.what]
+        words = ["world", "acknowledge", "--config", "FILE", Condition.DISCOVERY_UNCLEAR, self.word]
         command = f"run: {shlex.join(['orphangc', *words])}"
         if self.is_present:
             return f"{self.origin}: {self.why}; once its files cannot be elsewhere: {command}"
@@ -238,7 +250,9 @@ _FIELDS = {
 
 def gathered_facts(origin: Origin, facts: Iterable[DiscoveredFact], **more: Any) -> ResourceFacts:
     """Return the facts of one resource, each once, in their order, and what else it says."""
-    found = tuple(dict.fromkeys(facts))
+    uid = {"uid": more.get("uid", "")}
+    known = (e.model_copy(update=uid) if isinstance(e, UnclearFact) else e for e in facts)
+    found = tuple(dict.fromkeys(known))
     kinds: dict[str, Any] = {
         name: tuple(each for each in found if isinstance(each, kind))
         for name, kind in _FIELDS.items()

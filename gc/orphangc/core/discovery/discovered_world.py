@@ -12,7 +12,6 @@ from orphangc.core.discovery.discovered_facts import (
     Origin,
     ResourceFacts,
     UnclearFact,
-    digest_of,
 )
 from orphangc.core.model.frozen_part import FrozenPart
 
@@ -81,7 +80,11 @@ def world_of_discovery(
         pins=_unique(each.uri for one in discovery.resources for each in one.pins),
         unclear=(
             *discovery.unclear,
-            *(each for what, each in reversed(first.items()) if what not in acknowledged),
+            *(
+                each
+                for what, each in reversed(first.items())
+                if what not in acknowledged and each.word not in acknowledged
+            ),
         ),
     )
 
@@ -131,7 +134,7 @@ def _unread_defaults(discovery: Discovery) -> Iterator[UnclearFact]:
                 why=f"the operator's defaults are not known: no ConfigMap {' or '.join(one.made)}"
                 " was read; it is once its cluster runs",
                 is_present=one.is_present,
-                digest=digest_of(one.uid or one.origin.name),
+                uid=one.uid,
                 origin=one.origin,
             )
 
@@ -143,7 +146,8 @@ def _unseen_sessions(discovery: Discovery) -> Iterator[UnclearFact]:
         cluster = f"FlinkDeployment/{one.origin.namespace}/{one.session}"
         if one.session and cluster not in seen:
             why = f"runs in the session cluster {one.session}, which is not seen: restore it"
-            yield UnclearFact(why=why, origin=one.origin.of("spec.deploymentName"))
+            where = one.origin.of("spec.deploymentName")
+            yield UnclearFact(why=why, uid=one.uid, origin=where)
 
 
 def _shared_addresses(discovery: Discovery) -> Iterator[UnclearFact]:
@@ -160,6 +164,7 @@ def _shared_addresses(discovery: Discovery) -> Iterator[UnclearFact]:
                 yield UnclearFact(
                     why=f"its REST service {each.uri} is that of {known.origin.resource}, too: only"
                     " one of them answers there; give each its own address (discovery.rest)",
+                    uid=resource.uid,
                     origin=each.origin,
                 )
 

@@ -57,7 +57,7 @@ def discovery_document(
             for one in resources
             for each in one.jobs
         ],
-        "not_understood": [_entry(each, blocks=["everything"], what=each.what) for each in unclear],
+        "not_understood": [_entry(each, blocks=["everything"], what=each.word) for each in unclear],
         "unnamed": [
             {"name": each.resource, "from": each.model_dump()} for each in discovery.unnamed
         ],

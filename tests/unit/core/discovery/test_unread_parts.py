@@ -41,6 +41,20 @@ def test_an_acknowledgement_is_about_one_part_of_one_resource() -> None:
     assert blocks_of(world_of_discovery(other, acknowledged=[what])) == (ALL,)
 
 
+def test_an_acknowledgement_of_what_is_gone_says_nothing_once_it_is_back() -> None:
+    """Its files were gone then; that of what is there holds when it is gone."""
+    gone, there = corrected(), found([TEMPLATED])
+    assert blocks_of(world_of_discovery(there, acknowledged=acknowledged(gone))) == (ALL,)
+    assert blocks_of(world_of_discovery(gone, acknowledged=acknowledged(there))) == ()
+
+
+def test_an_acknowledgement_is_not_about_the_next_resource_of_its_name() -> None:
+    """Its template may stand for another place."""
+    again = {**TEMPLATED, "metadata": {**TEMPLATED["metadata"], "uid": "uid-of-the-next"}}
+    words = acknowledged(found([TEMPLATED]))
+    assert blocks_of(world_of_discovery(found([again]), acknowledged=words)) == (ALL,)
+
+
 def test_a_template_that_spec_and_configuration_repeat_is_acknowledged_once() -> None:
     """The operator writes what a spec says into the ConfigMap of its cluster."""
     made = {"flink-config-orders": {"flink-conf.yaml": f"state.checkpoints.dir: {TEMPLATE}"}}

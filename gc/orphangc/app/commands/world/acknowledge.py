@@ -107,7 +107,7 @@ def _acknowledged_part(config: Path | None, what: str) -> Acknowledgement:
     if config is None:
         raise SettingsError("give --config: what cannot be read is a part of its discovery")
     found = discovered(load_configuration(config))
-    parts = {each.what: each for each in found.world.unclear if not each.is_source}
+    parts = {each.word: each for each in found.world.unclear if not each.is_source}
     if what not in parts:
         known = "; ".join(parts) or "nothing that can be acknowledged"
         raise SettingsError(f"no part is called {what}; the discovery knows {known}")
