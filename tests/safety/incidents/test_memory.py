@@ -384,6 +384,25 @@ def test_a_namespace_that_shows_nothing_any_more_does_not_end_its_jobs(
     must_be_there(story.orphans[0])
 
 
+@pytest.mark.answered_by("condition:checkpoint_not_found")
+def test_a_job_that_ha_metadata_forgets_unread_keeps_its_files(story, monkeypatch) -> None:
+    """It retained a checkpoint in no searched place, and was cancelled."""
+    other = claimer(story, story.bed.folder / "elsewhere")
+    story.bed.options = (*story.bed.options, "--ended-job", other.id, "--kubernetes-ha", "flink")
+    with KubernetesServer(page=100) as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(story.bed.folder)))
+        server.add(a_config_map("orders-cluster-config-map"))
+        server.add(a_config_map(f"orders-{other.id}-config-map", *retained(8, 9), "counter"))
+        assert story.bed.plan().refusal(story.job) == "retained_root_missing"
+        del server.objects["configmaps"][f"orders-{other.id}-config-map"]
+        plan, _ = cycles(story)
+        must_be_there(story.orphans[0])
+        assert plan.blocks(story.job) == ["checkpoint_not_found"]
+        what = f"kubernetes:flink/jobs/{other.id}"
+        assert acknowledged(story, "checkpoint_not_found", what).code == 0
+        assert story.bed.plan().blocks(story.job) == []
+
+
 def exporting(other: Job, folder: Path, *entries: Path) -> Exporter:
     """Return a job's exporter, which has written one snapshot."""
     snapshot = a_snapshot_of(

@@ -77,7 +77,7 @@ def sighting_of(
         ),
         directories=directories,
         present=present,
-        jobs=tuple(_jobs(seen, marked, settings)),
+        jobs=tuple(_jobs(seen, marked, settings, jobs.values())),
         reports=tuple(_reports(seen.before, seen.after, settings)),
         registries=tuple(_registries(seen.exports, aliases, root=bases[0], owners=owners, at=at)),
         registry_jobs=frozenset(map(_job_folder, seen.exports)),
@@ -300,12 +300,23 @@ def _showing(answers: Iterable[HaFacts]) -> Iterator[str]:
     return (each.uri for each in answers if each.things)
 
 
-def _jobs(seen: Observation, marked: Mark, settings: StorageRootSettings) -> Iterator[SeenJob]:
+def _jobs(
+    seen: Observation,
+    marked: Mark,
+    settings: StorageRootSettings,
+    jobs: Collection[JobEvidence],
+) -> Iterator[SeenJob]:
+    """Yield what clusters, and HA metadata, show of jobs.
+
+    A checkpoint that HA metadata retains may name any file, until one of the job is read.
+    """
     yield from _shown_jobs(seen, marked, settings)
+    unread = {job.job_id for job in jobs if job.unread_retained}
     for answer in seen.ha_after:
         for hold in answer.holds:
-            for by in {hold.uri, answer.uri}:
-                yield SeenJob(job_id=hold.job_id, by=by, is_alive=True)
+            needs = (UNREAD,) if hold.job_id in unread else ()
+            yield SeenJob(job_id=hold.job_id, by=hold.uri, is_alive=True)
+            yield SeenJob(job_id=hold.job_id, by=answer.uri, is_alive=True, needs=needs)
 
 
 def _shown_jobs(

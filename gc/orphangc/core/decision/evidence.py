@@ -10,7 +10,7 @@ from flinkstate.places.checkpoint_names import metadata_folder
 from flinkstate.places.locations import Location
 from flinkstate.values.metadata_values import MetadataFacts
 from orphangc.core.cluster.end_records import EndRecord
-from orphangc.core.cluster.ha_facts import Hold
+from orphangc.core.cluster.ha_facts import Hold, retained_throughout
 from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.cluster.known_checkpoints import retained_by
@@ -290,6 +290,22 @@ class JobEvidence(JobReport):
     def retained_ids(self) -> tuple[int, ...]:
         """Return the checkpoint ids of its own checkpoints without savepoints, ascending."""
         return tuple(sorted({r.checkpoint_id for r in self.own_checkpoints if not r.is_savepoint}))
+
+    @property
+    def ids_seen(self) -> frozenset[int]:
+        """Return the ids of the checkpoints of the job that both looks show.
+
+        A checkpoint that Flink itself reports for this job counts in any place: a checkpoint that
+        it claimed, a savepoint that it was restored from, or one that Flink before 1.15 retains.
+        """
+        own = () if self.directories else (each.checkpoint_id for each in self.own_checkpoints)
+        return (self.ids_before & self.ids_after) | self.reported_ids.union(own)
+
+    @property
+    def unread_retained(self) -> Mapping[int, str]:
+        """Return the source of each checkpoint that HA metadata retains all the time, unread."""
+        held = retained_throughout(self.held_before, self.held_after)
+        return {each: uri for each, uri in held.items() if each not in self.ids_seen}
 
     @property
     def directories_with_roots(self) -> frozenset[Location]:

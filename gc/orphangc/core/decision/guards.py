@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import chain
 
 from orphangc.core.areas.table import is_known_sub_folder
-from orphangc.core.cluster.ha_facts import holders_of, retained_throughout
+from orphangc.core.cluster.ha_facts import holders_of
 from orphangc.core.cluster.job_facts import (
     JobFacts,
     eligibility_problem,
@@ -289,20 +289,13 @@ def _retained_root_missing(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R4, R8, R39: every checkpoint that a completed store always retains must have been read.
 
     A recovery needs no ``_metadata``: HA metadata contains the handles, of files in any directory.
-
-    A checkpoint that Flink itself reports for this job counts in any place: a checkpoint that it
-    claimed, a savepoint that it was restored from, or one that Flink before 1.15 retains.
     """
-    seen = (job.ids_before & job.ids_after) | job.reported_ids
-    if not job.directories:
-        seen |= {checkpoint.checkpoint_id for checkpoint in job.own_checkpoints}
-    for checkpoint_id, uri in retained_throughout(job.held_before, job.held_after).items():
-        if checkpoint_id not in seen:
-            return (
-                f"{uri} retains checkpoint {checkpoint_id} of job {job.job_id}, and no root of that"
-                " id can be seen: add the place of its checkpoints with --extra-root"
-            )
-    return _exported_root_missing(job, seen | job.ids_before)
+    for checkpoint_id, uri in job.unread_retained.items():
+        return (
+            f"{uri} retains checkpoint {checkpoint_id} of job {job.job_id}, and no root of that id"
+            " can be seen: add the place of its checkpoints with --extra-root"
+        )
+    return _exported_root_missing(job, job.ids_seen | job.ids_before)
 
 
 def _exported_root_missing(job: JobEvidence, seen: Collection[int]) -> str | None:

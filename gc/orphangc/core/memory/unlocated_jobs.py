@@ -1,8 +1,9 @@
-"""Jobs that were restored from a checkpoint here, and whose own checkpoints no cycle has found.
+"""Jobs that may need files here, and whose own checkpoints no cycle has found.
 
 Before its first checkpoint a job shows only what it was restored from. While its cluster shows it,
 that checkpoint is read, and names every file that the job may need. Once the cluster forgets it,
-its later checkpoints may be where no cycle searches, and name the same files (R4, R12).
+its later checkpoints may be where no cycle searches, and name the same files (R4, R12). HA metadata
+shows no origin, but that there is a checkpoint, which may name any file until it is read.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from orphangc.core.memory.remembered import RememberedJob, WorldMemory
 from orphangc.core.memory.sighting import Sighting
 
 UNREAD = ""
-"""Marker among the directories that a job needs: its origin could not be read."""
+"""Marker among the directories that a job needs: its origin, or checkpoint, could not be read."""
 
 
 def reach_of(directories: Iterable[str], sighting: Sighting) -> frozenset[str] | None:
@@ -78,9 +79,13 @@ def unlocated_jobs(
 
 
 def _is_forgotten(record: RememberedJob, sighting: Sighting) -> bool:
-    """Return whether a cluster showed a job with state of other jobs, and does not show it now."""
+    """Return whether a cluster showed a job with state of other jobs, and does not show it now.
+
+    HA metadata shows no origin: of its jobs only a checkpoint that was not read counts.
+    """
     is_shown = record.alive_at is None or record.alive_at == sighting.at
-    return is_flink_rest(record.by) and bool(record.needs) and not is_shown
+    may_need = bool(record.needs) if is_flink_rest(record.by) else UNREAD in record.needs
+    return may_need and not is_shown
 
 
 def _left_none(record: RememberedJob) -> bool:
@@ -162,4 +167,4 @@ class _Located:
         if self.shown.get(record.job_id):
             return True
         is_searched = any(map(self.sighting.is_searched, named))
-        return is_searched and self.clusters[record.job_id] <= {record.by}
+        return is_searched and self.clusters.get(record.job_id, set()) <= {record.by}

@@ -1,5 +1,6 @@
 """Jobs that were restored from here, and that their clusters forget before anything is found."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -86,6 +87,17 @@ def test_one_whose_checkpoints_would_be_found_asks_nothing(said) -> None:
 def test_one_that_stores_in_no_searched_place_asks(said) -> None:
     """Flink's own answer counts for more than the configuration."""
     assert missed(*forgotten(**said)) == [FACT]
+
+
+@pytest.mark.parametrize("is_found", [True, False])
+def test_one_whose_checkpoint_ha_metadata_alone_showed_asks_until_it_is_found(is_found) -> None:
+    """It may name any file; the namespace that forgot it goes on to answer."""
+    of_ha = {"by": "kubernetes:flink", "needs": ("",), "restored": None}
+    found = (a_directory(3, job=NEXT, place=EXTRA),) if is_found else ()
+    expected = [] if is_found else [(FACT[0], f"kubernetes:flink/jobs/{NEXT}")]
+    first, second = forgotten(then=found, **of_ha)
+    answers = {**second.clusters, "kubernetes:flink": True}
+    assert missed(first, replace(second, clusters=answers)) == expected
 
 
 def test_one_whose_checkpoints_are_found_asks_nothing() -> None:
