@@ -32,6 +32,7 @@ from orphangc.core.model.settings import (
     Price,
     RestUrl,
     StorageRootSettings,
+    Switch,
     Whole,
     http_url,
     without_credentials,
@@ -162,7 +163,7 @@ class DiscoverySettings(_ConfigSection):
     """Kubernetes namespaces whose Flink resources describe the world."""
     namespace_selector: str | None = None
     """Label selector of further namespaces."""
-    all_namespaces: bool = False
+    all_namespaces: Switch = False
     """Read every namespace."""
     files: tuple[Path, ...] = ()
     """Flink's configuration files: ``config.yaml``, ``flink-conf.yaml``."""
@@ -174,7 +175,7 @@ class DiscoverySettings(_ConfigSection):
     """State location of discovered storage roots, and memory of the discovery."""
     defaults: dict[str, Any] = Field(default_factory=dict)
     """Settings of every discovered storage root: margins, limits, mode, schedule."""
-    closed_world: bool = False
+    closed_world: Switch = False
     """The operator's statement: no checkpoint outside the searched storages refers to files in
     these (R3a)."""
     alias: tuple[AliasText, ...] = ()
@@ -208,7 +209,7 @@ class Configuration(BaseSettings):
     """When runs start, unless a storage root has its own: five cron fields, or a duration."""
     timezone: Annotated[str, AfterValidator(check_timezone)] = "UTC"
     """Time zone of the cron fields."""
-    run_at_start: bool = True
+    run_at_start: Switch = True
     """Whether the daemon also runs every storage root soon after its start."""
     concurrent_runs: Whole = Field(default=1, ge=1)
     """Maximum number of runs at the same time, each of another storage root."""

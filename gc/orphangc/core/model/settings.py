@@ -284,6 +284,17 @@ NO_SWITCH = BeforeValidator(_no_switch)
 Whole = Annotated[int, NO_SWITCH]
 Price = Annotated[float, NO_SWITCH]
 
+
+def _switch(value: object) -> object:
+    text = str(value).lower()
+    if text not in {"true", "false"}:
+        raise ValueError(f"{value!r} is no switch: write true or false, without quotes")
+    return text == "true"
+
+
+Switch = Annotated[bool, BeforeValidator(_switch)]
+"""Of a statement: nothing else than true is one; the environment has its text."""
+
 Place = Annotated[str, AfterValidator(_place)]
 RestUrl = Annotated[
     str,
@@ -344,9 +355,9 @@ class StorageRootSettings(BaseModel):
     """Tolerance in every comparison of two clocks."""
     quiet_period: Duration = timedelta(days=7)
     """Time for which an ended job's directory must have been unchanged."""
-    allow_short_margins: bool = False
+    allow_short_margins: Switch = False
     """Accept a grace, quarantine or quiet period below 24h, a clock skew below 1m."""
-    allow_short_grace_period: bool = False
+    allow_short_grace_period: Switch = False
     """Old name of --allow-short-margins."""
     scope: Areas = tuple(AreaName)
     """Area to collect: shared, exclusive (chk-N), savepoint, taskowned, changelog, merged or forst
@@ -384,7 +395,7 @@ class StorageRootSettings(BaseModel):
     """
     search_except: tuple[Place, ...] = ()
     """State that this prefix holds no checkpoint: it is not searched."""
-    closed_world: bool = False
+    closed_world: Switch = False
     """State that no checkpoint outside the searched storages refers to files in this one.
 
     The operator's statement (R3a).
@@ -435,9 +446,9 @@ class StorageRootSettings(BaseModel):
 
     A daily one is delivered up to two days after it was begun.
     """
-    noncurrent_versions: bool = False
+    noncurrent_versions: Switch = False
     """Also count noncurrent versions; needs a second listing."""
-    abort_uploads: bool = False
+    abort_uploads: Switch = False
     """A sweep with --delete also aborts unfinished uploads that nothing completes any more; nothing
     brings them back."""
     unsafe_acknowledge_root: tuple[Annotated[str, AfterValidator(_acknowledged)], ...] = ()

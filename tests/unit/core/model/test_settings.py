@@ -306,6 +306,9 @@ WRONG = {
     "max_deletes": (-1, 1.5, True, False),
     "checkpoint_id_margin": (-1, True),
     "delete_rate": (0, True),
+    **dict.fromkeys(
+        ("closed_world", "abort_uploads", "allow_short_margins"), ("yes", "on", "1", 1, 1.0, "")
+    ),
     "scope": (["other"], ["all"], ["SHARED"], [""], ["shared,"]),
     "alias": (["s3://a"], ["a=b"], ["="], [""]),
     "unsafe_acknowledge_root": (
@@ -316,8 +319,13 @@ WRONG = {
 
 @pytest.mark.parametrize(("name", "value"), [(n, v) for n, all_ in WRONG.items() for v in all_])
 def test_what_an_option_cannot_mean_is_refused(name: str, value: object) -> None:
-    """R5, R6, R9, R20: a limit, a margin, an alias or a hash that is misread is none."""
+    """R3a, R5, R6, R9, R20: a statement, a limit, an alias or a hash that is misread is none."""
     assert name in str(refused(**{name: value}))
+
+
+@pytest.mark.parametrize("value", [True, "true", "True"])
+def test_a_statement_is_true_or_its_text_in_the_environment(value: object) -> None:
+    assert said(closed_world=value).closed_world is True
 
 
 def test_limits_may_forbid_everything() -> None:
