@@ -76,6 +76,14 @@ def test_a_local_folder_is_proven_and_nothing_is_left_in_it(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_place_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    """A mistyped one was proven, and its folder was left behind."""
+    ran = run("doctor", "--prove", tmp_path / "mistyped/place", "--output", "json")
+    assert (ran.code, ran.out) == (10, "")
+    assert ran.complaints == [f"orphangc: folder {tmp_path}/mistyped/place does not exist"]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_versioned_bucket_is_proven_and_only_its_own_objects_are_there(on_s3: S3Story) -> None:
     """Order, ranges, and back from a delete marker."""
     before = on_s3.contents()
@@ -389,6 +397,7 @@ def test_orphans_on_an_untested_kind_go_only_after_a_proof_of_that_storage(
     }
     lifting = shlex.split(said.partition("run: orphangc ")[2])
     assert lifting == ["doctor", "--prove", "tried://host/cp", "--state", "tried://host/state"]
+    fs.makedirs("/other/cp")
     assert prove("tried://other/cp", "--state", "tried://host/state")[0].code == 0
     swept(story, tmp_path / "another")
     assert before <= tried.store.keys()

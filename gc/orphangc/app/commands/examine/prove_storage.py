@@ -60,13 +60,15 @@ def prove(uri: str, state: str | None) -> list[dict[str, Any]]:
     """Return the finding of every check of a storage; keep the proof if all passed.
 
     Args:
-        uri: Place in which a folder of its own is made, and removed afterwards.
+        uri: Place that is there; a folder of its own is made in it, and removed afterwards.
         state: State location that keeps the proof; ``None``: it is only shown.
 
     Raises:
         SettingsError: A place is none, or the state location is inside the other.
+        StorageUnreachableError: The place is not there.
     """
     place = located(uri)
+    open_storage(place)  # writing would make it, and the removal leave it
     kept_in = None if state is None else located(state)
     proof = _Proof(place.child(f"{PREFIX}{uuid.uuid4().hex}"), place)
     try:
