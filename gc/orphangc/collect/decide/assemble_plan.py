@@ -108,6 +108,7 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
             ),
             *_lost_checkpoints(found, storage.location),
             *_ha_warnings(found, settings, environment),
+            *_unknown_jobs(found.known, settings),
             *empty_pins(storage, settings.pins),
         ),
         settings=settings,
@@ -368,6 +369,19 @@ def _ha_warnings(
         and not _is_below(folder.path, settings, bases)
     ]
     return warnings
+
+
+def _unknown_jobs(known: JudgedCycle, settings: StorageRootSettings) -> Iterator[str]:
+    """Yield a warning for each job that is declared to be over and that nothing shows."""
+    memory = known.comparison.memory
+    tables = (known.jobs.values(), known.beside.values(), memory.jobs, memory.directories)
+    shown = {each.job_id for table in tables for each in table}
+    for job_id in settings.ended_job:
+        if job_id not in {"all", *shown}:
+            yield (
+                f"--ended-job {job_id}: no storage, no cluster and no earlier cycle shows such a"
+                " job: it is mistyped, or nothing of the job is left"
+            )
 
 
 def _is_below(path: str, settings: StorageRootSettings, bases: Sequence[Location]) -> bool:
