@@ -312,6 +312,10 @@ def test_what_the_storage_refuses_to_delete_is_said_with_the_next_step(story, mo
     assert f"  orphangc sweep {plan.path} --delete" in swept.out.splitlines()
     assert "is due" not in swept.out
     assert "Next: from" not in swept.out
+    quiet = run("-q", "sweep", plan.path, "--delete")
+    (said,) = map(json.loads, quiet.err.splitlines())
+    assert (said["level"], said["event"], said["objects"]) == ("error", "objects.failed", 2)
+    assert said["error"] == os.strerror(errno.EACCES)
 
 
 def test_a_root_that_appears_between_plan_and_sweep_protects(story) -> None:

@@ -163,6 +163,8 @@ class PlannedRun(ABC, Generic[_Found]):
         outcome = self.ending(found, interrupted)
         self.run.finish(outcome, interrupted)
         log.info(self.event, **outcome)
+        if self.result.error is not None:
+            log.error("objects.failed", objects=self.result.failed, error=self.result.error)
 
     def record(self, rows: pa.RecordBatch) -> None:
         """Write down and count what became of some verdicts, ``OUTCOME_SCHEMA``."""

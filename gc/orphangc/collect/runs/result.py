@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.decide.verdicts import JobView
@@ -24,6 +25,7 @@ class SweepResult:
         objects: Number of objects, by action and outcome.
         uploads: Number of unfinished uploads that were due to be aborted, by outcome (R50).
         folders: Number of folders that held nothing and were to go, by outcome (R53).
+        error: Why the first object failed, ``None`` if none did.
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
         unmet: Judgements of the same jobs.
     """
@@ -34,6 +36,7 @@ class SweepResult:
     uploads: Counter[Outcome] = field(default_factory=Counter)
     folders: Counter[Outcome] = field(default_factory=Counter)
     stopped_by: BaseException | None = None
+    error: str | None = None
     refused: dict[str, str] = field(default_factory=dict)
     unmet: dict[str, Judgement] = field(default_factory=dict)
     exit_code: int = ExitCode.DONE
@@ -50,6 +53,14 @@ class SweepResult:
             name = (each["action"], each["outcome"])
             self.objects[name] += each["size_count"]
             self.bytes[name] += each["size_sum"]
+        errors = rows.filter(pc.equal(rows["outcome"], Outcome.FAILED))["error"].drop_null()
+        if self.error is None and len(errors):
+            self.error = errors[0].as_py()
+
+    @property
+    def failed(self) -> int:
+        """Return the number of objects that failed, whatever the verdict."""
+        return sum(count for (_, became), count in self.objects.items() if became == Outcome.FAILED)
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return objects and bytes by action and outcome."""
