@@ -262,7 +262,7 @@ def _check_is_storage_root(
     broken = [each for each in seen.unreadable if not each.is_acknowledged]
     if broken and not marked.jobs:
         raise RefusedError(
-            f"cannot read {broken[0].uri}: {broken[0].reason}; nothing was planned",
+            f"{broken[0].problem}; nothing was planned",
             guard=Guard.UNREADABLE_ROOT,
         )
 

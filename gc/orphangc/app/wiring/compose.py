@@ -337,7 +337,7 @@ def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> 
             read += read_checkpoint_at(open_storage, reader, place)
     for each in read:
         if isinstance(each, UnreadableCheckpoint):
-            raise RefusedError(f"cannot read {each.uri}: {each.reason}")
+            raise RefusedError(each.problem)
     return [each for each in read if isinstance(each, Checkpoint)]
 
 

@@ -68,7 +68,7 @@ def _named_keys(
     reader = CheckpointReader.of(settings)
     checkpoint = reader.decoded(data, storage.location, folder, stored)
     if isinstance(checkpoint, UnreadableCheckpoint):
-        raise RefusedError(f"{checkpoint.uri}: {checkpoint.reason}")
+        raise RefusedError(checkpoint.problem)
     keys = [
         ObjectKey(f"{below}/{name}")
         for place, names in checkpoint.files.items()

@@ -394,9 +394,7 @@ def _acknowledged(unreadable: Sequence[UnreadableCheckpoint]) -> Sequence[Unread
     """
     for each in unreadable:
         if not each.is_acknowledged:
-            raise RefusedError(
-                f"cannot read {each.uri}: {each.reason}; stopped", guard=Guard.UNREADABLE_ROOT
-            )
+            raise RefusedError(f"{each.problem}; stopped", guard=Guard.UNREADABLE_ROOT)
     return unreadable
 
 

@@ -97,6 +97,12 @@ class UnreadableCheckpoint:
     directory: Location | None = None
     is_acknowledged: bool = False
 
+    @property
+    def problem(self) -> str:
+        """Return what cannot be read, and why; the sentence of a store names it already."""
+        said = f"cannot read {self.uri}: "
+        return f"{said}{self.reason.removeprefix(said)}"
+
 
 @dataclass(slots=True)
 class Survey:

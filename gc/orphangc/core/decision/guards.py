@@ -50,8 +50,7 @@ def _unreadable_root(_: JobEvidence, cycle: CycleEvidence) -> str | None:
     """R6: a checkpoint that cannot be read may name any file of any directory."""
     for checkpoint in cycle.unreadable:
         if not checkpoint.is_acknowledged:
-            what = f"{checkpoint.uri}: {checkpoint.reason}"
-            return f"cannot read {what}; nothing will be planned for removal"
+            return f"{checkpoint.problem}; nothing will be planned for removal"
     return None
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from flinkstate.places.locations import canonical
 from orphangc.core.cluster.job_facts import RestoredFacts
-from orphangc.core.decision.evidence import Survey, mode_of
+from orphangc.core.decision.evidence import Survey, UnreadableCheckpoint, mode_of
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.decision.judge import Judgement, judge, judge_all
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported
@@ -141,6 +141,14 @@ def test_without_its_guard_each_case_would_be_let_through(guard: Guard) -> None:
     assert judge(job, cycle, guards=without(guard)) == Judgement()
     assert judge_all([job], cycle, guards=without(guard)) == {job.key: Judgement()}
     assert judge_all([job], cycle)[job.key].refused.guard is guard
+
+
+def test_what_cannot_be_read_is_named_once() -> None:
+    """A store's own sentence names it already."""
+    uri = "/cp/chk-9/_metadata"
+    reasons = ("Permission denied", f"cannot read {uri}: Permission denied")
+    said = {UnreadableCheckpoint(uri=uri, reason=reason, sha256="").problem for reason in reasons}
+    assert said == {f"cannot read {uri}: Permission denied"}
 
 
 DIRECTORY = str(job_directory())

@@ -58,7 +58,7 @@ def export_snapshot(
     read = CheckpointReader(settings.aliases).collect(storage)
     if read.unreadable:
         first = read.unreadable[0]
-        raise RefusedError(f"cannot read {first.uri}: {first.reason}; nothing was exported")
+        raise RefusedError(f"{first.problem}; nothing was exported")
     own = [root for root in read.checkpoints if root.job_id == job and root.directory is not None]
     directory = (own[0].directory if own else None) or storage.location
     snapshot, entries = derive_snapshot(

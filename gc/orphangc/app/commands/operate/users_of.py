@@ -132,9 +132,7 @@ def _read_snapshot(place: Location, reader: CheckpointReader) -> Snapshot:
     metadata = storage.stat([ObjectKey(f"{place.name}/{METADATA_NAME}")])[0]
     root = None if metadata is None else reader.read(storage, place.name, metadata)
     if isinstance(root, UnreadableCheckpoint):
-        raise RefusedError(
-            f"cannot read {root.uri}: {root.reason}; which files it names cannot be known"
-        )
+        raise RefusedError(f"{root.problem}; which files it names cannot be known")
     return Snapshot(place=place, checkpoint=root, stored=stored)
 
 
