@@ -201,7 +201,8 @@ def test_a_refusal_of_everything_names_its_guard(story) -> None:
     ran = Configured.of(story, settings_of(story, root=str(empty))).run()
     assert (ran.code, ran.json[0]["refusals"]) == (4, {"no_roots": 1})
     (line,) = events(ran.err, "run.refused")
-    assert (line["guard"], bool(line["advice"])) == ("no_roots", True)
+    assert line["guard"] == "no_roots"
+    assert "correct the storage root" in line["advice"]  # no job of it will ever have a checkpoint
 
 
 def test_an_unreachable_root_does_not_stop_the_next(story, tmp_path) -> None:

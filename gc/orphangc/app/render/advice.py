@@ -85,9 +85,10 @@ GUARDS: Mapping[str, Advice] = {
         " In place of 'all', name each ended job by its id.",
     ),
     Guard.NO_ROOTS: Advice(
-        "A job without any checkpoint yet",
-        "Wait for the job's first checkpoint; if the job is over for good, declare it with"
-        " --ended-job.",
+        "No checkpoint is to be seen",
+        "Of a job that runs, wait for the first checkpoint; a job that is over for good, declare"
+        " with --ended-job and its id, also where Flink discarded its checkpoints. Where no job at"
+        " all is found, correct the storage root.",
         waits=True,
     ),
     Guard.RETAINED_ROOT_MISSING: Advice(
