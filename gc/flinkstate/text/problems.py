@@ -7,7 +7,13 @@ from collections.abc import Iterable
 
 from pydantic import ValidationError
 
-_PLAIN = {"tuple_type": "a list is needed", "dict_type": "a mapping is needed"}
+_PLAIN = {
+    "tuple_type": "a list is needed",
+    "dict_type": "a mapping is needed",
+    "model_type": "a mapping is needed",
+    "extra_forbidden": "there is no such key",
+    "missing": "it is missing",
+}
 """Words for what pydantic says in words of Python, by type of the error."""
 
 NO_VALUE = (ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)

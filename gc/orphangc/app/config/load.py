@@ -25,7 +25,7 @@ from orphangc.app.config.configuration import (
     MetricsSettings,
     ScheduledRoot,
 )
-from orphangc.app.config.validate import SINGULAR, check_outside, validated
+from orphangc.app.config.validate import SINGULAR, SPELLED, check_outside, validated
 from orphangc.app.config.yaml_text import documented_schema, read_yaml
 from orphangc.core.model.settings import SiblingStatements
 from orphangc.errors import SettingsError
@@ -182,7 +182,8 @@ def _with_field_names(content: dict[str, Any], where: str) -> dict[str, Any]:
 def _check_keys(content: dict[str, Any], model: type[BaseModel], path: Path, where: str) -> None:
     for key in content:
         if key not in model.model_fields or key in IMPLIED:
-            hint = _home_of(str(key), model) or nearest(str(key), model.model_fields)
+            known = (SPELLED.get(name, name) for name in model.model_fields)
+            hint = _home_of(str(key), model) or nearest(str(key), known)
             raise SettingsError(f"{path}: unknown key {where}{key}{hint}")
 
 

@@ -23,8 +23,9 @@ SINGULAR: Mapping[str, str] = {
     "empty_root": "empty_roots",
     "job_archive": "job_archives",
 }
-"""Settings as options and files spell them, by field; the field's own name is the old spelling."""
-_SPELLED = {old: new for new, old in SINGULAR.items()}
+"""Fields of settings, by the word of options and files; a field's own name is the old spelling."""
+SPELLED = {old: new for new, old in SINGULAR.items()}
+"""The same by field."""
 _FIELD = re.compile(r"^[a-z_]+")
 _SETTING = re.compile(r"^(?!root\b)([a-z_]+)(?:\.[0-9]+)?: ")
 """Start of a message about one setting; the root is an argument of most commands."""
@@ -78,7 +79,7 @@ def _checked(model: type[_Model], given: Mapping[str, Any]) -> _Model:
         return model.model_validate(given)
     except ValidationError as err:
         problem = first_problem(err)
-        spelled = _FIELD.sub(lambda match: _SPELLED.get(match[0], match[0]), problem)
+        spelled = _FIELD.sub(lambda match: SPELLED.get(match[0], match[0]), problem)
         raise SettingsError(spelled) from err
 
 

@@ -80,6 +80,19 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"storage_roots": [{"root": "/x", "expire": {"keep_last": True}}]},
         "expire.keep_last: true and false are no numbers",
     ),
+    "a key of a policy": (
+        {"storage_roots": [{"root": "/x", "expire": {"keep_lst": 1}}]},
+        "expire.keep_lst: there is no such key",
+    ),
+    "a policy that is none": (
+        {"storage_roots": [{"root": "/x", "expire": True}]},
+        "expire: a mapping is needed",
+    ),
+    "no root": ({"storage_roots": [{"state": "/x"}]}, "root: it is missing"),
+    "a key of two spellings": (
+        {"storage_roots": [{"root": "/x", "extra_rot": []}]},
+        "extra_rot; did you mean extra_root?",
+    ),
     "an extra root": ({"storage_roots": [{"root": "/x", "extra_root": [""]}]}, "0: extra_root.0: "),
     "no plan kept": ({"keep_plans": 0}, "keep_plans"),
     "the same root twice": ({"storage_roots": [{"root": "/x"}, {"root": "file:///x/"}]}, "same"),

@@ -48,7 +48,7 @@ WRONG = {
         "unknown key operators.1.operator_states.0.mode",
     ),
     "a version": ("version: 2\noperators: []", "version: Input should be 1"),
-    "no operators": ("version: 1", "operators: Field required"),
+    "no operators": ("version: 1", "operators: it is missing"),
     "operators of another form": ("version: 1\noperators: a", "operators: a list is needed"),
     "a type": (
         "version: 1\noperators: [{uid: a, keyed_states: [{id: x, type: values}]}]",
