@@ -464,6 +464,16 @@ def test_a_call_that_says_nothing_usable_is_refused(options, said) -> None:
     assert said in done.complaints[0]
 
 
+@pytest.mark.parametrize("name", ["flink.yaml", "config.yaml"])
+def test_a_file_that_is_not_understood_is_no_success(tmp_path, name) -> None:
+    """It names a storage root, and nothing of it was read; the document says so."""
+    file = tmp_path / name
+    file.write_text("state.checkpoints.dir: s3://bucket/checkpoints\n}: {")
+    done = run("discover", "--file", file)
+    assert (done.code, done.json["not_understood"][0]["blocks"]) == (10, ["everything"])
+    assert str(file) in done.complaints[0]
+
+
 @pytest.mark.ci
 def test_a_daemon_collects_what_it_discovers(running, tmp_path, monkeypatch) -> None:
     """No storage root is configured; its page and metrics have it after the first discovery."""

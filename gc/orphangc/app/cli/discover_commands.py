@@ -36,8 +36,8 @@ def discover(
     output: o.OutputOption = None,
 ) -> None:
     """Show storages, clusters, HA, jobs and savepoints that Kubernetes resources and configuration
-    files name, each with its field. Exit code 10: a source cannot be read, or shows nothing.
-    Exit code 2: a --file is not there; with --as-config, nothing names a storage root.
+    files name, each with its field. Exit code 10: a source cannot be read or understood, or shows
+    nothing. Exit code 2: a --file is not there; with --as-config, nothing names a storage root.
     """
     from orphangc.app.commands.discover.equivalent_settings import yaml_of
     from orphangc.app.commands.discover.show_discovery import (
@@ -52,8 +52,8 @@ def discover(
         typer.echo(yaml_of(found), nl=False)
     else:
         show(output, document_of(found), lambda: discovery_tables(found))
-    if found.discovery.unclear:
-        first = found.discovery.unclear[0]
+    if found.world.unclear:
+        first = found.world.unclear[0]
         end(ExitCode.UNREACHABLE, f"{first.origin}: {first.why}")
     if as_config and not found.configuration.storage_roots:
         end(ExitCode.USAGE, "nothing that was read names a storage root: there is no configuration")
