@@ -104,6 +104,7 @@ def test_wrong_usage_is_reported(story, options) -> None:
         ("{folder}/checkpoints/{job}/shared/{name}", 10, "not a folder"),
         ("{folder}/empty", 4, "no job directory"),
         ("{folder}/checkpoints/{job}/chk-8", 4, "no job directory"),
+        ("http://localhost:1/x", 10, "Cannot connect to host localhost:1"),
         ("gopher://host/path", 2, "gopher"),
         ("memory://host::x/path", 2, "'::'"),
         ("s3:relative", 2, "s3:relative"),

@@ -230,7 +230,9 @@ class FsspecStorage(Storage):
         with self._translated("list"):
             try:
                 info = self._fs.info(self._root or "/")
-            except FileNotFoundError:
+            except FileNotFoundError as err:
+                if not isinstance(err.__cause__, FileNotFoundError | None):
+                    raise err.__cause__ from None  # of a server that did not answer at all
                 raise AbsentStorageError(f"{self.location} does not exist") from None
         if not _is_folder(info):
             raise StorageUnreachableError(f"{self.location} is not a folder")
