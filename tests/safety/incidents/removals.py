@@ -708,7 +708,7 @@ def _origins_that_no_cycle_saw(patch: _Patch) -> None:
 
 def _changes_of_jobs_beside(patch: _Patch) -> None:
     """Take the newest checkpoint of a job that is not collected for all that it wrote (R43)."""
-    patch.setattr(Observation, "changed_beside", lambda *_: None)
+    patch.setattr(Observation, "changed_beside", lambda *_, **__: None)
     patch.setattr(JobEvidence, "is_change_known", True)
 
 

@@ -220,9 +220,10 @@ def test_r33_a_job_that_the_search_alone_shows_completes_a_savepoint(undeclared,
 
 @pytest.mark.parametrize("is_declared", [False, True])
 @pytest.mark.parametrize("is_named", [False, True])
+@pytest.mark.parametrize("has_log", [False, True])
 @pytest.mark.answered_by("changes_of_jobs_beside")
 def test_r43_what_a_job_beside_begins_with_stays_while_it_writes(
-    tmp_path, is_named, is_declared
+    tmp_path, is_named, is_declared, has_log
 ) -> None:
     """It stood still for long, began again with an older checkpoint, and has completed none since.
 
@@ -231,8 +232,10 @@ def test_r43_what_a_job_beside_begins_with_stays_while_it_writes(
     with ExitStack() as stack:
         chain = Redeploys.made(tmp_path, stack)
         again = Job(numbered(7), tmp_path / "other" / numbered(7))
-        again.checkpoint(3, again.shared(age=200 * DAY), age=200 * DAY)
-        again.shared(age=timedelta(minutes=1))
+        log = tmp_path / ("changes" if has_log else "other") / again.id / "dstl"
+        state = write(log / UUID_1, b"", 200 * DAY) if has_log else again.shared(age=200 * DAY)
+        again.checkpoint(3, state, age=200 * DAY)
+        write((log if has_log else again.folder / "shared") / UUID_2, b"", timedelta(minutes=1))
         named = ("--extra-roots", again.folder.parent) if is_named else ()
         over = ("--ended-job", again.id) if is_declared else ()
         origin = chain.folder_of("0/6") / "_metadata"

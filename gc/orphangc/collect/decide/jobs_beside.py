@@ -15,7 +15,7 @@ from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.survey_listing import ListingSurvey
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
-from orphangc.core.dependencies.own_changelog import is_folder_of_changes
+from orphangc.core.dependencies.own_changelog import change_logs_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, JobId
 
@@ -38,12 +38,7 @@ def jobs_beside(
         fixed_ids: Job ids that a cluster's configuration was seen to choose.
     """
     judged = {each for job in jobs.values() for each in job.directories}
-    logs = {
-        folder.parent
-        for each in marked.checkpoints
-        for folder in each.files
-        if is_folder_of_changes(folder) and folder.parent.name == each.job_id
-    }
+    logs = change_logs_of(marked.checkpoints)
     ids = {e.job_id for e in jobs.values() if not (e.is_id_fixed or e.job_id in fixed_ids)}
     own: dict[Location, list[Checkpoint]] = {
         place: [] for each in seen.storages for place in each.directories
@@ -78,7 +73,7 @@ def _beside(
         ids_at_start=ids,
         ids_before=ids,
         ids_after=ids,
-        changed_beside_at=seen.changed_beside(places),
+        changed_beside_at=seen.changed_beside(places, checkpoints),
     )
 
 

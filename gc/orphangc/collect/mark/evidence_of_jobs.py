@@ -134,9 +134,10 @@ class _JobMarker:
         own_checkpoints = _own_checkpoints(
             self.observation.checkpoints, directories, known_id, reported
         )
+        is_collected = any(self.bases[0].contains(directory) for directory in directories)
         return JobEvidence(
             key=key,
-            is_collected=any(self.bases[0].contains(directory) for directory in directories),
+            is_collected=is_collected,
             is_declared_ended=False,
             directories=directories,
             own_checkpoints=own_checkpoints,
@@ -152,7 +153,9 @@ class _JobMarker:
             strangers=self._strangers(key, job_id),
             clusters_of_id=self.reports.clusters.get(job_id, frozenset()),
             holds_of_id=self.reports.holds.get(job_id, frozenset()),
-            changed_beside_at=self.observation.changed_beside(directories),
+            changed_beside_at=self.observation.changed_beside(
+                directories, own_checkpoints, is_collected=is_collected
+            ),
             **{each.name: getattr(report, each.name) for each in fields(JobReport)},
         )
 

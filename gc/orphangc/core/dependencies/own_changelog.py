@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from flinkstate.places.locations import Location
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
+from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence
 from orphangc.core.decision.judge import Judgement, judge
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.naming import FOLDERS
@@ -41,6 +41,16 @@ def own_changelog_folders(
 def is_folder_of_changes(folder: Location) -> bool:
     """Return whether a folder is called as those of a changelog."""
     return folder.name == _CHANGES
+
+
+def change_logs_of(checkpoints: Iterable[Checkpoint]) -> set[Location]:
+    """Return the folders ``<base>/<job id>`` of changes that checkpoints of that job id name."""
+    return {
+        folder.parent
+        for each in checkpoints
+        for folder in each.files
+        if is_folder_of_changes(folder) and folder.parent.name == each.job_id
+    }
 
 
 def judgement_of_references(
