@@ -522,7 +522,7 @@ def test_a_job_that_the_search_alone_shows_may_begin_with_it(bed, below, is_name
     if is_named:
         other.shared()
     else:
-        write(bed.folder / below / "orders" / "chk-1" / UUID_1, b"state", DAY)
+        write(bed.folder / below / "orders" / "chk-1" / UUID_1, b"state", 30 * DAY)
     said = (savepoint, bed.root, "--closed-world")
     assert users(*said, "--ended-job", job.id)[1]["statement"] == PENDING
     assert users(*said, *OVER)[1]["statement"] == "nobody needs it"
@@ -665,6 +665,40 @@ def test_what_another_job_needs_may_not_go_once_flink_forgot_the_restore(bed, is
         assert (look["place"], look["value"]) == (str(savepoint), True)
         assert look["also_named_by"] == ([] if number == 6 else [other.id])
         other.checkpoint(5, savepoint / UUID_1)
+
+
+@pytest.mark.parametrize("shown", ["by its files", "by REST", "by its files, beside"])
+def test_another_job_may_use_files_that_no_checkpoint_names(bed, shown) -> None:
+    """R38: the database of a ForSt job goes on in the files that it was restored from."""
+    savepoint = a_savepoint(bed)
+    other = bed.job(7, below=bed.folder / "other" if shown.endswith("beside") else None)
+    folder = "shared" if shown == "by REST" else "shared/op_x__1_4__attempt_0/db"
+    other.checkpoint(5, write(other.folder / folder / UUID_2, b"state", 20 * DAY))
+    backend = {"state_backend": "ForStStateBackend"} if shown == "by REST" else {}
+    with RestServer(flink(other, completed=5, restored=(4, savepoint), **backend)) as server:
+        rest = () if shown.endswith("beside") else ("--flink-rest", server.url)
+        bed.job(9).checkpoint(1)
+        code, told = users(savepoint, bed.root, "--closed-world", *rest)
+        assert (code, told["has_users"]) == (4, None)
+        told = second_check(bed, bed.job(1), savepoint, *rest)
+    assert (told["safe_to_delete"], other.id in told["why"]) == (None, True)
+    over = second_check(bed, bed.job(4), savepoint, "--ended-job", other.id)
+    assert over["safe_to_delete"] is True
+
+
+def test_a_checkpoint_of_the_maker_that_names_files_of_it_needs_it_though_that_is_over(bed) -> None:
+    """As one of any other job that is over: a third one began from it, and has completed nothing.
+
+    A changelog leaves what the older one wrote in its own folder as its materialized part.
+    """
+    maker = bed.job(3)
+    snapshot = maker.checkpoint(5, maker.shared()).parent
+    newer = maker.checkpoint(9, write(snapshot / UUID_2, b"state", 20 * DAY)).parent
+    over = ("--ended-job", maker.id)
+    with restored(bed, completed=None, path=newer) as (_, _, rest):
+        assert users(snapshot, bed.root, "--closed-world", *rest, *over)[1]["has_users"] is True
+        told = second_check(bed, bed.job(1), snapshot, *rest, *over)
+    assert (told["safe_to_delete"], maker.id in told["why"]) == (False, True)
 
 
 def test_what_a_pin_keeps_is_not_safe_to_delete(bed) -> None:
@@ -994,3 +1028,31 @@ def test_a_checkpoint_in_quarantine_may_come_back_and_need_it(tmp_path) -> None:
         run("undelete", out)
         code, told = users(snapshot, "--closed-world", *OVER)
     assert (code, [each["job_id"] for each in told["users"]]) == (0, [chain.jobs[1].id])
+
+
+def test_a_checkpoint_in_quarantine_in_another_storage_root_may_come_back_and_need_it(
+    tmp_path,
+) -> None:
+    """The state location of that storage root alone knows which files it names."""
+    with ExitStack() as stack:
+        chain, bed = Redeploys.made(tmp_path, stack, claims=True), Bed(tmp_path / "own")
+        snapshot = chain.folder_of("0/5")
+        pins = [option for n in ("0/5", "1/5") for option in ("--pin", chain.folder_of(n))]
+        out = chain.expired("--ended-for", "0", "--keep-last", 1, *pins)
+        over = ("--ended-job", chain.jobs[0].id)
+        told = second_check(bed, bed.job(1), snapshot, *over)
+        assert (told["safe_to_delete"], "in quarantine" in told["why"]) == (None, True)
+        run("undelete", out)
+        told = second_check(bed, bed.job(2), snapshot, *over)
+        assert (told["safe_to_delete"], str(chain.folder_of("1/6")) in told["why"]) == (False, True)
+
+
+def test_a_job_that_is_declared_ended_and_writes_has_not_ended_without_a_checkpoint(bed) -> None:
+    """It may begin with any snapshot: its first checkpoint is pending (R34)."""
+    savepoint, other = a_savepoint(bed), bed.job(3)
+    bed.job(9).checkpoint(1)
+    other.shared(age=DAY / 24)
+    said = (savepoint, bed.root, "--closed-world", *OVER)
+    assert users(*said)[1]["statement"] == PENDING
+    other.shared(next(other.folder.glob("shared/*")).name)
+    assert users(*said)[1]["statement"] == "nobody needs it"

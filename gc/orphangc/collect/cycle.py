@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from flinkstate.files.paths import overlap
+from flinkstate.files.paths import overlap, spellings
 from flinkstate.places.locations import Location
 from orphangc.collect.decide.abandoned_savepoints import abandoned_savepoints
 from orphangc.collect.decide.assemble_plan import Found, missing_by_job, plan_of
@@ -31,7 +31,7 @@ from orphangc.collect.observe.observation import Environment, Observation, obser
 from orphangc.collect.observe.reported import named_as_a_whole
 from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled, with_expiries, with_memory
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.expiry_marker import ExpiryMarker
@@ -106,6 +106,8 @@ def run_cycle(
         environment, settings, marked.mark, known, open_sink=open_sink, savepoints=savepoints
     )
     found = _found(marked, survey, known, decided, environment=environment, settings=settings)
+    usages = replace(found.foreign_usages, quarantines=_unread(expiries, seen))
+    found = replace(found, foreign_usages=usages)
     plan = plan_of(found, settings, environment)
     return Cycle(
         seen=seen,
@@ -144,6 +146,12 @@ def _recalled(
     ]
     known = seen.quarantined | environment.quarantined_beside
     return with_expiries(before, root, near, now, quarantined=known)
+
+
+def _unread(expiries: Iterable[ExpiryMarker], seen: Observation) -> tuple[ExpiryMarker, ...]:
+    """Return the markers of quarantines of which the state location does not have the copies."""
+    known = frozenset().union(*map(spellings, seen.quarantined))
+    return tuple(e for e in expiries if e.state and known.isdisjoint(spellings(e.folder)))
 
 
 def _survey(
@@ -189,6 +197,7 @@ def _found(
         cycle=known.evidence,
     )
     seen = marked.seen
+    beside = tuple(e for e in known.beside.values() if not has_ended(e, known.evidence))
     named = tuple(named_as_a_whole((*seen.before, *seen.after), seen.ha, settings))
     return Found(
         seen=seen,
@@ -199,7 +208,7 @@ def _found(
         counts=decided.counts,
         missing=missing,
         savepoints_kept=decided.savepoints_kept,
-        foreign_usages=replace(usages, named=named, beside=tuple(known.beside.values())),
+        foreign_usages=replace(usages, named=named, beside=beside),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from flinkstate.files.paths import is_inside, is_same
+from flinkstate.files.paths import is_inside, is_same, overlap
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
@@ -26,7 +26,9 @@ from orphangc.core.dependencies.self_sustained_rule import (
     has_nothing_since,
     unweighed,
 )
+from orphangc.core.dependencies.unnamed_files import unnamed_files_problem
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
+from orphangc.core.lineage.expiry_marker import ExpiryMarker
 from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import job_directory_of
@@ -84,7 +86,8 @@ class ForeignUsages:
         stored: Returns the names of the files directly in a folder, none if it cannot be listed.
         ended: Keys of the jobs that are over.
         named: Checkpoints that resources and configurations name, and which one does.
-        beside: Jobs that only the search shows.
+        beside: Jobs that only the search shows, and that are not over.
+        quarantines: Markers of checkpoints in quarantine whose copies were not read.
         unsearched: Why some other job may need files of any place, unseen.
     """
 
@@ -96,6 +99,7 @@ class ForeignUsages:
     ended: Collection[str] = ()
     named: Sequence[tuple[Location, str]] = ()
     beside: Sequence[JobEvidence] = ()
+    quarantines: Sequence[ExpiryMarker] = ()
     is_declared_ended: Callable[[str], bool] = lambda _: False
     unsearched: str = ""
     pins: Sequence[Location] = ()
@@ -121,7 +125,8 @@ class ForeignUsages:
             for each in foreigners
             if each.kind is ForeignKind.SNAPSHOT
         }
-        return checks_of(usage, foreigners, users=users, unsearched=self.unsearched, weigh=weigh)
+        unseen = {each.place: _unseen(each.place, key, self) for each in foreigners}
+        return checks_of(usage, foreigners, users=users, unseen=unseen, weigh=weigh)
 
 
 def foreign_usages_of(
@@ -260,11 +265,29 @@ def _searched(
     return [*found, *(each for each in others if meant(each, own))]
 
 
+def _unseen(place: Location, key: str, usages: ForeignUsages) -> str:
+    """Return why others may need files of a place, unseen, "" if nothing says so.
+
+    What is not known of a job is no more known of it where another one is asked about.
+    """
+    if usages.unsearched:
+        return usages.unsearched
+    for other, usage in usages.by_job.items():
+        refused = usage.judgement.refused
+        if refused is not None and other != key and other not in usages.ended:
+            return f"job {usage.job.job_id or other}: {refused.message}"
+    for each in usages.beside:
+        if (problem := unnamed_files_problem(each.own_checkpoints)) is not None:
+            return problem
+    near = (e for e in usages.quarantines if e.root is None or overlap(e.root, place))
+    return next((f"{each.folder}: {each.doubt}" for each in near), "")
+
+
 def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, ...]:
     """Return the other users of a snapshot's files: jobs, resources, and checkpoints of neither.
 
     The job that made it shares files with it, and keeps them: it counts only as long as it may go
-    back to this very checkpoint.
+    back to this very checkpoint, or another one of its own names files in that one's folder.
     """
     read = {each.folder for usage in usages.by_job.values() for each in usage.job.own_checkpoints}
     maker, is_user = _maker_of(snapshot.place, usages)
@@ -280,7 +303,7 @@ def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, 
         for checkpoint in usages.checkpoints
         if checkpoint.folder not in read and _is_named_by(checkpoint, snapshot)
     }
-    others |= {e.key for e in usages.beside if not e.is_declared_ended and _may_begin(e)}
+    others |= {e.key for e in usages.beside if _may_begin(e)}
     others |= {by for place, by in usages.named if is_same(place, snapshot.place)}
     others |= {f"the pin {each}" for each in usages.pins if is_inside(snapshot.place, each)}
     return tuple(sorted(others))
@@ -321,7 +344,13 @@ def _maker_of(place: Location, usages: ForeignUsages) -> tuple[str, bool]:
     is_needed = is_restore_fallback(
         place, file_place.checkpoint_id, job.own_checkpoints, facts=job.facts, holds=job.holds
     )
-    return maker, maker not in usages.ended and is_needed
+    is_named = any(
+        place.contains(folder)
+        for each in job.own_checkpoints
+        if not is_same(each.folder, place)
+        for folder in each.files
+    )
+    return maker, is_named or (maker not in usages.ended and is_needed)
 
 
 def _is_user(usage: ForeignUsage, snapshot: Foreign) -> bool:

@@ -22,6 +22,7 @@ from orphangc.core.dependencies.foreign_files import (
     unowned_references,
 )
 from orphangc.core.dependencies.restore_fallback import is_restore_fallback
+from orphangc.core.dependencies.unnamed_files import unnamed_files_problem
 from orphangc.core.documents.self_sustained_record import SnapshotUserPart
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import ForeignKind, Scope
@@ -100,8 +101,9 @@ def users_of(
         user = _user(snapshot, (job_id, place), [each for each in left if each.names], weighing)
         if user is not None:
             users.append(user)
-        elif not lives.is_ended(job_id) and (reason := _unproven(own)) is not None:
-            unknown.append((str(place), reason))
+        elif not lives.is_ended(job_id):
+            reason = unnamed_files_problem(own, lives.newest_of(job_id))
+            unknown += [] if reason is None else [(str(place), reason)]
     maker = _maker(snapshot, checkpoints, lives)
     if isinstance(maker, tuple) and maker[0] not in {user.place for user in users}:
         unknown.append(maker)
@@ -199,18 +201,6 @@ def _really(
     others = replace(reference, names=FileNames(name for name in names if name not in exact))
     left = weighing.without_those_at_home(others).names
     return replace(reference, names=FileNames(n for n in names if n in exact or n in left))
-
-
-def _unproven(checkpoints: Sequence[Checkpoint]) -> str | None:
-    """Return why a job may use files that none of its checkpoints names (R2)."""
-    for checkpoint in checkpoints:
-        at, layout = checkpoint.folder, checkpoint.unproven_layout
-        if layout is not None:
-            return f"{at} holds {layout}: the job may use files unnamed"
-        places = (place_of_folder(folder.path.lstrip("/")) for folder in checkpoint.files)
-        if any(place.scope is Scope.SHARED and place.inner for place in places):
-            return f"{at} names files below shared/: the job may use others unnamed"
-    return None
 
 
 def _pinning(

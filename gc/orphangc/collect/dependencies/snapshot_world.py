@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 
 from flinkstate.places.locations import Location
 from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead
@@ -20,10 +21,6 @@ from orphangc.core.lineage.expiry_marker import ExpiryMarker, markers_in
 from orphangc.core.model.owners import job_id_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
-
-_IN_QUARANTINE = (
-    "its _metadata is in quarantine, and may come back: which files it names is not read here"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +68,16 @@ class SnapshotWorld:
 
     @property
     def changed_at(self) -> dict[str, datetime]:
-        """Return the store's time of the newest checkpoint in the directories of each job id."""
-        found: dict[str, datetime] = {}
-        for each in self.checkpoints:
-            if each.directory is not None and each.modified_at is not None:
-                found[each.job_id] = max(each.modified_at, found.get(each.job_id, each.modified_at))
-        return found
+        """Return the newest store time of what was listed in the directories of each job id."""
+        times = [
+            (each.job_id, each.modified_at)
+            for each in self.checkpoints
+            if each.directory is not None and each.modified_at is not None
+        ]
+        times += [(job_id_of(e), at) for s in self.storages for e, at in s.changed_at.items()]
+        for base, part in zip(self.bases, self.parts, strict=True):
+            times += [(job_id_of(base.child(e)), at) for e, at in part.scan.changed_at.items()]
+        return dict(sorted(times, key=itemgetter(1)))
 
     @property
     def directories(self) -> dict[str, list[Location]]:
@@ -99,7 +100,7 @@ class SnapshotWorld:
             if each.problem is not None
         ]
         found += [
-            UnreadableCheckpoint(uri=str(each.folder), reason=_IN_QUARANTINE, sha256="")
+            UnreadableCheckpoint(uri=str(each.folder), reason=each.doubt, sha256="")
             for each in self._expiries()
             if each.state
         ]

@@ -22,7 +22,7 @@ class Lives:
     Attributes:
         before: Answer of each cluster before checkpoints were read.
         holds: HA metadata and resources that hold jobs, or held them.
-        changed_at: Newest store time of a checkpoint, by job id.
+        changed_at: Newest store time of anything that was listed of a job, by job id.
         directories: The job directories that were seen, by job id, "" if the owner is unknown.
     """
 

@@ -375,11 +375,19 @@ def layout_problem(job: JobFacts) -> str | None:
     """
     if restarting_problem(job) is not None:
         return None
+    return unnamed_layout_problem(job) or _changelog_problem(job)
+
+
+def unnamed_layout_problem(job: JobFacts) -> str | None:
+    """Return why a job's checkpoints may not name every file that it uses, else ``None`` (R38).
+
+    While it starts or restarts, it may be of any layout.
+    """
     if job.state_backend not in _BACKENDS:
         return f"state backend {job.state_backend} of job {job.job_id} is not known to be safe"
     if job.checkpoint_storage not in _STORAGES:
         return f"checkpoint storage {job.checkpoint_storage} of job {job.job_id} is not known"
-    return _changelog_problem(job)
+    return None
 
 
 def exported_layout_problem(state_backend: str | None, *, changelog: bool | None) -> str | None:

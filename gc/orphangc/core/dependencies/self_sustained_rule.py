@@ -117,7 +117,7 @@ def checks_of(
     foreigners: Sequence[Foreign],
     *,
     users: Mapping[Location, Sequence[str]] | None = None,
-    unsearched: str = "",
+    unseen: Mapping[Location, str] | None = None,
     weigh: Weigh = unweighed,
 ) -> tuple[UsageCheckPart, ...]:
     """Return a check of everything that is not the job's own, and one of each foreign place.
@@ -126,7 +126,7 @@ def checks_of(
         foreigners: Places to check: those of its unowned references, and those that it was
             restored from.
         users: Other users of a snapshot's files, by its place.
-        unsearched: Why others may need files of any place, unseen.
+        unseen: Why others may need files of a snapshot, unseen, by its place.
         weigh: Returns the bytes of a place's files that the references name.
     """
     doubt = _doubt(usage, foreigners)
@@ -139,7 +139,7 @@ def checks_of(
             update={
                 "also_named_by": tuple((users or {}).get(each.place, ())),
                 "bytes": weigh(references, each.place) if references else 0,
-                "unsearched": unsearched,
+                "unsearched": (unseen or {}).get(each.place, ""),
             }
         )
         for each, references in named

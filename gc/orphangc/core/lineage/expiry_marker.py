@@ -32,6 +32,14 @@ class ExpiryMarker:
     stored_at: datetime | None
     root: Location | None = None
 
+    @property
+    def doubt(self) -> str:
+        """Return why it is unknown what the checkpoint needs, where its copy is not read."""
+        return (
+            "its _metadata is in quarantine, and may come back: which files it names is not read"
+            " here"
+        )
+
     @classmethod
     def at(cls, place: Location, stored_at: datetime | None = None) -> ExpiryMarker | None:
         """Return what a file is by its name; ``None`` if no expiry wrote it."""
