@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.helpers import DAY, UUID_1, Job, Ran, contents, flink, run, write
+from cli.helpers import DAY, UUID_1, Job, Ran, contents, flink, metadata, run, write
 from cli.redeploys import Redeploys, numbered
 from orphangc.collect.expire import assemble_report
 from support.rest_server import RestServer
@@ -387,6 +387,26 @@ def test_an_unsound_world_stops_it(chain) -> None:
     options = [each for each in chain.options if each != "--closed-world"]
     kept = verdicts(run("expire", *options, "--keep-last", 1))
     assert kept["0/6"] == ("keep", "stopped")
+
+
+@pytest.mark.parametrize("case", ["a silent cluster", "a job that is lost", "an unknown maker"])
+def test_what_a_job_that_nobody_shows_may_begin_with_is_not_called_unneeded(chain, case) -> None:
+    """R43: people read what nothing living needs, and act."""
+    options = list(chain.options)
+    savepoint = chain.bed.root / "savepoint-fedcba-000000000001"
+    if case == "an unknown maker":
+        write(savepoint / "_metadata", metadata(4, []), 300 * DAY)
+    if case == "a job that is lost":
+        other = Job(numbered(7), chain.bed.folder / "other" / numbered(7))
+        with RestServer(flink(other, completed=0, restored=(6, chain.folder_of("0/6")))) as server:
+            run("plan", *options, "--flink-rest", server.url)
+    elif case == "an unknown maker":
+        a_clone(chain)
+    with RestServer({}) as silent:
+        options += ["--flink-rest", silent.url] if case == "a silent cluster" else []
+        ran, plan = run("lineage", *options), run("plan", *options).json
+    assert (ran.json["unneeded_objects"], plan["unneeded"]["checkpoints"]) == (0, 0)
+    assert '"origin_unknown"' in ran.out
 
 
 def test_a_policy_must_keep_one() -> None:

@@ -11,6 +11,7 @@ from functools import cached_property
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob
 from orphangc.core.lineage.retention_policy import RetentionPolicy, kept_by
+from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
 from orphangc.core.model.types import JobState
 from orphangc.core.times.instants import shifted
 
@@ -33,7 +34,7 @@ class RetentionReason(StrEnum):
     """Why; one reason a checkpoint, in the order of ``RULES``."""
 
     UNKNOWN_JOB = "unknown_job"
-    """No job of the searched places is known to have made it."""
+    """No job of the searched places is known to have made it: it may live."""
     STOPPED = "stopped"
     """A guard or a condition stops the work on its job."""
     HELD = "held"
@@ -41,7 +42,7 @@ class RetentionReason(StrEnum):
     JOB_NOT_OVER = "job_not_over"
     """Its job may run, or its end is not proven."""
     ORIGIN_UNKNOWN = "origin_unknown"
-    """A job may be started from it again: no cycle saw what that one began with (R43)."""
+    """A job may be started from it again: no cycle saw that job, or what it began with (R43)."""
     NOT_COLLECTABLE = "not_collectable"
     """It names files in other places, or is a savepoint that no policy names or others need."""
     MAKER_UNPROVEN = "maker_unproven"
@@ -80,12 +81,15 @@ class RetentionReason(StrEnum):
     def is_needed(self) -> bool:
         """Return whether it says that something living needs a checkpoint, or may."""
         return self in {
+            RetentionReason.UNKNOWN_JOB,
             RetentionReason.HELD,
             RetentionReason.JOB_NOT_OVER,
             RetentionReason.ORIGIN_UNKNOWN,
         }
 
 
+_UNSEEN_JOBS = frozenset(map(str, WORLD_CONDITIONS | {Condition.GATE_NOT_SEEN}))
+"""Conditions that stop a job while another one may live unseen: in a place, or of a cluster."""
 _UNWANTED_ENDS = frozenset({"CANCELED", "FAILED"})
 """Ends after which a job is to go on; the state of one that is stopped is in a savepoint."""
 
@@ -315,6 +319,11 @@ def _job_not_over(case: _Case) -> _Said | None:
 def _stopped(case: _Case) -> _Said | None:
     """A guard or a condition stops the work on its job."""
     problem = case.job.problem
+    if problem in _UNSEEN_JOBS:
+        return (
+            RetentionReason.ORIGIN_UNKNOWN,
+            f"{problem}: a job that is not seen may begin with it",
+        )
     return None if problem is None else (RetentionReason.STOPPED, problem)
 
 

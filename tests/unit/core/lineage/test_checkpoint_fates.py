@@ -75,6 +75,8 @@ CHANGES = {
     "age at the bound": (0, {"stored_at": NOW - 3 * DAY + DAY / 86400}, {}, "too_young"),
     "end unproven": (0, {}, {"is_over": False, "state": JobState.UNKNOWN}, "job_not_over"),
     "stopped": (0, {}, {"problem": "closed_world"}, "stopped"),
+    "a cluster that is silent": (0, {}, {"problem": "gate_not_seen"}, "origin_unknown"),
+    "a place that is not searched": (0, {}, {"problem": "place_unreachable"}, "origin_unknown"),
     "ended lately": (0, {}, {"last_life_at": NOW - 29 * DAY}, "ended_recently"),
     "life unknown": (0, {}, {"last_life_at": None}, "ended_recently"),
     "successor needs it": (1, {}, {"is_self_sustained": False}, "successor_needs_files"),
