@@ -280,6 +280,33 @@ def test_r43_what_a_clone_began_with_stays_where_nothing_shows_it(jobs, case, co
         must_be_there(origin)
 
 
+@pytest.mark.answered_by("origins_that_no_cycle_saw")
+@pytest.mark.parametrize("is_configured", [False, True])
+@pytest.mark.parametrize("stated", ["nothing", "{}@100"])
+def test_r43_what_is_stated_of_an_id_that_comes_back_may_be_of_an_earlier_run(
+    jobs, stated, is_configured
+) -> None:
+    """The present run began with chk-90, and has failed over since; a policy is written once."""
+    origin = jobs.checkpoint(jobs.old, 90, 61 * DAY)
+    jobs.checkpoint(jobs.old, 100, 60 * DAY)
+    jobs.checkpoint(jobs.new, 101, HOUR)
+    jobs.runs(101, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    job_id = distinct(2) if is_configured else "0" * 31 + "9"
+    again = Job(job_id, jobs.bed.root / job_id)
+    for number in (130, 131, 132):
+        jobs.checkpoint(again, number, HOUR * (133 - number))
+    own = {"restored": (131, again.folder / "chk-131"), "started_ms": millis_ago(50 * DAY)}
+    routes = flink(again, completed=132, **own)
+    if is_configured:
+        entry = {"key": "pipeline.fixed-job-id", "value": job_id}
+        routes["/jobmanager/config"] = as_json([entry])
+    with RestServer(routes) as cluster:
+        said = ("--continued", f"{job_id}={stated.format(jobs.old.id)}")
+        jobs.extra += ["--flink-rest", cluster.url]
+        jobs.expire("--keep-last", "1", *said)
+        must_be_there(origin)
+
+
 @pytest.mark.answered_by("places_of_records")
 def test_r43_that_another_clusters_job_of_the_id_began_from_nothing_says_nothing_here(jobs) -> None:
     """The clone is a copy of that one's deployment, and no cluster shows what it began with."""

@@ -21,17 +21,21 @@ def hidden_origins(
     cycle: Cycle,
     settings: StorageRootSettings,
     *,
-    left_out: Collection[str],
+    over: Collection[str],
+    stated: Collection[str],
 ) -> tuple[HiddenOrigin, ...]:
     """Return the jobs that may live and whose origin is not known, the youngest one first.
 
     Args:
-        left_out: Keys of the jobs that are over, or whose origin their owner states.
+        over: Keys of the jobs that are over.
+        stated: Keys of those whose origin their owner states: which run of an id that comes back
+            that is of, nothing says.
     """
     found = [
         _hidden(job, cycle, settings)
         for job in jobs
-        if job.key not in left_out
+        if job.key not in over
+        and (job.key not in stated or _comes_back(job, cycle))
         and not recovers_from_its_own(job)
         and not _is_known(job, cycle, settings)
     ]

@@ -120,7 +120,7 @@ def cycle_lineages(
         lineages=lineages_of(jobs, checkpoints, edges, fixed_ids(cycle)),
         by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
         hidden=hidden_origins(
-            found.values(), cycle, settings, left_out=over | _stated_origins(jobs, edges)
+            found.values(), cycle, settings, over=over, stated=_stated_origins(jobs, edges)
         ),
         impossible=tuple(problems),
     )
