@@ -390,7 +390,7 @@ def test_an_unsound_world_stops_it(chain) -> None:
 
 
 @pytest.mark.parametrize("case", ["a silent cluster", "a job that is lost", "an unknown maker"])
-def test_what_a_job_that_nobody_shows_may_begin_with_is_not_called_unneeded(chain, case) -> None:
+def test_what_an_unseen_job_may_begin_with_is_not_called_unneeded(chain, case) -> None:
     """R43: people read what nothing living needs, and act."""
     options = list(chain.options)
     savepoint = chain.bed.root / "savepoint-fedcba-000000000001"
