@@ -16,6 +16,7 @@ from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, as_json, flink, metadata, n
 from cli.savepoints import distinct
 from orphangc.core.model.naming import EXPIRY_MARKER
 from safety.incidents.essential import must_be_there
+from support.kubernetes_server import KubernetesServer, a_config_map
 from support.rest_server import RestServer
 from unit.flinkstate.metadata import by_hand as hand
 from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
@@ -278,6 +279,28 @@ def test_r43_what_a_clone_began_with_stays_where_nothing_shows_it(jobs, case, co
         jobs.extra += ["--flink-rest", cluster.url] if case in shown else []
         jobs.expire("--keep-last", "1")
         must_be_there(origin)
+
+
+@pytest.mark.answered_by("origins_that_no_cycle_saw")
+def test_r43_what_a_suspended_job_was_submitted_with_stays(jobs, tmp_path, monkeypatch) -> None:
+    """Its HA metadata has its job graph, which names chk-90, and none of the checkpoints it has.
+
+    Those are of an earlier run of its id: when that one began says nothing of this one.
+    """
+    origin = jobs.checkpoint(jobs.old, 90, 61 * DAY)
+    jobs.checkpoint(jobs.old, 100, 60 * DAY)
+    jobs.checkpoint(jobs.new, 101, HOUR)
+    jobs.runs(101, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    suspended = Job(distinct(2), jobs.bed.root / distinct(2))
+    jobs.checkpoint(suspended, 3, 200 * DAY)
+    jobs.extra += ["--kubernetes-ha", "flink"]
+    with KubernetesServer() as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
+        server.add(
+            a_config_map(f"orders-{suspended.id}-config-map", "jobGraph-0", cluster="orders")
+        )
+        jobs.expire("--keep-last", "1")
+    must_be_there(origin)
 
 
 @pytest.mark.answered_by("origins_that_no_cycle_saw")

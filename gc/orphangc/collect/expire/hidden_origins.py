@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from flinkstate.places.locations import Location, place_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_checkpoints import recovers_from_its_own
+from orphangc.core.cluster.ha_facts import lacks_its_own
 from orphangc.core.cluster.job_facts import restarting_problem
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
@@ -47,12 +48,15 @@ def _hidden(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> Hi
 
     That is before its run began, by the cluster that shows it and by the oldest that it has, or
     before the newest that it has: what is older an earlier run of its id may have written. Where
-    its files were not listed, it may have begun now: its newest checkpoint may be of long ago.
+    its files were not listed, or its HA metadata has none of its checkpoints, it may begin now:
+    they may be of long ago.
     """
     times = (job.survey.oldest_modified_at, *(each.modified_at for each in job.own_checkpoints))
     oldest = min((at for at in times if at is not None), default=cycle.evidence.now)
     began = [facts.started_at for facts in job.facts]
-    newest = job.changed_at if job.is_change_known else None
+    own = {each.checkpoint_id for each in job.own_checkpoints}
+    is_known = job.is_change_known and not lacks_its_own(job.holds, own)
+    newest = job.changed_at if is_known else None
     latest = max(oldest, *began) if began else newest
     until = cycle.evidence.now
     if latest is not None and not _comes_back(job, cycle):
