@@ -236,8 +236,8 @@ def _storage_options(
         where = f"{path}: {each.root}: storage_options"
         if each.storage_options and top.scheme == "file":
             raise SettingsError(f"{where}: a local folder has none")
-        if each.storage_options and each.work is not None:
-            raise SettingsError(f"{where}: Spark's executors know their environment only: no work")
+        if each.storage_options and (each.work is not None or each.engine == "spark"):
+            raise SettingsError(f"{where}: Spark's executors know their environment only")
         if found.setdefault(top, each.storage_options) != each.storage_options:
             raise SettingsError(f"{where}: another storage root of {top} has other ones")
     return {top: options for top, options in found.items() if options}

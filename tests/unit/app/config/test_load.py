@@ -296,6 +296,10 @@ def test_options_of_a_bucket_are_never_shown(load) -> None:
             "environment only",
         ),
         (
+            [{"root": "s3://b/x", "engine": "spark", "storage_options": {"a": 1}}],
+            "environment only",
+        ),
+        (
             [{"root": "s3://b/x", "storage_options": {"profile": "a"}}, {"root": "s3a://b/y"}],
             "another storage root of s3://b/ has other ones",
         ),
