@@ -1,6 +1,6 @@
 """Losses by what another storage root saw, or the same one by another name.
 
-A cluster shows a job for an hour; who is asked in that hour learns where it stores.
+A cluster shows a job for an hour: what a cycle sees in that hour, every later one must know.
 """
 
 import pytest

@@ -1,6 +1,6 @@
 """What cycles of other storage roots of one state location saw: all of them are of one world.
 
-They run at other times, and a cluster shows a job to whoever asks just then. One of them may be
+They run at other times, and a cluster shows a job for a while. One of them may be
 this storage root, by the name that it had before.
 """
 
