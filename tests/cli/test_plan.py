@@ -21,7 +21,7 @@ CONTRACT = {
 ADDED = {
     *("live_set_sha256", "reported", "warnings", "verdict_files", "settings"),
     *("engine_reason", "listed_at", "inventory", "extras", "world", "states"),
-    *("expiry", "unneeded"),
+    *("expiry", "unneeded", "remembered_at"),
 }
 JOB = {
     *("job_id", "mode", "oldest_retained_checkpoint_id", "retained_checkpoint_ids"),

@@ -525,6 +525,29 @@ def test_a_word_on_a_state_that_was_not_mounted_covers_no_later_time(story) -> N
 
 
 @pytest.mark.answered_by("condition:state_lost")
+def test_a_state_location_that_was_set_back_knows_less_than_it_did(story) -> None:
+    """A backup of it was put back; it bears the same name, and the newest plan knew more."""
+    configured = Configured.of(story, settings_of(story, ended_job=[story.job.id]))
+    configured.run()
+    backup = shutil.copytree(story.bed.state, story.bed.folder / "backup")
+    other = claimer(story, story.bed.root)
+    configured.content["storage_roots"][0]["ended_job"].append(other.id)
+    configured.run()
+    other.folder.rename(story.bed.folder / "not-mounted")
+    shutil.rmtree(story.bed.state)
+    backup.rename(story.bed.state)
+    for _ in range(4):
+        configured.run()
+    must_be_there(story.orphans[0])
+    assert story.bed.plan().blocks(story.job) == ["state_lost"]
+    (memory,) = story.bed.state.glob("*/world/*.json")
+    (fact,) = json.loads(memory.read_text())["standing"]
+    assert acknowledged(story, "state_lost", fact["what"]).code == 0
+    assert story.bed.plan().blocks(story.job) == []
+    assert story.bed.plan().blocks(story.job) == []
+
+
+@pytest.mark.answered_by("condition:state_lost")
 def test_a_plan_is_not_swept_with_another_state_than_it_was_made_with(story) -> None:
     """Tombstones of an older state are there, and the memory is not."""
     other = claimer(story, story.bed.root)

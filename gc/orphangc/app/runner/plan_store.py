@@ -62,10 +62,12 @@ class KeptPlans:
                 document = json.loads((folder / "plan.json").read_bytes())
                 at = from_iso(document["created_at"])
                 states = [str(each) for each in document.get("states", ())]
+                left = document.get("remembered_at")
+                remembered_at = None if left is None else from_iso(left)
             except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
             if at is not None:
-                return known_state(states, at, f"the plan in {folder}")
+                return known_state(states, at, f"the plan in {folder}", remembered_at)
         return ()
 
     def prune(self) -> None:

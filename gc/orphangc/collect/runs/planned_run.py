@@ -41,7 +41,8 @@ def recalled_for(plan: Plan, state: RootState) -> Recalled:
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
     """
-    return recalled(state, known_state(plan.states, plan.created_at, "this plan"))
+    known = known_state(plan.states, plan.created_at, "this plan", plan.remembered_at)
+    return recalled(state, known)
 
 
 class HasCycle(Protocol):

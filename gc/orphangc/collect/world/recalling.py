@@ -32,7 +32,7 @@ from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import StandingFact, WorldMemory
 from orphangc.core.model.codes import Condition
 from orphangc.core.world import World, WorldChange
-from orphangc.core.world.known_states import KnownState, MemoryMarker, other_state
+from orphangc.core.world.known_states import KnownState, MemoryMarker, later_state, other_state
 from orphangc.errors import StorageUnreachableError
 
 
@@ -55,6 +55,9 @@ class Recalled(MemoryRead):
     is_new: bool = False
     place: str = ""
 
+
+_SET_BACK = "set-back-"
+"""Beginning of the name of a loss: the state location is older than it was."""
 
 NOTHING_RECALLED = Recalled()
 """For a cycle without a memory, as tests of other things run it."""
@@ -88,6 +91,7 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
     )
     if read.marker is not None and read.marker.state not in memory.states:
         found = _without_memory(found, read.marker, state)
+    found = found if found.standing else _with_later_state(found, known, state)
     other = other_state(read.memory.states, known)
     return found if other is None or found.standing else _with_other_state(found, other, state)
 
@@ -100,6 +104,28 @@ def _without_memory(found: Recalled, marker: MemoryMarker, state: RootState) -> 
         " that folder, or run: "
     )
     return _with_loss(found, marker.state, problem, state=state, since=marker.since)
+
+
+def _with_later_state(found: Recalled, known: Sequence[KnownState], state: RootState) -> Recalled:
+    """Return what is left of a state location that was set back: a plan knows it at a later time.
+
+    This cycle writes to it, and is later still: so the loss stands until it is acknowledged.
+    """
+    condition = Condition.STATE_LOST
+    standing = (each for each in found.memory.standing if each.condition == condition)
+    times = [each.since for each in standing if each.what.startswith(_SET_BACK)]
+    later = later_state(found.memory.states, found.memory.written_at, known)
+    if later is not None and later.remembered_at is not None:
+        times.append(later.remembered_at)
+    if not times:
+        return found
+    since = max(times)
+    problem = (
+        f"{found.place} was set back: it does not hold what cycles until"
+        f" {since:%Y-%m-%dT%H:%M:%SZ} left in it; restore what it was then, or run: "
+    )
+    what = f"{_SET_BACK}{since:%Y%m%dT%H%M%S%fZ}"
+    return _with_loss(found, what, problem, state=state, since=since)
 
 
 def _with_other_state(found: Recalled, other: KnownState, state: RootState) -> Recalled:
@@ -237,9 +263,11 @@ def with_memory(plan: Plan, comparison: CycleComparison, expected: Sequence[str]
     Args:
         expected: Identifiers of a state location that is lost, which later plans must miss too.
     """
-    update: dict[str, object] = {"states": tuple(expected) or comparison.memory.states}
+    memory = comparison.memory
+    states = tuple(expected) or memory.states
+    update: dict[str, object] = {"states": states, "remembered_at": memory.written_at}
     if plan.world is not None:
-        update["world"] = world_with_memory(plan.world, comparison, comparison.memory)
+        update["world"] = world_with_memory(plan.world, comparison, memory)
     return plan.model_copy(update=update)
 
 

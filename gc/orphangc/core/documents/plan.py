@@ -276,6 +276,8 @@ class Plan(FrozenPart):
     states: tuple[str, ...] = ()
     """Identifiers of the state location that this plan remembers what it saw in; none if it could
     not."""
+    remembered_at: Instant | None = None
+    """Time of what it remembers there; ``null`` in a plan of a version before."""
     warnings: tuple[str, ...] = ()
     verdict_files: Mapping[str, str] = Field(default_factory=dict)
     """sha256 by file name below ``verdicts/``."""

@@ -14,11 +14,16 @@ from orphangc.core.times.instants import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownState:
-    """The state location of an earlier plan."""
+    """The state location of an earlier plan.
+
+    Attributes:
+        remembered_at: Time of what the plan left in it; ``None`` if unknown.
+    """
 
     states: frozenset[str]
     at: datetime
     source: str
+    remembered_at: datetime | None = None
 
 
 class MemoryMarker(FrozenPart):
@@ -35,11 +40,14 @@ class MemoryMarker(FrozenPart):
     since: Instant
 
 
-def known_state(states: Sequence[str], at: datetime, source: str) -> tuple[KnownState, ...]:
+def known_state(
+    states: Sequence[str], at: datetime, source: str, remembered_at: datetime | None = None
+) -> tuple[KnownState, ...]:
     """Return the state location of an earlier plan; nothing if it used none."""
     if not states:
         return ()
-    return (KnownState(states=frozenset(states), at=at, source=source),)
+    known = frozenset(states)
+    return (KnownState(states=known, at=at, source=source, remembered_at=remembered_at),)
 
 
 def other_state(own: Iterable[str], known: Iterable[KnownState]) -> KnownState | None:
@@ -50,3 +58,24 @@ def other_state(own: Iterable[str], known: Iterable[KnownState]) -> KnownState |
     """
     here = set(own)
     return next((each for each in known if not each.states & here), None)
+
+
+def later_state(
+    own: Iterable[str], written_at: datetime | None, known: Iterable[KnownState]
+) -> KnownState | None:
+    """Return the source that knows this state location at a later time, ``None`` if there is none.
+
+    Args:
+        written_at: Time of the newest cycle that this one remembers.
+    """
+    here = set(own)
+    return next(
+        (
+            each
+            for each in known
+            if each.states & here
+            and each.remembered_at is not None
+            and (written_at is None or written_at < each.remembered_at)
+        ),
+        None,
+    )

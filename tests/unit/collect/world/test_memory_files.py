@@ -153,6 +153,16 @@ def test_a_state_that_is_not_the_one_of_an_earlier_plan_is_lost() -> None:
     assert recalled(state, known_state(("u",), T0, "plan 1")).state_problem is not None
 
 
+@pytest.mark.parametrize(("at", "is_lost"), [(None, False), (T0, False), (day(1), True)])
+def test_a_state_that_a_plan_knows_at_a_later_time_was_set_back(at, is_lost) -> None:
+    """Of a plan that does not say when, nothing is known."""
+    state = a_state()
+    write_memory(state, a_memory(), MemoryRead(WorldMemory(), ()), ONE)
+    assert recalled(state).memory.written_at == T0
+    found = recalled(state, known_state(("s",), day(2), "plan 1", at))
+    assert [each.since for each in found.standing] == ([day(1)] if is_lost else [])
+
+
 def lost_memory(state: RootState) -> None:
     """Remove the folder of the memory, and leave everything else of the storage root."""
     for name in names(state):

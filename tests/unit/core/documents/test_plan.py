@@ -144,6 +144,7 @@ def a_plan(**changes: object) -> Plan:
         ),
         "inventory": Inventory(uri="s3://reports/manifest.json", created_at=T0, objects=7),
         "listed_at": T0,
+        "remembered_at": T0,
         "extras": ExtrasPart(
             uploads=ExtraStatus.COUNTED,
             versions=ExtraStatus.NOT_ASKED,
