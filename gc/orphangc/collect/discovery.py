@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from orphangc.collect.state.discovery_memory import Memories
 from orphangc.core.cluster.rest_json import JOBS_PATH
 from orphangc.core.discovery.discovered_facts import (
+    CLUSTER,
     ClusterFact,
     Discovery,
     JobFact,
@@ -65,8 +66,9 @@ def shown_now(
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         answers = dict(zip(addresses, pool.map(ask, addresses), strict=True))
     named = {uri: each.origin for each in plain for uri in each.addresses}
-    named = {uri: each for uri, each in named.items() if not answers[uri].problem}
-    named |= {each: Origin(kind="Cluster", namespace="", name=each) for each in by_hand}
+    known = clusters_before(memories)
+    named = {uri: e for uri, e in named.items() if uri in known or not answers[uri].problem}
+    named |= {each: Origin(kind=CLUSTER, namespace="", name=each) for each in by_hand}
     silent = [(named[each], answers[each].problem) for each in by_hand]
     speaking = {each.namespace for each in namespaces if each.problems or each.has_resources}
     return Discovery(
@@ -83,17 +85,24 @@ def shown_now(
             ),
         ),
         unnamed=tuple(
-            each.origin
-            for each in plain
-            if all(answers[address].problem for address in each.addresses)
+            each.origin for each in plain if not any(map(named.__contains__, each.addresses))
         ),
     )
+
+
+def clusters_before(memories: Memories) -> frozenset[str]:
+    """Return the addresses at which clusters answered earlier cycles."""
+    before = (each.origin for each in memories.before.resources)
+    return frozenset(each.name for each in before if each.kind == CLUSTER)
 
 
 def _clusters(
     answers: Mapping[str, ClusterAnswer], named: Mapping[str, Origin], reading: Reading
 ) -> Iterator[ResourceFacts]:
-    """Yield what each cluster says that answers; a new one is to be asked, one by hand always."""
+    """Yield what each cluster says that answers; a new one is to be asked, one by hand always.
+
+    So is one that answered once, while its workload is there: it may have another job now.
+    """
     answering = [uri for uri, each in answers.items() if not each.problem]
     for uri in dict.fromkeys((*answering, *named)):
         found = cluster_resource(uri, answers[uri].options, reading)

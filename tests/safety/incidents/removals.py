@@ -28,7 +28,7 @@ from orphangc.app.runner import make_plan as planning
 from orphangc.app.runner import sweep_plan as sweeping
 from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.wiring import compose, discovering, searched_places
-from orphangc.collect import cycle
+from orphangc.collect import cycle, discovery
 from orphangc.collect.decide import abandoned_savepoints, decide_listing, judged_cycle
 from orphangc.collect.expire import (
     assemble_report,
@@ -424,6 +424,11 @@ def _words_on_former_resources(patch: _Patch) -> None:
     what = UnclearFact.what.fget
     nameless = property(lambda part: what(part.model_copy(update={"uid": ""})))
     patch.setattr(UnclearFact, "what", nameless)
+
+
+def _clusters_that_answered(patch: _Patch) -> None:
+    """Forget that a cluster answered where a workload may have one (R3a)."""
+    patch.setattr(discovery, "clusters_before", lambda _: frozenset())
 
 
 def _marker_of_discovery(patch: _Patch) -> None:

@@ -10,9 +10,11 @@ from cli.helpers import DAY, run
 from cli.scheduled import Configured, settings_of
 from cli.stories import Story
 from safety.incidents.essential import must_be_there
+from safety.incidents.test_memory import nothing
 from safety.incidents.test_world import claimer, ended, run_three_times
-from support.flink_resources import a_deployment, a_status
+from support.flink_resources import a_deployment, a_plain_deployment, a_status
 from support.kubernetes_server import a_config_map
+from support.rest_server import RestServer
 
 
 def conf(story: Story, name: str, directory: Path | str) -> str:
@@ -154,6 +156,23 @@ def test_a_word_on_a_resource_says_nothing_of_the_next_one_of_its_name(story, ku
     kubernetes.operate(team)
     run_three_times(configured)
     must_be_there(story.orphans[0])
+
+
+@pytest.mark.answered_by("clusters_that_answered")
+def test_a_cluster_that_answered_once_is_asked_while_its_workload_is_there(
+    story, kubernetes
+) -> None:
+    """No operator made it, and it ran no job then; one of now claimed a checkpoint."""
+    other = story.bed.job(2, below=story.bed.folder / "red")
+    configured = with_discovery(story, namespaces=("flink",), **ended(story.job, other))
+    kubernetes.add(a_plain_deployment("session"))
+    with RestServer(nothing()) as server:
+        configured.content["discovery"]["rest"] = server.url
+        configured.run()
+    claimed = story.job.shared()
+    other.checkpoint(9, claimed, age=10 * DAY)
+    run_three_times(configured)
+    must_be_there(claimed)
 
 
 @pytest.mark.answered_by("every_memory_of_discovery")

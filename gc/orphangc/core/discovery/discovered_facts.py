@@ -30,6 +30,9 @@ SEARCHED_USES = frozenset({DirectoryUse.CHECKPOINTS, DirectoryUse.SAVEPOINTS, Di
 """Uses of a directory that may hold ``_metadata`` of checkpoints."""
 
 
+CLUSTER = "Cluster"
+"""Kind of what REST says; its name is the address."""
+
 MADE = "flink-config-"
 """What the names of the ConfigMaps begin with that the operator makes for its clusters."""
 
@@ -175,7 +178,7 @@ class UnclearFact(Fact, subject=("what",), seen="is_present"):
     @property
     def is_source(self) -> bool:
         """Return whether a whole source could not be read: no word of a person stands for it."""
-        kinds = {"Namespace", "Namespaces", "File", "Cluster", "State"}
+        kinds = {"Namespace", "Namespaces", "File", CLUSTER, "State"}
         return self.origin.kind in kinds and not self.origin.field
 
     @property

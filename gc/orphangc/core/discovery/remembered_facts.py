@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from flinkstate.places.locations import canonical
 from orphangc.core.discovery.discovered_facts import (
+    CLUSTER,
     SEARCHED_USES,
     Discovery,
     JobFact,
@@ -98,7 +99,7 @@ def _remembered(resource: ResourceFacts, searched: Collection[str]) -> ResourceF
     only_now = {"clusters": (), "session": "", "is_made_read": False, "is_running": False}
     found = resource.model_copy(update={"pins": pins, **only_now})
     parts = (found.directories, found.ha, found.pins, found.jobs, found.unclear, found.made)
-    return found if any(parts) else None
+    return found if any(parts) or found.origin.kind == CLUSTER else None
 
 
 def successions(discovery: Discovery) -> tuple[Succession, ...]:
@@ -109,7 +110,7 @@ def successions(discovery: Discovery) -> tuple[Succession, ...]:
     """
     names: dict[str, set[str]] = {}
     for one in discovery.resources:
-        for job in one.jobs if one.origin.kind != "Cluster" else ():  # REST is asked again
+        for job in one.jobs if one.origin.kind != CLUSTER else ():  # REST is asked again
             names.setdefault(job.job_id, set()).add(one.origin.resource)
     return tuple(
         each

@@ -8,6 +8,7 @@ from itertools import product
 
 from orphangc.core.cluster.place_options import CLUSTER_ID_OPTIONS, ZOOKEEPER_ROOT_OPTIONS
 from orphangc.core.discovery.discovered_facts import (
+    CLUSTER,
     DiscoveredFact,
     HaFact,
     Origin,
@@ -52,7 +53,7 @@ def rest_uri(name: str, namespace: str, reading: Reading) -> str:
 
 def cluster_resource(uri: str, options: Mapping[str, str], reading: Reading) -> ResourceFacts:
     """Return the facts of a cluster."""
-    origin = Origin(kind="Cluster", namespace="", name=uri)
+    origin = Origin(kind=CLUSTER, namespace="", name=uri)
     return gathered_facts(origin, configured_facts(options, origin, reading))
 
 
