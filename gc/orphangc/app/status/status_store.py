@@ -78,8 +78,7 @@ class StatusStore:
             for record in reversed(records):
                 if record.run_id not in known:
                     self.metrics.restore(root, record)
-            merged = {each.run_id: each for each in (*row.records, *records)}
-            self._rows[root] = replace(row, records=_newest(merged.values()), unread=None)
+            self._rows[root] = replace(row, records=_newest((*row.records, *records)), unread=None)
 
     def began(self, root: str) -> None:
         """Record that a run has started."""
@@ -138,11 +137,13 @@ class StatusStore:
 
 
 def _newest(records: Iterable[RunRecord]) -> tuple[RunRecord, ...]:
-    """Return the newest records, newest first, and that of the newest plan however old it is.
+    """Return the newest records, each run once, newest first, and that of the newest plan however
+    old it is.
 
     Only that one keeps its world.
     """
-    every = sorted(records, key=lambda each: (each.started_at, each.run_id), reverse=True)
+    runs = {each.run_id: each for each in records}.values()
+    every = sorted(runs, key=lambda each: (each.started_at, each.run_id), reverse=True)
     plan = next((each for each in every if each.plan_id is not None), None)
     found = every[:_KEPT] + [each for each in every[_KEPT:] if each is plan]
     return tuple(

@@ -69,6 +69,14 @@ def test_records_stand_newest_first_and_once(store) -> None:
     assert root.newest is root.records[0]
 
 
+def test_a_run_whose_record_is_read_before_the_run_has_ended_here_stands_once(store) -> None:
+    """Its process writes the record, a read takes it, and only then the process ends."""
+    store.load(ROOT, [whole(4), a_record(3)], None)
+    store.ended(ROOT, whole(4))
+    (root,) = store.status().roots
+    assert [each.run_id[-1] for each in root.records] == ["4", "3"]
+
+
 def test_a_run_of_another_process_is_the_newest_from_the_next_read_on(store) -> None:
     """On the page and in the metrics; a read that fails, or shows older runs, changes nothing."""
     store.load(ROOT, [], None)
