@@ -67,6 +67,25 @@ def test_without_a_person_a_missing_root_is_a_usage_error(tmp_path: Path) -> Non
     assert not (tmp_path / "o.yaml").exists()
 
 
+def test_paths_from_here_are_written_whole(story: Story, monkeypatch) -> None:
+    """The run that reads the file begins elsewhere."""
+    monkeypatch.chdir(story.bed.folder)
+    (story.bed.folder / "savepoints").mkdir()
+    root = story.bed.root.relative_to(story.bed.folder)
+    ran = run("init", "--root", root, "--state", "ops", "--extra-root", "savepoints")
+    assert ran.code == 0, ran.err
+    (said,) = yaml.safe_load(Path("orphangc.yaml").read_text())["storage_roots"]
+    assert (said["root"], said["state"]) == (str(story.bed.root), f"{story.bed.folder}/ops")
+    assert said["extra_root"] == [f"{story.bed.folder}/savepoints"]
+
+
+@pytest.mark.parametrize("root", ["", "s3:/bucket/x"])
+def test_a_root_that_is_no_place_is_a_usage_error(root: str) -> None:
+    """In one line."""
+    ran = run("init", "--root", root)
+    assert (ran.code, len(ran.complaints)) == (2, 1)
+
+
 def test_what_is_bad_comes_before_a_run(story: Story) -> None:
     """The next command examines again."""
     ran = made(story, "--yes", "--flink-rest", "http://127.0.0.1:1", "--output", "table")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from flinkstate.places.locations import canonical
+from flinkstate.files.paths import located
 from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.examine.source_probes import probe_cluster, probe_namespace, probe_state
@@ -68,7 +68,8 @@ def _places(wishes: Wishes) -> None:
     """Ask for the storage root and the state location, and try both."""
     if wishes.root is None:
         wishes.root = _asked(wishes, "Storage root (state.checkpoints.dir)", "--root", None)
-    root = canonical(wishes.root)
+    root = located(wishes.root)
+    wishes.root = str(root)
     scan = scan_checkpoints(open_storage(root, state=None))
     _say(f"{root}: {scan.counts}")
     if not scan.directories:
@@ -76,6 +77,7 @@ def _places(wishes: Wishes) -> None:
     if wishes.state is None:
         beside = f"{root.parent}/orphangc-state".replace("//orphangc", "/orphangc")
         wishes.state = _asked(wishes, "State location, outside the root", "--state", beside)
+    wishes.state = str(located(wishes.state))  # the run that reads the file begins elsewhere
     settings = settings_from({"root": wishes.root, "state": wishes.state})
     _say(probe_state(settings)[1])
 
@@ -88,6 +90,7 @@ def _clusters(wishes: Wishes) -> None:
         wishes.namespaces = _several("Kubernetes namespaces with Flink's HA metadata")
     if wishes.is_interactive and not (wishes.extra_roots or wishes.takes_proposals):
         wishes.extra_roots = _several("Savepoint folders, and other storages that may refer here")
+    wishes.extra_roots = [str(located(each)) for each in wishes.extra_roots]
     probes: list[tuple[str, Check]] = [
         *((url, partial(probe_cluster, url, ())) for url in wishes.flink_rest),
         *((each, partial(probe_namespace, each)) for each in wishes.namespaces),
