@@ -1,5 +1,7 @@
 """``explain``: why one object has its verdict, for each reason there is."""
 
+import os
+
 import pytest
 import yaml
 
@@ -104,6 +106,16 @@ def test_it_explains_what_is_unrecognised(story) -> None:
     document = explained(story.bed, odd, "--ended-job", "all")
     assert verdict(document) == ("keep", "unrecognised")
     assert (document["scheme"]["layout"], document["scheme"]["uuid"]) == ("unrecognised", None)
+
+
+def test_it_explains_a_name_that_is_no_text(story) -> None:
+    """As the plan spells it, by which its row is found."""
+    odd = story.job.folder / "shared" / os.fsdecode(b"odd-\xff")
+    write(odd, b"x", DAY)
+    key = odd.relative_to(story.bed.root)
+    found = run("explain", key, "--plan", story.bed.plan("--ended-job", "all").path)
+    assert found.code == 0, found.err
+    assert verdict(found.json) == ("keep", "unrecognised")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from rich.text import Text
 from flinkstate.files.paths import located
 from flinkstate.places.locations import Location, canonical, places_of
 from flinkstate.text.shown_text import visible
+from orphangc.adapters.files.translate import escaped
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
@@ -48,7 +49,7 @@ def explain_key(
         settings = settings_from({**values, "root": root or _root_of(key)})
     else:
         settings = _configured(config, root or _root_of(key))
-    relative = _relative(key, settings)
+    relative = escaped(_relative(key, settings))
     found = OneVerdict(relative)
     with shown_progress() as progress:
         cycle = cycle_of(settings, lambda: found, progress, is_remembered=False)
@@ -81,7 +82,7 @@ def _configured(config: Path, root: str) -> StorageRootSettings:
 
 def _from_plan(key: str, directory: PlanDirectory) -> dict[str, Any]:
     plan = directory.read()
-    relative = _relative(key, plan.settings)
+    relative = escaped(_relative(key, plan.settings))
     found = OneVerdict(relative)
     for batch in directory.rows(plan):
         found.write(batch)
