@@ -142,6 +142,14 @@ def test_a_listed_job_without_details_fails_the_observation() -> None:
         assert "answered 404" in failure(server)
 
 
+def test_an_answer_without_a_body_says_that_it_gives_no_reason() -> None:
+    """As a proxy in front of Flink refuses."""
+    routes = saved_routes(HEALTHY)
+    routes["/config"] = (401, b"")
+    with RestServer(routes) as server:
+        assert "/config: answered 401: no reason given;" in failure(server)
+
+
 def test_a_job_without_checkpointing_has_no_facts_about_it() -> None:
     """Flink says so by a 404 of its own; the gate stays shut."""
     routes = saved_routes(HEALTHY)

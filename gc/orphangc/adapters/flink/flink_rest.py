@@ -256,7 +256,8 @@ def _reason(err: httpx.RequestError) -> str:
 
 def _said(body: bytes) -> str:
     """Return the beginning of an error's text, for people."""
-    return _one_line(body[: 4 * _MAX_REASON_CHARS].decode("utf-8", "replace").split("\\n")[0])
+    text = body[: 4 * _MAX_REASON_CHARS].decode("utf-8", "replace").split("\\n")[0]
+    return _one_line(text) or "no reason given"
 
 
 def _one_line(text: str) -> str:
