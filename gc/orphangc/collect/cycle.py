@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from flinkstate.files.paths import overlap, spellings
+from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
 from orphangc.collect.decide.abandoned_savepoints import abandoned_savepoints
 from orphangc.collect.decide.assemble_plan import Found, missing_by_job, plan_of
@@ -22,6 +23,7 @@ from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_u
 from orphangc.collect.mark.job_dependencies import dependencies_of
 from orphangc.collect.mark.mark import Mark, pinned_places
 from orphangc.collect.mark.missing import Missing, wanted_of
+from orphangc.collect.mark.missing_check import check_standing
 from orphangc.collect.mark.pins import pinned_uuids
 from orphangc.collect.mark.since_listing import SinceListing
 from orphangc.collect.mark.survey import Surveyed
@@ -166,8 +168,12 @@ def _survey(
 
     Raises:
         RefusedError: The storage root shows nothing of Flink's.
+        StorageUnreachableError: The listing lacks what stood all the time.
     """
     questions = _questions(marked, environment, settings=settings, reader=reader)
+    if questions.since is None:
+        before, after = (part[0].scan for part in (marked.seen.first, marked.seen.second))
+        check_standing(before, after, environment.engine.objects_named(METADATA_NAME))
     survey = survey_listing(environment, marked.mark, tombstones, questions)
     shown = survey.surveyed if questions.since is None else Surveyed()
     _check_is_storage_root(environment.storage.location, marked.mark, shown, marked.seen)

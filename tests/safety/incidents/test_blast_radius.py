@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import uuid
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from cli.helpers import AT_ONCE, DAY, ENDED, Bed, contents, outcomes, run, write
 from cli.stories import make_story
 from cli.stories_on_s3 import S3Story
+from flinkstate.places.locations import canonical
 from orphangc.adapters.files import local_storage
 from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
@@ -137,6 +139,23 @@ def test_s3fs_982_what_a_truncated_listing_hides_is_not_deleted(story, monkeypat
     assert [path.exists() for path in story.orphans] == [True, False]
     assert all(path.exists() for path in story.live)
     assert story.bed.plan().verdict(story.orphans[0]) == ("tombstone", "orphan")
+
+
+@pytest.mark.answered_by("checkpoints_that_stood")
+def test_a_listing_of_another_store_of_the_same_name_shows_no_quiet(story, monkeypatch) -> None:
+    """Executors with another endpoint listed a replica that lags: it lacked what the job wrote."""
+    waiting = write(story.job.folder / "dstl" / str(uuid.uuid4()), b"log", 30 * DAY)
+    replica = story.bed.folder / "replica"
+    shutil.copytree(story.bed.root, replica, copy_function=os.link)
+    shutil.rmtree(replica / story.job.id / "chk-8")
+    write(waiting.with_name(str(uuid.uuid4())), b"log", 0 * DAY)
+    assert "not_quiet" in story.bed.plan().blocks(story.job)
+    elsewhere, here = LocalStorage(canonical(str(replica))), LocalStorage.objects
+    monkeypatch.setattr(LocalStorage, "objects", lambda *of: here(elsewhere, *of[1:]))
+    for _ in range(2):
+        plan = story.bed.plan()
+        story.bed.sweep(plan, "--delete", "--relist")
+    must_be_there(waiting)
 
 
 @pytest.mark.answered_by("every_page")

@@ -17,12 +17,13 @@ import numpy.typing as npt
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.missing import SAMPLED, Missing, expected_of
+from orphangc.collect.observe.checkpoints import CheckpointScan
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableCheckpoint
 from orphangc.core.model.naming import is_possible_key, place_of_folder
 from orphangc.core.model.types import ObjectKey, StoredObject
-from orphangc.errors import RefusedError
+from orphangc.errors import RefusedError, StorageUnreachableError
 from orphangc.ports import EarlierListing, Storage
 
 ReadsCheckpoint = Callable[[str, StoredObject], Checkpoint | UnreadableCheckpoint | None]
@@ -62,6 +63,32 @@ def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -
     are_absent = _are_absent(others, storage, earlier).tolist()
     absent = (key for key, is_absent in zip(others, are_absent, strict=True) if is_absent)
     return Missing(heads, frozenset(absent))
+
+
+def check_standing(
+    before: CheckpointScan, after: CheckpointScan, listed: Iterable[StoredObject]
+) -> None:
+    """Make sure that a listing shows each ``_metadata`` that was the same before and after it.
+
+    What a listing lacks is evidence: that a job is still, that it has no layout without a proof.
+    One by processes with other settings, or by a mount that lags, is of another storage.
+
+    Args:
+        listed: What it shows of them, and more.
+
+    Raises:
+        StorageUnreachableError: It lacks one.
+    """
+    shown = {each.key: each for each in listed}
+    for folder, stored in before.metadata.items():
+        standing, own = after.metadata.get(folder), shown.get(stored.key)
+        if standing is None or not (stored.has_identity and standing.is_same_as(stored)):
+            continue
+        if own is None or not own.is_same_as(stored):
+            raise StorageUnreachableError(
+                f"the listing does not show {stored.key!r} as it was before and after it: what"
+                " listed reaches another storage, or not all of it"
+            )
 
 
 def missing_of_lasting(
