@@ -39,7 +39,13 @@ from orphangc.collect.expire import (
     stored_sizes,
 )
 from orphangc.collect.listing import noted_names
-from orphangc.collect.mark import evidence_of_jobs, job_reports, mark, survey
+from orphangc.collect.mark import (
+    evidence_of_jobs,
+    job_reports,
+    mark,
+    survey,
+    survey_listing,
+)
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
 from orphangc.collect.observe.observation import Observation
@@ -152,6 +158,11 @@ def _metadata_of_another_name(patch: _Patch) -> None:
 def _checkpoints_that_stood(patch: _Patch) -> None:
     """Believe a listing that lacks what was there before and after it."""
     patch.setattr(cycle, "check_standing", lambda *_: None)
+
+
+def _silence_everywhere(patch: _Patch) -> None:
+    """Take a storage root that is still for a job that is."""
+    patch.setattr(survey_listing, "changed_elsewhere", lambda *_: None)
 
 
 def _jobs_beside(patch: _Patch) -> None:

@@ -87,6 +87,26 @@ def test_a_metadata_that_was_set_aside_beside_the_storage_root_keeps_its_files(s
     assert not story.orphans[1].exists()
 
 
+@pytest.mark.parametrize("is_named", [True, False], ids=["extra root", "by files alone"])
+@pytest.mark.answered_by("silence_everywhere")
+def test_r34_a_job_that_writes_its_log_elsewhere_is_not_quiet(story, is_named) -> None:
+    """It is said to be over; the base of its log is not in the storage root, which is still."""
+    log = story.bed.folder / "log" / story.job.id / "dstl"
+    named = write(log / UUID_1, b"log", 30 * DAY)
+    newest = write(log / UUID_2, b"log", 0 * DAY)
+    story.job.checkpoint(9, *story.live, named, age=18 * DAY)
+    waiting = write(story.job.folder / "taskowned" / UUID_2, b"base", 25 * DAY)
+    base = log.parents[1]
+    places = ("--extra-root", base, "--empty-root", base) if is_named else ()
+    for _ in range(2):
+        story.bed.cycle(*places)
+    must_be_there(waiting)
+    write(newest, b"log", 25 * DAY)
+    for _ in range(2):
+        story.bed.cycle(*places)
+    assert not waiting.exists(), "it is still everywhere"
+
+
 @pytest.mark.answered_by("whole_storages", "origins_that_no_cycle_saw")
 def test_r43_what_a_clone_beside_the_storage_root_began_with_stays(tmp_path) -> None:
     """Nothing names its folder, and its JobManager may begin again with any older checkpoint."""

@@ -1,4 +1,4 @@
-"""What is known of job directories since a listing that is older than its cycle.
+"""What is known of job directories since a listing that is older than its cycle, or beside it.
 
 The scans for checkpoints are always of this cycle: they show each job directory, and what is in
 its ``chk-<n>`` folders. No scan enters ``shared/``: of that, only what sorts behind all names of
@@ -13,13 +13,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import itemgetter
 
+import pyarrow.compute as pc
+
+from flinkstate.files.paths import resolved
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.survey import Surveyed
-from orphangc.collect.observe.observation import Observation
+from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.core.decision.evidence import JobEvidence, Survey
 from orphangc.core.model.naming import FOLDERS
+from orphangc.core.model.owners import job_directory_of
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import shifted
+from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
 from orphangc.ports.engine import MAX_RESUMED_AGE
 
@@ -130,3 +135,31 @@ def _times_in(folder: str, storage: Storage) -> Iterator[datetime]:
     yield from (each.modified_at for each in listed.objects if each.modified_at is not None)
     for name in listed.folders:
         yield from _times_in(_below(folder, name), storage)
+
+
+def changed_elsewhere(job: JobEvidence, environment: Environment) -> datetime | None:
+    """Return the newest store time of what a job has outside the storage root (R13).
+
+    The log of a changelog has a base of its own. A job that is said to be over, and whose silence
+    is to show it, must be silent there, too; what cannot be listed counts as changed now.
+    """
+    is_shown_by_silence = job.is_declared_ended or job.is_not_in_all or job.ends
+    if not job.is_collected or not is_shown_by_silence or job.status.is_proven_ended:
+        return None
+    named = {job_directory_of(folder) for each in job.own_checkpoints for folder in each.files}
+    own = {*job.directories, *(each for each in named if each and each.name == job.job_id)}
+    base = environment.storage.location
+    times = (_newest_in(each, environment) for each in own if not base.contains(each))
+    return max((at for at in times if at is not None), default=None)
+
+
+def _newest_in(place: Location, environment: Environment) -> datetime | None:
+    """Return the newest store time in a folder of any storage, ``None`` if it holds nothing."""
+    here = resolved(place)
+    try:
+        batches = environment.open_storage(here.top).objects(here.path[1:])
+        times = [pc.max(each["modified_at"]).as_py() for each in batches]
+    except OrphanGcError:
+        time = environment.storage.now()
+        return time.now or time.local
+    return max((at for at in times if at is not None), default=None)

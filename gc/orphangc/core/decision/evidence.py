@@ -115,6 +115,8 @@ class Survey:
         shared_directories: Job directories with an object in ``shared/``.
         only_in_raw_bytes: Artifacts that raw bytes name and the parser did not (R7), a few.
         missing_of_latest: A few files that the latest checkpoint names and no listing shows (R8).
+        changed_elsewhere_at: Newest store time of what it has outside the storage root; asked only
+            of a job whose silence is to show its end.
     """
 
     objects: int = 0
@@ -130,6 +132,7 @@ class Survey:
     shared_directories: set[Location] = field(default_factory=set)
     only_in_raw_bytes: list[str] = field(default_factory=list)
     missing_of_latest: list[str] = field(default_factory=list)
+    changed_elsewhere_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,6 +278,7 @@ class JobEvidence(JobReport):
         times = (
             self.survey.newest_modified_at,
             self.changed_beside_at,
+            self.survey.changed_elsewhere_at,
             *(checkpoint.modified_at for checkpoint in self.own_checkpoints),
             *(snapshot.taken_at for snapshot in exported),
         )
