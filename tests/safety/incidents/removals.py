@@ -418,7 +418,7 @@ def _memory(patch: _Patch) -> None:
 
 def _memories_beside(patch: _Patch) -> None:
     """Remember only what cycles of one storage root saw, under one name of it (R4)."""
-    patch.setattr(recalling, "with_memories_beside", lambda read, _: read.memory)
+    patch.setattr(recalling, "with_memories_beside", lambda read, *_: read.memory)
 
 
 def _discovery_memory(patch: _Patch) -> None:

@@ -5,9 +5,12 @@ A cluster shows a job for an hour: what a cycle sees in that hour, every later o
 
 import pytest
 
-from cli.helpers import DAY, Bed, Job, flink
+from cli.helpers import DAY, Bed, Job, flink, now
 from cli.scheduled import Configured, settings_of
 from cli.stories import Story
+from flinkstate.places.locations import canonical
+from orphangc.adapters.open import open_state_files
+from orphangc.collect.state.store import RootState
 from safety.incidents import test_memory as of_memory
 from safety.incidents.essential import must_be_there
 from safety.incidents.test_memory import nothing
@@ -94,3 +97,18 @@ def test_a_checkpoint_that_is_lost_is_missed_under_another_name_too(story) -> No
     for _ in range(3):
         again.run()
     must_be_there(story.orphans[0])
+
+
+@pytest.mark.answered_by("condition:halted")
+def test_a_halt_of_a_storage_root_counts_under_another_name_too(story) -> None:
+    """A proof failed there, and no person has checked it."""
+    link = story.bed.folder / "link"
+    link.symlink_to(story.bed.root)
+    settings = settings_of(story, **ended(story.job), **PLACES)
+    Configured.of(story, settings).run()
+    state = RootState(open_state_files(str(story.bed.state)), canonical(str(story.bed.root)))
+    state.halt("a live file was to go", now())
+    again = Configured.of(story, {**settings, "root": str(link)})
+    for _ in range(3):
+        again.run()
+    must_be_there(*story.orphans)

@@ -143,7 +143,7 @@ def _evidence_now(
     """Return what concerns all jobs, but for what only a comparison with earlier cycles shows."""
     is_tested = environment.storage.is_tested
     return replace(
-        cycle_evidence(seen, settings, is_tested_storage=is_tested, halted=halted),
+        cycle_evidence(seen, settings, is_tested_storage=is_tested, halted=halted or before.halted),
         empty_places=empty_places(seen, environment, settings),
         unreached_places=unreached_places(seen, environment, settings),
         unsearched_storages=unsearched_storages(seen, paths),

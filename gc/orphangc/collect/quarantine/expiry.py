@@ -86,7 +86,8 @@ class Expiry(PlannedRun[LineageCycle]):
             RefusedError: It is not: a marker that another one left beside a checkpoint must stay.
                 Or more checkpoints expire than ``max_deletes`` allows.
         """
-        lost, halted = found.cycle.evidence.state_problem, self.run.state.halted()
+        evidence = found.cycle.evidence
+        lost, halted = evidence.state_problem, self.run.state.halted() or evidence.halted
         if lost is not None:
             raise RefusedError(lost, guard=Condition.STATE_LOST)
         if halted is not None:

@@ -23,7 +23,25 @@ _AT_ONCE = 16
 """Number of memories that are read at the same time."""
 
 
-def with_memories_beside(read: MemoryRead, state: RootState) -> WorldMemory:
+def states_beside(state: RootState) -> list[RootState]:
+    """Return the states of the other storage roots of a state location.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed or read.
+    """
+    roots = (each.root for each in bound_roots(state.files))
+    return [RootState(state.files, each) for each in roots if each not in {None, state.root}]
+
+
+def halted_beside(state: RootState, states: Iterable[RootState]) -> str | None:
+    """Return why collection was stopped in the same place by another name, ``None`` if nowhere."""
+    stopped = ((each.root, each.halted()) for each in states if overlap(each.root, state.root))
+    return next((f"storage root {root}: {said}" for root, said in stopped if said), None)
+
+
+def with_memories_beside(
+    read: MemoryRead, state: RootState, states: Sequence[RootState]
+) -> WorldMemory:
     """Return a memory with what cycles of other storage roots saw of storages, clusters and jobs.
 
     A storage root without a memory of its own takes over what was seen of it by other names.
@@ -32,8 +50,6 @@ def with_memories_beside(read: MemoryRead, state: RootState) -> WorldMemory:
         DamagedMemoryError: The memory of one of them cannot be read.
         StorageUnreachableError: The state location cannot be listed or read.
     """
-    roots = [each.root for each in bound_roots(state.files)]
-    states = [RootState(state.files, each) for each in roots if each not in {None, state.root}]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         others = [each.memory for each in pool.map(read_memory, states)]
     memory, every = read.memory, (read.memory, *others)

@@ -12,7 +12,11 @@ from flinkstate.places.locations import Location, canonical, places_of
 from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.bound_roots import bound_roots
-from orphangc.collect.world.memories_beside import with_memories_beside
+from orphangc.collect.world.memories_beside import (
+    halted_beside,
+    states_beside,
+    with_memories_beside,
+)
 from orphangc.collect.world.memory_files import (
     MemoryRead,
     memory_folder,
@@ -45,6 +49,7 @@ class Recalled(MemoryRead):
         standing: The lost state location as a fact that a person can acknowledge.
         expected: Identifiers of the state location that is lost; none if it is not.
         is_new: Whether the state location has nothing at all about the storage root.
+        halted: Reason for which collection was stopped in the same place by another name.
     """
 
     given: tuple[Acknowledgement, ...] = ()
@@ -54,6 +59,7 @@ class Recalled(MemoryRead):
     expected: tuple[str, ...] = ()
     is_new: bool = False
     place: str = ""
+    halted: str | None = None
 
 
 _SET_BACK = "set-back-"
@@ -74,7 +80,8 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
     """
     try:
         read, given = read_memory(state), read_acknowledgements(state)
-        memory = with_memories_beside(read, state)
+        beside = states_beside(state)
+        memory = with_memories_beside(read, state, beside)
     except DamagedMemoryError as err:
         place = str(state.files.location)
         return Recalled(memory_problem=_damage_message(state, err), place=place)
@@ -88,6 +95,7 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
         names=read.names,
         marker=read.marker,
         place=str(state.files.location),
+        halted=halted_beside(state, beside),
     )
     if read.marker is not None and read.marker.state not in memory.states:
         found = _without_memory(found, read.marker, state)
