@@ -11,7 +11,7 @@ from cli.helpers import run
 from cli.scheduled import Configured, events, settings_of
 from cli.stories import Story
 from orphangc.app.cli import app
-from orphangc.app.cli.help_text import SELDOM
+from orphangc.app.cli.application import SELDOM
 from support.processes import finished
 from support.reference import commands
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from flinkstate.commands.count_entries import with_entries
 from flinkstate.commands.declarations_file import read_declarations
 from flinkstate.commands.open_checkpoint import (
+    CheckpointFiles,
     OpenedCheckpoint,
     named_by,
     read_checkpoint,
@@ -29,6 +30,9 @@ from flinkstate.commands.rescale import (
 )
 from flinkstate.commands.verify import verify_files
 from flinkstate.compatibility.declarations import Declarations
+from flinkstate.entries.full_snapshot import read_full_snapshot
+from flinkstate.entries.key_group import StateEntries
+from flinkstate.entries.sst_properties import TAIL_BYTES, read_properties
 from flinkstate.errors import ExitCode, FlinkStateError, UnreadableMetadataError
 from flinkstate.files.host import Host
 from flinkstate.files.paths import absolute, aliases_from
@@ -36,7 +40,8 @@ from flinkstate.inspection.compare import CheckpointComparison, Side, compared
 from flinkstate.inspection.contents_json import describe_contents
 from flinkstate.inspection.metadata_json import describe
 from flinkstate.places.locations import Alias
-from flinkstate.state.contents import CheckpointContents
+from flinkstate.state.contents import CheckpointContents, KeyedStateContents, OperatorContents
+from flinkstate.state.extents import Extent
 from flinkstate.tables.checkpoint_tables import (
     checkpoint_tables,
     checkpoint_tree,
@@ -45,6 +50,8 @@ from flinkstate.tables.checkpoint_tables import (
 from flinkstate.tables.printing import InspectOutput, print_tables
 from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import counted
+from flinkstate.values.handles import IncrementalHandle, KeyedHandle, KeyGroupsHandle
+from flinkstate.values.metadata_values import Operator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,3 +252,109 @@ def _shown(
         yield from comparison_tables(inspected.comparison)
     if (rescaled := inspected.document.get("rescaled_to")) is not None:
         yield from rescaled_tables(rescaled)
+
+
+_AT_ONCE = 16
+_TABLE = ".sst"
+_NO_FORMAT = "its entries are counted in canonical savepoints, and in RocksDB's own snapshots"
+
+Entries = dict[str, StateEntries]
+"""Number and size of the entries, by the name of a state."""
+
+
+def with_entries(checkpoint: OpenedCheckpoint) -> tuple[OpenedCheckpoint, list[str]]:
+    """Return a checkpoint with the entries of each keyed state, and why some are not known.
+
+    In an incremental snapshot each table file belongs to one state, and says how many entries it
+    has. A key that was written or deleted again has one in several files, until RocksDB compacts
+    them. Any other snapshot is read whole.
+    """
+    contents, doubts = [], []
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        counting = _Counting(checkpoint.files, pool)
+        for each, operator in zip(
+            checkpoint.contents.operators, checkpoint.metadata.operators, strict=True
+        ):
+            try:
+                contents.append(_counted(each, counting.of_operator(operator)))
+            except FlinkStateError as err:
+                contents.append(each)
+                label = each.uid or each.name or each.id
+                doubts.append(f"entries of keyed state of operator {label} are unknown: {err}")
+    whole = replace(checkpoint.contents, operators=tuple(contents))
+    return replace(checkpoint, contents=whole), doubts
+
+
+def _counted(contents: OperatorContents, entries: Entries) -> OperatorContents:
+    if contents.keyed_states is None:
+        return contents
+    return replace(
+        contents, keyed_states=tuple(_with(each, entries) for each in contents.keyed_states)
+    )
+
+
+def _with(state: KeyedStateContents, entries: Entries) -> KeyedStateContents:
+    found = entries.get(state.name, StateEntries())
+    return replace(state, bytes=found.bytes, entries=found.count)
+
+
+class _Counting:
+    """Counts the entries of operators."""
+
+    def __init__(self, files: CheckpointFiles, pool: ThreadPoolExecutor) -> None:
+        self._files = files
+        self._pool = pool
+
+    def of_operator(self, operator: Operator) -> Entries:
+        """Return the entries of an operator's keyed states.
+
+        Raises:
+            FlinkStateError: A file cannot be read, or has another format.
+        """
+        found: Entries = {}
+        tables: set[Extent] = set()
+        for subtask in operator.subtasks or ():
+            handle = subtask.managed_keyed
+            if isinstance(handle, IncrementalHandle):
+                tables.update(self._tables(handle))
+            elif handle is not None:
+                _add(found, self._of_snapshot(handle, operator.max_parallelism))
+        for each in self._pool.map(self._of_table, sorted(tables)):
+            _add(found, each)
+        return found
+
+    def _tables(self, handle: IncrementalHandle) -> Iterator[Extent]:
+        for each in (*handle.shared, *handle.private):
+            place = self._files.place_of(each.handle)
+            if each.name.endswith(_TABLE) and isinstance(place, Extent):
+                yield place
+            elif each.name.endswith(_TABLE):
+                raise FlinkStateError("a table file is inside _metadata")
+
+    def _of_table(self, place: Extent) -> Entries:
+        if place.size is None:
+            raise FlinkStateError(f"the size of {place.path} is unknown")
+        tail = min(place.size, TAIL_BYTES)
+        data = self._files.within(place, place.size - tail, tail)
+        if data is None:
+            raise FlinkStateError(f"{place.path} is missing")
+        found = read_properties(data, size=place.size)
+        return {found.column_family: StateEntries(count=found.entries, bytes=place.size)}
+
+    def _of_snapshot(self, handle: KeyedHandle, groups: int) -> Entries:
+        if not isinstance(handle, KeyGroupsHandle):
+            raise FlinkStateError(_NO_FORMAT)
+        if not any(each > 0 for each in handle.groups.offsets):
+            return {}
+        place = self._files.place_of(handle.delegate)
+        if place.size is None:
+            raise FlinkStateError(f"the size of {place.path} is unknown")
+        data = self._files.within(place, 0, place.size)
+        if data is None:
+            raise FlinkStateError("a file of it is missing")
+        return read_full_snapshot(data, handle.groups, groups=groups).entries()
+
+
+def _add(found: Entries, more: Entries) -> None:
+    for name, entries in more.items():
+        found[name] = found.get(name, StateEntries()) + entries

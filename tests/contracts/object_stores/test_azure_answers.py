@@ -15,7 +15,7 @@ from contracts.servers.azurite import ACCOUNT, connection_string
 from contracts.servers.stub import Answer, Request, stub_server
 from flinkstate.places.locations import canonical
 from orphangc.adapters import storage_options as given
-from orphangc.adapters.azure import account
+from orphangc.adapters.azure import container
 from orphangc.adapters.azure.container import AzureContainer
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.model.types import StoredObject
@@ -32,7 +32,7 @@ AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 def stub(monkeypatch):
     """An account whose answers a test defines; requests are repeated at once."""
     monkeypatch.setattr(
-        account, "BACKOFF", {"initial_backoff": 0, "increment_base": 0, "random_jitter_range": 0}
+        container, "BACKOFF", {"initial_backoff": 0, "increment_base": 0, "random_jitter_range": 0}
     )
     with stub_server() as server:
         monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", connection_string(server.url))
@@ -529,10 +529,10 @@ def test_credentials_are_those_that_adlfs_finds(monkeypatch, settings, credentia
     """A key, a SAS, a service principal, else Azure's default credentials."""
     for name, value in settings.items():
         monkeypatch.setenv(f"AZURE_STORAGE_{name}", value)
-    container = AzureContainer(canonical("wasbs://c@account.blob.core.windows.net/x"))
-    assert credential in type(container._client._credential_policy).__name__
-    assert container._client.primary_hostname == "account.blob.core.windows.net"
-    assert ("sig=x" in container._client.url) == ("SAS_TOKEN" in settings)
+    opened = AzureContainer(canonical("wasbs://c@account.blob.core.windows.net/x"))
+    assert credential in type(opened._client._credential_policy).__name__
+    assert opened._client.primary_hostname == "account.blob.core.windows.net"
+    assert ("sig=x" in opened._client.url) == ("SAS_TOKEN" in settings)
 
 
 def test_storage_options_stand_before_the_environment(monkeypatch) -> None:
@@ -550,8 +550,8 @@ def test_storage_options_stand_before_the_environment(monkeypatch) -> None:
 def test_an_account_of_another_cloud_has_its_own_host(monkeypatch) -> None:
     """The library knows the public cloud only."""
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")
-    container = AzureContainer(canonical("abfss://c@account.dfs.core.chinacloudapi.cn/x"))
-    assert container._client.primary_hostname == "account.blob.core.chinacloudapi.cn"
+    opened = AzureContainer(canonical("abfss://c@account.dfs.core.chinacloudapi.cn/x"))
+    assert opened._client.primary_hostname == "account.blob.core.chinacloudapi.cn"
 
 
 def test_no_account_is_a_setting_that_lacks() -> None:

@@ -12,7 +12,7 @@ from contracts.servers.gcs import GcsServer
 from contracts.servers.stub import Answer, Request, Stub, stub_server
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.health import CheckStatus
-from orphangc.app.commands.operate.run_checks import bucket_checks
+from orphangc.app.commands.operate.doctor import bucket_checks
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import NotReportedError, StorageUnreachableError
 from orphangc.ports import HiddenKind, Storage

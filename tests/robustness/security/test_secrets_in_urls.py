@@ -8,7 +8,7 @@ import stamina
 import structlog
 
 from cli.helpers import run
-from orphangc.adapters.azure import account
+from orphangc.adapters.azure import container
 from orphangc.app.config.configuration import LogSettings
 from orphangc.app.console.verbosity import asked
 from orphangc.app.telemetry.logs import audit_log, configure_logs
@@ -53,7 +53,7 @@ def test_no_command_says_a_secret_of_a_url_again(tmp_path, monkeypatch, url: str
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", HIDDEN)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", HIDDEN)
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    monkeypatch.setattr(account, "BACKOFF", dict.fromkeys(account.BACKOFF, 0))
+    monkeypatch.setattr(container, "BACKOFF", dict.fromkeys(container.BACKOFF, 0))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ck").mkdir()

@@ -33,7 +33,6 @@ from orphangc.collect.decide import abandoned_savepoints, decide_listing, judged
 from orphangc.collect.expire import (
     assemble_report,
     held_checkpoints,
-    hidden_origins,
     lineage_facts,
     savepoint_folders,
     stored_sizes,
@@ -665,8 +664,7 @@ def _times_of_ends(patch: _Patch) -> None:
 
 def _places_of_records(patch: _Patch) -> None:
     """Take what any cluster showed of a job id for a fact about each job of that id (R40, R43)."""
-    for module in (lineage_facts, hidden_origins):
-        patch.setattr(module, "placed", lambda records, _: tuple(records))
+    patch.setattr(lineage_facts, "placed", lambda records, _: tuple(records))
 
 
 def _checkpoints_of_statements(patch: _Patch) -> None:

@@ -15,11 +15,11 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory, write_atomicall
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.console.exit import Signals, is_signal
 from orphangc.app.runner.held_plan import HeldPlan, held_lock
+from orphangc.app.runner.make_expiry import written_expiry
 from orphangc.app.runner.make_plan import MadePlan, PlanFiles, make_plan
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.record import Draft, phase_record, tombstones_part
-from orphangc.app.runner.scheduled_expiry import scheduled_expiry
-from orphangc.app.runner.sweep_plan import sweep_held_plan
+from orphangc.app.runner.sweep_plan import expire_held_plan, sweep_held_plan
 from orphangc.app.telemetry.audit_log import log_refusal, log_run
 from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.clock import now, this_process
@@ -27,19 +27,23 @@ from orphangc.app.wiring.compose import state_of
 from orphangc.app.wiring.engine_choice import EngineChoice
 from orphangc.app.wiring.sharing import PassSharing
 from orphangc.collect.expire.lineage_cycle import LineageCycle
+from orphangc.collect.quarantine.quarantine import is_release
 from orphangc.collect.runs.held_run import HeldRun
-from orphangc.collect.runs.result import code_of
+from orphangc.collect.runs.result import SweepResult, code_of
 from orphangc.collect.state.history import checks_before, has_planned, kept_record, totals_so_far
 from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.core.documents.lineage_report import LINEAGES_FILE
 from orphangc.core.documents.run_record import (
+    ExpiryRecord,
     Phase,
     RunMode,
     RunRecord,
     Totals,
     totals_after,
 )
+from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
+from orphangc.core.model.types import Outcome
 from orphangc.errors import ExitCode, LockHeldError, OrphanGcError, RefusedError
 
 log = structlog.get_logger()
@@ -285,3 +289,36 @@ class _ScheduledRun:
 def _engine(settings: ScheduledRoot) -> EngineChoice:
     work = None if settings.work is None else located(settings.work)
     return EngineChoice.of(settings.engine, work, settings.spark_threshold, settings.schedule)
+
+
+def scheduled_expiry(
+    run: HeldRun, made: LineageCycle, folder: Path, *, is_deleting: bool
+) -> tuple[ExpiryRecord, str | None]:
+    """Return what a scheduled run did by a retention policy, and what ended it early.
+
+    It carries out the cycle of the run, as the sweep does (decision 23): the storage root is not
+    listed again. What that cycle rests on is read again before each batch.
+
+    Raises:
+        OrphanGcError: Nothing was changed.
+    """
+    directory = PlanDirectory(folder)
+    directory.prepare()
+    plan = written_expiry(made, directory)
+    assert plan.expiry is not None  # noqa: S101 - made above
+    result = SweepResult()
+    if is_deleting:
+        held = HeldPlan(run=run, path=folder, plan=plan, is_deleting=True)
+        result = expire_held_plan(held, plan.expiry, made=made)
+    done = {each.uri for each in plan.expiry.expiring if is_release(each)} if is_deleting else ()
+    quarantined = [each for each in plan.expiry.checkpoints if each.expired_at is not None]
+    released = min(len(done), result.objects[RetentionAction.EXPIRE, Outcome.DONE])
+    record = ExpiryRecord(
+        expired=result.objects[RetentionAction.EXPIRE, Outcome.DONE] - released,
+        released=released,
+        in_quarantine=len(quarantined),
+        in_use=sum(each.reason is RetentionReason.HELD for each in quarantined),
+        unneeded_bytes=plan.expiry.unneeded_bytes,
+        expiring_bytes=plan.expiry.expiring_bytes,
+    )
+    return record, result.stopped

@@ -1,9 +1,15 @@
-"""Carry out a plan of ``expire``: what expires or is released by plan and cycle alike (R44)."""
+"""Carry out a plan of ``expire``: what expires or is released by plan and cycle alike (R44).
+
+A copy of an expired ``_metadata`` serves ``undelete`` as long as all files that it names are
+stored. Without an end the state location would grow with every redeploy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -12,8 +18,8 @@ import structlog
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle
+from orphangc.collect.observe.expired_checkpoints import copies_folder, copy_name, record_name
 from orphangc.collect.observe.observation import Environment
-from orphangc.collect.quarantine.expired_copies import forget_copies
 from orphangc.collect.quarantine.expired_files import has_lost_files
 from orphangc.collect.quarantine.expired_records import BesideCheckpoints
 from orphangc.collect.quarantine.expiry_evidence import ExpiryEvidence
@@ -23,10 +29,14 @@ from orphangc.collect.quarantine.run_storages import RunStorages
 from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
 from orphangc.collect.runs.planned_run import PlannedRun
 from orphangc.collect.runs.result import exit_code_of_expiry
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.memory_files import read_memory
 from orphangc.collect.world.recalling import not_kept
 from orphangc.core.documents.lineage_report import LineageReport
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import Outcome
+from orphangc.core.times.instants import shifted
 from orphangc.errors import OrphanGcError, RefusedError
 
 log = structlog.get_logger()
@@ -158,3 +168,55 @@ class Expiry(PlannedRun[LineageCycle]):
             log.warning("expiry.copies_left", reason=str(err))
         else:
             log.info("expiry.copies_removed", copies=removed)
+
+
+KEPT_FOR = timedelta(days=30)
+"""Time after the end of a quarantine during which a copy stays whatever became of the files."""
+_AT_ONCE = 100
+
+HasLostFiles = Callable[[ExpiredCheckpoint, bytes], bool]
+"""Returns whether a file that a copy names is gone for certain."""
+
+
+def forget_copies(state: RootState, at: datetime, has_lost_files: HasLostFiles) -> int:
+    """Remove copies whose quarantine ended long ago; return how many.
+
+    The record stays: it explains why the checkpoint is not there. A copy of which all files are
+    stored stays too, and one that was put back needs none.
+
+    Args:
+        state: State of the storage root, whose lock the caller holds.
+
+    Raises:
+        OrphanGcError: The state location or the storage does not answer.
+    """
+    present = frozenset(state.files.names(copies_folder(state)))
+    before = shifted(at, -KEPT_FOR)
+    old = [
+        each
+        for each in read_memory(state).memory.expired
+        if copy_name(state, each).rpartition("/")[2] in present and _ended_before(each, before)
+    ]
+    removed = 0
+    for each in sorted(old, key=lambda one: one.expired_at)[:_AT_ONCE]:
+        name = copy_name(state, each)
+        if each.restored_at is not None or _has_lost_files(state, each, has_lost_files):
+            state.files.remove(name)
+            state.files.remove(record_name(state, each))
+            removed += 1
+    return removed
+
+
+def _ended_before(record: ExpiredCheckpoint, at: datetime) -> bool:
+    """Return whether its quarantine ended, one way or the other, before a time."""
+    ended = record.restored_at or record.released_at
+    return ended is not None and ended < at
+
+
+def _has_lost_files(
+    state: RootState, record: ExpiredCheckpoint, has_lost_files: HasLostFiles
+) -> bool:
+    data = state.files.read(copy_name(state, record))
+    if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
+        return False
+    return has_lost_files(record, data)
