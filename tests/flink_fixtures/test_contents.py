@@ -10,7 +10,7 @@ from flink_fixtures.unpacked import ARCHIVE, BY_RELEASE, NAMES
 from flinkstate.files.read_contents import contents_of
 from flinkstate.metadata.reader import read_metadata
 from flinkstate.state.contents import OperatorContents
-from flinkstate.state.expected_sizes import expected_files
+from flinkstate.state.file_use import expected_files
 from flinkstate.values.metadata_values import Metadata
 from support.grouped import for_each
 

@@ -31,7 +31,7 @@ from contracts.storage.test_generic import a_file, opened
 from flinkstate.places.locations import canonical
 from orphangc.adapters.azure import blob_pages
 from orphangc.adapters.azure.container import AzureContainer
-from orphangc.adapters.files import local_storage, mount_clock, store_time
+from orphangc.adapters.files import local_storage, mount_table, store_time
 from orphangc.adapters.files.state_files import FsspecStateFiles, LocalStateFiles
 from orphangc.adapters.files.translate import BatchBuilder
 from orphangc.adapters.gcs import gcs_bucket
@@ -64,8 +64,7 @@ from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.ranges.key_ranges import EVERYTHING
 from orphangc.core.times.instants import EPOCH, from_microseconds
-from orphangc.core.world import SearchedStorage, World
-from orphangc.core.world.known_world import PlaceKind
+from orphangc.core.world.known_world import PlaceKind, SearchedStorage, World
 from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, HiddenKind
 from robustness.fuzz.own_files import (
     IDENTITY,
@@ -457,7 +456,7 @@ def _mounted_clock(us: int, folder: Path) -> datetime | None:
     """Return what a new file of a mounted file system shows."""
     shown = os.stat_result((0o040755, 1, 1, 1, 0, 0, 1, 0, 0, 0), {"st_mtime_ns": us * 1000})
     with patch.object(Path, "stat", lambda *_, **__: shown):
-        return mount_clock._time_of_new_file(folder)
+        return mount_table._time_of_new_file(folder)
 
 
 def _generic_state(us: int, _: Path) -> datetime | None:
@@ -600,7 +599,7 @@ READERS = {
         "adapters.files.translate", partial(_generic, told=lambda us: {"updated": spelled(us)})
     ),
     "local file": Reader("adapters.files.local_storage", _local),
-    "clock of a mount": Reader("adapters.files.mount_clock", _mounted_clock),
+    "clock of a mount": Reader("adapters.files.mount_table", _mounted_clock),
     "local state": Reader("adapters.files.state_files", _local_state),
     "fsspec state": Reader(
         "adapters.files.state_files",

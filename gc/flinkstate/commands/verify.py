@@ -10,7 +10,7 @@ from typing import Any
 from flinkstate.commands.open_checkpoint import CheckpointFiles, OpenedCheckpoint
 from flinkstate.errors import ExitCode, FlinkStateError
 from flinkstate.files.host import Host
-from flinkstate.state.expected_sizes import COMPRESSED, ExpectedFile, expected_files
+from flinkstate.state.file_use import COMPRESSED, ExpectedFile, expected_files
 
 _AT_ONCE = 8
 _BATCH = 500

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from flinkstate.console import options as o
-from flinkstate.console.exit import complain_as, run_to_exit
+from flinkstate.console.exit import complain_as, open_streams, run_to_exit
 from flinkstate.console.shared_commands import CheckpointCommands
-from flinkstate.console.streams import open_streams
 from flinkstate.tables.printing import InspectOutput
 
 if TYPE_CHECKING:

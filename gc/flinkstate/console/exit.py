@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import os
 import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
-from flinkstate.console.streams import silence_errors
 from flinkstate.errors import ExitCode, FlinkStateError
 from flinkstate.tables.printing import print_text
 from flinkstate.text.redaction import redacted
@@ -69,3 +70,22 @@ def run_to_exit(command: Callable[[], object], complain: Callable[[str], object]
 
 def _on_signal(number: int, _: FrameType | None) -> NoReturn:
     raise Interrupted(SIGNALLED + number)
+
+
+def open_streams() -> None:
+    """Open each standard stream that the caller closed, and spell out what one cannot encode.
+
+    A file opened later would take the number of a closed stream, and a terminal without UTF-8 has
+    no sign for half of our tables: what was deleted must be shown all the same.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def silence_errors() -> None:
+    """Send to nowhere what else goes to stderr, which cannot be written any more."""
+    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123

@@ -25,10 +25,9 @@ from flinkstate.state.header_ranges import (
     keyed_headers,
     operator_header,
 )
-from flinkstate.state.key_groups import groups_of
+from flinkstate.state.key_groups import groups_of, partition_sizes, states_of
 from flinkstate.state.keyed_headers import KeyedHeader, keyed_contents, read_keyed_header
 from flinkstate.state.operator_headers import OperatorHeader, read_operator_header
-from flinkstate.state.partitions import partition_sizes, states_of
 from flinkstate.values.handles import (
     ChangelogHandle,
     IncrementalHandle,

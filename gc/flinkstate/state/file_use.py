@@ -1,4 +1,4 @@
-"""Files of each operator's state, and the bytes used of each file."""
+"""Files of each operator's state, the bytes used of each, and the least that a restore needs."""
 
 from __future__ import annotations
 
@@ -64,3 +64,73 @@ def all_extents(metadata: Metadata, *, directory: str) -> list[Extent | Inline]:
         found.update(dict.fromkeys(extents_of(operator.coordinator, directory)))
         found.update((extent, None) for _, extent in roles_of(operator, directory))
     return list(found)
+
+
+COMPRESSED = b"\x01"
+"""First byte of a file of changes that are compressed.
+
+Source: Flink 1.15-2.3, ``StateChangeFsUploader``, ``OutputStreamWithPos.wrapInternal``.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedFile:
+    """A file that a checkpoint needs.
+
+    Attributes:
+        size: Size of the whole file in bytes; ``None`` if no handle states it.
+        least: End of the last segment in the file, in bytes; 0 without segments.
+        may_be_compressed: Whether it holds changes: with ``COMPRESSED`` in front, it has any size.
+    """
+
+    path: str
+    size: int | None = None
+    least: int = 0
+    may_be_compressed: bool = False
+
+    @property
+    def least_bytes(self) -> int:
+        """Return the number of bytes that it must have at least, if it is not compressed."""
+        return max(self.size or 0, self.least)
+
+    def problem(self, stored: int | None) -> str | None:
+        """Return what is wrong with a file of this size in bytes, ``None`` if nothing is.
+
+        Args:
+            stored: Size of the stored file; ``None`` if there is none.
+        """
+        if stored is None:
+            return "is missing"
+        if self.size is not None and stored != self.size:
+            return f"has {stored:,} bytes instead of {self.size:,}"
+        if stored < self.least:
+            return f"has {stored:,} bytes, and a segment ends at byte {self.least:,}"
+        return None
+
+
+def expected_files(metadata: Metadata, *, directory: str) -> tuple[ExpectedFile, ...]:
+    """Return every file that the metadata names, in the order of first mention.
+
+    Args:
+        directory: The directory of the metadata file, as the reader addresses it.
+    """
+    found: dict[str, ExpectedFile] = {}
+    for extent in all_extents(metadata, directory=directory):
+        if isinstance(extent, Extent):
+            known = found.get(extent.path, ExpectedFile(path=extent.path))
+            found[extent.path] = _joined(known, extent)
+    return tuple(found.values())
+
+
+def _joined(known: ExpectedFile, extent: Extent) -> ExpectedFile:
+    size, least = known.size, known.least
+    if extent.start is None:
+        size = extent.size if size is None else size
+    else:
+        least = max(least, extent.start + (extent.size or 0))
+    return ExpectedFile(  # for each handle: ``replace`` takes twice as long
+        path=known.path,
+        size=size,
+        least=least,
+        may_be_compressed=known.may_be_compressed or extent.may_be_compressed,
+    )

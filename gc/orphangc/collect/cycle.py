@@ -36,7 +36,7 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.documents.plan import Plan
-from orphangc.core.lineage.expiry_marker import ExpiryMarker
+from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.settings import StorageRootSettings

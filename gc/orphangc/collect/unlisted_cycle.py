@@ -20,7 +20,7 @@ from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import StoredObject
-from orphangc.core.world import World
+from orphangc.core.world.known_world import World
 from orphangc.ports import Progress, Storage
 from orphangc.ports.engine import Engine, EngineName, Listed, ListingHints, ListingPass
 

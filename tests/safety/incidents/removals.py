@@ -22,7 +22,7 @@ import pytest
 
 from flinkstate.metadata.references import read_references
 from flinkstate.places import locations as uris
-from orphangc.adapters.files import local_storage, mount_clock
+from orphangc.adapters.files import local_storage, mount_table
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import make_plan as planning
 from orphangc.app.runner import sweep_plan as sweeping
@@ -230,7 +230,7 @@ def _clock_of_a_mount(patch: _Patch) -> None:
     """Take this host's time for that of every file system (R10)."""
 
     def of_this_host(*_):
-        at = mount_clock.host_now()
+        at = mount_table.host_now()
         return StoreTime(now=at, local=at, source="clock of this host")
 
     patch.setattr(local_storage, "store_time", of_this_host)

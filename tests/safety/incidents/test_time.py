@@ -8,7 +8,7 @@ import pytest
 
 from cli.helpers import DAY, ENDED, Bed, contents, flink, now, run, write
 from cli.stories import make_story
-from orphangc.adapters.files import mount_clock
+from orphangc.adapters.files import mount_table
 from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
 from safety.incidents.hooks import after_the_cycle, during_the_listing
@@ -105,9 +105,9 @@ def test_datahike_885_a_store_that_tells_no_time_deletes_nothing(story, monkeypa
 
 def mounted(monkeypatch, *, ahead: timedelta, is_near: bool = True) -> None:
     """Let the storage root lie on NFS, and this host's clock be ahead of its server's."""
-    monkeypatch.setattr(mount_clock, "device_of", lambda _: "nfs4 server:/export")
-    monkeypatch.setattr(mount_clock, "is_on_same_device", lambda *_: is_near)
-    monkeypatch.setattr(mount_clock, "host_now", lambda: now() + ahead)
+    monkeypatch.setattr(mount_table, "device_of", lambda _: "nfs4 server:/export")
+    monkeypatch.setattr(mount_table, "is_on_same_device", lambda *_: is_near)
+    monkeypatch.setattr(mount_table, "host_now", lambda: now() + ahead)
 
 
 @pytest.mark.answered_by("clock_of_a_mount")

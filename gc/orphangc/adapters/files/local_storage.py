@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.files.mount_clock import store_time
+from orphangc.adapters.files.mount_table import store_time
 from orphangc.adapters.files.translate import (
     BatchBuilder,
     checked_parts,

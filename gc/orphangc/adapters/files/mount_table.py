@@ -1,12 +1,25 @@
-"""The device of a location: a bucket, or the file system that this machine mounted there."""
+"""The device of a location, a bucket or what this machine mounted there, and the clock of it (R10).
+
+A file system of this host dates its files by the host's clock. A mounted one (NFS, SMB, FUSE, ...)
+may date them by its server's clock, which only a new file shows. The collector writes nothing below
+a storage root, so it writes that file into the state location, if that is on the same file system.
+"""
 
 from __future__ import annotations
 
+import os
+import uuid
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 from flinkstate.files.mounts import Mount, is_export, mount_in, mounts_in, table_text
 from flinkstate.files.paths import resolved
 from flinkstate.places.locations import Location, canonical
+from orphangc.adapters.files.state_files import PROBE
+from orphangc.adapters.files.translate import host_now
+from orphangc.core.times.instants import from_microseconds
+from orphangc.ports import StoreTime
 
 _IN_MEMORY = frozenset({"tmpfs", "ramfs"})
 
@@ -79,3 +92,55 @@ def device_in(table: str, path: Path) -> str | None:
 
 def _named(mount: Mount) -> str:
     return f"{mount.kind} {mount.source if is_export(mount.source) else f'at {mount.at}'}"
+
+
+OF_THIS_HOST = frozenset(
+    {
+        *("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "ramfs"),
+        *("reiserfs", "tmpfs", "vfat", "xfs", "zfs"),
+    }
+)
+"""Types of file systems whose files the kernel of this host dates; every other type is mounted."""
+
+
+def store_time(root: Location, probe_in: Path | None) -> StoreTime:
+    """Return the time of the clock that dates the files below a folder; ``None`` if unknown.
+
+    Args:
+        probe_in: Folder for a new file whose time is read: the state location.
+    """
+    kind = (device_of(root) or "unknown").partition(" ")[0]
+    local = host_now()
+    if kind in OF_THIS_HOST:
+        return StoreTime(now=local, local=local, source="clock of this host")
+    if probe_in is None or not is_on_same_device(Path(root.path), probe_in):
+        source = f"the state location is not on the mounted file system ({kind})"
+        return StoreTime(now=None, local=local, source=source)
+    shown = _time_of_new_file(probe_in)
+    source = f"a new file in the state location, on the same file system ({kind})"
+    return StoreTime(now=shown, local=host_now(), source=source)
+
+
+def is_on_same_device(root: Path, folder: Path) -> bool:
+    """Return whether a folder, or its nearest existing parent, is on a root's file system."""
+    with suppress(OSError):
+        there = next(each for each in (folder, *folder.parents) if each.exists())
+        return there.stat().st_dev == root.stat().st_dev
+    return False
+
+
+def _time_of_new_file(folder: Path) -> datetime | None:
+    """Return the store time of a new file, ``None`` if none can be written."""
+    probe = folder / f"{PROBE}{uuid.uuid4()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with probe.open("xb") as file:
+            file.write(b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return from_microseconds(probe.stat().st_mtime_ns // 1000)
+    except OSError:
+        return None
+    finally:
+        with suppress(OSError):
+            probe.unlink()

@@ -8,8 +8,7 @@ import os
 from contextlib import suppress
 from typing import NoReturn
 
-from flinkstate.console.exit import run_to_exit
-from flinkstate.console.streams import open_streams
+from flinkstate.console.exit import open_streams, run_to_exit
 from orphangc.app.cli import (
     checkpoint_commands,
     collect_commands,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from orphangc.app.console.text import NO_JOB
-from orphangc.core.world import PlaceKind
+from orphangc.core.world.known_world import PlaceKind
 
 if TYPE_CHECKING:
     from orphangc.core.documents.lineage_report import LineageJobPart

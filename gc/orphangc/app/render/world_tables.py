@@ -13,7 +13,7 @@ from flinkstate.text.shown_text import counted, visible
 from orphangc.app.console.text import minute
 from orphangc.app.render.shown_names import PLACE_NAMES, JobNames
 from orphangc.core.decision.conditions import CLOSED_WORLD
-from orphangc.core.world import (
+from orphangc.core.world.known_world import (
     KnownCluster,
     PlaceKind,
     SearchedPlace,

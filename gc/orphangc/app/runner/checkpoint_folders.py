@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.open import open_state_files, open_storage
-from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
-from orphangc.core.lineage.expiry_marker import ExpiryMarker
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, ExpiryMarker
 from orphangc.core.model.naming import expiry_marker
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError, RefusedError

@@ -26,7 +26,7 @@ from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import SearchScope
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Scope
-from orphangc.core.world.storages import storage_of
+from orphangc.core.world.known_world import storage_of
 from orphangc.errors import (
     OrphanGcError,
     StorageUnreachableError,

@@ -17,7 +17,7 @@ from orphangc.collect.observe.storage_search import FoundInStorage, StorageSearc
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
-from orphangc.core.lineage.expiry_marker import ExpiryMarker, markers_in
+from orphangc.core.lineage.expired_checkpoint import ExpiryMarker, markers_in
 from orphangc.core.model.owners import job_id_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage

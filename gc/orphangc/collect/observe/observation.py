@@ -52,7 +52,7 @@ from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.dependencies.own_changelog import change_logs_of
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
-from orphangc.core.lineage.expiry_marker import ExpiryMarker, markers_in
+from orphangc.core.lineage.expired_checkpoint import ExpiryMarker, markers_in
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.core.world.outside_naming import Searched

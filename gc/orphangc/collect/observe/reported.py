@@ -24,7 +24,7 @@ from orphangc.core.cluster.job_facts import (
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.world.storages import place_around
+from orphangc.core.world.known_world import place_around
 
 Naming = tuple[str, str]
 """What names a checkpoint folder: a job of a cluster, a snapshot, a resource; and the folder."""

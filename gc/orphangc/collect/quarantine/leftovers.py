@@ -20,7 +20,7 @@ from orphangc.collect.quarantine.expired_records import (
 from orphangc.collect.quarantine.run_storages import RunStorages
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
-from orphangc.core.lineage.expiry_marker import ExpiryMarker
+from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
 from orphangc.errors import OrphanGcError
 
 log = structlog.get_logger()

@@ -9,11 +9,11 @@ from datetime import datetime
 
 from orphangc.collect.expire.savepoint_folders import OpenStorage
 from orphangc.collect.observe.expired_checkpoints import copy_name
-from orphangc.collect.quarantine.expired_files import stored_files
 from orphangc.collect.quarantine.expired_records import (
     BesideCheckpoints,
     remember_expired,
     remove_marker,
+    stored_files,
 )
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from orphangc.collect.observe.exporter_files import parsed_at
+from orphangc.collect.observe.exporters import parsed_at
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.codes import Guard

@@ -9,10 +9,17 @@ from flinkstate.places.locations import Location, canonical, places_of
 from orphangc.collect.observe.checkpoints import CheckpointScan
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.world import KnownCluster, OutsidePath, PlaceKind, SearchedPlace, World
-from orphangc.core.world.coverage import closed_world_of, lacks_checkpoints
+from orphangc.core.world.known_world import (
+    KnownCluster,
+    OutsidePath,
+    PlaceKind,
+    SearchedPlace,
+    SearchedStorage,
+    World,
+    closed_world_of,
+    lacks_checkpoints,
+)
 from orphangc.core.world.outside_naming import Searched
-from orphangc.core.world.storages import SearchedStorage
 
 
 def world_of(

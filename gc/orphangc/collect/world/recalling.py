@@ -25,7 +25,7 @@ from orphangc.collect.world.memory_files import (
     write_memory,
 )
 from orphangc.core.documents.plan import Plan
-from orphangc.core.lineage.expiry_marker import ExpiryMarker
+from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
 from orphangc.core.memory.acknowledgement import (
     Acknowledgement,
     acknowledging_command,
@@ -35,8 +35,8 @@ from orphangc.core.memory.compare_cycles import CycleComparison
 from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import StandingFact, WorldMemory
 from orphangc.core.model.codes import Condition
-from orphangc.core.world import World, WorldChange
 from orphangc.core.world.known_states import KnownState, MemoryMarker, later_state, other_state
+from orphangc.core.world.known_world import World, WorldChange
 from orphangc.errors import StorageUnreachableError
 
 

@@ -21,7 +21,7 @@ from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.memory.lost_facts import LostFact
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobId, JobState, Mode, may_recur
-from orphangc.core.world import OutsidePath
+from orphangc.core.world.known_world import OutsidePath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

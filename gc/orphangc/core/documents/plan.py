@@ -30,7 +30,7 @@ from orphangc.core.model.types import (
     Scope,
 )
 from orphangc.core.times.instants import Instant
-from orphangc.core.world import World
+from orphangc.core.world.known_world import World
 
 
 class BoundsPart(FrozenPart):

@@ -18,7 +18,7 @@ from orphangc.core.model.codes import SearchScope
 from orphangc.core.model.naming import FOLDERS, NUMBERED_FOLDERS
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName
-from orphangc.core.world.storages import storage_of
+from orphangc.core.world.known_world import storage_of
 
 ANY_JOB = "?" * 32
 """Pattern of a job id."""

@@ -2,11 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from typing import TypeVar
 
+from flinkstate.places.locations import Location, is_within
+from orphangc.core.model.codes import Condition
 from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.model.owners import job_directory_of
 from orphangc.core.times.instants import Instant
-from orphangc.core.world.storages import SearchedStorage
+
+_T = TypeVar("_T")
+
+OBJECT_STORES = frozenset({"s3", "gs", "abfs", "oss", "cosn", "obs"})
+"""Schemes whose authority is a bucket or a container: all of it is one storage."""
+
+
+class SearchedStorage(FrozenPart):
+    """A storage that is searched for every ``_metadata``, at any depth and under any name.
+
+    Attributes:
+        named_by: What names it or a place in it; a few of many.
+        keys: Number of listed keys, those of the storage root that is collected aside; ``None`` if
+            it could not be searched to its end.
+        checkpoints: Number of its checkpoints, of the storage root too; ``None`` likewise.
+        tables: Number of objects called ``_metadata`` that are Parquet's.
+        left_out: Prefixes that a person states to hold no checkpoint.
+    """
+
+    uri: str
+    named_by: tuple[str, ...] = ()
+    keys: int | None = None
+    checkpoints: int | None = None
+    tables: int = 0
+    newest_checkpoint_at: Instant | None = None
+    left_out: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+def storage_of(place: Location, mount: Location | None) -> Location:
+    """Return the storage that holds a place.
+
+    That is the bucket or container, or the mounted file system. On the machine's own file system,
+    which holds everything, and where nothing bounds a storage, it is the folder around the place;
+    the top folder is none.
+
+    Args:
+        mount: Where its file system is mounted; ``None`` for the machine's own, or no file system.
+    """
+    if place.scheme in OBJECT_STORES:
+        return place.top
+    if mount is not None:
+        return mount
+    return place if place.parent.path == "/" else place.parent
+
+
+def place_around(folder: Location) -> Location:
+    """Return the place that holds a named folder: the one around its job directory, or around it.
+
+    Beside a job's directory lie those of the jobs that may have claimed its checkpoints. The top
+    folder is no place: what is in it is all of the machine.
+    """
+    home = job_directory_of(folder) or folder
+    return home if home.parent == home.top else home.parent
 
 
 class PlaceKind(StrEnum):
@@ -100,3 +158,125 @@ class World(FrozenPart):
     clusters: tuple[KnownCluster, ...] = ()
     changed: tuple[WorldChange, ...] = ()
     closed_world: ClosedWorld
+
+
+_BEST_FIRST = tuple(PlaceKind)
+
+
+def united_world(worlds: Sequence[World]) -> World:
+    """Return one world: each place, path, cluster and change once.
+
+    A place that is one root's storage root and another one's sibling is a storage root. The
+    closed world is stated if it is stated for every storage root; what one of them covers, all do.
+    """
+    return World(
+        places=_once(
+            (each for world in worlds for each in world.places),
+            lambda place: place.uri,
+            lambda known, place: min(known, place, key=lambda each: _BEST_FIRST.index(each.kind)),
+        ),
+        storages=_once(
+            (each for world in worlds for each in world.storages),
+            lambda storage: storage.uri,
+            # one that a single storage root could not search counts so
+            lambda known, storage: storage if known.problem is None else known,
+        ),
+        outside=_once(
+            (each for world in worlds for each in world.outside),
+            lambda path: path.uri,
+            lambda known, path: OutsidePath(
+                uri=path.uri,
+                named_by=tuple(dict.fromkeys((*known.named_by, *path.named_by))),
+                jobs=tuple(dict.fromkeys((*known.jobs, *path.jobs))),
+            ),
+        ),
+        clusters=_once(
+            (each for world in worlds for each in world.clusters),
+            lambda cluster: cluster.uri,
+            lambda known, cluster: KnownCluster(
+                uri=cluster.uri,
+                jobs=tuple(sorted({*known.jobs, *cluster.jobs})),
+                answers=known.answers and cluster.answers,
+                problem=known.problem or cluster.problem,
+            ),
+        ),
+        changed=_once(
+            (each for world in worlds for each in world.changed),
+            lambda change: (change.condition, change.what),
+            # one that a single storage root waits for is not acknowledged
+            lambda known, change: (
+                change if known.acknowledged and not change.acknowledged else known
+            ),
+        ),
+        closed_world=ClosedWorld(
+            stated=all(world.closed_world.stated for world in worlds),
+            covers=tuple(dict.fromkeys(uri for w in worlds for uri in w.closed_world.covers)),
+        ),
+    )
+
+
+def _once(
+    found: Iterable[_T], subject: Callable[[_T], object], joined: Callable[[_T, _T], _T]
+) -> tuple[_T, ...]:
+    """Return what was found of each subject, once."""
+    by_subject: dict[object, _T] = {}
+    for each in found:
+        by_subject[subject(each)] = joined(by_subject.get(subject(each), each), each)
+    return tuple(by_subject.values())
+
+
+_ASKED_BY_OPTION = frozenset({Condition.PLACE_LOST, Condition.CLUSTER_SILENT})
+_ASKED = frozenset({PlaceKind.EXTRA_ROOT, PlaceKind.SIBLING})
+
+
+def lacks_checkpoints(place: SearchedPlace, *, is_stated_empty: bool) -> bool:
+    """Return whether a place has no checkpoint, so it may not be the place that was meant.
+
+    An unmounted folder, a text file and a mistyped prefix are all found empty.
+    """
+    return place.kind in _ASKED and place.checkpoints == 0 and not is_stated_empty
+
+
+def closed_world_of(
+    places: Iterable[SearchedPlace],
+    storages: Iterable[SearchedStorage] = (),
+    *,
+    is_stated: bool,
+    is_empty: Callable[[str], bool],
+) -> ClosedWorld:
+    """Return the statement, bound to the storages and places that count as searched.
+
+    Args:
+        storages: Every searched storage; a place in one is covered with it.
+    """
+    whole = [each.uri for each in storages if each.problem is None]
+    covered = (
+        each.uri
+        for each in places
+        if each.checkpoints is not None
+        and not lacks_checkpoints(each, is_stated_empty=is_empty(each.uri))
+        and not is_within(each.uri, whole)
+    )
+    return ClosedWorld(stated=is_stated, covers=(*whole, *covered))
+
+
+def without_unasked(
+    world: World, registries: Iterable[str]
+) -> tuple[World, tuple[WorldChange, ...]]:
+    """Return the world of the places that the call names, and the changes of all others.
+
+    A plan does not distinguish these: it is blocked until they are searched and asked again.
+
+    Args:
+        world: World as one call of ``orphangc world ROOT`` finds it.
+        registries: Locations of registry snapshots that the call named.
+    """
+    named = [each.uri for each in world.places]
+    named += [*(each.uri for each in world.clusters), *registries]
+    unasked = tuple(
+        each
+        for each in world.changed
+        if each.condition in _ASKED_BY_OPTION and not is_within(each.what, named)
+    )
+    changed = tuple(each for each in world.changed if each not in unasked)
+    return world.model_copy(update={"changed": changed}), unasked

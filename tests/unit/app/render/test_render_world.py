@@ -3,8 +3,13 @@
 import pytest
 
 from orphangc.app.render.world_tables import statement
-from orphangc.core.world import ClosedWorld, PlaceKind, SearchedPlace, World
-from orphangc.core.world.storages import SearchedStorage
+from orphangc.core.world.known_world import (
+    ClosedWorld,
+    PlaceKind,
+    SearchedPlace,
+    SearchedStorage,
+    World,
+)
 from unit.app.render.plan_builder import a_plan
 from unit.app.render.test_render_unlisted import RENDERINGS
 

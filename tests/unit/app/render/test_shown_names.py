@@ -24,7 +24,7 @@ from orphangc.core.documents.lineage_report import (
 from orphangc.core.documents.plan import BlockedPart
 from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
 from orphangc.core.model.types import JobState
-from orphangc.core.world import ClosedWorld, KnownCluster, OutsidePath, World
+from orphangc.core.world.known_world import ClosedWorld, KnownCluster, OutsidePath, World
 from unit.app.render.html_pages import parse
 from unit.app.render.plan_builder import NOW, ORDERS, PAYMENTS, SESSIONS, a_job, a_plan, some_extras
 from unit.app.render.printed import printed as on_terminal

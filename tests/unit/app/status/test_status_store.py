@@ -8,7 +8,7 @@ from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.status.status_store import StatusStore
 from orphangc.app.telemetry.metrics import Metrics
 from orphangc.core.documents.run_record import RunResult, Totals, totals_after
-from orphangc.core.world import ClosedWorld, World
+from orphangc.core.world.known_world import ClosedWorld, World
 from unit.app.status.records import ROOT, T0, a_phase, a_record
 
 

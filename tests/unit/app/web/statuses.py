@@ -21,7 +21,7 @@ from orphangc.core.documents.run_record import (
 )
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.types import Action, JobState, Mode, Outcome, Reason, Scope
-from orphangc.core.world import (
+from orphangc.core.world.known_world import (
     ClosedWorld,
     KnownCluster,
     PlaceKind,

@@ -17,7 +17,7 @@ from orphangc.core.documents.plan import BlockedPart, RefusedPart
 from orphangc.core.documents.run_record import RunMode, RunResult, StoppedPart, SweptPart
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.types import Action, Outcome
-from orphangc.core.world import KnownCluster, PlaceKind, SearchedPlace, WorldChange
+from orphangc.core.world.known_world import KnownCluster, PlaceKind, SearchedPlace, WorldChange
 from unit.app.render.html_pages import parse
 from unit.app.render.test_plan_html import HOSTILE, contrast
 from unit.app.web.client import Client

@@ -10,8 +10,7 @@ import pytest
 
 from flinkstate.places.locations import canonical
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
-from orphangc.collect.observe.exporter_files import newest
-from orphangc.collect.observe.exporters import ExporterHandshake, start_handshake
+from orphangc.collect.observe.exporters import ExporterHandshake, newest, start_handshake
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry, RestoredCheckpoint

@@ -6,8 +6,7 @@ import pytest
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.world.recalling import Recalled, with_expiries
-from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
-from orphangc.core.lineage.expiry_marker import ExpiryMarker
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, ExpiryMarker
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.remembered import WorldMemory
 from unit.core.lineage.lineage_builders import NOW

@@ -10,7 +10,7 @@ from orphangc.core.decision.judge import Judgement, judge, judge_all
 from orphangc.core.memory.lost_facts import LostFact
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import JobState, Mode
-from orphangc.core.world import OutsidePath
+from orphangc.core.world.known_world import OutsidePath
 from support.builders import (
     JOB,
     T0,

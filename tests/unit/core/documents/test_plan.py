@@ -37,7 +37,7 @@ from orphangc.core.model.types import (
     Reason,
     Scope,
 )
-from orphangc.core.world import (
+from orphangc.core.world.known_world import (
     ClosedWorld,
     KnownCluster,
     OutsidePath,

@@ -3,7 +3,7 @@
 import pytest
 
 from flinkstate.places.locations import canonical
-from orphangc.core.lineage.expiry_marker import ExpiryMarker
+from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, expiry_marker
 from unit.core.lineage.lineage_builders import NOW
 

@@ -2,8 +2,12 @@
 
 import pytest
 
-from orphangc.core.world import PlaceKind, SearchedPlace
-from orphangc.core.world.coverage import closed_world_of, lacks_checkpoints
+from orphangc.core.world.known_world import (
+    PlaceKind,
+    SearchedPlace,
+    closed_world_of,
+    lacks_checkpoints,
+)
 
 
 def a_place(

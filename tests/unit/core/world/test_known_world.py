@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from orphangc.core.world import (
+from orphangc.core.world.known_world import (
     ClosedWorld,
     KnownCluster,
     OutsidePath,

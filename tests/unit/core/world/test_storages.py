@@ -3,7 +3,7 @@
 import pytest
 
 from flinkstate.places.locations import canonical
-from orphangc.core.world.storages import place_around, storage_of
+from orphangc.core.world.known_world import place_around, storage_of
 
 JOB = "b" * 32
 

@@ -49,7 +49,7 @@ from orphangc.app.wiring.registry_files import load_snapshots
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.mark.mark import proving_command
 from orphangc.collect.observe.checkpoints import scan_checkpoints
-from orphangc.collect.observe.exporter_files import newest
+from orphangc.collect.observe.exporters import newest
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.lock import holder_of
 from orphangc.core.documents.bucket_settings import dangers, effects
@@ -57,7 +57,7 @@ from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.settings import StorageRootSettings, without_credentials
 from orphangc.core.model.types import JobId, ObjectKey
-from orphangc.core.world import PlaceKind, World
+from orphangc.core.world.known_world import PlaceKind, World
 from orphangc.errors import ExitCode, OrphanGcError, SettingsError, UnreadableSnapshotError
 from orphangc.ports import Storage
 

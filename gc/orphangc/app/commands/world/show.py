@@ -28,10 +28,8 @@ from orphangc.collect.world.recalling import recalled
 from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.memory.acknowledgement import acknowledging_command
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.world import World, WorldChange
-from orphangc.core.world.coverage import without_unasked
 from orphangc.core.world.known_states import KnownState
-from orphangc.core.world.united import united_world
+from orphangc.core.world.known_world import World, WorldChange, united_world, without_unasked
 from orphangc.errors import NotReportedError, OrphanGcError
 
 log = structlog.get_logger()

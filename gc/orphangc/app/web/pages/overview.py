@@ -30,8 +30,7 @@ from orphangc.app.web.pages.page_view import (
 from orphangc.app.web.runs import all_runs
 from orphangc.core.documents.run_record import RunMode, RunRecord
 from orphangc.core.model.types import Action, Outcome
-from orphangc.core.world.known_world import World
-from orphangc.core.world.united import united_world
+from orphangc.core.world.known_world import World, united_world
 
 _RUNS_SHOWN = 12
 

@@ -38,7 +38,7 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     digest_of,
 )
-from orphangc.core.world.storages import OBJECT_STORES
+from orphangc.core.world.known_world import OBJECT_STORES
 
 Options = Mapping[str, tuple[str, ...]]
 """Every value that any source of one resource gives an option, by dotted name."""
