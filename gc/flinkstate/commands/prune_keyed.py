@@ -15,8 +15,8 @@ from flinkstate.entries.full_snapshot import (
     read_full_snapshot,
 )
 from flinkstate.errors import FlinkStateError, UnreadableMetadataError
+from flinkstate.state.backend_headers import read_keyed_header
 from flinkstate.state.extents import Inline
-from flinkstate.state.keyed_headers import read_keyed_header
 from flinkstate.values.handles import (
     BytesHandle,
     KeyedHandle,

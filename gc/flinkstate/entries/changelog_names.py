@@ -9,10 +9,10 @@ Source: Flink 1.15-2.3, ``StateChangeFormat.write``, ``AbstractStateChangeLogger
 from __future__ import annotations
 
 from flinkstate.metadata.cursor import Cursor
+from flinkstate.state.backend_headers import KEYED_KINDS, keyed_contents
 from flinkstate.state.contents import KeyedStateContents
 from flinkstate.state.header_ranges import METADATA_GROUP
 from flinkstate.state.key_groups import MAX_PARALLELISM
-from flinkstate.state.keyed_headers import KEYED_KINDS, keyed_contents
 from flinkstate.state.state_meta_info import StateRecord, StateRecordKind
 
 _METADATA_CODE = 8

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from flinkstate.entries.key_group import KeyGroupEntries, StateEntries, read_key_group
 from flinkstate.errors import UnreadableMetadataError
-from flinkstate.state.keyed_headers import KeyedHeader, read_keyed_header
+from flinkstate.state.backend_headers import KeyedHeader, read_keyed_header
 from flinkstate.values.handles import KeyGroupOffsets
 
 

@@ -8,6 +8,13 @@ from typing import TypeVar
 
 from flinkstate.entries.changelog_names import name_in_change, names_in_set
 from flinkstate.errors import UnreadableMetadataError
+from flinkstate.state.backend_headers import (
+    KeyedHeader,
+    OperatorHeader,
+    keyed_contents,
+    read_keyed_header,
+    read_operator_header,
+)
 from flinkstate.state.contents import (
     KeyedStateContents,
     KeyedStateKind,
@@ -26,8 +33,6 @@ from flinkstate.state.header_ranges import (
     operator_header,
 )
 from flinkstate.state.key_groups import groups_of, partition_sizes, states_of
-from flinkstate.state.keyed_headers import KeyedHeader, keyed_contents, read_keyed_header
-from flinkstate.state.operator_headers import OperatorHeader, read_operator_header
 from flinkstate.values.handles import (
     ChangelogHandle,
     IncrementalHandle,

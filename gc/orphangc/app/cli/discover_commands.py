@@ -39,11 +39,11 @@ def discover(
     files name, each with its field. Exit code 10: a source cannot be read or understood, or shows
     nothing. Exit code 2: a --file is not there; with --as-config, nothing names a storage root.
     """
-    from orphangc.app.commands.discover.equivalent_settings import yaml_of
     from orphangc.app.commands.discover.show_discovery import (
         discovery_of_call,
         discovery_tables,
         document_of,
+        yaml_of,
     )
 
     given = {"namespaces": namespace, "files": file, **settings}

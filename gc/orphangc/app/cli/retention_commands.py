@@ -75,7 +75,7 @@ def expire(
     from orphangc.app.commands.retention.lineage_tables import expiry_tables
     from orphangc.app.config.validate import policy_from, settings_from
     from orphangc.app.render.sentences.next_steps import after_expire
-    from orphangc.app.runner.make_expiry import make_expiry
+    from orphangc.app.runner.lineages import make_expiry
 
     stated, checked = policy_from(policy), settings_from({"root": root, **settings})
     plan = make_expiry(checked, stated, out, report=report, price=price)

@@ -1,23 +1,28 @@
-"""``lineage`` and ``expire``: a cycle whose verdicts on single files are not kept."""
+"""``lineage`` and ``expire``: a cycle whose verdicts on single files are not kept (R44)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-from orphangc.adapters.rows.plan_directory import check_writable
+from flinkstate.places.locations import canonical
+from orphangc.adapters.rows.plan_directory import PlanDirectory, check_writable
+from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.retention.unneeded_text import LIST_PRICE
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.collect.cycle import Cycle
+from orphangc.collect.expire.expiry_rows import expiry_plan, rows_of, stored_metadata
 from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle, with_warnings
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
 from orphangc.core.documents.lineage_report import LineageReport
+from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.errors import SettingsError
 
 
 def opened_lineage_cycle(
@@ -86,3 +91,60 @@ def write_file(path: Path, text: str) -> None:
     """Write a report, and the folders around it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+def make_expiry(
+    settings: StorageRootSettings,
+    policy: RetentionPolicy | None,
+    out: Path | None,
+    *,
+    report: Path | None = None,
+    price: float = LIST_PRICE,
+) -> Plan:
+    """Return a plan of ``expire``, written to a new folder; nothing else is changed.
+
+    Its cycle is remembered, as that of ``plan`` is.
+
+    Args:
+        price: Price of a GiB a month in it.
+
+    Raises:
+        OrphanGcError: Nothing was planned, and nothing was written.
+    """
+    check_outside(settings, [] if out is None else [out])
+    _check_savepoints(settings, policy)
+    check_report(settings, report)
+    directory = None if out is None else PlanDirectory(out)
+    if directory is not None:
+        directory.prepare()
+    state = state_of(settings)
+    before = recalled(state)
+    found = opened_lineage_cycle(settings, policy, state, before)
+    for each in found.report.impossible:
+        raise SettingsError(each)
+    write_report(found.report, report, price)
+    return written_expiry(replace(found, cycle=remembered(found.cycle, state, before)), directory)
+
+
+def _check_savepoints(settings: StorageRootSettings, policy: RetentionPolicy | None) -> None:
+    """Make sure that the places of savepoints are searched.
+
+    Raises:
+        SettingsError: One is not: it would let none go, and say so of each.
+    """
+    for uri in () if policy is None else policy.savepoints:
+        if not any(place.contains(canonical(uri)) for place in settings.own_places):
+            raise SettingsError(f"savepoints: {uri} is in no extra root: name one around it, too")
+
+
+def written_expiry(found: LineageCycle, directory: PlanDirectory | None) -> Plan:
+    """Return the plan of ``expire`` of one cycle, written to a prepared folder if there is one."""
+    rows = rows_of(found.report.checkpoints, stored_metadata(found.cycle))
+    plan = expiry_plan(found.cycle, found.report, rows)
+    if directory is None:
+        return plan.signed()
+    sink = VerdictFiles(directory.verdicts)
+    if rows.num_rows:
+        sink.write(rows)
+    sink.close()
+    return directory.write(plan, sink.digests)

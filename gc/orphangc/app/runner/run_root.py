@@ -15,7 +15,7 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory, write_atomicall
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.console.exit import Signals, is_signal
 from orphangc.app.runner.held_plan import HeldPlan, held_lock
-from orphangc.app.runner.make_expiry import written_expiry
+from orphangc.app.runner.lineages import written_expiry
 from orphangc.app.runner.make_plan import MadePlan, PlanFiles, make_plan
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.record import Draft, phase_record, tombstones_part

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.app.console.text import duration
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.status.status import RootStatus, Status
+from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.core.documents.run_record import JobRecord, RunRecord
 from orphangc.core.documents.self_sustained_record import NamedPart
 from orphangc.core.model.types import ForeignKind

@@ -9,8 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from orphangc.app.status.status import Status
-from orphangc.app.status.status_store import StatusStore
+from orphangc.app.status.status_store import Status, StatusStore
 from orphangc.app.web.jobs import (
     UNKNOWN_JOB,
     KnownJob,

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 from flinkstate.text.shown_text import visible
-from orphangc.app.status.status import RootStatus, Status
+from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.core.documents.run_record import RunRecord
 
 UNKNOWN_RUN = "No record that is kept is of this run."

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.expire.savepoint_folders import OpenStorage
 from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.collect.observe.expired_checkpoints import copy_name
+from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import keep_records, read_memory, write_memory
 from orphangc.core.decision.evidence import UnreadableCheckpoint
@@ -156,3 +160,35 @@ def _named_keys(
         for name in names
     ]
     return storage, keys
+
+
+def put_back(
+    record: ExpiredCheckpoint,
+    state: RootState,
+    lock: Lock,
+    *,
+    settings: StorageRootSettings,
+    beside: BesideCheckpoints,
+    open_storage: OpenStorage,
+    now: Callable[[], datetime],
+) -> list[ObjectKey]:
+    """Put one ``_metadata`` back, and end its quarantine; return the keys that it names.
+
+    Raises:
+        LockHeldError: Another run has taken the lock over, and may just end that quarantine.
+        RefusedError: Its copy is damaged, or a file that it names is gone.
+    """
+    name = copy_name(state, record)
+    data = state.files.read(name)
+    if data is None and record.released_at is not None:
+        raise RefusedError(
+            f"{record.uri}: its quarantine ended long ago, and files of it are gone; so is the copy"
+        )
+    if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
+        raise RefusedError(f"{state.files.location}/{name} is gone or damaged")
+    keys = stored_files(settings, open_storage, record, data)
+    lock.check()
+    beside.put_back(record, data)
+    remove_marker(state, beside, record)
+    remember_expired(state, [record.model_copy(update={"restored_at": now()})])
+    return keys

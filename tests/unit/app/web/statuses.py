@@ -5,7 +5,7 @@ from datetime import timedelta
 from random import Random
 
 from orphangc.app.config.configuration import ScheduledRoot
-from orphangc.app.status.status import RootStatus, Status
+from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.core.documents.plan import BlockedPart, RefusedPart, Tally
 from orphangc.core.documents.run_record import (
     DuePart,

@@ -7,8 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from flinkstate.state.keyed_headers import KeyedHeader, read_keyed_header
-from flinkstate.state.operator_headers import OperatorHeader, read_operator_header
+from flinkstate.state.backend_headers import (
+    KeyedHeader,
+    OperatorHeader,
+    read_keyed_header,
+    read_operator_header,
+)
 from flinkstate.state.state_meta_info import StateRecord
 
 ROOT = Path(__file__).parents[3] / "golden" / "keyed-meta"

@@ -5,9 +5,8 @@ import re
 
 import pytest
 
+from flinkstate.state.backend_headers import keyed_contents, read_keyed_header, read_operator_header
 from flinkstate.state.contents import KeyedStateKind, Serializer
-from flinkstate.state.keyed_headers import keyed_contents, read_keyed_header
-from flinkstate.state.operator_headers import read_operator_header
 from flinkstate.state.serializer_snapshots import DEEPEST_SERIALIZERS
 from orphangc.errors import UnreadableMetadataError
 from unit.flinkstate.metadata.by_hand import i4

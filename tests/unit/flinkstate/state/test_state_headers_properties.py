@@ -5,8 +5,7 @@ from contextlib import suppress
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkstate.state.keyed_headers import read_keyed_header
-from flinkstate.state.operator_headers import read_operator_header
+from flinkstate.state.backend_headers import read_keyed_header, read_operator_header
 from orphangc.errors import UnreadableMetadataError
 from unit.flinkstate.metadata.metadata_strategies import java_texts
 from unit.flinkstate.state import header_writer as write

@@ -10,7 +10,7 @@ from flinkstate.text.shown_text import counted
 from orphangc.app.render.advice import TROUBLES, Advice
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import Fate, Stop, stops
-from orphangc.app.status.status import RootStatus, Status
+from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.app.web.jobs import is_outdated, job_names
 from orphangc.app.web.page_text import RESULT_TEXT, Tone, span_text
 from orphangc.core.documents.run_record import RunMode, RunRecord, RunResult

@@ -11,7 +11,7 @@ from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.render.reason_groups import ReasonKind
 from orphangc.app.render.shown_names import PLACE_NAMES
 from orphangc.app.render.stops import Fate, fate_of
-from orphangc.app.status.status import Status
+from orphangc.app.status.status_store import Status
 from orphangc.app.web.jobs import job_names, known_jobs
 from orphangc.app.web.page_text import Tone, relative_time
 from orphangc.app.web.pages.attention import needs_of, setup_of

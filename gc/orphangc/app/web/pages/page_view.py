@@ -14,7 +14,7 @@ from orphangc.app.render.plan.stacked_bars import Bar, stacked
 from orphangc.app.render.reason_groups import ByKind, by_kind
 from orphangc.app.render.shown_names import name_of
 from orphangc.app.render.stops import Fate
-from orphangc.app.status.status import RootStatus, Status
+from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.app.web.jobs import Sustained, known_jobs, self_sustained
 from orphangc.app.web.pages.attention import mode_of
 from orphangc.app.web.pages.storage_growth import Growth, growth

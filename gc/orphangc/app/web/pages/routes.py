@@ -14,8 +14,7 @@ from fastapi.responses import HTMLResponse, Response
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import stops
-from orphangc.app.status.status import Status
-from orphangc.app.status.status_store import StatusStore
+from orphangc.app.status.status_store import Status, StatusStore
 from orphangc.app.web.jobs import job_names, known_jobs, self_sustained, sightings, unknown_job
 from orphangc.app.web.page_templates import assets, page
 from orphangc.app.web.pages.checkpoint_page import (

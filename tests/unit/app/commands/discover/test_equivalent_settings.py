@@ -8,8 +8,11 @@ import stamina
 import yaml
 
 from flinkstate.places.locations import canonical
-from orphangc.app.commands.discover.equivalent_settings import yaml_of
-from orphangc.app.commands.discover.show_discovery import discovery_of_call, discovery_tables
+from orphangc.app.commands.discover.show_discovery import (
+    discovery_of_call,
+    discovery_tables,
+    yaml_of,
+)
 from orphangc.app.config.load import IMPLIED, load_configuration
 from orphangc.app.wiring.discovering import Discovered, load_and_discover
 from support.flink_resources import (
