@@ -148,11 +148,6 @@ class Fresh:
         is_listed, is_revived = total.is_listed, total.is_revived
         return cls(known, is_listed, is_revived, tuple(parts), is_listed_anew)
 
-    @classmethod
-    def of_plan(cls, known: Tombstones, seen: TombstonedObjects) -> Fresh:
-        """Return the verdicts of the cycle that made the plan."""
-        return cls(known, seen.is_listed, seen.is_revived, None)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmedShard:

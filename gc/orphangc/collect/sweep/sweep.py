@@ -38,7 +38,6 @@ from orphangc.collect.sweep.plan_intersection import (
 )
 from orphangc.collect.sweep.shards import Shards
 from orphangc.collect.sweep.tombstoning import (
-    DueDeletions,
     GoneTombstones,
     Recovered,
     TombstoneUpdate,
@@ -68,18 +67,6 @@ class ConfirmingCycle:
     fresh: Fresh
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgreedPlan:
-    """What a saved plan and a fresh cycle agree on.
-
-    Attributes:
-        deletions: Verdicts that ask for a deletion, each with the outcome that it would have.
-    """
-
-    update: TombstoneUpdate
-    deletions: TemporaryRows
-
-
 @dataclass(slots=True, kw_only=True)
 class Sweep(PlannedRun[ConfirmingCycle]):
     """One sweep of one storage root.
@@ -107,7 +94,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         if self.made is not None:
             seen = TombstonedObjects.among(self.made.tombstones)
             planned = requested_verdicts(map(seen.take, self.rows), self.scratch)
-            fresh = Fresh.of_plan(self.made.tombstones, seen)
+            fresh = Fresh(self.made.tombstones, seen.is_listed, seen.is_revived, parts=None)
             return ConfirmingCycle(cycle=self.made, planned=planned, fresh=fresh)
         planned = requested_verdicts(self.rows, self.scratch)
         known = self.run.state.tombstones()
@@ -140,8 +127,8 @@ class Sweep(PlannedRun[ConfirmingCycle]):
     def act(self, found: ConfirmingCycle) -> None:
         """Write the tombstones of all shards, and only then delete: four values, one by one."""
         cycle = found.cycle
-        agreed = self._agreed(found)
-        tombstones = self._next_generation(agreed.update, cycle)
+        update, deletions = self._agreed(found)
+        tombstones = self._next_generation(update, cycle)
         gone = GoneTombstones(tombstones)
 
         def record(rows: pa.RecordBatch) -> None:
@@ -149,12 +136,12 @@ class Sweep(PlannedRun[ConfirmingCycle]):
             gone.take(rows)
 
         free = self._free(cycle)
-        due = self._due(agreed.deletions, cycle.mark.owners, free, record)
+        due, total = self._due(deletions, cycle.mark.owners, free, record)
         revalidation = self.revalidation(
             _relied_on(cycle), _refused_in_part(cycle), has_savepoints=SAVEPOINTS in free
         )
         deletion = self._deletion(cycle, revalidation)
-        self.result.stopped_by = deletion.delete(due.verdicts(), record, total=due.total)
+        self.result.stopped_by = deletion.delete(_verdicts(due), record, total=total)
         self._forget_deleted(gone)
         for task in self._tasks(cycle, free, revalidation):
             if self.result.stopped_by is None:
@@ -179,8 +166,10 @@ class Sweep(PlannedRun[ConfirmingCycle]):
             "exit_code": int(self.result.exit_code),
         }
 
-    def _agreed(self, found: ConfirmingCycle) -> AgreedPlan:
-        """Return what the plan and the cycle agree on, shard by shard."""
+    def _agreed(self, found: ConfirmingCycle) -> tuple[TombstoneUpdate, TemporaryRows]:
+        """Return what plan and cycle agree on, shard by shard: tombstones, and deletions with the
+        outcome that each would have.
+        """
         evidence = found.cycle.evidence
         update = TombstoneUpdate(
             found.fresh,
@@ -197,7 +186,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
             for rows in update.take(part):
                 self.record(rows)
             deletions.append(agreed_deletions(part.with_action(Action.DELETE), dead, storage))
-        return AgreedPlan(update=update, deletions=deletions)
+        return update, deletions
 
     def _dead_runs(self, planned: Shards) -> Recovered:
         """Return the journals of crashed runs; only versioned storages record more than the key."""
@@ -225,12 +214,15 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         owners: Owners,
         free: frozenset[str],
         record: RecordOutcomes,
-    ) -> DueDeletions:
-        """Return the deletions that are due, of the jobs that nothing stops; record the others."""
+    ) -> tuple[TemporaryRows, int]:
+        """Return the deletions that are due, of the jobs that nothing stops, and their number.
+
+        The others are recorded.
+        """
         rows = self.scratch.rows(OUTCOME_SCHEMA)
         take = rows.append if self.is_deleting else record
         total = sort_due_deletions(deletions, free, owners, take=take, record=record)
-        return DueDeletions(rows=rows, total=total if self.is_deleting else 0)
+        return rows, total if self.is_deleting else 0
 
     def _free(self, cycle: Cycle) -> frozenset[str]:
         """Return the keys of the jobs that nothing stops, at least in some areas.
@@ -307,6 +299,11 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         if left is not None:
             self.run.lock.renew()
             self.run.state.keep_tombstones(left)
+
+
+def _verdicts(rows: TemporaryRows) -> Iterator[pa.RecordBatch]:
+    """Yield rows of ``OUTCOME_SCHEMA`` without their outcomes."""
+    return (batch.select(OUTCOME_SCHEMA.names[:-3]) for batch in rows.batches())
 
 
 def _deferred(cycle: Cycle) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -24,7 +24,7 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import Action, Outcome, Scope
-from orphangc.ports import OUTCOME_SCHEMA, Storage, TemporaryRows, TemporarySpace
+from orphangc.ports import Storage, TemporaryRows, TemporarySpace
 
 _ENDED = pa.array([Outcome.DONE, Outcome.GONE], pa.string())
 _COPIED = ["key", "size", "modified_at", "etag", "job_id"]
@@ -130,23 +130,6 @@ def _only_first(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     only = np.zeros(len(mask), np.bool_)
     only[int(np.argmax(mask))] = True
     return only
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DueDeletions:
-    """Deletions to carry out now.
-
-    Attributes:
-        rows: Verdicts, ``OUTCOME_SCHEMA``.
-    """
-
-    rows: TemporaryRows
-    total: int
-
-    def verdicts(self) -> Iterator[pa.RecordBatch]:
-        """Yield the verdicts without their outcomes."""
-        for batch in self.rows.batches():
-            yield batch.select(OUTCOME_SCHEMA.names[:-3])
 
 
 def agreed_deletions(part: ConfirmedShard, dead: Recovered, reader: Storage) -> pa.RecordBatch:
