@@ -15,7 +15,7 @@ from cli.helpers import AT_ONCE, DAY, Bed, Planned, metadata, run, write
 from cli.scheduled import swept
 from cli.stories import ENDED, Story, make_story
 from cli.stories_on_s3 import JOB_ID, S3Story, requests_to
-from flinkstate.files import mounts
+from flinkstate.files import paths
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import run_all as running
 from orphangc.app.wiring import searched_places
@@ -207,7 +207,7 @@ def test_a_link_to_a_file_and_a_stated_link_block_nothing(story) -> None:
 def test_a_folder_that_a_mount_hides_blocks_until_it_is_named(story, tmp_path, monkeypatch) -> None:
     """What is mounted there is searched all the same."""
     table = tmp_path / "mountinfo"
-    monkeypatch.setattr(mounts, "TABLE", table)
+    monkeypatch.setattr(paths, "TABLE", table)
     volume, red = story.bed.folder, retained(story, f"red/{B}/chk-3").parents[2]
     top, inner = f"1 0 8:1 / {volume} rw - ext4 /dev/a rw", f"2 1 8:2 / {red} rw - ext4 /dev/b rw"
     table.write_text(top)
@@ -596,10 +596,10 @@ def test_storage_roots_in_one_bucket_search_it_once_in_a_run(on_s3, s3_server) -
     """The listing serves the second one, too; each sees what is beside both."""
     config = two_roots(on_s3)
     red(on_s3, f"between/{B}/chk-3/_metadata")
-    with requests_to(s3_server) as paths:
+    with requests_to(s3_server) as requested:
         ran = run("run", "--config", config)
     assert [each["objects_listed"] for each in ran.json] == [7, 4], ran.err
-    asked = [parse_qs(urlsplit(path).query) for path in paths]
+    asked = [parse_qs(urlsplit(path).query) for path in requested]
     pages = [each for each in asked if "list-type" in each and "max-keys" not in each]
     whole = [each for each in pages if "prefix" not in each]
     assert len(whole) == 2, "what is before and after the first storage root"

@@ -41,7 +41,7 @@ from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.times.instants import shifted
-from orphangc.core.world.outside_naming import Searched
+from orphangc.core.world.known_world import Searched
 from orphangc.errors import RefusedError
 from orphangc.ports import Storage, VerdictSink
 

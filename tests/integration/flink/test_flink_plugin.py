@@ -36,8 +36,7 @@ from orphangc.app.wiring.clock import now
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.core.decision.contradictions import contradiction
 from orphangc.core.decision.evidence import Checkpoint
-from orphangc.core.exporter.exporter_answer import Exported
-from orphangc.core.exporter.owner_markers import living_rival
+from orphangc.core.exporter.exporter_answer import Exported, living_rival
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
     JobSettings,

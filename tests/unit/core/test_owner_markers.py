@@ -2,7 +2,7 @@
 
 import pytest
 
-from orphangc.core.exporter.owner_markers import has_followed, living_rival
+from orphangc.core.exporter.exporter_answer import has_followed, living_rival
 from support.builders import T0, ago
 
 OWN = {"a.began": ago("50m"), "a.alive": ago("1m")}

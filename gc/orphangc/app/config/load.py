@@ -205,7 +205,16 @@ def with_defaults(configuration: Configuration, path: Path) -> Configuration:
             judge the same files by different evidence. Or the folder of plans is inside a storage
             root.
     """
-    roots = tuple(_scheduled(each, configuration) for each in configuration.storage_roots)
+    roots = tuple(
+        each.model_copy(
+            update={
+                "root": str(each.location),
+                "mode": each.mode or configuration.mode,
+                "schedule": each.schedule or configuration.schedule,
+            }
+        )
+        for each in configuration.storage_roots
+    )
     names = [(each.root, spellings(each.location)) for each in roots]
     for (one, ones), (other, others) in combinations(names, 2):
         if meet(ones, others):
@@ -297,16 +306,6 @@ def _statements(roots: Sequence[ScheduledRoot]) -> dict[str, SiblingStatements]:
 
 def _names(place: str) -> frozenset[Location]:
     return spellings(canonical(place))
-
-
-def _scheduled(root: ScheduledRoot, configuration: Configuration) -> ScheduledRoot:
-    return root.model_copy(
-        update={
-            "root": str(root.location),
-            "mode": root.mode or configuration.mode,
-            "schedule": root.schedule or configuration.schedule,
-        }
-    )
 
 
 def chosen_roots(

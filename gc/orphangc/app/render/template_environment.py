@@ -7,7 +7,7 @@ import re
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from flinkstate.tables.command_lines import COMMAND_IN_TEXT
+from flinkstate.tables.printing import COMMAND_IN_TEXT
 from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.console.text import NO_JOB, duration, instant, share
 from orphangc.app.render.reason_groups import ACTION_TEXT, KIND_OF, KINDS, REASON_TEXT

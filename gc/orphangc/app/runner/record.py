@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -278,14 +278,14 @@ def tombstones_part(tombstones: Tombstones, quarantine_period: timedelta) -> Tom
         bytes=sizes.total(),
         oldest_at=min(oldest, default=None),
         due=tuple(
-            DuePart(day=_day(day), objects=objects[day], bytes=sizes[day])
+            DuePart(
+                day=shifted(EPOCH, timedelta(days=day)).date(),
+                objects=objects[day],
+                bytes=sizes[day],
+            )
             for day in sorted(objects)
         ),
     )
-
-
-def _day(number: int) -> date:
-    return shifted(EPOCH, timedelta(days=number)).date()
 
 
 def phase_record(phase: Phase, exit_code: int, started_at: datetime, seconds: float) -> PhaseRecord:

@@ -140,8 +140,8 @@ def _answer(settings: DiscoverySettings, address: str, *, lists_jobs: bool) -> C
 def _documents(settings: DiscoverySettings) -> list[NamespaceDocuments]:
     if not (settings.namespaces or settings.all_namespaces or settings.namespace_selector):
         return []
-    from orphangc.adapters.kubernetes.discovered_documents import read_namespace  # noqa: PLC0415
     from orphangc.adapters.kubernetes.namespace_listing import (  # noqa: PLC0415
+        read_namespace,
         selected_namespaces,
     )
 

@@ -57,7 +57,16 @@ def decide_listing(
     """Return the counts of all verdicts; every object's verdict goes to a sink."""
     earlier = environment.storage.earlier
     listed_at = None if earlier is None else earlier.begun_at
-    views = _views(known, listed_at)
+    views = {
+        key: JobView(
+            job,
+            known.judged[key],
+            bounds_of_job(job, known.judged[key], known.evidence, listed_at),
+            area_facts_of(job, known.evidence),
+        )
+        for key, job in known.jobs.items()
+        if job.is_collected
+    }
     deciding = DecidePass(
         owners=marked.owners,
         jobs={key: decided_job(view) for key, view in views.items()},
@@ -81,20 +90,6 @@ def decide_listing(
         savepoints=frozenset() if savepoints is None or problem is not None else savepoints.folders,
         savepoints_kept=None if savepoints is None else savepoints.warning(problem),
     )
-
-
-def _views(known: JudgedCycle, listed_at: datetime | None) -> dict[str, JobView]:
-    """Return the collected jobs with their bounds."""
-    return {
-        key: JobView(
-            job,
-            known.judged[key],
-            bounds_of_job(job, known.judged[key], known.evidence, listed_at),
-            area_facts_of(job, known.evidence),
-        )
-        for key, job in known.jobs.items()
-        if job.is_collected
-    }
 
 
 def _left_behind(

@@ -12,8 +12,7 @@ from orphangc.core.areas.dead_uploads import area_of_upload, upload_objection
 from orphangc.core.areas.table import AREAS
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.model.bounds import NEVER
-from orphangc.core.model.naming import place_of_folder, uuid_of
-from orphangc.core.model.owners import Owners
+from orphangc.core.model.naming import Owners, place_of_folder, uuid_of
 from orphangc.core.model.types import AreaName
 
 

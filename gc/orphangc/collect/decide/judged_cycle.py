@@ -35,8 +35,7 @@ from orphangc.core.lineage.expired_checkpoint import written_times
 from orphangc.core.memory.compare_cycles import CycleComparison, compared
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, JobId
-from orphangc.core.world.known_world import OutsidePath, World
-from orphangc.core.world.outside_naming import Naming, Searched
+from orphangc.core.world.known_world import Naming, OutsidePath, Searched, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ from orphangc.core.decision.kernel import (
 )
 from orphangc.core.decision.leftover_checkpoints import LeftBehind
 from orphangc.core.model.bounds import JobBounds
-from orphangc.core.model.owners import Owners
+from orphangc.core.model.naming import Owners
 from orphangc.core.model.types import Action, AreaName, DirectoryLayout, Reason, Scope
 from orphangc.ports import VerdictSink
 from orphangc.ports.engine import ListingPass

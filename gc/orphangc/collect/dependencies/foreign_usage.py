@@ -30,8 +30,7 @@ from orphangc.core.dependencies.unnamed_files import unnamed_files_problem
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
 from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
-from orphangc.core.model.naming import place_of_folder
-from orphangc.core.model.owners import job_directory_of
+from orphangc.core.model.naming import job_directory_of, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ForeignKind
 from orphangc.errors import OrphanGcError

@@ -18,7 +18,7 @@ from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker, markers_in
-from orphangc.core.model.owners import job_id_of
+from orphangc.core.model.naming import job_id_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
 

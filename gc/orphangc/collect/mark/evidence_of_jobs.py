@@ -23,7 +23,7 @@ from orphangc.core.decision.evidence import Checkpoint, JobEvidence, JobReport
 from orphangc.core.decision.flink_traces import has_trace_of_flink
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
-from orphangc.core.model.owners import Owners
+from orphangc.core.model.naming import Owners
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, Scope
 

@@ -14,7 +14,7 @@ from orphangc.collect.observe.checkpoints import CheckpointScan
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.decision.entropy_injection import is_spread_over
 from orphangc.core.decision.evidence import Checkpoint
-from orphangc.core.model.owners import job_id_of
+from orphangc.core.model.naming import job_id_of
 from orphangc.core.model.types import JobId, Scope, may_recur
 
 _NO_IDS: frozenset[int] = frozenset()

@@ -16,8 +16,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence
 from orphangc.core.exporter.registry_snapshot import EntryKind, resolve
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.naming import uuid_of
-from orphangc.core.model.owners import Owners
+from orphangc.core.model.naming import Owners, uuid_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Mode
 from orphangc.errors import RefusedError

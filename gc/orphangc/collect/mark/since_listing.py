@@ -20,8 +20,7 @@ from flinkstate.places.locations import Location
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.core.decision.evidence import JobEvidence, Survey
-from orphangc.core.model.naming import FOLDERS
-from orphangc.core.model.owners import job_directory_of
+from orphangc.core.model.naming import FOLDERS, job_directory_of
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import shifted
 from orphangc.errors import OrphanGcError

@@ -20,10 +20,10 @@ from orphangc.core.model.naming import (
     EXPIRY_MARKER,
     TEMPORARY,
     FilePlace,
+    Owners,
     parse_artifact_name,
     place_of_folder,
 )
-from orphangc.core.model.owners import Owners
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import from_microseconds
 from orphangc.ports.engine import ListingPass

@@ -16,8 +16,12 @@ from uuid import uuid4
 
 from flinkstate.buffers import Buffer
 from flinkstate.places.locations import Alias, Location, place_of, places_of
-from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported
-from orphangc.core.exporter.owner_markers import has_followed, living_rival
+from orphangc.core.exporter.exporter_answer import (
+    REGISTRY_MAX_AGE,
+    Exported,
+    has_followed,
+    living_rival,
+)
 from orphangc.core.exporter.registry_format import read_snapshot
 from orphangc.core.exporter.registry_snapshot import (
     RegistrySnapshot,

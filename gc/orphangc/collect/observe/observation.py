@@ -55,7 +55,7 @@ from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker, markers_in
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject
-from orphangc.core.world.outside_naming import Searched
+from orphangc.core.world.known_world import Searched
 from orphangc.errors import OrphanGcError, RegistryUnavailableError
 from orphangc.ports import (
     ClusterClient,
@@ -241,7 +241,13 @@ def observe(
     """
     time = environment.storage.now()
     snapshots = list(environment.snapshots())
-    handshake = _begun_handshake(environment, settings)
+    handshake = start_handshake(
+        environment.exporters(),
+        bases=[base.location for base in environment.bases],
+        aliases=settings.aliases,
+        wait=environment.wait,
+        clock=environment.storage.now,
+    )
     before = _Answers.of(environment)
     searching = _Searching.begun(environment, settings, reader, before.places(snapshots, settings))
     search = search_of(environment)
@@ -427,17 +433,6 @@ def remembered_checkpoints(
         else:
             found += [*read.checkpoints, *read.unreadable]
     return RememberedContents(tuple(found), unreached)
-
-
-def _begun_handshake(environment: Environment, settings: StorageRootSettings) -> ExporterHandshake:
-    """Ask every exporter for a new snapshot, and wait for none of them."""
-    return start_handshake(
-        environment.exporters(),
-        bases=[base.location for base in environment.bases],
-        aliases=settings.aliases,
-        wait=environment.wait,
-        clock=environment.storage.now,
-    )
 
 
 def _ask_exporters(

@@ -27,7 +27,7 @@ from orphangc.collect.observe.checkpoints import CheckpointReader, is_of_checkpo
 from orphangc.collect.observe.reported import Named, why_unread
 from orphangc.collect.state.read_checkpoints import Contents, ReadCheckpoints
 from orphangc.core.decision.evidence import Checkpoint, NoCheckpoint, UnreadableCheckpoint
-from orphangc.core.model.owners import job_id_of
+from orphangc.core.model.naming import job_id_of
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import Progress, Storage

@@ -18,8 +18,7 @@ from orphangc.collect.delete.held_task import HeldTask
 from orphangc.collect.delete.retry_queue import outcome_of
 from orphangc.core.areas.empty_folders import area_of_folder, folder_objection
 from orphangc.core.decision.flink_traces import has_trace_of_flink
-from orphangc.core.model.naming import place_of_folder
-from orphangc.core.model.owners import Owners
+from orphangc.core.model.naming import Owners, place_of_folder
 from orphangc.core.model.types import AreaName, Outcome, Scope
 from orphangc.errors import LockHeldError, OrphanGcError
 from orphangc.ports import Folder, Storage

@@ -50,7 +50,7 @@ from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.model.codes import WORLD_CONDITIONS
-from orphangc.core.model.owners import Owners
+from orphangc.core.model.naming import Owners
 from orphangc.core.model.types import Action
 from orphangc.core.times.instants import shifted
 from orphangc.ports import OUTCOME_SCHEMA, TemporaryRows, TemporarySpace

@@ -21,8 +21,7 @@ from orphangc.collect.sweep.plan_intersection import ConfirmedShard, Fresh, are_
 from orphangc.collect.sweep.shards import Cuts, Shards, shard_of
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.model.naming import place_of_folder
-from orphangc.core.model.owners import Owners
+from orphangc.core.model.naming import Owners, place_of_folder
 from orphangc.core.model.types import Action, Outcome, Scope
 from orphangc.ports import Storage, TemporaryRows, TemporarySpace
 

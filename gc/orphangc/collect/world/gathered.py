@@ -13,13 +13,13 @@ from orphangc.core.world.known_world import (
     KnownCluster,
     OutsidePath,
     PlaceKind,
+    Searched,
     SearchedPlace,
     SearchedStorage,
     World,
     closed_world_of,
     lacks_checkpoints,
 )
-from orphangc.core.world.outside_naming import Searched
 
 
 def world_of(

@@ -14,9 +14,9 @@ from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.world.known_world import OutsidePath
-from orphangc.core.world.outside_naming import (
+from orphangc.core.world.known_world import (
     Naming,
+    OutsidePath,
     Searched,
     home_of,
     outside_only,

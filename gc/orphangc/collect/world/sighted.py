@@ -38,8 +38,7 @@ from orphangc.core.memory.sighting import (
 from orphangc.core.memory.unlocated_jobs import UNREAD
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobState, Scope
-from orphangc.core.world.known_world import SearchedPlace
-from orphangc.core.world.outside_naming import Searched
+from orphangc.core.world.known_world import Searched, SearchedPlace
 
 _PARTS = frozenset({Scope.SHARED.value, Scope.TASKOWNED.value})
 """Folders of a job directory for files of its checkpoints."""

@@ -20,7 +20,7 @@ from orphangc.core.lineage.continuation import (
 from orphangc.core.memory.job_lives import placed, savepoint_may_be_of
 from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.joined_facts import table
-from orphangc.core.model.owners import job_directory_of
+from orphangc.core.model.naming import job_directory_of
 
 
 def seen_lineage(

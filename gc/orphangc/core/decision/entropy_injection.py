@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from flinkstate.places.locations import Location
 from orphangc.core.decision.evidence import JobEvidence
-from orphangc.core.model.owners import job_directory_of
+from orphangc.core.model.naming import job_directory_of
 
 _RANDOM = re.compile(r"[0-9A-Za-z]+", re.ASCII)
 _SEVERAL = 2

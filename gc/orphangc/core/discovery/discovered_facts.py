@@ -236,10 +236,6 @@ class ResourceFacts(Fact, subject=("name", "uid"), seen="is_present"):
         """Return its kind, namespace and name."""
         return self.origin.resource
 
-    def uses(self, use: DirectoryUse) -> tuple[DirectoryFact, ...]:
-        """Return its directories of one use."""
-        return tuple(each for each in self.directories if each.use is use)
-
 
 _FIELDS = {
     "directories": DirectoryFact,

@@ -105,7 +105,13 @@ def needs_of(
     return (
         *(need for place in dict.fromkeys(searched) for need in _reads(place)),
         *(need for uri in settings.registry for need in _registry(canonical(uri))),
-        *(need for uri in settings.job_archives for need in _archives(canonical(uri))),
+        *(
+            need
+            for uri in settings.job_archives
+            for need in _needs(
+                Purpose.REGISTRY, canonical(uri), StorageArea.BELOW, Right.LIST, Right.READ
+            )
+        ),
         *_inventory(settings),
         *_versions(settings, root, may_undelete=may_undelete),
         *(_examined(settings, root) if may_examine else ()),
@@ -140,11 +146,6 @@ def _registry(place: Location) -> Iterator[StorageNeed]:
         yield from _needs(Purpose.REGISTRY, place, area, Right.LIST, Right.READ)
     yield from _needs(Purpose.EXPORTERS, place, StorageArea.NONCES, Right.WRITE)
     yield from _needs(Purpose.EXPORTERS, place, StorageArea.PROBES, Right.WRITE, Right.DELETE)
-
-
-def _archives(place: Location) -> Iterator[StorageNeed]:
-    """Yield the needs of reading which jobs ended."""
-    return _needs(Purpose.REGISTRY, place, StorageArea.BELOW, Right.LIST, Right.READ)
 
 
 def _inventory(settings: StorageRootSettings) -> Iterator[StorageNeed]:

@@ -108,7 +108,11 @@ class Explanations:
             claimers=claimers,
             jobs={job_id: tuple(records) for job_id, records in by_job.items()},
             shown={each.uri: each for each in sighting.directories},
-            expired=_released(memory),
+            expired={
+                (each.uri, each.sha256): each.released_at
+                for each in memory.expired
+                if each.released_at is not None and each.restored_at is None
+            },
             unfound=_unfound(sighting),
             searched=_with_predecessors(found, claimers, sighting, by_job),
             users={uri: frozenset(each) for uri, each in users.items()},
@@ -291,15 +295,6 @@ class Explanations:
         """
         users = self.users.get(directory, frozenset())
         return not users.isdisjoint(self._heirs({uri}, since) - {directory})
-
-
-def _released(memory: WorldMemory) -> dict[tuple[str, str], datetime]:
-    """Return when the quarantine of each checkpoint ended, by folder and digest."""
-    return {
-        (each.uri, each.sha256): each.released_at
-        for each in memory.expired
-        if each.released_at is not None and each.restored_at is None
-    }
 
 
 def _unfound(sighting: Sighting) -> dict[str, SeenReport]:

@@ -30,8 +30,14 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.kernel import BoundsTable, kernel, verdict_batch
 from orphangc.core.model.bounds import JobBounds
-from orphangc.core.model.naming import Artifact, FilePlace, artifact_name, place_of_folder, uuid_of
-from orphangc.core.model.owners import Owners
+from orphangc.core.model.naming import (
+    Artifact,
+    FilePlace,
+    Owners,
+    artifact_name,
+    place_of_folder,
+    uuid_of,
+)
 from orphangc.core.model.types import AreaName, JobState, ObjectKey, StoredObject, Tombstone
 from properties.test_kernel import World, listed, worlds
 from support.builders import JOB, OTHER_JOB, ago, some_bounds

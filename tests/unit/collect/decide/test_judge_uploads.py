@@ -11,8 +11,7 @@ from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.bounds_of_job import area_facts_of, bounds_of_job
 from orphangc.core.decision.judge import judge
-from orphangc.core.model.naming import artifact_name
-from orphangc.core.model.owners import Owners
+from orphangc.core.model.naming import Owners, artifact_name
 from orphangc.core.model.types import AreaName
 from support.builders import (
     JOB,

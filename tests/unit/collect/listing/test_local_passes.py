@@ -25,7 +25,7 @@ from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import WholeMarking, marked_rows
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.model.owners import Owners
+from orphangc.core.model.naming import Owners
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
 from support.builders import BASE, JOB, a_job, a_root

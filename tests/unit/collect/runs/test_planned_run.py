@@ -25,8 +25,7 @@ from orphangc.collect.sweep.folder_removal import FolderRemoval, FolderRule
 from orphangc.collect.sweep.upload_abortion import UploadAbortion, UploadMark, write_marks
 from orphangc.collect.world.recalling import NOTHING_RECALLED
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.model.naming import artifact_name
-from orphangc.core.model.owners import Owners
+from orphangc.core.model.naming import Owners, artifact_name
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import LockHeldError

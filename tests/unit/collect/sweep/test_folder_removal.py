@@ -11,7 +11,7 @@ from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.folder_removal import FolderRemoval, FolderRule
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.model.owners import Owners
+from orphangc.core.model.naming import Owners
 from orphangc.errors import LockHeldError, OrphanGcError, RefusedError
 from orphangc.ports import DeletionResult, DeletionStatus
 from support.builders import BASE, ago

@@ -3,8 +3,7 @@
 import pytest
 
 from flinkstate.places.locations import canonical
-from orphangc.core.model.naming import FilePlace
-from orphangc.core.model.owners import Owners, job_directory_of
+from orphangc.core.model.naming import FilePlace, Owners, job_directory_of
 from orphangc.core.model.types import JobId, Scope
 from support.builders import BASE, JOB, OTHER_JOB
 

@@ -2,8 +2,13 @@
 
 from flinkstate.places.locations import canonical
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.world.known_world import OutsidePath
-from orphangc.core.world.outside_naming import home_of, outside_only, outside_paths, paths_of
+from orphangc.core.world.known_world import (
+    OutsidePath,
+    home_of,
+    outside_only,
+    outside_paths,
+    paths_of,
+)
 from support.builders import JOB, OTHER_JOB
 
 NAMES = FileNames(["a"])

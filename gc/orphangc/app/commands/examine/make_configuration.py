@@ -58,7 +58,7 @@ def make_configuration(wishes: Wishes, out: Path, *, replaces: bool) -> None:
     settings = _settings(wishes)
     _statements(wishes, settings)
     try:
-        out.write_text(configuration_text(wishes), encoding="utf-8")
+        out.write_text("".join(f"{line}\n" for line in _lines(wishes)), encoding="utf-8")
     except OSError as err:
         raise SettingsError(f"{out} cannot be written: {err.strerror}") from err
     _say(f"{out} is written")
@@ -143,11 +143,6 @@ def _statements(wishes: Wishes, settings: StorageRootSettings) -> None:
         wishes.closed_world = _agreed(
             "State that no checkpoint outside these places refers to files here?"
         )
-
-
-def configuration_text(wishes: Wishes) -> str:
-    """Return the configuration file, each setting with what it means."""
-    return "".join(f"{line}\n" for line in _lines(wishes))
 
 
 def _lines(wishes: Wishes) -> Iterator[str]:

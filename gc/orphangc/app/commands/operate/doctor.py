@@ -17,7 +17,7 @@ from rich.text import Text
 
 from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES
 from flinkstate.places.locations import Location
-from flinkstate.tables.command_lines import followed
+from flinkstate.tables.printing import followed
 from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import counted, visible
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
@@ -84,16 +84,16 @@ def diagnose(config: Path) -> list[dict[str, Any]]:
     findings = [
         finding
         for settings in configuration.storage_roots
-        for finding in _findings(settings, shared, _kept_plans(configuration, settings))
+        for finding in _findings(
+            settings,
+            shared,
+            KeptPlans.of(configuration.plans_folder, settings.root, configuration.keep_plans),
+        )
     ]
     if configuration.discovery.is_on:
         findings += checked(ALL_ROOTS, {"discovery": lambda: discovery_health(found)})
     findings += checked(ALL_ROOTS, checks_of_all(configuration))
     return [asdict(finding) for finding in findings]
-
-
-def _kept_plans(configuration: Configuration, settings: StorageRootSettings) -> KeptPlans:
-    return KeptPlans.of(configuration.plans_folder, settings.root, configuration.keep_plans)
 
 
 def _findings(
@@ -119,7 +119,10 @@ def _findings(
         f"flink {redacted(url)}": partial(probe_cluster, url, settings.accept_flink_version)
         for url in settings.flink_rest
     }
-    checks |= _ha_checks(settings)
+    checks |= {
+        **{f"kubernetes {each}": partial(probe_namespace, each) for each in settings.kubernetes_ha},
+        **{f"zookeeper {each}": partial(probe_zookeeper, each) for each in settings.zookeeper_ha},
+    }
     if (short := settings.short_margins_warning) is not None:
         checks["margins"] = lambda: (CheckStatus.WARNING, short)
     try:
@@ -232,14 +235,6 @@ def _registry(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
         CheckStatus.GOOD,
         f"{counted(len(load_snapshots(settings.registry, {})), 'registry snapshot')}{also}",
     )
-
-
-def _ha_checks(settings: StorageRootSettings) -> dict[str, Check]:
-    """Return the checks of the sources of jobs that have not ended, by name."""
-    return {
-        **{f"kubernetes {each}": partial(probe_namespace, each) for each in settings.kubernetes_ha},
-        **{f"zookeeper {each}": partial(probe_zookeeper, each) for each in settings.zookeeper_ha},
-    }
 
 
 def exit_code(findings: list[dict[str, Any]]) -> ExitCode:

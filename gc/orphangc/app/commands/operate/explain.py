@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from flinkstate.files.paths import located
-from flinkstate.places.locations import Location, canonical, places_of
+from flinkstate.places.locations import canonical, places_of
 from flinkstate.text.shown_text import visible
 from orphangc.adapters.files.translate import escaped
 from orphangc.adapters.rows.plan_directory import PlanDirectory
@@ -21,7 +21,7 @@ from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.wiring.compose import roots_now, state_of
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.collect.decide.explanation import OneVerdict, explain
-from orphangc.core.model.owners import job_directory_of
+from orphangc.core.model.naming import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import SettingsError
@@ -105,15 +105,11 @@ def _relative(key: str, settings: StorageRootSettings) -> str:
     """Return a key relative to the storage root, given relative or as a URI."""
     base = settings.location
     if ":" in key.partition("/")[0] or key.startswith("/"):
-        inside = base.key_of(_aliased(located(key), settings))
+        inside = base.key_of(canonical(str(located(key)), settings.aliases))
         if not inside:
             raise SettingsError(f"{key} does not lie below {base}")
         return inside
     return base.key_of(located(key)) or key if base.scheme == "file" else key
-
-
-def _aliased(place: Location, settings: StorageRootSettings) -> Location:
-    return canonical(str(place), settings.aliases)
 
 
 def _root_of(key: str) -> str:

@@ -31,7 +31,7 @@ from orphangc.collect.observe.reported import named_as_a_whole
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.memory.remembered import WorldMemory
-from orphangc.core.model.owners import job_directory_of
+from orphangc.core.model.naming import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import ExitCode, RefusedError, SettingsError

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from flinkstate.tables.command_lines import split_commands
+from flinkstate.tables.printing import split_commands
 from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.console.text import duration, id_ranges, instant, share
 from orphangc.app.render.plan.plan_view import PlanView, plan_view
