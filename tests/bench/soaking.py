@@ -132,7 +132,6 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
         ):
             cycle = run_cycle(
                 replace(environment, wait=lambda _: time.sleep(_POLL_SECONDS)),
-                settings,
                 reader=CheckpointReader.of(settings),
                 tombstones=state.tombstones(),
                 halted=None,

@@ -39,7 +39,6 @@ from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.times.instants import shifted
 from orphangc.core.world.known_world import Searched
 from orphangc.errors import RefusedError
@@ -80,7 +79,6 @@ class Cycle:
 
 def run_cycle(
     environment: Environment,
-    settings: StorageRootSettings,
     *,
     reader: CheckpointReader,
     tombstones: Tombstones,
@@ -94,23 +92,23 @@ def run_cycle(
         StorageUnreachableError: The storage root could not be listed completely.
         RefusedError: No job directory is there: an empty listing proves no empty storage.
     """
-    seen = observe(environment, settings, reader)
-    pinned = pinned_uuids(environment, pinned_places(seen, settings))
-    marked = marked_cycle(seen, environment, settings, pinned=pinned)
-    survey = _survey(marked, environment, settings, reader=reader, tombstones=tombstones)
+    seen = observe(environment, reader)
+    pinned = pinned_uuids(environment, pinned_places(seen, environment.settings))
+    marked = marked_cycle(seen, environment, pinned=pinned)
+    survey = _survey(marked, environment, reader=reader, tombstones=tombstones)
     expiries = seen.expiries(environment)
     recalled = _recalled(before, seen, environment, expiries)
-    known = judged_cycle(marked, environment, settings, survey, halted=halted, before=recalled)
+    known = judged_cycle(marked, environment, survey, halted=halted, before=recalled)
     savepoints = abandoned_savepoints(
-        seen, settings, marked.mark, surveyed=survey.surveyed, known=known
+        seen, environment.settings, marked.mark, surveyed=survey.surveyed, known=known
     )
     decided = decide_listing(
-        environment, settings, marked.mark, known, open_sink=open_sink, savepoints=savepoints
+        environment, marked.mark, known, open_sink=open_sink, savepoints=savepoints
     )
-    found = _found(marked, survey, known, decided, environment=environment, settings=settings)
+    found = _found(marked, survey, known, decided, environment=environment)
     usages = replace(found.foreign_usages, quarantines=_unread(expiries, seen))
     found = replace(found, foreign_usages=usages)
-    plan = plan_of(found, settings, environment)
+    plan = plan_of(found, environment)
     return Cycle(
         seen=seen,
         missing=survey.missing,
@@ -159,7 +157,6 @@ def _unread(expiries: Iterable[ExpiryMarker], seen: Observation) -> tuple[Expiry
 def _survey(
     marked: MarkedCycle,
     environment: Environment,
-    settings: StorageRootSettings,
     *,
     reader: CheckpointReader,
     tombstones: Tombstones,
@@ -170,7 +167,7 @@ def _survey(
         RefusedError: The storage root shows nothing of Flink's.
         StorageUnreachableError: The listing lacks what stood all the time.
     """
-    questions = _questions(marked, environment, settings=settings, reader=reader)
+    questions = _questions(marked, environment, reader=reader)
     if questions.since is None:
         before, after = (part[0].scan for part in (marked.seen.first, marked.seen.second))
         check_standing(before, after, environment.engine.objects_named(METADATA_NAME))
@@ -187,7 +184,6 @@ def _found(
     decided: DecidedListing,
     *,
     environment: Environment,
-    settings: StorageRootSettings,
 ) -> Found:
     """Return what the cycle found, with what its jobs miss and what they need of others."""
     collected = (view.evidence for view in decided.views.values())
@@ -195,7 +191,6 @@ def _found(
     usages = foreign_usages_of(
         environment,
         marked.mark,
-        settings,
         jobs=known.jobs,
         judged=known.judged,
         missing=missing,
@@ -204,7 +199,7 @@ def _found(
     )
     seen = marked.seen
     beside = tuple(e for e in known.beside.values() if not has_ended(e, known.evidence))
-    named = tuple(named_as_a_whole((*seen.before, *seen.after), seen.ha, settings))
+    named = tuple(named_as_a_whole((*seen.before, *seen.after), seen.ha, environment.settings))
     return Found(
         seen=seen,
         surveyed=survey.surveyed,
@@ -219,22 +214,18 @@ def _found(
 
 
 def _questions(
-    marked: MarkedCycle,
-    environment: Environment,
-    *,
-    settings: StorageRootSettings,
-    reader: CheckpointReader,
+    marked: MarkedCycle, environment: Environment, *, reader: CheckpointReader
 ) -> SurveyQuestions:
     """Return what the cycle asks of its listing."""
     seen = marked.seen
     scans = [part[0].scan for part in (seen.first, seen.second)]
     return SurveyQuestions(
         wanted=wanted_of(each.files for each in marked.namings),
-        needed=partial(dependencies_of, marked.mark, settings),
+        needed=partial(dependencies_of, marked.mark, environment.settings),
         is_resumed=seen.listed.is_resumed,
         since=SinceListing.of(seen, environment.storage),
         read=partial(reader.read, environment.storage),
-        began=shifted(seen.time.now or seen.time.local, -settings.clock_skew),
+        began=shifted(seen.time.now or seen.time.local, -environment.settings.clock_skew),
         unreached=tuple(seen.unreached),
         storages=_storages_of_latest(marked, environment),
         closed=frozenset(each for scan in scans for each in scan.closed),

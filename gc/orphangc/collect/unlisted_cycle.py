@@ -18,7 +18,6 @@ from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import Judgement
-from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import StoredObject
 from orphangc.core.world.known_world import World
 from orphangc.ports import Progress, Storage
@@ -75,12 +74,7 @@ class ShortCycle:
 
 
 def unlisted_cycle(
-    environment: Environment,
-    settings: StorageRootSettings,
-    *,
-    reader: CheckpointReader,
-    halted: str | None,
-    before: Recalled,
+    environment: Environment, *, reader: CheckpointReader, halted: str | None, before: Recalled
 ) -> ShortCycle:
     """Return the result of a cycle that lists no objects; it changes and remembers nothing.
 
@@ -89,14 +83,9 @@ def unlisted_cycle(
     """
     search = None if environment.search is None else replace(environment.search, own=None)
     unlisted = replace(environment, engine=UnlistedEngine(), search=search)
-    seen = observe(unlisted, settings, reader)
+    seen = observe(unlisted, reader)
     known = judged_cycle(
-        marked_cycle(seen, unlisted, settings),
-        unlisted,
-        settings,
-        survey=None,
-        halted=halted,
-        before=before,
+        marked_cycle(seen, unlisted), unlisted, survey=None, halted=halted, before=before
     )
     return ShortCycle(
         world=world_with_memory(known.world, known.comparison, before.memory),

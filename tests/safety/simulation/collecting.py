@@ -255,6 +255,7 @@ class Collector:
             self.process.call("wait", waited)
 
         return Environment(
+            settings=settings,
             storage=self._storage(root),
             extra=[self._storage(canonical(uri)) for uri in settings.extra_roots],
             clusters=[Cluster(self.process, self.site.flinks, self.site.cached)],
@@ -281,7 +282,6 @@ class Collector:
         state, rows = self.root_state, Rows()
         cycle = run_cycle(
             self._environment(),
-            self.site.settings,
             reader=CheckpointReader(),
             tombstones=state.tombstones(),
             halted=state.halted(),

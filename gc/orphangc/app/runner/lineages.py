@@ -37,7 +37,7 @@ def opened_lineage_cycle(
         shown_progress() as progress,
         opened(settings, state, progress, memory=before.memory) as world,
     ):
-        return lineage_cycle(world, settings, policy, state=state, before=before, reader=reader)
+        return lineage_cycle(world, policy, state=state, before=before, reader=reader)
 
 
 def remembered(cycle: Cycle, state: RootState, before: Recalled) -> Cycle:

@@ -136,7 +136,6 @@ def opened_cycle(
     ) as environment:
         cycle = run_cycle(
             environment,
-            settings,
             reader=CheckpointReader.of(settings, shared),
             tombstones=tombstones,
             halted=halted,
@@ -260,9 +259,7 @@ def make_plan(
             known=known,
             shared=shared,
         ) as (cycle, environment):
-            lineages, unneeded = _lineages(
-                cycle, settings, policy, environment, is_asked=asks_lineages
-            )
+            lineages, unneeded = _lineages(cycle, policy, environment, is_asked=asks_lineages)
         breakdown, digests = _gathered(cycle.sinks, at, folder)
         unsigned = _completed(cycle.plan, engine, lineages, unneeded)
         plan = unsigned.signed() if directory is None else directory.write(unsigned, digests)
@@ -294,17 +291,14 @@ def _completed(
 
 
 def _lineages(
-    cycle: Cycle,
-    settings: StorageRootSettings,
-    policy: RetentionPolicy | None,
-    environment: Environment,
-    *,
-    is_asked: bool,
+    cycle: Cycle, policy: RetentionPolicy | None, environment: Environment, *, is_asked: bool
 ) -> tuple[LineageReport | None, UnneededPart]:
     """Return the lineages if they are asked for, and in any case what nothing living needs."""
     if not is_asked:
-        return None, unneeded_part(cycle, settings, environment.engine, environment.progress)
-    report = lineage_report(cycle, settings, policy, environment)
+        return None, unneeded_part(
+            cycle, environment.settings, environment.engine, environment.progress
+        )
+    report = lineage_report(cycle, policy, environment)
     return report, report.unneeded
 
 

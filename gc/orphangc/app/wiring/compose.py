@@ -188,6 +188,7 @@ def opened(
     beside = quarantined_beside(state)
     with _engine(storage, engine if earlier is None else LOCAL, kept) as lister:
         yield Environment(
+            settings=settings,
             storage=storage,
             extra=[open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
             siblings=siblings,

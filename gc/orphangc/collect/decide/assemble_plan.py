@@ -67,8 +67,9 @@ class Found:
     savepoints_kept: str | None = None
 
 
-def plan_of(found: Found, settings: StorageRootSettings, environment: Environment) -> Plan:
+def plan_of(found: Found, environment: Environment) -> Plan:
     """Return the unsigned plan."""
+    settings = environment.settings
     seen, surveyed, counts = found.seen, found.surveyed, found.counts
     storage = environment.storage
     return Plan(
@@ -123,7 +124,7 @@ def plan_of(found: Found, settings: StorageRootSettings, environment: Environmen
                 ),
             ),
             *_lost_checkpoints(found, storage.location),
-            *_ha_warnings(found, settings, environment),
+            *_ha_warnings(found, environment),
             *_unknown_jobs(found.known, settings),
             *empty_pins(storage, settings.pins),
         ),
@@ -343,9 +344,7 @@ def _lost_checkpoints(found: Found, base: Location) -> Iterator[str]:
         yield from lost_checkpoints(view.evidence, found.missing[key], base)
 
 
-def _ha_warnings(
-    found: Found, settings: StorageRootSettings, environment: Environment
-) -> list[str]:
+def _ha_warnings(found: Found, environment: Environment) -> list[str]:
     """Return contradictions of namespaces and ZooKeepers to the operator's statements."""
     warnings = [
         f"{facts.uri} shows nothing of Flink's: mistyped?"
@@ -359,8 +358,8 @@ def _ha_warnings(
         " an extra root"
         for folder in sorted(folders)
         if folder.option in _OF_CHECKPOINTS
-        and settings.closed_world
-        and not _is_below(folder.path, settings, bases)
+        and environment.settings.closed_world
+        and not _is_below(folder.path, environment.settings, bases)
     ]
     return warnings
 

@@ -47,7 +47,6 @@ class DecidedListing:
 
 def decide_listing(
     environment: Environment,
-    settings: StorageRootSettings,
     marked: Mark,
     known: JudgedCycle,
     *,
@@ -55,6 +54,7 @@ def decide_listing(
     savepoints: AbandonedSavepoints | None = None,
 ) -> DecidedListing:
     """Return the counts of all verdicts; every object's verdict goes to a sink."""
+    settings = environment.settings
     earlier = environment.storage.earlier
     listed_at = None if earlier is None else earlier.begun_at
     views = {

@@ -54,18 +54,14 @@ class MarkedCycle:
 
 
 def marked_cycle(
-    seen: Observation,
-    environment: Environment,
-    settings: StorageRootSettings,
-    *,
-    pinned: UuidSet | None = None,
+    seen: Observation, environment: Environment, *, pinned: UuidSet | None = None
 ) -> MarkedCycle:
     """Return what an observation shows to be live; see ``mark``."""
     bases = [base.location for base in environment.bases]
     siblings = [base.location for base in environment.siblings]
-    marked = mark(seen, settings, bases, siblings, pinned=pinned)
+    marked = mark(seen, environment.settings, bases, siblings, pinned=pinned)
     searched = seen.searched(environment)
-    namings = namings_of(marked, seen, settings, searched)
+    namings = namings_of(marked, seen, environment.settings, searched)
     return MarkedCycle(seen=seen, mark=marked, searched=searched, namings=namings)
 
 
@@ -89,7 +85,6 @@ class JudgedCycle:
 def judged_cycle(
     cycle: MarkedCycle,
     environment: Environment,
-    settings: StorageRootSettings,
     survey: ListingSurvey | None,
     *,
     halted: str | None,
@@ -100,6 +95,7 @@ def judged_cycle(
     Args:
         survey: Facts of the listing; ``None`` for a cycle that lists no objects.
     """
+    settings = environment.settings
     seen, marked = cycle.seen, cycle.mark
     paths = named_outside(
         cycle.namings,
@@ -116,14 +112,13 @@ def judged_cycle(
     sighting = sighting_of(
         seen,
         marked,
-        settings,
         jobs=jobs,
         environment=environment,
         before=before.memory,
         savepoint_folders=folders,
     )
     comparison = compared(before.memory, sighting, before.given)
-    now = _evidence_now(seen, environment, settings, paths, before=before, halted=halted)
+    now = _evidence_now(seen, environment, paths, before=before, halted=halted)
     evidence = replace(now, listed_at=listing_time, lost=comparison.facts)
     fixed_ids = comparison.memory.lineage.fixed_ids
     beside = jobs_beside(seen, marked, jobs, settings, fixed_ids=fixed_ids)
@@ -133,7 +128,7 @@ def judged_cycle(
         judged=judge_all([*jobs.values(), *working], evidence),
         beside=beside,
         evidence=evidence,
-        world=world_of(seen, environment, settings, paths),
+        world=world_of(seen, environment, paths),
         comparison=comparison,
     )
 
@@ -141,7 +136,6 @@ def judged_cycle(
 def _evidence_now(
     seen: Observation,
     environment: Environment,
-    settings: StorageRootSettings,
     paths: Sequence[OutsidePath],
     *,
     before: Recalled,
@@ -150,9 +144,11 @@ def _evidence_now(
     """Return what concerns all jobs, but for what only a comparison with earlier cycles shows."""
     is_tested = environment.storage.is_tested
     return replace(
-        cycle_evidence(seen, settings, is_tested_storage=is_tested, halted=halted or before.halted),
-        empty_places=empty_places(seen, environment, settings),
-        unreached_places=unreached_places(seen, environment, settings),
+        cycle_evidence(
+            seen, environment.settings, is_tested_storage=is_tested, halted=halted or before.halted
+        ),
+        empty_places=empty_places(seen, environment),
+        unreached_places=unreached_places(seen, environment),
         unsearched_storages=unsearched_storages(seen, paths),
         memory_problem=before.memory_problem,
         state_problem=before.state_problem,

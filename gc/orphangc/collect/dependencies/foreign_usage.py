@@ -31,7 +31,6 @@ from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
 from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
 from orphangc.core.model.naming import job_directory_of, place_of_folder
-from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ForeignKind
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
@@ -131,7 +130,6 @@ class ForeignUsages:
 def foreign_usages_of(
     environment: Environment,
     marked: Mark,
-    settings: StorageRootSettings,
     *,
     jobs: Mapping[str, JobEvidence],
     judged: Mapping[str, Judgement],
@@ -145,6 +143,7 @@ def foreign_usages_of(
         missing: Keys that are not stored, by key of the jobs whose directories were listed.
         held: UUIDs of live artifacts in its ``shared/``, by job key.
     """
+    settings = environment.settings
     base = environment.storage.location
     namers = _folders_of_changes(marked)
     usages = {

@@ -48,16 +48,14 @@ class _Weighed:
 
 
 def lineage_report(
-    cycle: Cycle,
-    settings: StorageRootSettings,
-    policy: RetentionPolicy | None,
-    environment: Environment,
+    cycle: Cycle, policy: RetentionPolicy | None, environment: Environment
 ) -> LineageReport:
     """Return the lineages of a cycle, with the fate of each checkpoint and the bytes it holds.
 
     Args:
         environment: Ports of the cycle, whose engine still holds its listing.
     """
+    settings = environment.settings
     savepoints = _savepoints(cycle, policy, environment)
     known = cycle_lineages(cycle, settings, policy=policy, savepoints=savepoints)
     facts = retention_facts(cycle, settings, policy, known.hidden)

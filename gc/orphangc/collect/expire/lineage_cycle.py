@@ -15,7 +15,6 @@ from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.lineage.retention_policy import RetentionPolicy
-from orphangc.core.model.settings import StorageRootSettings
 
 
 class DiscardingSink:
@@ -38,7 +37,6 @@ class LineageCycle:
 
 def lineage_cycle(
     environment: Environment,
-    settings: StorageRootSettings,
     policy: RetentionPolicy | None,
     *,
     state: RootState,
@@ -48,14 +46,13 @@ def lineage_cycle(
     """Return a fresh cycle of an opened storage root, with its lineages."""
     cycle = run_cycle(
         environment,
-        settings,
         reader=reader,
         tombstones=state.tombstones(),
         halted=state.halted(),
         open_sink=DiscardingSink,
         before=before,
     )
-    report = lineage_report(cycle, settings, policy, environment)
+    report = lineage_report(cycle, policy, environment)
     return LineageCycle(cycle=with_warnings(cycle, policy_warnings(report)), report=report)
 
 

@@ -81,7 +81,7 @@ _LATER = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """Everything outside that a cycle asks.
+    """Everything outside that a cycle asks, by the settings of one storage root.
 
     Attributes:
         extra: Storages whose checkpoints may refer to it.
@@ -101,6 +101,7 @@ class Environment:
         search: Searches storages whole; ``None`` if the named places alone are searched.
     """
 
+    settings: StorageRootSettings
     storage: Storage
     extra: Sequence[Storage]
     clusters: Sequence[ClusterClient]
@@ -231,14 +232,13 @@ class Observation:
         return tuple(by_uri.values())
 
 
-def observe(
-    environment: Environment, settings: StorageRootSettings, reader: CheckpointReader
-) -> Observation:
+def observe(environment: Environment, reader: CheckpointReader) -> Observation:
     """Return the facts of one cycle; the engine keeps the listing.
 
     Raises:
         StorageUnreachableError: The storage root could not be listed completely.
     """
+    settings = environment.settings
     time = environment.storage.now()
     snapshots = list(environment.snapshots())
     handshake = start_handshake(
@@ -249,21 +249,21 @@ def observe(
         clock=environment.storage.now,
     )
     before = _Answers.of(environment)
-    searching = _Searching.begun(environment, settings, reader, before.places(snapshots, settings))
+    searching = _Searching.begun(environment, reader, before.places(snapshots, settings))
     search = search_of(environment)
     at_start = search.ask(scan_checkpoints, NO_SCAN)
     environment.progress("roots", 0)
     read = partial(search.ask, partial(reader.collect, engine=environment.engine), NOTHING_READ)
     first = read()
     listed = _list(environment, first[0])
-    exported = _ask_exporters(environment, settings, handshake, before.clusters, time=time)
+    exported = _ask_exporters(environment, handshake, before.clusters, time=time)
     snapshots += [each for each in environment.snapshots() if each not in snapshots]
     snapshots += [each for answer in exported.values() for each in answer.snapshots]
     second = read()
     after = before.asked_again(environment)
     both, parts = before + after, (*first, *second)
     elsewhere, unreadable = _read_elsewhere(
-        environment, settings, reader, both, snapshots=snapshots, first=first, second=second
+        environment, reader, both, snapshots=snapshots, first=first, second=second
     )
     return Observation(
         time=time,
@@ -326,22 +326,17 @@ class _Searching:
     """A search of whole storages that was begun: they are listed, and nothing of them is read."""
 
     environment: Environment
-    settings: StorageRootSettings
     reader: CheckpointReader
     listings: Mapping[Location, ListedStorage]
 
     @classmethod
     def begun(
-        cls,
-        environment: Environment,
-        settings: StorageRootSettings,
-        reader: CheckpointReader,
-        named: Iterable[Named],
+        cls, environment: Environment, reader: CheckpointReader, named: Iterable[Named]
     ) -> _Searching:
         """List the storages that are known so far."""
         search = environment.search
         listings = {} if search is None else search.listings(named, reader, environment.progress)
-        return cls(environment, settings, reader, listings)
+        return cls(environment, reader, listings)
 
     def contents(
         self,
@@ -437,7 +432,6 @@ def remembered_checkpoints(
 
 def _ask_exporters(
     environment: Environment,
-    settings: StorageRootSettings,
     handshake: ExporterHandshake,
     before: Iterable[ClusterFacts],
     *,
@@ -450,10 +444,10 @@ def _ask_exporters(
     if handshake.jobs:
         environment.progress("registry", 0)
     return handshake.complete(
-        ended=lambda job_id: settings.is_declared_ended(job_id) or job_id in over,
+        ended=lambda job_id: environment.settings.is_declared_ended(job_id) or job_id in over,
         bases=[base.location for base in environment.bases],
         now=time.now or time.local,
-        patience=settings.registry_wait,
+        patience=environment.settings.registry_wait,
     )
 
 
@@ -490,7 +484,6 @@ def _list(environment: Environment, known: CheckpointsRead) -> Listed:
 
 def _read_elsewhere(
     environment: Environment,
-    settings: StorageRootSettings,
     reader: CheckpointReader,
     answers: _Answers,
     *,
@@ -507,7 +500,7 @@ def _read_elsewhere(
     reported = reported_checkpoints(
         answers.clusters,
         snapshots,
-        settings,
+        environment.settings,
         answers.ha,
         reader=reader,
         open_storage=environment.open_storage,

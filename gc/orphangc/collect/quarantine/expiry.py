@@ -67,7 +67,6 @@ class Expiry(PlannedRun[LineageCycle]):
         """Return what the plan is held against; see ``PlannedRun``."""
         return self.made or lineage_cycle(
             environment,
-            self.run.settings,
             self.planned.policy,
             state=self.run.state,
             before=self.before,

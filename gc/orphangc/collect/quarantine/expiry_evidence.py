@@ -29,7 +29,10 @@ class ExpiryEvidence:
         """Take what was named in the cycle."""
         seen = self.found.cycle.seen
         self._named = namings(
-            (*seen.before, *seen.after), seen.snapshots, self.revalidation.settings, ha=seen.ha
+            (*seen.before, *seen.after),
+            seen.snapshots,
+            self.revalidation.environment.settings,
+            ha=seen.ha,
         )
 
     def check(self, part: Iterable[LineageCheckpointPart]) -> None:

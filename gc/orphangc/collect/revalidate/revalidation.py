@@ -38,7 +38,6 @@ from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, UnreadableCheckpoint
 from orphangc.core.model.codes import Condition, Guard
-from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, JobState
 from orphangc.errors import OrphanGcError, RefusedError, RegistryUnavailableError
 from orphangc.ports import LISTING_SCHEMA
@@ -162,7 +161,6 @@ class Revalidation:
     """
 
     environment: Environment
-    settings: StorageRootSettings
     reader: CheckpointReader
     jobs: Sequence[Precondition]
     state: RootState
@@ -205,7 +203,9 @@ class Revalidation:
 
     def namings(self) -> frozenset[Naming]:
         """Return the checkpoints that the last check found reported or restored, and by what."""
-        return namings(self._clusters, self._registries.snapshots, self.settings, ha=self._ha)
+        return namings(
+            self._clusters, self._registries.snapshots, self.environment.settings, ha=self._ha
+        )
 
     def hidden_origin(self) -> str | None:
         """Return which job the last check found starting, without its origin; else ``None``."""
@@ -286,7 +286,7 @@ class Revalidation:
         read = reported_checkpoints(
             self._clusters,
             self._registries.snapshots,
-            self.settings,
+            self.environment.settings,
             self._ha,
             reader=self.reader,
             open_storage=self.environment.open_storage,

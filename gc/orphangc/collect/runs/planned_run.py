@@ -183,7 +183,6 @@ class PlannedRun(ABC, Generic[_Found]):
         """Return what checks the evidence of a cycle again; see ``preconditions_of``."""
         return Revalidation(
             environment=self.environment,
-            settings=self.run.settings,
             reader=self.reader,
             jobs=preconditions_of(jobs, of_any_layout),
             state=self.run.state,

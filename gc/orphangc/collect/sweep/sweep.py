@@ -100,7 +100,6 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         known = self.run.state.tombstones()
         cycle = run_cycle(
             environment,
-            self.run.settings,
             reader=self.reader,
             tombstones=known,
             halted=self.run.state.halted(),

@@ -8,7 +8,6 @@ from datetime import datetime
 from flinkstate.places.locations import Location, canonical, places_of
 from orphangc.collect.observe.checkpoints import CheckpointScan
 from orphangc.collect.observe.observation import Environment, Observation
-from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world.known_world import (
     KnownCluster,
     OutsidePath,
@@ -23,10 +22,7 @@ from orphangc.core.world.known_world import (
 
 
 def world_of(
-    seen: Observation,
-    environment: Environment,
-    settings: StorageRootSettings,
-    paths: Sequence[OutsidePath] = (),
+    seen: Observation, environment: Environment, paths: Sequence[OutsidePath] = ()
 ) -> World:
     """Return everything that was searched, named and asked in one cycle."""
     places, storages = searched_places(seen, environment), tuple(searched_storages(seen))
@@ -38,15 +34,13 @@ def world_of(
         closed_world=closed_world_of(
             places,
             storages,
-            is_stated=settings.closed_world,
-            is_empty=lambda uri: settings.is_confirmed_empty(canonical(uri)),
+            is_stated=environment.settings.closed_world,
+            is_empty=lambda uri: environment.settings.is_confirmed_empty(canonical(uri)),
         ),
     )
 
 
-def empty_places(
-    seen: Observation, environment: Environment, settings: StorageRootSettings
-) -> tuple[str, ...]:
+def empty_places(seen: Observation, environment: Environment) -> tuple[str, ...]:
     """Return the searched places without a checkpoint that no one stated to be empty.
 
     The parent folders of the storage root exist for certain, so they are none of them.
@@ -54,14 +48,14 @@ def empty_places(
     return tuple(
         each.uri
         for each in searched_places(seen, environment)
-        if lacks_checkpoints(each, is_stated_empty=settings.is_confirmed_empty(canonical(each.uri)))
+        if lacks_checkpoints(
+            each, is_stated_empty=environment.settings.is_confirmed_empty(canonical(each.uri))
+        )
         and not canonical(each.uri).contains(environment.storage.location)
     )
 
 
-def unreached_places(
-    seen: Observation, environment: Environment, settings: StorageRootSettings
-) -> Mapping[str, str]:
+def unreached_places(seen: Observation, environment: Environment) -> Mapping[str, str]:
     """Return the reason for each place that could not be searched, unless it is stated empty.
 
     That statement is contradicted if the place showed a checkpoint before it could not be searched.
@@ -71,7 +65,7 @@ def unreached_places(
     return {
         str(place): reason
         for place, reason in seen.unreached.items()
-        if place in filled or not settings.is_empty(place)
+        if place in filled or not environment.settings.is_empty(place)
     }
 
 

@@ -47,7 +47,6 @@ _PARTS = frozenset({Scope.SHARED.value, Scope.TASKOWNED.value})
 def sighting_of(
     seen: Observation,
     marked: Mark,
-    settings: StorageRootSettings,
     *,
     jobs: Mapping[str, JobEvidence],
     environment: Environment,
@@ -61,9 +60,10 @@ def sighting_of(
         savepoint_folders: Keys of the folders of savepoints that are listed now, ``None`` if only
             an older listing is known.
     """
+    settings = environment.settings
     at = seen.time.now or seen.time.local
     bases = [base.location for base in environment.bases]
-    storages = tuple(_storages(seen, environment, settings))
+    storages = tuple(_storages(seen, environment))
     marked = _spelled_as(bases[0], marked)
     directories = _directories(marked, jobs, bases, storages=seen.storages, at=at)
     present, aliases, owners = _present(marked, seen), settings.aliases, marked.owners.keys.keys()
@@ -238,10 +238,9 @@ def _seen(place: SearchedPlace) -> SeenPlace:
     )
 
 
-def _storages(
-    seen: Observation, environment: Environment, settings: StorageRootSettings
-) -> Iterator[SeenPlace]:
+def _storages(seen: Observation, environment: Environment) -> Iterator[SeenPlace]:
     """Yield the storages that were searched whole, or had to be."""
+    settings = environment.settings
     named = (settings.root, *settings.extra_roots, *settings.siblings)
     given = [canonical(uri) for uri in named if uri not in settings.named_by_flink]
     for each in searched_storages(seen):

@@ -20,7 +20,9 @@ def test_a_checkpoint_is_named_by_every_name_of_its_folder(tmp_path, spelled, is
     seen = SimpleNamespace(before=(), after=(), snapshots=(), ha=())
     report = SimpleNamespace(checkpoints=[SimpleNamespace(uri=str(folder))])
     evidence = ExpiryEvidence(
-        revalidation=SimpleNamespace(settings=SETTINGS, namings=lambda: frozenset({new})),
+        revalidation=SimpleNamespace(
+            environment=SimpleNamespace(settings=SETTINGS), namings=lambda: frozenset({new})
+        ),
         found=SimpleNamespace(cycle=SimpleNamespace(seen=seen), report=report),
     )
     assert (str(folder) in evidence.newly_named()) is is_named

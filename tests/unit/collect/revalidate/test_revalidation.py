@@ -105,8 +105,8 @@ class Scene:
         self.revalidation = self.looking()
 
     def looking(self, **changes: object) -> Revalidation:
-        settings = StorageRootSettings(root=str(self.root))
         environment = Environment(
+            settings=StorageRootSettings(root=str(self.root)),
             storage=open_storage(str(self.root)),
             extra=(),
             clusters=(self.cluster,),
@@ -119,7 +119,6 @@ class Scene:
         )
         facts = {
             "environment": environment,
-            "settings": settings,
             "reader": CheckpointReader(),
             "jobs": (self.precondition,),
             "state": self.state,

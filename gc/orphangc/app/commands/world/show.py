@@ -60,7 +60,6 @@ def unlisted_cycle_of(
     with opened(settings, state, lambda *_: None, memory=before.memory) as environment:
         return unlisted_cycle(
             environment,
-            settings,
             reader=CheckpointReader.of(settings, shared),
             halted=state.halted(),
             before=before,
