@@ -39,6 +39,7 @@ from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Guard
+from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.times.instants import shifted
 from orphangc.core.world.known_world import Searched
 from orphangc.errors import RefusedError
@@ -47,7 +48,7 @@ from orphangc.ports import Storage, VerdictSink
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycle:
-    """What one cycle found.
+    """What one cycle found, by the settings of its storage root.
 
     Attributes:
         plan: Unsigned: the verdict files are not in it yet.
@@ -59,6 +60,7 @@ class Cycle:
         expiries: What expiries left in any place that was searched.
     """
 
+    settings: StorageRootSettings
     seen: Observation
     missing: Missing
     plan: Plan
@@ -110,6 +112,7 @@ def run_cycle(
     found = replace(found, foreign_usages=usages)
     plan = plan_of(found, environment)
     return Cycle(
+        settings=environment.settings,
         seen=seen,
         missing=survey.missing,
         plan=with_memory(plan, known.comparison, recalled.expected),

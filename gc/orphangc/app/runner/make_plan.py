@@ -295,9 +295,7 @@ def _lineages(
 ) -> tuple[LineageReport | None, UnneededPart]:
     """Return the lineages if they are asked for, and in any case what nothing living needs."""
     if not is_asked:
-        return None, unneeded_part(
-            cycle, environment.settings, environment.engine, environment.progress
-        )
+        return None, unneeded_part(cycle, environment.engine, environment.progress)
     report = lineage_report(cycle, policy, environment)
     return report, report.unneeded
 

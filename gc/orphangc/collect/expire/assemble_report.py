@@ -27,7 +27,6 @@ from orphangc.core.documents.lineage_report import (
 from orphangc.core.lineage.checkpoint_fates import CheckpointFate, RetentionAction, fates_of
 from orphangc.core.lineage.lineage_graph import Lineage
 from orphangc.core.lineage.retention_policy import RetentionPolicy
-from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Reason
 from orphangc.ports import Progress
 from orphangc.ports.engine import Engine
@@ -57,8 +56,8 @@ def lineage_report(
     """
     settings = environment.settings
     savepoints = _savepoints(cycle, policy, environment)
-    known = cycle_lineages(cycle, settings, policy=policy, savepoints=savepoints)
-    facts = retention_facts(cycle, settings, policy, known.hidden)
+    known = cycle_lineages(cycle, policy=policy, savepoints=savepoints)
+    facts = retention_facts(cycle, policy, known.hidden)
     fates = fates_of(known.lineages, facts)
     is_now = cycle.evidence.listed_at is None
     known = known.without(
@@ -218,16 +217,14 @@ def _checkpoint_part(fate: CheckpointFate, size: int) -> LineageCheckpointPart:
     )
 
 
-def unneeded_part(
-    cycle: Cycle, settings: StorageRootSettings, engine: Engine, progress: Progress
-) -> UnneededPart:
+def unneeded_part(cycle: Cycle, engine: Engine, progress: Progress) -> UnneededPart:
     """Return what nothing living needs; the listing is passed over only if that is a part of all.
 
     Args:
         engine: Engine that still holds the cycle's listing.
     """
-    known = cycle_lineages(cycle, settings, asks_usage=False)
-    fates = fates_of(known.lineages, retention_facts(cycle, settings, None, known.hidden))
+    known = cycle_lineages(cycle, asks_usage=False)
+    fates = fates_of(known.lineages, retention_facts(cycle, None, known.hidden))
     part = counted_unneeded(fates)
     if not part.checkpoints:
         return part

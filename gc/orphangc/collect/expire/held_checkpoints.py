@@ -10,7 +10,6 @@ from flinkstate.places.locations import Location, places_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.observe.reported import named_by_configurations, named_by_resources
 from orphangc.core.decision.evidence import JobEvidence
-from orphangc.core.model.settings import StorageRootSettings
 
 _Hold = tuple[str, str]
 """Kind of a hold, and what holds, for people."""
@@ -38,11 +37,7 @@ class CheckpointHolds:
 
 
 def holds_of(
-    cycle: Cycle,
-    settings: StorageRootSettings,
-    over: Collection[str],
-    *,
-    self_sustained: Collection[str],
+    cycle: Cycle, over: Collection[str], *, self_sustained: Collection[str]
 ) -> CheckpointHolds:
     """Return everything that holds a checkpoint.
 
@@ -50,6 +45,7 @@ def holds_of(
         over: Keys of the jobs that are proven to be over.
         self_sustained: Keys of the jobs that need no file that is not their own.
     """
+    settings = cycle.settings
     free = {
         key
         for key, job in cycle.jobs.items()
@@ -61,9 +57,9 @@ def holds_of(
     for place, kind, by in (
         *((place, "resource", by) for place, by in named_by_resources(seen.ha, settings)),
         *((place, "named_by", by) for place, by in configured),
-        *_registered(cycle, settings),
-        *_shown_by_flink(cycle, settings, over, free),
-        *_remembered(cycle, settings, free),
+        *_registered(cycle),
+        *_shown_by_flink(cycle, over, free),
+        *_remembered(cycle, free),
     ):
         for name in spellings(place):
             exact.setdefault(name, set()).add((kind, by))
@@ -76,26 +72,24 @@ def holds_of(
 _Held = tuple[Location, str, str]
 
 
-def _registered(cycle: Cycle, settings: StorageRootSettings) -> Iterator[_Held]:
+def _registered(cycle: Cycle) -> Iterator[_Held]:
     """Yield the retained checkpoints of registry snapshots, and their origins."""
     for snapshot in cycle.seen.snapshots:
-        for place in places_of(snapshot.checkpoint_paths, settings.aliases):
+        for place in places_of(snapshot.checkpoint_paths, cycle.settings.aliases):
             yield place, "registry", snapshot.job_id
 
 
-def _shown_by_flink(
-    cycle: Cycle, settings: StorageRootSettings, over: Collection[str], free: Collection[str]
-) -> Iterator[_Held]:
+def _shown_by_flink(cycle: Cycle, over: Collection[str], free: Collection[str]) -> Iterator[_Held]:
     """Yield what clusters show of jobs that are not over: their checkpoints, and their origins."""
     for key, job in cycle.jobs.items():
         if key in over:
             continue
         paths = [each.external_path for facts in job.facts for each in facts.checkpoints]
-        for place in places_of(paths, settings.aliases):
+        for place in places_of(paths, cycle.settings.aliases):
             yield place, "job", job.job_id
         if key not in free:
             restored = [each.restored.external_path for each in job.facts if each.restored]
-            for place in places_of(restored, settings.aliases):
+            for place in places_of(restored, cycle.settings.aliases):
                 yield place, "restored_by", job.job_id
 
 
@@ -111,9 +105,7 @@ def recovers_from_its_own(job: JobEvidence) -> bool:
     )
 
 
-def _remembered(
-    cycle: Cycle, settings: StorageRootSettings, free: Collection[str]
-) -> Iterator[_Held]:
+def _remembered(cycle: Cycle, free: Collection[str]) -> Iterator[_Held]:
     """Yield the origins that earlier cycles saw of jobs that may live.
 
     A job that is over does not recover. After a failover Flink shows the checkpoint that the job
@@ -126,5 +118,5 @@ def _remembered(
     for record in cycle.remembered.jobs:
         keys = known.get(record.job_id, [])
         uris = () if keys and all(key in free for key in keys) else record.restored
-        for place in places_of(uris, settings.aliases):
+        for place in places_of(uris, cycle.settings.aliases):
             yield place, "restored_by", record.job_id

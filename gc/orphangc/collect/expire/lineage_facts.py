@@ -37,7 +37,6 @@ from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.lineage.stated_origins import ShownOrigins, stated_continuations
 from orphangc.core.memory.job_lives import is_flink_rest, placed
 from orphangc.core.memory.remembered import RememberedJob
-from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobState
 from orphangc.core.times.instants import shifted
 
@@ -79,7 +78,6 @@ class CycleLineages:
 
 def cycle_lineages(
     cycle: Cycle,
-    settings: StorageRootSettings,
     *,
     policy: RetentionPolicy | None = None,
     savepoints: SavepointFolders = NO_SAVEPOINTS,
@@ -103,12 +101,12 @@ def cycle_lineages(
             resources=resources.get(job.job_id, ()),
             is_job_over=key in over,
             asks_usage=asks_usage and key not in over,
-            clock_skew=settings.margins.clock_skew,
+            clock_skew=cycle.settings.margins.clock_skew,
         )
         for key, job in found.items()
     ]
     free = {job.key for job in jobs if job.is_self_sustained or not asks_usage}
-    holds = holds_of(cycle, settings, over, self_sustained=free)
+    holds = holds_of(cycle, over, self_sustained=free)
     checkpoints = _checkpoints(cycle, holds, savepoints)
     edges, problems = _edges(
         cycle,
@@ -116,13 +114,13 @@ def cycle_lineages(
         checkpoints,
         {e.job_id for e in cycle.jobs.values() if _began_anew(e, records.get(e.job_id, []))},
         stated={} if policy is None else policy.continued,
-        clock_skew=settings.margins.clock_skew,
+        clock_skew=cycle.settings.margins.clock_skew,
     )
     return CycleLineages(
         lineages=lineages_of(jobs, checkpoints, edges, fixed_ids(cycle)),
         by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
         hidden=hidden_origins(
-            found.values(), cycle, settings, over=over, stated=_stated_origins(jobs, edges)
+            found.values(), cycle, over=over, stated=_stated_origins(jobs, edges)
         ),
         impossible=tuple(problems),
     )
@@ -197,16 +195,13 @@ def _stated_origins(jobs: Iterable[LineageJob], edges: Iterable[Continuation]) -
 
 
 def retention_facts(
-    cycle: Cycle,
-    settings: StorageRootSettings,
-    policy: RetentionPolicy | None,
-    hidden: tuple[HiddenOrigin, ...],
+    cycle: Cycle, policy: RetentionPolicy | None, hidden: tuple[HiddenOrigin, ...]
 ) -> RetentionFacts:
     """Return what all fates of a cycle depend on."""
     return RetentionFacts(
         now=cycle.evidence.now,
-        min_age=settings.margins.grace_period,
-        quarantine=settings.margins.quarantine_period,
+        min_age=cycle.settings.margins.grace_period,
+        quarantine=cycle.settings.margins.quarantine_period,
         policy=policy,
         hidden=hidden,
     )
@@ -381,7 +376,6 @@ def _is_collectable(checkpoint: Checkpoint, base: Location, savepoints: Savepoin
 def hidden_origins(
     jobs: Iterable[JobEvidence],
     cycle: Cycle,
-    settings: StorageRootSettings,
     *,
     over: Collection[str],
     stated: Collection[str],
@@ -394,17 +388,17 @@ def hidden_origins(
             that is of, nothing says.
     """
     found = [
-        _hidden(job, cycle, settings)
+        _hidden(job, cycle)
         for job in jobs
         if job.key not in over
         and (job.key not in stated or _comes_back(job, cycle))
         and not recovers_from_its_own(job)
-        and not _is_known(job, cycle, settings)
+        and not _is_known(job, cycle)
     ]
     return tuple(sorted(found, key=lambda each: (each.until, each.job_id), reverse=True))
 
 
-def _hidden(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> HiddenOrigin:
+def _hidden(job: JobEvidence, cycle: Cycle) -> HiddenOrigin:
     """Return a job with the latest time at which what it began with was stored.
 
     That is before its run began, by the cluster that shows it and by the oldest that it has, or
@@ -421,11 +415,11 @@ def _hidden(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> Hi
     latest = max(oldest, *began) if began else newest
     until = cycle.evidence.now
     if latest is not None and not _comes_back(job, cycle):
-        until = min(until, shifted(latest, settings.margins.clock_skew))
+        until = min(until, shifted(latest, cycle.settings.margins.clock_skew))
     return HiddenOrigin(key=job.key, job_id=job.job_id or job.key, until=until)
 
 
-def _is_known(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> bool:
+def _is_known(job: JobEvidence, cycle: Cycle) -> bool:
     """Return whether some cycle saw a job begin from nothing, or from one checkpoint that is here.
 
     After a failover Flink shows a checkpoint of the job's own. Of an id that comes back only the
@@ -439,7 +433,7 @@ def _is_known(job: JobEvidence, cycle: Cycle, settings: StorageRootSettings) -> 
         if record.job_id == job.job_id:
             is_new = is_new or record.began_anew
             shown += record.restored
-    places = {place_of(path, settings.aliases) for path in shown}
+    places = {place_of(path, cycle.settings.aliases) for path in shown}
     origins = {each for each in places if not _is_in(each, job.directories)}
     if not origins:
         return is_new
