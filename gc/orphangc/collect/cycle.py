@@ -95,15 +95,13 @@ def run_cycle(
         RefusedError: No job directory is there: an empty listing proves no empty storage.
     """
     seen = observe(environment, reader)
-    pinned = pinned_uuids(environment, pinned_places(seen, environment.settings))
+    pinned = pinned_uuids(environment, pinned_places(seen))
     marked = marked_cycle(seen, environment, pinned=pinned)
     survey = _survey(marked, environment, reader=reader, tombstones=tombstones)
     expiries = seen.expiries(environment)
     recalled = _recalled(before, seen, environment, expiries)
     known = judged_cycle(marked, environment, survey, halted=halted, before=recalled)
-    savepoints = abandoned_savepoints(
-        seen, environment.settings, marked.mark, surveyed=survey.surveyed, known=known
-    )
+    savepoints = abandoned_savepoints(seen, marked.mark, surveyed=survey.surveyed, known=known)
     decided = decide_listing(
         environment, marked.mark, known, open_sink=open_sink, savepoints=savepoints
     )

@@ -115,6 +115,7 @@ def observed(seen: Seen, rules: Rules) -> Observation:
 
     exported = {job.job_id: job.exported for job in jobs if job.exported is not None}
     return Observation(
+        settings=SETTINGS,
         time=StoreTime(now=at(seen.now), local=at(seen.now - seen.skew), source=""),
         time_after=StoreTime(now=at(seen.until), local=at(seen.until - seen.skew), source=""),
         before=told("before"),
@@ -167,7 +168,7 @@ def test_the_evidence_is_what_the_real_mark_makes_of_the_same_observation(
     seen_by_all = sample(scenario, monkeypatch)
     assert len(seen_by_all) > 5
     for seen, rules in seen_by_all[:: max(1, len(seen_by_all) // 60)]:
-        marked = mark(observed(seen, rules), SETTINGS, [BASE])
+        marked = mark(observed(seen, rules), [BASE])
         named = live_files(seen)
         held = {
             job_id(index): UuidSet(
@@ -196,7 +197,7 @@ def test_the_evidence_is_what_the_real_mark_makes_of_the_same_observation(
             assert (artifact_of(file).uuid in marked.live) == (file in named)
         settings = SETTINGS.model_copy(update={"clock_skew": rules.margins.clock_skew})
         theirs_of_all = real_cycle_evidence(
-            observed(seen, rules), settings, is_tested_storage=True, halted=None
+            replace(observed(seen, rules), settings=settings), is_tested_storage=True, halted=None
         )
         mine_of_all = cycle_evidence(seen, rules)
         assert theirs_of_all == replace(mine_of_all, prove_with=theirs_of_all.prove_with)

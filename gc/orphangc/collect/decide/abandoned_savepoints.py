@@ -56,21 +56,16 @@ class AbandonedSavepoints:
 
 
 def abandoned_savepoints(
-    seen: Observation,
-    settings: StorageRootSettings,
-    marked: Mark,
-    *,
-    surveyed: Surveyed,
-    known: JudgedCycle,
+    seen: Observation, marked: Mark, *, surveyed: Surveyed, known: JudgedCycle
 ) -> AbandonedSavepoints | None:
     """Return what may go of savepoints' folders, ``None`` if there is no such folder."""
     whole_once = known.comparison.memory.savepoints
     found = {
         folder: listed
-        for folder, listed in _without_metadata(settings, marked, surveyed)
+        for folder, listed in _without_metadata(seen.settings, marked, surveyed)
         if str(marked.owners.base.child(folder)) not in whole_once
     }
-    if AreaName.SAVEPOINT not in settings.scope or not found:
+    if AreaName.SAVEPOINT not in seen.settings.scope or not found:
         return None
     clusters = (*seen.before, *seen.after)
     timeout = longest_checkpoint_timeout(clusters)

@@ -59,9 +59,9 @@ def marked_cycle(
     """Return what an observation shows to be live; see ``mark``."""
     bases = [base.location for base in environment.bases]
     siblings = [base.location for base in environment.siblings]
-    marked = mark(seen, environment.settings, bases, siblings, pinned=pinned)
+    marked = mark(seen, bases, siblings, pinned=pinned)
     searched = seen.searched(environment)
-    namings = namings_of(marked, seen, environment.settings, searched)
+    namings = namings_of(marked, seen, searched)
     return MarkedCycle(seen=seen, mark=marked, searched=searched, namings=namings)
 
 
@@ -101,7 +101,6 @@ def judged_cycle(
         cycle.namings,
         marked,
         seen,
-        settings,
         searched=cycle.searched,
         is_listed=lambda names: survey is None or is_listed(names, survey.surveyed),
     )
@@ -121,7 +120,7 @@ def judged_cycle(
     now = _evidence_now(seen, environment, paths, before=before, halted=halted)
     evidence = replace(now, listed_at=listing_time, lost=comparison.facts)
     fixed_ids = comparison.memory.lineage.fixed_ids
-    beside = jobs_beside(seen, marked, jobs, settings, fixed_ids=fixed_ids)
+    beside = jobs_beside(seen, marked, jobs, fixed_ids=fixed_ids)
     working = with_needs(working_in_place(beside), marked, settings, survey)
     return JudgedCycle(
         jobs=jobs,
@@ -144,9 +143,7 @@ def _evidence_now(
     """Return what concerns all jobs, but for what only a comparison with earlier cycles shows."""
     is_tested = environment.storage.is_tested
     return replace(
-        cycle_evidence(
-            seen, environment.settings, is_tested_storage=is_tested, halted=halted or before.halted
-        ),
+        cycle_evidence(seen, is_tested_storage=is_tested, halted=halted or before.halted),
         empty_places=empty_places(seen, environment),
         unreached_places=unreached_places(seen, environment),
         unsearched_storages=unsearched_storages(seen, paths),
@@ -157,12 +154,7 @@ def _evidence_now(
 
 
 def jobs_beside(
-    seen: Observation,
-    marked: Mark,
-    jobs: Mapping[str, JobEvidence],
-    settings: StorageRootSettings,
-    *,
-    fixed_ids: Collection[str],
+    seen: Observation, marked: Mark, jobs: Mapping[str, JobEvidence], *, fixed_ids: Collection[str]
 ) -> dict[str, JobEvidence]:
     """Return the jobs that the search shows in no directory that the cycle judges, by directory.
 
@@ -183,7 +175,7 @@ def jobs_beside(
         if each.directory is not None:
             own.setdefault(each.directory, []).append(each)
     return {
-        str(place): _beside(place, checkpoints, settings, seen)
+        str(place): _beside(place, checkpoints, seen)
         for place, checkpoints in own.items()
         if place not in judged and place.name not in ids and (checkpoints or place not in logs)
     }
@@ -192,11 +184,10 @@ def jobs_beside(
 def _beside(
     place: Location,
     checkpoints: Sequence[Checkpoint],
-    settings: StorageRootSettings,
     seen: Observation,
 ) -> JobEvidence:
     """Return what is known of one: the search looked at its directory once."""
-    job_id, places = JobId(place.name), (place,)
+    job_id, places, settings = JobId(place.name), (place,), seen.settings
     ids = frozenset(each.checkpoint_id for each in checkpoints)
     return JobEvidence(
         key=str(place),

@@ -29,32 +29,27 @@ from orphangc.core.model.types import JobId, Scope
 
 
 def evidence_of_jobs(
-    observation: Observation,
-    settings: StorageRootSettings,
-    bases: Sequence[Location],
-    siblings: Sequence[Location],
+    observation: Observation, bases: Sequence[Location], siblings: Sequence[Location]
 ) -> tuple[dict[str, JobEvidence], Owners]:
     """Return the evidence of every job that has a directory, or that may be alive, by its key.
 
     The second value is the job of each directory.
     """
-    marker = _JobMarker(observation, settings, bases, siblings)
+    marker = _JobMarker(observation, bases, siblings)
     keys = sorted({*marker.reports.jobs, *marker.exported})
     jobs = {key: marker.with_statements(marker.seen(key)) for key in keys}
     return jobs, Owners(bases[0], marker.known.keys)
 
 
 def _directories(
-    observation: Observation,
-    settings: StorageRootSettings,
-    root: Location,
-    scanned: Mapping[Location, ScannedDirectory],
+    observation: Observation, root: Location, scanned: Mapping[Location, ScannedDirectory]
 ) -> JobDirectories:
     """Return the job of each job directory.
 
     ``owner`` names the one job of the one directory whose name is no job id (R3), in the storage
     root if it has such directories: those around it are read, and their owners stay unknown.
     """
+    settings = observation.settings
     owners = {place: each.job_id for place, each in scanned.items() if each.job_id is not None}
     holding = {each.directory for each in observation.checkpoints}
     holding |= {each.directory for each in observation.unreadable}
@@ -106,17 +101,13 @@ class _JobMarker:
     """
 
     def __init__(
-        self,
-        observation: Observation,
-        settings: StorageRootSettings,
-        bases: Sequence[Location],
-        siblings: Sequence[Location],
+        self, observation: Observation, bases: Sequence[Location], siblings: Sequence[Location]
     ) -> None:
-        self.observation, self.settings = observation, settings
+        self.observation, self.settings = observation, observation.settings
         self.bases, self.siblings = bases, siblings
         self.scanned = scanned_directories(observation, bases)
-        self.known = _directories(observation, settings, bases[0], self.scanned)
-        self.reports = job_reports(observation, settings, self.known)
+        self.known = _directories(observation, bases[0], self.scanned)
+        self.reports = job_reports(observation, self.known)
         self.exported = _exported_by_key(observation.exported, self.known)
         self.by_folder = {each.folder: each for each in observation.checkpoints}
         named = {folder for each in observation.checkpoints for folder in each.files}

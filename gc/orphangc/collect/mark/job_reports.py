@@ -52,9 +52,7 @@ class JobReports:
         )
 
 
-def job_reports(
-    observation: Observation, settings: StorageRootSettings, known: JobDirectories
-) -> JobReports:
+def job_reports(observation: Observation, known: JobDirectories) -> JobReports:
     """Return what is said of each job that has a directory, is alive, or is held."""
     answers = job_answers(observation.before, observation.after)
     before, after = holds_by_job(observation.ha_before), holds_by_job(observation.ha_after)
@@ -78,12 +76,12 @@ def job_reports(
         if not directories:
             _report_without_directory(found, job_id, mine, (before, after))
             continue
-        placed = [(each, home_of(each, directories, settings.aliases)) for each in mine]
+        placed = [(each, home_of(each, directories, observation.settings.aliases)) for each in mine]
         is_decided = (is_ha_known and not holds) or (bool(holds) and len(directories) == 1)
         _add_answers(found, known, placed, directories, is_decided=is_decided)
         matched = {
             uri: holders_for(
-                hold, placed, folders, directories=directories, aliases=settings.aliases
+                hold, placed, folders, directories=directories, aliases=observation.settings.aliases
             )
             for uri, hold in holds.items()
         }

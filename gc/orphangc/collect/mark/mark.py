@@ -43,7 +43,6 @@ class Mark:
 
 def mark(
     observation: Observation,
-    settings: StorageRootSettings,
     bases: Sequence[Location],
     siblings: Sequence[Location] = (),
     *,
@@ -56,33 +55,32 @@ def mark(
             only in these.
         pinned: UUIDs of what the listing shows at or below pinned places (R4).
     """
-    named = chain(settings.pins, (place for _, place in _entries(observation, settings)))
+    named = chain(observation.settings.pins, (place for _, place in _entries(observation)))
     live = _live_set(observation, named, UuidSet() if pinned is None else pinned)
-    jobs, owners = evidence_of_jobs(observation, settings, bases, siblings)
+    jobs, owners = evidence_of_jobs(observation, bases, siblings)
     return Mark(
         live=live,
         checkpoints=observation.checkpoints,
         jobs=jobs,
         owners=owners,
-        pinned=tuple(
-            key for each in pinned_places(observation, settings) for key in keys_at(each, bases[0])
-        ),
+        pinned=tuple(key for each in pinned_places(observation) for key in keys_at(each, bases[0])),
     )
 
 
-def pinned_places(observation: Observation, settings: StorageRootSettings) -> list[Location]:
+def pinned_places(observation: Observation) -> list[Location]:
     """Return the places below which everything is in use (R4).
 
     Raises:
         RefusedError: The path of a registry entry is no place.
     """
-    entries = _entries(observation, settings)
-    return [*settings.pins, *(place for kind, place in entries if kind is EntryKind.DIRECTORY)]
+    entries = _entries(observation)
+    return [
+        *observation.settings.pins,
+        *(place for kind, place in entries if kind is EntryKind.DIRECTORY),
+    ]
 
 
-def _entries(
-    observation: Observation, settings: StorageRootSettings
-) -> Iterator[tuple[EntryKind, Location]]:
+def _entries(observation: Observation) -> Iterator[tuple[EntryKind, Location]]:
     """Yield kind and place of each registry entry, of flat artifacts only one of each folder.
 
     Raises:
@@ -91,7 +89,10 @@ def _entries(
     for snapshot in observation.snapshots:
         for kind, path in snapshot.entries.paths():
             try:
-                yield kind, canonical(resolve(path, snapshot.checkpoint_dir), settings.aliases)
+                yield (
+                    kind,
+                    canonical(resolve(path, snapshot.checkpoint_dir), observation.settings.aliases),
+                )
             except ValueError as err:
                 where = f"registry snapshot {snapshot.sequence} of job {snapshot.job_id}"
                 raise RefusedError(
@@ -124,13 +125,10 @@ def proving_command(settings: StorageRootSettings) -> str:
 
 
 def cycle_evidence(
-    observation: Observation,
-    settings: StorageRootSettings,
-    *,
-    is_tested_storage: bool,
-    halted: str | None,
+    observation: Observation, *, is_tested_storage: bool, halted: str | None
 ) -> CycleEvidence:
     """Return what concerns all jobs."""
+    settings = observation.settings
     time, after = observation.time, observation.time_after
     return CycleEvidence(
         now=time.now or time.local,

@@ -131,7 +131,7 @@ class Environment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """Facts of a cycle; scans are in the order of ``Environment.bases``.
+    """Facts of a cycle by some settings; scans are in the order of ``Environment.bases``.
 
     Attributes:
         time: The store's clock before anything was listed.
@@ -146,6 +146,7 @@ class Observation:
         unreached: Reason by location of the siblings that could not be searched.
     """
 
+    settings: StorageRootSettings
     time: StoreTime
     time_after: StoreTime
     before: tuple[ClusterFacts, ...]
@@ -266,6 +267,7 @@ def observe(environment: Environment, reader: CheckpointReader) -> Observation:
         environment, reader, both, snapshots=snapshots, first=first, second=second
     )
     return Observation(
+        settings=settings,
         time=time,
         time_after=environment.storage.now(),
         before=before.clusters,

@@ -28,15 +28,14 @@ _Found = tuple[Location, str, frozenset[str]]
 
 
 def namings_of(
-    marked: Mark,
-    observation: Observation,
-    settings: StorageRootSettings,
-    searched: Sequence[Searched],
+    marked: Mark, observation: Observation, searched: Sequence[Searched]
 ) -> tuple[Naming, ...]:
     """Return whatever names files outside the searched places, with these files."""
     makers = {root.folder: key for key, job in marked.jobs.items() for root in job.own_checkpoints}
     found = [_of_checkpoint(root, marked, makers, searched) for root in marked.checkpoints]
-    found += [_of_snapshot(each, marked, settings, searched) for each in observation.snapshots]
+    found += [
+        _of_snapshot(each, marked, observation.settings, searched) for each in observation.snapshots
+    ]
     return tuple(each for each in found if each.files)
 
 
@@ -77,7 +76,6 @@ def named_outside(
     namings: Iterable[Naming],
     marked: Mark,
     observation: Observation,
-    settings: StorageRootSettings,
     *,
     searched: Sequence[Searched],
     is_listed: Callable[[FileNames], bool],
@@ -96,26 +94,21 @@ def named_outside(
         if not is_listed(names)
     ]
     read = {root.folder for root in marked.checkpoints}
-    for place, by, jobs in (
-        *_reported(marked, observation, settings),
-        *_named(observation, settings),
-    ):
+    for place, by, jobs in (*_reported(marked, observation), *_named(observation)):
         if place not in read and not any(base.contains(place) for base in searched):
             found.append((home_of(place), by, jobs))
-    return outside_paths(each for each in found if not settings.is_empty(each[0]))
+    return outside_paths(each for each in found if not observation.settings.is_empty(each[0]))
 
 
-def _reported(
-    marked: Mark, observation: Observation, settings: StorageRootSettings
-) -> Iterator[_Found]:
+def _reported(marked: Mark, observation: Observation) -> Iterator[_Found]:
     """Yield the checkpoints that clusters report of living jobs: restored and completed ones."""
     for cluster in observation.after:
         for job_id, facts in cluster.jobs.items():
             if not facts.is_globally_terminal:
                 jobs = frozenset(_keys_of(job_id, marked.jobs))
-                for place in places_of(_paths_of(facts), settings.aliases):
+                for place in places_of(_paths_of(facts), observation.settings.aliases):
                     yield place, cluster.uri, jobs
-                for place in _configured(cluster, facts, settings):
+                for place in _configured(cluster, facts, observation.settings):
                     yield place, f"the configuration of {cluster.uri}", jobs
 
 
@@ -150,13 +143,13 @@ def _configured(
         yield base.child(facts.job_id)
 
 
-def _named(observation: Observation, settings: StorageRootSettings) -> Iterator[_Found]:
+def _named(observation: Observation) -> Iterator[_Found]:
     """Yield the places that resources and HA stores name, without a job."""
     for facts in observation.ha_after:
         named = [(each.path, each.by) for each in facts.places]
         named += [(each.path, f"{each.option} of {each.by}") for each in facts.folders]
         for path, by in named:
-            if (place := place_of(path, settings.aliases)) is not None:
+            if (place := place_of(path, observation.settings.aliases)) is not None:
                 yield place, by, frozenset()
 
 

@@ -76,7 +76,7 @@ def sighting_of(
         ),
         directories=directories,
         present=present,
-        jobs=tuple(_jobs(seen, marked, settings, jobs.values())),
+        jobs=tuple(_jobs(seen, marked, jobs.values())),
         reports=tuple(_reports(seen.before, seen.after, settings)),
         registries=tuple(_registries(seen.exports, aliases, root=bases[0], owners=owners, at=at)),
         registry_jobs=frozenset(map(_job_folder, seen.exports)),
@@ -301,14 +301,13 @@ def _showing(answers: Iterable[HaFacts]) -> Iterator[str]:
 def _jobs(
     seen: Observation,
     marked: Mark,
-    settings: StorageRootSettings,
     jobs: Collection[JobEvidence],
 ) -> Iterator[SeenJob]:
     """Yield what clusters, and HA metadata, show of jobs.
 
     A checkpoint that HA metadata retains may name any file, until one of the job is read.
     """
-    yield from _shown_jobs(seen, marked, settings)
+    yield from _shown_jobs(seen, marked)
     unread = {job.job_id for job in jobs if job.unread_retained}
     for answer in seen.ha_after:
         for hold in answer.holds:
@@ -317,9 +316,7 @@ def _jobs(
             yield SeenJob(job_id=hold.job_id, by=answer.uri, is_alive=True, needs=needs)
 
 
-def _shown_jobs(
-    seen: Observation, marked: Mark, settings: StorageRootSettings
-) -> Iterator[SeenJob]:
+def _shown_jobs(seen: Observation, marked: Mark) -> Iterator[SeenJob]:
     """Yield the last answer of each cluster about its jobs.
 
     Of a job that it showed at first alone, and without a checkpoint, nothing else knows.
@@ -331,7 +328,7 @@ def _shown_jobs(
             for job_id, facts in cluster.jobs.items():
                 if not is_last and (cluster.uri, job_id) in last:
                     continue
-                job = _job(cluster, facts, settings.aliases, savepoints, marked)
+                job = _job(cluster, facts, seen.settings.aliases, savepoints, marked)
                 if is_last or (job.is_alive and not job.directories):
                     yield job
 
