@@ -26,7 +26,6 @@ from orphangc.adapters.files import local_storage, mount_table
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import make_plan as planning
 from orphangc.app.runner import sweep_plan as sweeping
-from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle, discovery
 from orphangc.collect.decide import abandoned_savepoints, decide_listing, judged_cycle
@@ -49,6 +48,7 @@ from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
 from orphangc.collect.observe.observation import Observation
 from orphangc.collect.quarantine import quarantine, savepoint_clearing
+from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.revalidate import revalidation
 from orphangc.collect.runs import planned_run
 from orphangc.collect.state import discovery_memory, lock

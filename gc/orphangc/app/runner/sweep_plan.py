@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.rows.earlier_storage import planned_storage
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.temporary_rows import temporary_space
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.held_plan import HeldPlan, held_lock
 from orphangc.app.telemetry.audit_log import log_stops
 from orphangc.app.telemetry.logs import run_named
@@ -24,6 +24,7 @@ from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice, KnownSize
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
+from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.quarantine.expiry import Expiry
 from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.runs.planned_run import PlannedRun, recalled_for
@@ -116,7 +117,8 @@ def expire_held_plan(
     Raises:
         OrphanGcError: Nothing was changed.
     """
-    beside = CheckpointFolders(held.run.settings)
+    files = partial(open_state_files, is_probed=False)
+    beside = CheckpointFolders(held.run.settings, files, open_storage)
     return _carried_out(held, partial(Expiry, planned=planned, made=made, beside=beside))
 
 

@@ -6,12 +6,12 @@ import hashlib
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Protocol
 
-from flinkstate.places.locations import Location, canonical
+from flinkstate.places.locations import canonical
 from orphangc.collect.expire.savepoint_folders import OpenStorage
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import copy_name
+from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import keep_records, read_memory, write_memory
@@ -22,30 +22,6 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import RefusedError
 from orphangc.ports import Storage
-
-
-class BesideCheckpoints(Protocol):
-    """What an expiry writes into the folders of checkpoints; nothing else ever does."""
-
-    def put_back(self, record: ExpiredCheckpoint, data: bytes) -> None:
-        """Store a ``_metadata`` again, unless something is stored there."""
-        ...
-
-    def mark(self, record: ExpiredCheckpoint) -> None:
-        """Write the marker of the state location that has the record.
-
-        Raises:
-            RefusedError: That right is not given.
-        """
-        ...
-
-    def unmark(self, folder: Location, states: Collection[str] = ()) -> None:
-        """Remove what a run was writing in a folder, and the markers of some state locations.
-
-        Raises:
-            RefusedError: Something of it cannot be removed.
-        """
-        ...
 
 
 def remember_expired(state: RootState, records: Iterable[ExpiredCheckpoint]) -> None:
@@ -64,7 +40,7 @@ def remember_expired(state: RootState, records: Iterable[ExpiredCheckpoint]) -> 
 
 
 def remove_marker(
-    state: RootState, beside: BesideCheckpoints, checkpoint: ExpiredCheckpoint
+    state: RootState, beside: CheckpointFolders, checkpoint: ExpiredCheckpoint
 ) -> None:
     """Remove the marker beside a checkpoint before its quarantine ends.
 
@@ -168,7 +144,7 @@ def put_back(
     lock: Lock,
     *,
     settings: StorageRootSettings,
-    beside: BesideCheckpoints,
+    beside: CheckpointFolders,
     open_storage: OpenStorage,
     now: Callable[[], datetime],
 ) -> list[ObjectKey]:

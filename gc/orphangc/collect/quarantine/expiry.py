@@ -20,7 +20,8 @@ from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle
 from orphangc.collect.observe.expired_checkpoints import copies_folder, copy_name, record_name
 from orphangc.collect.observe.observation import Environment
-from orphangc.collect.quarantine.expired_records import BesideCheckpoints, has_lost_files
+from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
+from orphangc.collect.quarantine.expired_records import has_lost_files
 from orphangc.collect.quarantine.expiry_evidence import ExpiryEvidence
 from orphangc.collect.quarantine.leftovers import Leftovers
 from orphangc.collect.quarantine.quarantine import Quarantine, agreed, is_release
@@ -55,7 +56,7 @@ class Expiry(PlannedRun[LineageCycle]):
     event = "expiry.finished"
 
     planned: LineageReport
-    beside: BesideCheckpoints
+    beside: CheckpointFolders
     made: LineageCycle | None = None
 
     @property

@@ -12,11 +12,8 @@ from flinkstate.files.paths import spellings
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata
-from orphangc.collect.quarantine.expired_records import (
-    BesideCheckpoints,
-    remember_expired,
-    remove_marker,
-)
+from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
+from orphangc.collect.quarantine.expired_records import remember_expired, remove_marker
 from orphangc.collect.quarantine.run_storages import RunStorages
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
@@ -33,7 +30,7 @@ class Leftovers:
     storages: RunStorages
     state: RootState
     cycle: Cycle
-    beside: BesideCheckpoints
+    beside: CheckpointFolders
 
     def end_what_is_stored(self, but: Collection[str], at: datetime) -> None:
         """End each quarantine whose ``_metadata`` is stored, but of what expires now.

@@ -23,11 +23,8 @@ from orphangc.collect.delete.deletion import RecordOutcomes
 from orphangc.collect.delete.retry_queue import outcome_of, with_outcomes
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.observe.expired_checkpoints import copy_name
-from orphangc.collect.quarantine.expired_records import (
-    BesideCheckpoints,
-    remember_expired,
-    remove_marker,
-)
+from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
+from orphangc.collect.quarantine.expired_records import remember_expired, remove_marker
 from orphangc.collect.quarantine.expiry_evidence import ExpiryEvidence
 from orphangc.collect.quarantine.leftovers import Leftovers
 from orphangc.collect.quarantine.run_storages import RunStorages
@@ -80,7 +77,7 @@ class Quarantine:
     evidence: ExpiryEvidence
     clearing: SavepointClearing
     leftovers: Leftovers
-    beside: BesideCheckpoints
+    beside: CheckpointFolders
     record_outcomes: RecordOutcomes
     _stored: Mapping[str, StoredObject] = field(init=False)
     _facts: dict[str, StoredObject] = field(default_factory=dict)

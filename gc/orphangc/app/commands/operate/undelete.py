@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import visible
-from orphangc.adapters.open import open_storage
+from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.rows.outcome_files import outcome_rows, read_outcome
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.render.advice import LIFT_HALT
-from orphangc.app.runner.checkpoint_folders import CheckpointFolders
 from orphangc.app.runner.held_plan import held_lock
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import state_of
+from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.quarantine.expired_records import expired_of, newest_expired_at, put_back
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
@@ -119,7 +119,9 @@ def undo_expiry(plan: Plan, places: Collection[str] = ()) -> dict[str, Any]:
             state=state,
             lock=lock,
             settings=plan.settings,
-            beside=CheckpointFolders(plan.settings),
+            beside=CheckpointFolders(
+                plan.settings, partial(open_state_files, is_probed=False), open_storage
+            ),
             open_storage=open_storage,
             now=now,
         )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, ExpiryMarker
 from orphangc.core.model.naming import expiry_marker
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError, RefusedError
+from orphangc.ports import StateFiles, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +19,14 @@ class CheckpointFolders:
 
     Nothing else may be written beside checkpoints. So whether a store creates a file only once is
     not tried out: it is read first, and once more afterwards.
+
+    Attributes:
+        open_files: Opens a place for writing; nothing is tried out there.
     """
 
     settings: StorageRootSettings
+    open_files: Callable[[str | Location], StateFiles]
+    open_storage: Callable[[str | Location], Storage]
 
     def put_back(self, record: ExpiredCheckpoint, data: bytes) -> None:
         """Store a ``_metadata`` again, unless exactly these bytes are stored there.
@@ -31,7 +36,7 @@ class CheckpointFolders:
             StorageUnreachableError: The storage root does not answer, or cannot be written.
         """
         place = record.base or self.settings.root
-        files = open_state_files(place, is_probed=False)
+        files = self.open_files(place)
         known = files.read(record.key)
         if known is None:
             files.create(record.key, data)
@@ -40,7 +45,7 @@ class CheckpointFolders:
             raise RefusedError(f"{place}/{record.key} is another one by now; left as it is")
 
     def mark(self, record: ExpiredCheckpoint) -> None:
-        """Write the marker of a state location, an empty object; see ``BesideCheckpoints``.
+        """Write the marker of a state location that has the record, an empty object.
 
         One that was left there is written again: it is as old as this quarantine.
         """
@@ -48,7 +53,7 @@ class CheckpointFolders:
         folder = record.key.rpartition("/")[0]
         name = f"{folder}/{expiry_marker(record.state, record.key.count('/'))}"
         try:
-            open_state_files(place, is_probed=False).write(name, b"")
+            self.open_files(place).write(name, b"")
         except OrphanGcError as err:
             raise RefusedError(
                 f"{place}/{name} cannot be written ({err}): it shows later runs that a"
@@ -64,7 +69,7 @@ class CheckpointFolders:
         places = self.settings.own_places
         place = next((e for e in places if e.contains(folder)), str(folder))
         try:
-            storage, files = open_storage(place), open_state_files(place, is_probed=False)
+            storage, files = self.open_storage(place), self.open_files(place)
             for each in storage.folder(storage.location.key_of(folder) or "").objects:
                 left = ExpiryMarker.at(storage.location.child(each.key))
                 if left is not None and left.state in {"", *states}:
