@@ -22,9 +22,8 @@ from orphangc.collect.observe.expired_checkpoints import copies_folder, copy_nam
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.quarantine.expired_records import has_lost_files
-from orphangc.collect.quarantine.expiry_evidence import ExpiryEvidence
 from orphangc.collect.quarantine.leftovers import Leftovers
-from orphangc.collect.quarantine.quarantine import Quarantine, agreed, is_release
+from orphangc.collect.quarantine.quarantine import ExpiryEvidence, Quarantine, agreed, is_release
 from orphangc.collect.quarantine.run_storages import RunStorages
 from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
 from orphangc.collect.runs.planned_run import PlannedRun

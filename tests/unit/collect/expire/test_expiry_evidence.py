@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from orphangc.collect.quarantine.expiry_evidence import ExpiryEvidence
+from orphangc.collect.quarantine.quarantine import ExpiryEvidence
 from orphangc.core.model.settings import StorageRootSettings
 
 SETTINGS = StorageRootSettings(root="s3://lake/checkpoints")
