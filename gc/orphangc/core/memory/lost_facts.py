@@ -256,11 +256,12 @@ def _directory_emptied(
 ) -> LostFact:
     since = max(each.seen_at for each in missed)
     naming = f", or that a job of {named(sorted(users))}, whose checkpoints name its files, claimed"
-    claimed = f"{naming} them" if users else ""
+    asking = "; if one did, name its cluster with --flink-rest, which shows the claim; else"
+    claimed = f"{naming} them{asking}" if users else ":"
     return lost_fact(
         (Condition.JOB_DIRECTORY_EMPTIED, directory.uri, since),
         f"{directory.uri} held {counted(len(missed), 'checkpoint')} at {instant_text(since)} and"
-        f" holds none now, and nothing shows that Flink removed them{claimed}: bring them back",
+        f" holds none now, and nothing shows that Flink removed them{claimed} bring them back",
         sighting,
         _reach(directory, sighting),
     )

@@ -162,6 +162,9 @@ def test_a_checkpoint_whose_files_a_searched_job_names_asks() -> None:
     assert missed(*story) == [EMPTIED]
     ((fact,), _) = cycles(*story)
     assert f"or that a job of {user.uri}, whose checkpoints name its files, claimed" in fact.message
+    assert "name its cluster with --flink-rest, which shows the claim" in fact.message
+    shown = a_job(NEXT, restored=f"{DIRECTORY}/chk-1")
+    assert missed(story[0], seen(1, OTHER, user, jobs=(shown,))) == []
     ((fact,), _) = cycles(story[0], seen(1, OTHER))
     assert "nothing shows that Flink removed them: bring them back" in fact.message
 
