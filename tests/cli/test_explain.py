@@ -151,6 +151,13 @@ def test_it_explains_what_is_only_reported(story) -> None:
     assert {each["rule"] for each in document["job"]["areas"]} == {"R35", "R35, R37"}
 
 
+def test_it_explains_a_checkpoint_by_what_it_is(story) -> None:
+    """Its area has a rule, and nothing names it: it is what names others."""
+    options = ("--root", story.bed.root, "--state", story.bed.state, "--output", "table")
+    ran = run("explain", story.job.folder / "chk-8" / "_metadata", *options)
+    assert "It is the _metadata of a checkpoint, which orphangc expire alone judges, or " in ran.out
+
+
 def test_it_explains_a_refused_job_by_its_guard(story) -> None:
     """And says which folder it was."""
     (story.job.folder / "shared" / "op_x").mkdir()

@@ -48,8 +48,9 @@ REASON_MEANINGS: Mapping[Reason, str] = {
         " the job stays."
     ),
     Reason.REPORT_ONLY: (
-        "It is in an area that has no proven rule while its job is in this state, or that the"
-        " setting scope does not name: it is counted and kept."
+        "It is the _metadata of a checkpoint, which orphangc expire alone judges, or in an area"
+        " that has no proven rule while its job is in this state, or that the setting scope does"
+        " not name: it is counted and kept."
     ),
     Reason.UNRECOGNISED: (
         "Its name fits none of Flink's naming schemes: it is probably a file of another"
