@@ -165,6 +165,22 @@ def test_a_state_inside_the_root_or_around_it_is_reported(story, state, words) -
     said(planned_badly(story.bed, story.bed.root, "--state", spelled), 2, words)
 
 
+def test_a_link_in_the_place_of_a_metadata_is_not_called_a_folder(story) -> None:
+    """It leads nowhere; one that leads to a file is called a link."""
+    metadata = story.job.folder / "chk-8" / "_metadata"
+    metadata.unlink()
+    metadata.symlink_to("nowhere")
+    message = story.bed.plan().document["jobs"][0]["refused"]["message"]
+    assert f"cannot read {metadata}: a folder or a link is in the place of a _metadata" in message
+
+
+def test_a_plan_below_a_file_says_what_is_in_the_way(story) -> None:
+    """No folder can be made there."""
+    file = write(story.bed.folder / "file", b"x", DAY)
+    ran = run("plan", story.bed.root, "--state", story.bed.state, "--out", file / "plan")
+    said(ran, 2, f"cannot be made: {file} is no folder that this user may write in")
+
+
 def test_a_root_that_holds_the_default_state_is_reported(story, monkeypatch) -> None:
     """Say where it shall be."""
     monkeypatch.setenv("XDG_STATE_HOME", str(story.bed.root))

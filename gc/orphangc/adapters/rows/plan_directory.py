@@ -87,7 +87,9 @@ class PlanDirectory:
             raise SettingsError(f"{self.path} exists and is not an empty folder; give a new one")
         above = _nearest_folder(self.path)
         if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-            raise SettingsError(f"{self.path} cannot be made in {above}")
+            raise SettingsError(
+                f"{self.path} cannot be made: {above} is no folder that this user may write in"
+            )
 
     def _is_free(self) -> bool:
         """Return whether the folder is empty, or holds an interrupted plan that has a listing."""

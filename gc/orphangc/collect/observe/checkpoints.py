@@ -455,7 +455,7 @@ def _closed(base: Location, scan: CheckpointScan) -> list[Contents | None]:
 def _why_closed(key: str, base: Location) -> str:
     """Return why a place cannot be listed, and what lifts that."""
     if key.rpartition("/")[2] == METADATA_NAME:
-        return "a folder is in the place of a _metadata: remove it, or put the file back"
+        return "a folder or a link is in the place of a _metadata: put the file itself there"
     place = place_of_folder(key, base.name)
     if place.scope in _NOT_ENTERED and not place.inner:
         return (
