@@ -46,7 +46,7 @@ from orphangc.collect.mark import (
 )
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
-from orphangc.collect.observe.observation import Observation
+from orphangc.collect.observe.changes_beside import ChangesBeside
 from orphangc.collect.quarantine import quarantine, savepoint_clearing
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.revalidate import revalidation
@@ -65,7 +65,7 @@ from orphangc.core.columns import listing_columns as columns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, has_ended
+from orphangc.core.decision.evidence import CycleEvidence, has_ended
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery import discovered_world
 from orphangc.core.discovery.discovered_facts import Discovery, UnclearFact
@@ -727,8 +727,8 @@ def _origins_that_no_cycle_saw(patch: _Patch) -> None:
 
 def _changes_of_jobs_beside(patch: _Patch) -> None:
     """Take the newest checkpoint of a job that is not collected for all that it wrote (R43)."""
-    patch.setattr(Observation, "changed_beside", lambda *_, **__: None)
-    patch.setattr(JobEvidence, "is_change_known", True)
+    patch.setattr(ChangesBeside, "of_job", lambda *_: None)
+    patch.setattr(ChangesBeside, "lists", lambda *_: True)
 
 
 def _what_fails_with_its_job(patch: _Patch) -> None:

@@ -261,3 +261,21 @@ def test_r43_what_a_job_beside_begins_with_stays_while_it_writes(
         origin = chain.folder_of("0/6") / "_metadata"
         chain.expired("--ended-for", "0", "--keep-last", "3", *named, *over)
     must_be_there(origin)
+
+
+@pytest.mark.parametrize("is_declared", [False, True])
+@pytest.mark.answered_by("changes_of_jobs_beside")
+def test_r43_what_a_job_that_stores_elsewhere_by_now_begins_with_stays(
+    tmp_path, is_declared
+) -> None:
+    """Its directory of checkpoints was changed, not its id: another one of that name changes."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack)
+        before = Job(numbered(7), chain.bed.root / numbered(7))
+        before.checkpoint(3, before.shared(age=200 * DAY), age=200 * DAY)
+        now = Job(before.id, tmp_path / "other" / before.id)
+        now.checkpoint(31, now.shared(age=timedelta(minutes=1)), age=timedelta(minutes=1))
+        over = ("--ended-job", before.id) if is_declared else ()
+        origin = chain.folder_of("0/6") / "_metadata"
+        chain.expired("--ended-for", "0", "--keep-last", "3", *over)
+    must_be_there(origin)

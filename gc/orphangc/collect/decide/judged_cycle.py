@@ -16,6 +16,7 @@ from orphangc.collect.mark.mark import Mark, cycle_evidence, mark
 from orphangc.collect.mark.missing import is_listed
 from orphangc.collect.mark.since_listing import listed_at
 from orphangc.collect.mark.survey_listing import ListingSurvey, gather_evidence
+from orphangc.collect.observe.changes_beside import ChangesBeside
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.world.gathered import (
     empty_places,
@@ -174,8 +175,9 @@ def jobs_beside(
     for each in marked.checkpoints:
         if each.directory is not None:
             own.setdefault(each.directory, []).append(each)
+    changes = ChangesBeside.of(seen.storages)
     return {
-        str(place): _beside(place, checkpoints, seen)
+        str(place): _beside(place, checkpoints, seen.settings, changes)
         for place, checkpoints in own.items()
         if place not in judged and place.name not in ids and (checkpoints or place not in logs)
     }
@@ -184,10 +186,11 @@ def jobs_beside(
 def _beside(
     place: Location,
     checkpoints: Sequence[Checkpoint],
-    seen: Observation,
+    settings: StorageRootSettings,
+    changes: ChangesBeside,
 ) -> JobEvidence:
     """Return what is known of one: the search looked at its directory once."""
-    job_id, places, settings = JobId(place.name), (place,), seen.settings
+    job_id, places = JobId(place.name), (place,)
     ids = frozenset(each.checkpoint_id for each in checkpoints)
     return JobEvidence(
         key=str(place),
@@ -200,7 +203,8 @@ def _beside(
         ids_at_start=ids,
         ids_before=ids,
         ids_after=ids,
-        changed_beside_at=seen.changed_beside(places, checkpoints),
+        changed_beside_at=changes.of_job(job_id, places, checkpoints),
+        is_listed_beside=changes.lists(places),
     )
 
 

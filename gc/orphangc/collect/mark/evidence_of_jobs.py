@@ -14,6 +14,7 @@ from orphangc.collect.mark.job_directories import (
     together,
 )
 from orphangc.collect.mark.job_reports import job_reports, reported_ids
+from orphangc.collect.observe.changes_beside import ChangesBeside
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.job_facts import JobFacts
@@ -105,6 +106,7 @@ class _JobMarker:
     ) -> None:
         self.observation, self.settings = observation, observation.settings
         self.bases, self.siblings = bases, siblings
+        self.beside = ChangesBeside.of(observation.storages)
         self.scanned = scanned_directories(observation, bases)
         self.known = _directories(observation, bases[0], self.scanned)
         self.reports = job_reports(observation, self.known)
@@ -125,10 +127,9 @@ class _JobMarker:
         own_checkpoints = _own_checkpoints(
             self.observation.checkpoints, directories, known_id, reported
         )
-        is_collected = any(self.bases[0].contains(directory) for directory in directories)
         return JobEvidence(
             key=key,
-            is_collected=is_collected,
+            is_collected=any(self.bases[0].contains(directory) for directory in directories),
             is_declared_ended=False,
             directories=directories,
             own_checkpoints=own_checkpoints,
@@ -144,9 +145,8 @@ class _JobMarker:
             strangers=self._strangers(key, job_id),
             clusters_of_id=self.reports.clusters.get(job_id, frozenset()),
             holds_of_id=self.reports.holds.get(job_id, frozenset()),
-            changed_beside_at=self.observation.changed_beside(
-                directories, own_checkpoints, is_collected=is_collected
-            ),
+            changed_beside_at=self.beside.of_job(job_id, directories, own_checkpoints),
+            is_listed_beside=self.beside.lists(directories),
             **{each.name: getattr(report, each.name) for each in fields(JobReport)},
         )
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import TypeVar
@@ -49,7 +48,6 @@ from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
-from orphangc.core.dependencies.own_changelog import change_logs_of
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker, markers_in
@@ -184,27 +182,6 @@ class Observation:
             for checkpoint in (*read, *self.elsewhere, *self._found_in_storages)
         }
         return tuple(unique.values())
-
-    def changed_beside(
-        self,
-        directories: Collection[Location],
-        own_checkpoints: Iterable[Checkpoint],
-        *,
-        is_collected: bool = False,
-    ) -> datetime | None:
-        """Return the newest store time that the search shows in a job's directories.
-
-        Those of the change log that its checkpoints name are among them. ``None`` unless the search
-        lists each directory of a job that is not collected: nothing else lists its files.
-        """
-        times = {
-            place: each.changed_at[place]
-            for each in self.storages
-            for place in {*directories, *change_logs_of(own_checkpoints)}
-            if place in each.changed_at
-        }
-        is_known = is_collected or times.keys() >= {*directories}
-        return max(times.values(), default=None) if is_known else None
 
     def searched(self, environment: Environment) -> tuple[Searched, ...]:
         """Return every place and storage that was searched."""

@@ -198,8 +198,9 @@ class JobEvidence(JobReport):
         other_runs: Clusters that showed another run of it alive in an earlier cycle, and no end of
             that one since.
         survey: Facts of the listing; empty for a job that is not collected.
-        changed_beside_at: Newest store time that the search of a storage shows in its directories;
-            ``None`` unless that lists each of them.
+        changed_beside_at: Newest store time that the search of a storage shows in directories of
+            its id; ``None`` if that lists none.
+        is_listed_beside: Whether that lists each of its directories.
         outside_paths: Paths outside every searched place that concern the job.
     """
 
@@ -226,6 +227,7 @@ class JobEvidence(JobReport):
     ends: tuple[EndRecord, ...] = ()
     survey: Survey = field(default_factory=Survey)
     changed_beside_at: datetime | None = None
+    is_listed_beside: bool = False
     outside_paths: tuple[OutsidePath, ...] = ()
 
     @property
@@ -265,7 +267,7 @@ class JobEvidence(JobReport):
     @property
     def is_change_known(self) -> bool:
         """Return whether all of its objects were listed: its checkpoints alone are not all."""
-        return self.is_collected or self.changed_beside_at is not None
+        return self.is_collected or self.is_listed_beside
 
     @property
     def changed_at(self) -> datetime | None:
