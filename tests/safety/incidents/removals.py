@@ -37,13 +37,7 @@ from orphangc.collect.expire import (
     stored_sizes,
 )
 from orphangc.collect.listing import noted_names
-from orphangc.collect.mark import (
-    evidence_of_jobs,
-    job_reports,
-    mark,
-    survey,
-    survey_listing,
-)
+from orphangc.collect.mark import evidence_of_jobs, job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
 from orphangc.collect.observe.changes_beside import ChangesBeside
@@ -161,7 +155,7 @@ def _checkpoints_that_stood(patch: _Patch) -> None:
 
 def _silence_everywhere(patch: _Patch) -> None:
     """Take a storage root that is still for a job that is."""
-    patch.setattr(survey_listing, "changed_elsewhere", lambda *_: None)
+    patch.setattr(judged_cycle, "with_changes_elsewhere", lambda job, _: job)
 
 
 def _jobs_beside(patch: _Patch) -> None:

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import timedelta
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -203,6 +204,28 @@ def test_r44_a_storage_root_in_another_one_sees_the_markers_beside_it(tmp_path) 
         chain.bed.root, chain.bed.state = inner.folder.parent, chain.bed.folder / "another"
         chain.collected("--max-delete-share", "1", *over)
     must_be_there(file)
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["extra root", "beside"])
+@pytest.mark.answered_by("silence_everywhere")
+def test_r38_a_claimer_that_is_said_to_be_over_and_writes_on_is_not(tmp_path, is_named) -> None:
+    """Its database reads what it claimed here, and writes into a directory that no run lists."""
+    bed = Bed(tmp_path, AT_ONCE)
+    claimed, claimer = bed.job(), bed.job(2, below=bed.folder / "red")
+    working = Path("shared", "op_x__1_4__attempt_0", "db")
+    named, read = (write(claimed.folder / working / e, b"", 40 * DAY) for e in (UUID_1, UUID_2))
+    claimed.checkpoint(9, named, age=30 * DAY)
+    claimer.checkpoint(12, named, age=10 * DAY)
+    newest = write(claimer.folder / working / UUID_1, b"", 0 * DAY)
+    options = ["--closed-world", "--ended-job", claimed.id, "--ended-job", claimer.id]
+    options += ["--extra-root", str(bed.folder / "red")] if is_named else []
+    for _ in range(2):
+        bed.cycle(*options)
+    must_be_there(named, read)
+    write(newest, b"", 9 * DAY)
+    for _ in range(2):
+        bed.cycle(*options)
+    assert not read.exists(), "it is still everywhere"
 
 
 @pytest.mark.parametrize("place", ["inside", "beside", "over"])

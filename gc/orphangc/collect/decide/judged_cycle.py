@@ -14,7 +14,7 @@ from flinkstate.places.locations import Location
 from orphangc.collect.mark.job_dependencies import dependencies_of
 from orphangc.collect.mark.mark import Mark, cycle_evidence, mark
 from orphangc.collect.mark.missing import is_listed
-from orphangc.collect.mark.since_listing import listed_at
+from orphangc.collect.mark.since_listing import listed_at, with_changes_elsewhere
 from orphangc.collect.mark.survey_listing import ListingSurvey, gather_evidence
 from orphangc.collect.observe.changes_beside import ChangesBeside
 from orphangc.collect.observe.observation import Environment, Observation
@@ -107,6 +107,7 @@ def judged_cycle(
     )
     jobs = with_outside_paths(gather_evidence(marked, settings, survey), paths)
     jobs = with_other_runs(with_remembered_traces(jobs, before.memory), before.memory)
+    jobs = {key: with_changes_elsewhere(job, environment) for key, job in jobs.items()}
     listing_time = listed_at(seen, environment.storage)
     folders = survey.surveyed.savepoints if survey and listing_time is None else None
     sighting = sighting_of(
@@ -125,7 +126,10 @@ def judged_cycle(
     working = with_needs(working_in_place(beside), marked, settings, survey)
     return JudgedCycle(
         jobs=jobs,
-        judged=judge_all([*jobs.values(), *working], evidence),
+        judged=judge_all(
+            [*jobs.values(), *(with_changes_elsewhere(each, environment) for each in working)],
+            evidence,
+        ),
         beside=beside,
         evidence=evidence,
         world=world_of(seen, environment, paths),
@@ -203,7 +207,7 @@ def _beside(
         ids_at_start=ids,
         ids_before=ids,
         ids_after=ids,
-        changed_beside_at=changes.of_job(job_id, places, checkpoints),
+        changed_elsewhere_at=changes.of_job(job_id, places, checkpoints),
         is_listed_beside=changes.lists(places),
     )
 

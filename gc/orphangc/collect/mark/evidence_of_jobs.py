@@ -145,7 +145,7 @@ class _JobMarker:
             strangers=self._strangers(key, job_id),
             clusters_of_id=self.reports.clusters.get(job_id, frozenset()),
             holds_of_id=self.reports.holds.get(job_id, frozenset()),
-            changed_beside_at=self.beside.of_job(job_id, directories, own_checkpoints),
+            changed_elsewhere_at=self.beside.of_job(job_id, directories, own_checkpoints),
             is_listed_beside=self.beside.lists(directories),
             **{each.name: getattr(report, each.name) for each in fields(JobReport)},
         )

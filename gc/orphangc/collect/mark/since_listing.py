@@ -136,20 +136,25 @@ def _times_in(folder: str, storage: Storage) -> Iterator[datetime]:
         yield from _times_in(_below(folder, name), storage)
 
 
-def changed_elsewhere(job: JobEvidence, environment: Environment) -> datetime | None:
-    """Return the newest store time of what a job has outside the storage root (R13).
+def with_changes_elsewhere(job: JobEvidence, environment: Environment) -> JobEvidence:
+    """Return a job with the newest store time of what it has outside the storage root (R13).
 
-    The log of a changelog has a base of its own. A job that is said to be over, and whose silence
-    is to show it, must be silent there, too; what cannot be listed counts as changed now.
+    One that is said to be over, and whose silence is to show it, must be silent there, too: the log
+    of a changelog has a base of its own, and a job that claimed files here writes elsewhere. What
+    cannot be listed counts as changed now.
     """
-    is_shown_by_silence = job.is_declared_ended or job.is_not_in_all or job.ends
-    if not job.is_collected or not is_shown_by_silence or job.status.is_proven_ended:
-        return None
-    named = {job_directory_of(folder) for each in job.own_checkpoints for folder in each.files}
-    own = {*job.directories, *(each for each in named if each and each.name == job.job_id)}
     base = environment.storage.location
+    named = {folder for each in job.own_checkpoints for folder in each.files}
+    is_concerned = job.is_collected or any(map(base.contains, named))
+    is_said_to_be_over = job.is_declared_ended or job.ends
+    if not is_concerned or not is_said_to_be_over or job.status.is_proven_ended:
+        return job
+    directories = {each for each in map(job_directory_of, named) if each is not None}
+    own = {*job.directories, *(each for each in directories if each.name == job.job_id)}
     times = (_newest_in(each, environment) for each in own if not base.contains(each))
-    return max((at for at in times if at is not None), default=None)
+    known = (job.changed_elsewhere_at, *times)
+    newest = max((at for at in known if at is not None), default=None)
+    return replace(job, changed_elsewhere_at=newest)
 
 
 def _newest_in(place: Location, environment: Environment) -> datetime | None:

@@ -17,7 +17,7 @@ from orphangc.collect.mark.missing_check import (
     present_of,
     sample_of,
 )
-from orphangc.collect.mark.since_listing import SinceListing, changed_elsewhere
+from orphangc.collect.mark.since_listing import SinceListing
 from orphangc.collect.mark.survey import Surveyed, SurveyPass
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.tombstones import Tombstones
@@ -104,9 +104,6 @@ def survey_listing(
     latest = {key: lacking(job) for key, job in marked.jobs.items() if job.latest is not None}
     if questions.since is not None:
         surveyed = questions.since.added_to(surveyed, marked.jobs)
-    for key, job in marked.jobs.items():
-        if (changed_at := changed_elsewhere(job, environment)) is not None:
-            surveyed.job(key).changed_elsewhere_at = changed_at
     return ListingSurvey(
         surveyed=surveyed, missing=missing, missing_of_latest=latest, needed=needed
     )

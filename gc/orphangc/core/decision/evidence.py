@@ -115,8 +115,6 @@ class Survey:
         shared_directories: Job directories with an object in ``shared/``.
         only_in_raw_bytes: Artifacts that raw bytes name and the parser did not (R7), a few.
         missing_of_latest: A few files that the latest checkpoint names and no listing shows (R8).
-        changed_elsewhere_at: Newest store time of what it has outside the storage root; asked only
-            of a job whose silence is to show its end.
     """
 
     objects: int = 0
@@ -132,7 +130,6 @@ class Survey:
     shared_directories: set[Location] = field(default_factory=set)
     only_in_raw_bytes: list[str] = field(default_factory=list)
     missing_of_latest: list[str] = field(default_factory=list)
-    changed_elsewhere_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,9 +195,9 @@ class JobEvidence(JobReport):
         other_runs: Clusters that showed another run of it alive in an earlier cycle, and no end of
             that one since.
         survey: Facts of the listing; empty for a job that is not collected.
-        changed_beside_at: Newest store time that the search of a storage shows in directories of
-            its id; ``None`` if that lists none.
-        is_listed_beside: Whether that lists each of its directories.
+        changed_elsewhere_at: Newest store time of what it has outside the storage root, as far as
+            the search of storages shows it; where its silence is to show its end, of all of it.
+        is_listed_beside: Whether the search of storages lists each of its directories.
         outside_paths: Paths outside every searched place that concern the job.
     """
 
@@ -226,7 +223,7 @@ class JobEvidence(JobReport):
     holds_of_id: frozenset[str] = frozenset()
     ends: tuple[EndRecord, ...] = ()
     survey: Survey = field(default_factory=Survey)
-    changed_beside_at: datetime | None = None
+    changed_elsewhere_at: datetime | None = None
     is_listed_beside: bool = False
     outside_paths: tuple[OutsidePath, ...] = ()
 
@@ -279,8 +276,7 @@ class JobEvidence(JobReport):
         exported = () if self.exported is None else self.exported.snapshots
         times = (
             self.survey.newest_modified_at,
-            self.changed_beside_at,
-            self.survey.changed_elsewhere_at,
+            self.changed_elsewhere_at,
             *(checkpoint.modified_at for checkpoint in self.own_checkpoints),
             *(snapshot.taken_at for snapshot in exported),
         )
