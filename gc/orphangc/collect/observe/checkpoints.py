@@ -402,7 +402,13 @@ class CheckpointReader:
 def _read_alone(
     aliases: Sequence[Alias], storage: Storage, listed: StoredObject
 ) -> Contents | None:
-    """Return what a ``_metadata`` is, in a process that knows nothing else."""
+    """Return what a ``_metadata`` is, in a process that knows nothing else.
+
+    ``None`` if that process, which may have other settings, does not reach the object that was
+    listed.
+    """
+    if storage.stat([listed.key]) != [listed]:
+        return None
     return CheckpointReader(aliases).contents(storage, metadata_folder(listed.key), listed)
 
 

@@ -12,6 +12,7 @@ from flinkstate.places.locations import Alias, canonical
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
+from orphangc.collect.unlisted_cycle import UnlistedEngine
 from orphangc.core.columns.file_names import FileNames
 from support.builders import JOB, T0
 
@@ -186,3 +187,22 @@ def test_two_places_are_never_taken_for_one(tmp_path, shared) -> None:
         (root,) = collected(storage, shared).checkpoints
         assert root.folder == canonical(str(tmp_path / name / JOB / "chk-3"))
         assert storage.reads == 1
+
+
+def test_what_executors_read_elsewhere_is_not_what_was_listed(tmp_path) -> None:
+    """With other settings they reach a storage of the same name: its checkpoints name other files.
+
+    A job with a fixed id writes the same keys there, and these are not the files that it needs.
+    """
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    for root in (here, elsewhere):
+        write(root, root.name)
+
+    class Executors(UnlistedEngine):
+        def read_apart(self, read, base, objects):
+            del base
+            storage = LocalStorage(canonical(str(elsewhere)))
+            return {each: read(storage, each) for each in objects}
+
+    storage = LocalStorage(canonical(str(here)))
+    assert CheckpointReader().collect(storage, Executors()) == CheckpointReader().collect(storage)
