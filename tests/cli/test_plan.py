@@ -7,11 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli.helpers import DAY, UUID_1, UUID_2, Bed, contents, run, run_process, write
+from cli.helpers import DAY, UUID_1, UUID_2, Bed, contents, flink, run, run_process, write
 from cli.stories import make_story
 from orphangc import __version__
 from orphangc.core.model.types import AreaName
 from support.processes import finished
+from support.rest_server import RestServer, send
 
 CONTRACT = {
     *("schema_version", "plan_id", "tool_version", "root", "scopes", "created_at", "engine"),
@@ -413,3 +414,15 @@ def test_a_closed_pipe_shows_no_traceback(story) -> None:
     command = f"{sys.executable} -m orphangc plan {story.bed.root} | true"
     done = finished(["bash", "-c", command])
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("is_kept", "guard"), [(True, "gate"), (False, None)])
+def test_an_answer_that_a_proxy_keeps_is_no_second_one(undeclared, is_kept, guard) -> None:
+    """It shows nothing of what the job completed while its checkpoints were listed (R11)."""
+    job = undeclared.job
+    with RestServer(flink(job, completed=8)) as server:
+        kept = server.routes[f"/jobs/{job.id}"]
+        if is_kept:
+            server.routes[f"/jobs/{job.id}"] = lambda handler: send(handler, *kept)
+        plan = undeclared.bed.plan("--flink-rest", server.url)
+    assert plan.refusal(job) == guard

@@ -1,6 +1,7 @@
 """A loopback stand-in for Flink's REST API that serves saved answers, or misbehaves on request."""
 
 import json
+import re
 import ssl
 from collections import Counter
 from collections.abc import Callable
@@ -49,6 +50,7 @@ def as_json(value: object, status: int = 200) -> Reply:
 class RestServer:
     """Serves ``routes`` on a free port; a reply is status and body, or a function that misbehaves.
 
+    Its clock goes on with each answer about a job, as Flink's does.
     ``asked`` counts requests by path, ``headers`` keeps the last request's. With a certificate, a
     PEM file with its key, it speaks TLS.
     """
@@ -102,12 +104,20 @@ class RestServer:
                 if callable(reply):
                     reply(self)
                 else:
-                    send(self, *reply)
+                    status, body = reply
+                    send(self, status, later(body, outer.asked[self.path] - 1))
 
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
 
         return Handler
+
+
+def later(body: bytes, milliseconds: int) -> bytes:
+    """Return the details of a job as they are answered later; any other body as it is."""
+    if b'"now"' not in body:
+        return body
+    return re.sub(rb'("now": *)(\d+)', lambda m: m[1] + b"%d" % (int(m[2]) + milliseconds), body)
 
 
 def send(handler: BaseHTTPRequestHandler, status: int, body: bytes, **headers: str) -> None:

@@ -255,6 +255,17 @@ def is_same_incarnation(before: JobFacts, after: JobFacts) -> bool:
     )
 
 
+def is_kept_answer(before: JobFacts, after: JobFacts) -> bool:
+    """Return whether a later answer is no later one: a proxy has kept it, or an older one (R11).
+
+    Flink says the time of each request, whatever it has in its own caches.
+    Source: Flink 1.14-2.3, ``JobDetailsHandler``.
+    """
+    if before.answered_at is None or after.answered_at is None:
+        return False
+    return after.answered_at <= before.answered_at
+
+
 def external_paths(cluster: ClusterFacts) -> frozenset[str]:
     """Return the folder of every checkpoint and savepoint that the cluster reports (R4).
 

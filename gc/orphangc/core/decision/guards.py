@@ -18,6 +18,7 @@ from orphangc.core.cluster.job_facts import (
     JobFacts,
     eligibility_problem,
     exported_layout_problem,
+    is_kept_answer,
     is_not_subsumed,
     is_same_incarnation,
     latest_known_id,
@@ -394,6 +395,11 @@ def _gate(job: JobEvidence, _: CycleEvidence) -> str | None:
     for before, after in zip(job.before, job.after, strict=True):
         if not is_same_incarnation(before, after):
             return "the job was started again during the listing"
+        if is_kept_answer(before, after):
+            return (
+                "Flink's second answer is no later than its first: something before it keeps"
+                " answers; ask the JobManager itself"
+            )
     shown = [each for each in (*job.before, *job.after) if restarting_problem(each) is None]
     problems = (eligibility_problem(facts) for facts in shown)
     return next((problem for problem in problems if problem is not None), None)

@@ -6,7 +6,7 @@ import pytest
 
 from flinkstate.places.locations import canonical
 from orphangc.core.cluster.job_facts import RestoredFacts
-from orphangc.core.decision.evidence import Survey, UnreadableCheckpoint, mode_of
+from orphangc.core.decision.evidence import JobEvidence, Survey, UnreadableCheckpoint, mode_of
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.decision.judge import Judgement, judge, judge_all
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported
@@ -214,6 +214,23 @@ E2 = replace(E1, sequence=18, taken_at=T0, nonce="N")
 ANSWERED = Exported(job_id=JOB, baseline=E1, response=E2, nonce="N")
 
 
+KEPT_ANSWER = (
+    "Flink's second answer is no later than its first: something before it keeps answers; ask the"
+    " JobManager itself"
+)
+
+
+def answered_at(before: int, after: int) -> JobEvidence:
+    """Return a job whose JobManager said at which minutes it answered."""
+    first, second = (some_facts(answered_at=ago(f"{30 - each}m")) for each in (before, after))
+    return a_job(before=(first,), after=(second,))
+
+
+def test_an_answer_that_is_later_than_the_first_is_one() -> None:
+    """And one whose time is unknown proves nothing against it."""
+    assert judge(answered_at(5, 6), a_cycle()).refused is None
+
+
 @pytest.mark.parametrize(
     ("job", "sentence"),
     [
@@ -268,6 +285,8 @@ ANSWERED = Exported(job_id=JOB, baseline=E1, response=E2, nonce="N")
             "checkpoint 43 may have been subsumed during the listing",
         ),
         (a_job(before=()), "the job appeared or vanished during the listing"),
+        (answered_at(5, 5), KEPT_ANSWER),
+        (answered_at(5, 4), KEPT_ANSWER),
         (
             a_job(after=(some_facts(incarnation=None),)),
             "the job was started again during the listing",
