@@ -286,6 +286,17 @@ def test_a_checkpoint_in_the_bucket_keeps_what_it_names(on_s3, folder) -> None:
     assert on_s3.plan().removals() == {max(on_s3.orphans)}
 
 
+def test_a_bucket_of_a_log_that_is_gone_blocks_until_it_is_left_out(on_s3) -> None:
+    """Whether the job writes there is unknown as long as nobody says that the bucket is no more."""
+    log = f"s3://{on_s3.bucket}-no-more/log/{JOB_ID}"
+    on_s3.put(f"{JOB_ID}/chk-9/_metadata", on_s3.checkpoint(9, f"{log}/dstl/{uuid.uuid4()}"))
+    (job,) = on_s3.plan().document["jobs"]
+    assert "not_quiet" in {each["condition"] for each in job["blocked"]}
+    stated = ("--search-except", f"s3://{on_s3.bucket}-no-more", "--empty-root", log)
+    (job,) = on_s3.plan(*stated).document["jobs"]
+    assert not job["blocked"]
+
+
 def test_the_world_names_the_buckets_that_are_not_searched(on_s3) -> None:
     """They are information: whether their checkpoints refer here is what a person states."""
     other = f"{on_s3.bucket}-of-another-team"

@@ -158,12 +158,18 @@ def with_changes_elsewhere(job: JobEvidence, environment: Environment) -> JobEvi
 
 
 def _newest_in(place: Location, environment: Environment) -> datetime | None:
-    """Return the newest store time in a folder of any storage, ``None`` if it holds nothing."""
-    here = resolved(place)
+    """Return the newest store time in a folder of any storage, ``None`` if it holds nothing.
+
+    Where it cannot be listed, a statement that lets its storage go unsearched is about it, too.
+    """
+    here, search = resolved(place), environment.search
     try:
         batches = environment.open_storage(here.top).objects(here.path[1:])
         times = [pc.max(each["modified_at"]).as_py() for each in batches]
     except OrphanGcError:
+        left_out = () if search is None else search.left_out
+        if any(each.contains(here) for each in left_out):
+            return None
         time = environment.storage.now()
         return time.now or time.local
     return max((at for at in times if at is not None), default=None)
