@@ -19,7 +19,6 @@ import pyarrow as pa
 from integration.harness.flinkbed.truth import UUID, uuids_in
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.collect.cycle import run_cycle
-from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.world.recalling import recalled
 from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence
 from orphangc.core.decision.guards import GUARDS
@@ -132,7 +131,6 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
         ):
             cycle = run_cycle(
                 replace(environment, wait=lambda _: time.sleep(_POLL_SECONDS)),
-                reader=CheckpointReader.of(settings),
                 tombstones=state.tombstones(),
                 halted=None,
                 open_sink=open_sink,

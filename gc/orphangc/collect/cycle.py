@@ -28,7 +28,6 @@ from orphangc.collect.mark.pins import pinned_uuids
 from orphangc.collect.mark.since_listing import SinceListing
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import ListingSurvey, SurveyQuestions, survey_listing
-from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, Observation, observe
 from orphangc.collect.observe.reported import named_as_a_whole
 from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled, with_expiries, with_memory
@@ -82,7 +81,6 @@ class Cycle:
 def run_cycle(
     environment: Environment,
     *,
-    reader: CheckpointReader,
     tombstones: Tombstones,
     halted: str | None,
     open_sink: Callable[[], VerdictSink],
@@ -94,10 +92,10 @@ def run_cycle(
         StorageUnreachableError: The storage root could not be listed completely.
         RefusedError: No job directory is there: an empty listing proves no empty storage.
     """
-    seen = observe(environment, reader)
+    seen = observe(environment)
     pinned = pinned_uuids(environment, pinned_places(seen))
     marked = marked_cycle(seen, environment, pinned=pinned)
-    survey = _survey(marked, environment, reader=reader, tombstones=tombstones)
+    survey = _survey(marked, environment, tombstones=tombstones)
     expiries = seen.expiries(environment)
     recalled = _recalled(before, seen, environment, expiries)
     known = judged_cycle(marked, environment, survey, halted=halted, before=recalled)
@@ -156,11 +154,7 @@ def _unread(expiries: Iterable[ExpiryMarker], seen: Observation) -> tuple[Expiry
 
 
 def _survey(
-    marked: MarkedCycle,
-    environment: Environment,
-    *,
-    reader: CheckpointReader,
-    tombstones: Tombstones,
+    marked: MarkedCycle, environment: Environment, *, tombstones: Tombstones
 ) -> ListingSurvey:
     """Return what the listing shows.
 
@@ -168,7 +162,7 @@ def _survey(
         RefusedError: The storage root shows nothing of Flink's.
         StorageUnreachableError: The listing lacks what stood all the time.
     """
-    questions = _questions(marked, environment, reader=reader)
+    questions = _questions(marked, environment)
     if questions.since is None:
         before, after = (part[0].scan for part in (marked.seen.first, marked.seen.second))
         check_standing(before, after, environment.engine.objects_named(METADATA_NAME))
@@ -214,9 +208,7 @@ def _found(
     )
 
 
-def _questions(
-    marked: MarkedCycle, environment: Environment, *, reader: CheckpointReader
-) -> SurveyQuestions:
+def _questions(marked: MarkedCycle, environment: Environment) -> SurveyQuestions:
     """Return what the cycle asks of its listing."""
     seen = marked.seen
     scans = [part[0].scan for part in (seen.first, seen.second)]
@@ -225,7 +217,7 @@ def _questions(
         needed=partial(dependencies_of, marked.mark, environment.settings),
         is_resumed=seen.listed.is_resumed,
         since=SinceListing.of(seen, environment.storage),
-        read=partial(reader.read, environment.storage),
+        read=partial(environment.reader.read, environment.storage),
         began=shifted(seen.time.now or seen.time.local, -environment.settings.clock_skew),
         unreached=tuple(seen.unreached),
         storages=_storages_of_latest(marked, environment),

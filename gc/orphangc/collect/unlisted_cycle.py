@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from orphangc.collect.decide.judged_cycle import judged_cycle, marked_cycle
-from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment, observe
 from orphangc.collect.world.recalling import Recalled, world_with_memory
 from orphangc.core.columns.live_set import LiveSet
@@ -73,9 +72,7 @@ class ShortCycle:
     is_listed: bool = False
 
 
-def unlisted_cycle(
-    environment: Environment, *, reader: CheckpointReader, halted: str | None, before: Recalled
-) -> ShortCycle:
+def unlisted_cycle(environment: Environment, *, halted: str | None, before: Recalled) -> ShortCycle:
     """Return the result of a cycle that lists no objects; it changes and remembers nothing.
 
     Raises:
@@ -83,7 +80,7 @@ def unlisted_cycle(
     """
     search = None if environment.search is None else replace(environment.search, own=None)
     unlisted = replace(environment, engine=UnlistedEngine(), search=search)
-    seen = observe(unlisted, reader)
+    seen = observe(unlisted)
     known = judged_cycle(
         marked_cycle(seen, unlisted), unlisted, survey=None, halted=halted, before=before
     )

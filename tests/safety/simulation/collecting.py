@@ -256,6 +256,7 @@ class Collector:
 
         return Environment(
             settings=settings,
+            reader=CheckpointReader.of(settings),
             storage=self._storage(root),
             extra=[self._storage(canonical(uri)) for uri in settings.extra_roots],
             clusters=[Cluster(self.process, self.site.flinks, self.site.cached)],
@@ -282,7 +283,6 @@ class Collector:
         state, rows = self.root_state, Rows()
         cycle = run_cycle(
             self._environment(),
-            reader=CheckpointReader(),
             tombstones=state.tombstones(),
             halted=state.halted(),
             open_sink=lambda: rows,

@@ -15,7 +15,6 @@ from orphangc.app.wiring.compose import opened, state_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.expiry_rows import expiry_plan, rows_of, stored_metadata
 from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle, with_warnings
-from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
 from orphangc.core.documents.lineage_report import LineageReport
@@ -32,12 +31,11 @@ def opened_lineage_cycle(
     before: Recalled,
 ) -> LineageCycle:
     """Return a fresh cycle of a storage root, which is opened for it, with its lineages."""
-    reader = CheckpointReader.of(settings)
     with (
         shown_progress() as progress,
         opened(settings, state, progress, memory=before.memory) as world,
     ):
-        return lineage_cycle(world, policy, state=state, before=before, reader=reader)
+        return lineage_cycle(world, policy, state=state, before=before)
 
 
 def remembered(cycle: Cycle, state: RootState, before: Recalled) -> Cycle:

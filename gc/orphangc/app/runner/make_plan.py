@@ -29,7 +29,6 @@ from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.expire.assemble_report import lineage_report, unneeded_part
 from orphangc.collect.expire.lineage_cycle import policy_warnings
-from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.observe.storage_search import StorageSearch
@@ -134,13 +133,9 @@ def opened_cycle(
         memory=before.memory,
         earlier=None if lists else listed_in_pass(shared, state.root),
     ) as environment:
+        environment.reader.shared = shared
         cycle = run_cycle(
-            environment,
-            reader=CheckpointReader.of(settings, shared),
-            tombstones=tombstones,
-            halted=halted,
-            open_sink=open_sink,
-            before=before,
+            environment, tombstones=tombstones, halted=halted, open_sink=open_sink, before=before
         )
         if is_remembered:
             cycle = remembered(cycle, state, before)

@@ -99,9 +99,10 @@ def sweep_held_plan(
     with temporary_space() as room:
         return _carried_out(
             held,
-            partial(Sweep, rows=directory.rows(plan), scratch=room, shared=shared, made=made),
+            partial(Sweep, rows=directory.rows(plan), scratch=room, made=made),
             engine=engine,
             earlier=None if lists else lambda storage: planned_storage(storage, plan, listing),
+            shared=shared,
         )
 
 
@@ -128,6 +129,7 @@ def _carried_out(
     *,
     engine: EngineChoice = LOCAL,
     earlier: Callable[[Storage], Storage] | None = None,
+    shared: SharedCheckpoints | None = None,
 ) -> SweepResult:
     """Carry out a plan by one kind of run; write the outcome beside it, and return it."""
     settings, plan = held.run.settings, held.plan
@@ -135,15 +137,11 @@ def _carried_out(
     with (
         shown_progress() as progress,
         opened(
-            settings,
-            held.run.state,
-            progress,
-            engine=engine,
-            memory=before.memory,
-            earlier=earlier,
+            settings, held.run.state, progress, engine=engine, memory=before.memory, earlier=earlier
         ) as environment,
         held.recorded() as outcomes,
     ):
+        environment.reader.shared = shared
         work = kind(
             environment=environment,
             run=held.run,

@@ -189,6 +189,7 @@ def opened(
     with _engine(storage, engine if earlier is None else LOCAL, kept) as lister:
         yield Environment(
             settings=settings,
+            reader=CheckpointReader.of(settings),
             storage=storage,
             extra=[open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
             siblings=siblings,

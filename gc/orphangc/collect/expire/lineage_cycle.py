@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.expire.assemble_report import lineage_report
-from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled
@@ -36,17 +35,11 @@ class LineageCycle:
 
 
 def lineage_cycle(
-    environment: Environment,
-    policy: RetentionPolicy | None,
-    *,
-    state: RootState,
-    before: Recalled,
-    reader: CheckpointReader,
+    environment: Environment, policy: RetentionPolicy | None, *, state: RootState, before: Recalled
 ) -> LineageCycle:
     """Return a fresh cycle of an opened storage root, with its lineages."""
     cycle = run_cycle(
         environment,
-        reader=reader,
         tombstones=state.tombstones(),
         halted=state.halted(),
         open_sink=DiscardingSink,

@@ -82,6 +82,7 @@ class Environment:
     """Everything outside that a cycle asks, by the settings of one storage root.
 
     Attributes:
+        reader: Remembers every checkpoint that was read, so that only new ones are read again.
         extra: Storages whose checkpoints may refer to it.
         siblings: Other storage roots, searched like ``extra``; one of them may be unreachable.
         remembered: Job directories outside all of these in which an earlier cycle found
@@ -100,6 +101,7 @@ class Environment:
     """
 
     settings: StorageRootSettings
+    reader: CheckpointReader
     storage: Storage
     extra: Sequence[Storage]
     clusters: Sequence[ClusterClient]
@@ -210,7 +212,7 @@ class Observation:
         return tuple(by_uri.values())
 
 
-def observe(environment: Environment, reader: CheckpointReader) -> Observation:
+def observe(environment: Environment) -> Observation:
     """Return the facts of one cycle; the engine keeps the listing.
 
     Raises:
@@ -227,11 +229,13 @@ def observe(environment: Environment, reader: CheckpointReader) -> Observation:
         clock=environment.storage.now,
     )
     before = _Answers.of(environment)
-    searching = _Searching.begun(environment, reader, before.places(snapshots, settings))
+    searching = _Searching.begun(environment, before.places(snapshots, settings))
     search = search_of(environment)
     at_start = search.ask(scan_checkpoints, NO_SCAN)
     environment.progress("roots", 0)
-    read = partial(search.ask, partial(reader.collect, engine=environment.engine), NOTHING_READ)
+    read = partial(
+        search.ask, partial(environment.reader.collect, engine=environment.engine), NOTHING_READ
+    )
     first = read()
     listed = _list(environment, first[0])
     exported = _ask_exporters(environment, handshake, before.clusters, time=time)
@@ -241,7 +245,7 @@ def observe(environment: Environment, reader: CheckpointReader) -> Observation:
     after = before.asked_again(environment)
     both, parts = before + after, (*first, *second)
     elsewhere, unreadable = _read_elsewhere(
-        environment, reader, both, snapshots=snapshots, first=first, second=second
+        environment, both, snapshots=snapshots, first=first, second=second
     )
     return Observation(
         settings=settings,
@@ -305,17 +309,15 @@ class _Searching:
     """A search of whole storages that was begun: they are listed, and nothing of them is read."""
 
     environment: Environment
-    reader: CheckpointReader
     listings: Mapping[Location, ListedStorage]
 
     @classmethod
-    def begun(
-        cls, environment: Environment, reader: CheckpointReader, named: Iterable[Named]
-    ) -> _Searching:
+    def begun(cls, environment: Environment, named: Iterable[Named]) -> _Searching:
         """List the storages that are known so far."""
         search = environment.search
-        listings = {} if search is None else search.listings(named, reader, environment.progress)
-        return cls(environment, reader, listings)
+        if search is None:
+            return cls(environment, {})
+        return cls(environment, search.listings(named, environment.reader, environment.progress))
 
     def contents(
         self,
@@ -347,7 +349,7 @@ class _Searching:
                 for base, part in zip(bases, read, strict=True)
                 for folder, stored in part.scan.metadata.items()
             },
-            reader=self.reader,
+            reader=environment.reader,
             progress=environment.progress,
         )
 
@@ -358,9 +360,10 @@ class _Searching:
             scanned: Folders in it in which a scan before or after the listing saw a checkpoint.
         """
         is_whole = self.environment.storage.earlier is None and not listed.is_resumed
-        if self.reader.shared is not None and root is not None and is_whole:
+        shared = self.environment.reader.shared
+        if shared is not None and root is not None and is_whole:
             engine = self.environment.engine
-            self.reader.shared.listings.note_own(
+            shared.listings.note_own(
                 root,
                 listed.objects,
                 engine.objects_named(METADATA_NAME),
@@ -390,9 +393,7 @@ class RememberedContents:
     unreached: Mapping[Location, str]
 
 
-def remembered_checkpoints(
-    environment: Environment, reader: CheckpointReader
-) -> RememberedContents:
+def remembered_checkpoints(environment: Environment) -> RememberedContents:
     """Return the checkpoints of every remembered directory.
 
     One that cannot be searched, or is gone, ends no run: the memory's own conditions block.
@@ -401,7 +402,7 @@ def remembered_checkpoints(
     unreached: dict[Location, str] = {}
     for storage in environment.remembered:
         try:
-            read = reader.collect(storage)
+            read = environment.reader.collect(storage)
         except OrphanGcError as err:
             unreached[storage.location] = str(err)
         else:
@@ -463,7 +464,6 @@ def _list(environment: Environment, known: CheckpointsRead) -> Listed:
 
 def _read_elsewhere(
     environment: Environment,
-    reader: CheckpointReader,
     answers: _Answers,
     *,
     snapshots: Iterable[RegistrySnapshot],
@@ -481,15 +481,15 @@ def _read_elsewhere(
         snapshots,
         environment.settings,
         answers.ha,
-        reader=reader,
+        reader=environment.reader,
         open_storage=environment.open_storage,
         read={checkpoint.folder for part in (*first, *second) for checkpoint in part.checkpoints},
     )
     found = (
         *reported,
-        *remembered_checkpoints(environment, reader).found,
-        *quarantined_checkpoints(environment.quarantined, reader),
-        *_read_hidden(environment, reader, [first[0].scan, second[0].scan]),
+        *remembered_checkpoints(environment).found,
+        *quarantined_checkpoints(environment.quarantined, environment.reader),
+        *_read_hidden(environment, [first[0].scan, second[0].scan]),
     )
     return (
         tuple(each for each in found if isinstance(each, Checkpoint)),
@@ -557,7 +557,7 @@ def _begins_as_metadata(storage: Storage, listed: StoredObject) -> bool:
 
 
 def _read_hidden(
-    environment: Environment, reader: CheckpointReader, scans: Sequence[CheckpointScan]
+    environment: Environment, scans: Sequence[CheckpointScan]
 ) -> Iterable[Checkpoint | UnreadableCheckpoint]:
     """Yield the checkpoints in folders that a scan does not enter, where the listing shows any.
 
@@ -572,10 +572,10 @@ def _read_hidden(
         for batch in storage.objects(hidden):
             objects |= {each.key: each for each in objects_named(batch, METADATA_NAME)}
     for key in sorted(objects.keys() - scanned):
-        found = reader.contents(storage, metadata_folder(key), objects[key])
+        found = environment.reader.contents(storage, metadata_folder(key), objects[key])
         beside: Sequence[Contents | Gone] = ()
         if found is None and hidden_above(key, name):
-            beside = read_beside(storage, key, reader, objects.keys())
+            beside = read_beside(storage, key, environment.reader, objects.keys())
         for each in (found, *beside):
             if isinstance(each, Gone):
                 yield each.as_unreadable()

@@ -66,11 +66,7 @@ class Expiry(PlannedRun[LineageCycle]):
     def evidence(self, environment: Environment) -> LineageCycle:
         """Return what the plan is held against; see ``PlannedRun``."""
         return self.made or lineage_cycle(
-            environment,
-            self.planned.policy,
-            state=self.run.state,
-            before=self.before,
-            reader=self.reader,
+            environment, self.planned.policy, state=self.run.state, before=self.before
         )
 
     def check_remembered(self, found: LineageCycle) -> None:

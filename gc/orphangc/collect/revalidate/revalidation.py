@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flinkstate.places.locations import Location
-from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import (
     Environment,
     remembered_checkpoints,
@@ -156,12 +155,10 @@ class Revalidation:
     Exporters get no new nonce: any snapshot newer than the cycle's is as good (T2).
 
     Attributes:
-        reader: Remembers every checkpoint that was read, so that it reads only new ones.
         has_savepoints: Whether files of savepoints' folders are deleted: none may be pending (R33).
     """
 
     environment: Environment
-    reader: CheckpointReader
     jobs: Sequence[Precondition]
     state: RootState
     lock: Lock
@@ -271,7 +268,7 @@ class Revalidation:
             RefusedError: A sibling cannot be reached any more.
         """
         search = search_of(self.environment)
-        found = search.ask(self.reader.collect, NOTHING_READ)
+        found = search.ask(self.environment.reader.collect, NOTHING_READ)
         for place, reason in search.unreached.items():
             raise _unreachable(place, reason)
         for read in found:
@@ -288,7 +285,7 @@ class Revalidation:
             self._registries.snapshots,
             self.environment.settings,
             self._ha,
-            reader=self.reader,
+            reader=self.environment.reader,
             open_storage=self.environment.open_storage,
             read=seen,
         )
@@ -302,7 +299,7 @@ class Revalidation:
         Raises:
             RefusedError: A place that was searched by the first check cannot be searched now.
         """
-        read = remembered_checkpoints(self.environment, self.reader)
+        read = remembered_checkpoints(self.environment)
         if self._gone is None:
             self._gone = frozenset(read.unreached)
         for place, reason in read.unreached.items():

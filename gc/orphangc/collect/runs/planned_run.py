@@ -17,9 +17,7 @@ import pyarrow as pa
 import structlog
 
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
-from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.revalidate.revalidation import Revalidation, preconditions_of
 from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.runs.result import SweepResult, code_of
@@ -76,14 +74,11 @@ class PlannedRun(ABC, Generic[_Found]):
     is_deleting: bool
     before: Recalled
     outcomes: OutcomeSink
-    shared: SharedCheckpoints | None = None
     result: SweepResult = field(default_factory=SweepResult)
-    reader: CheckpointReader = field(init=False)
 
     def __post_init__(self) -> None:
-        """Start with a reader of its own, and a result with the run's identifier."""
+        """Start with a result that has the run's identifier."""
         self.result.run_id = self.run.run_id
-        self.reader = CheckpointReader.of(self.run.settings, self.shared)
 
     @abstractmethod
     def evidence(self, environment: Environment) -> _Found:
@@ -183,7 +178,6 @@ class PlannedRun(ABC, Generic[_Found]):
         """Return what checks the evidence of a cycle again; see ``preconditions_of``."""
         return Revalidation(
             environment=self.environment,
-            reader=self.reader,
             jobs=preconditions_of(jobs, of_any_layout),
             state=self.run.state,
             lock=self.run.lock,

@@ -100,7 +100,6 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         known = self.run.state.tombstones()
         cycle = run_cycle(
             environment,
-            reader=self.reader,
             tombstones=known,
             halted=self.run.state.halted(),
             open_sink=partial(FreshSink.opened, known, planned.cuts, self.scratch),

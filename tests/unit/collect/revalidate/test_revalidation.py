@@ -104,9 +104,10 @@ class Scene:
         self.lock: Lock = acquire(self.files, "lock", holder, is_dead=lambda _: False)
         self.revalidation = self.looking()
 
-    def looking(self, **changes: object) -> Revalidation:
+    def looking(self, reader: CheckpointReader | None = None, **changes: object) -> Revalidation:
         environment = Environment(
             settings=StorageRootSettings(root=str(self.root)),
+            reader=reader or CheckpointReader(),
             storage=open_storage(str(self.root)),
             extra=(),
             clusters=(self.cluster,),
@@ -119,7 +120,6 @@ class Scene:
         )
         facts = {
             "environment": environment,
-            "reader": CheckpointReader(),
             "jobs": (self.precondition,),
             "state": self.state,
             "lock": self.lock,

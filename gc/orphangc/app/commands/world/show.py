@@ -21,7 +21,6 @@ from orphangc.app.render.world_tables import world_tables
 from orphangc.app.wiring.compose import opened, state_of, state_place
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.sharing import shared_checkpoints
-from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.unlisted_cycle import ShortCycle, unlisted_cycle
 from orphangc.collect.world.recalling import recalled
@@ -58,12 +57,8 @@ def unlisted_cycle_of(
     before = recalled(state, known)
     settings = patient(settings)
     with opened(settings, state, lambda *_: None, memory=before.memory) as environment:
-        return unlisted_cycle(
-            environment,
-            reader=CheckpointReader.of(settings, shared),
-            halted=state.halted(),
-            before=before,
-        )
+        environment.reader.shared = shared
+        return unlisted_cycle(environment, halted=state.halted(), before=before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
