@@ -287,7 +287,7 @@ def test_a_checkpoint_in_the_bucket_keeps_what_it_names(on_s3, folder) -> None:
 
 
 def test_a_bucket_of_a_log_that_is_gone_blocks_until_it_is_left_out(on_s3) -> None:
-    """Whether the job writes there is unknown as long as nobody says that the bucket is no more."""
+    """Whether the job writes there is unknown until it is said that the bucket is no more."""
     log = f"s3://{on_s3.bucket}-no-more/log/{JOB_ID}"
     on_s3.put(f"{JOB_ID}/chk-9/_metadata", on_s3.checkpoint(9, f"{log}/dstl/{uuid.uuid4()}"))
     (job,) = on_s3.plan().document["jobs"]
