@@ -25,6 +25,7 @@ from orphangc.ports import LISTING_SCHEMA, VERDICT_SCHEMA
 from support.builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID, a_tombstone, some_bounds
 from support.oracle import Verdict, decide
 from support.strategies import all_bounds, folders, instants, names, nearly_deleted
+from support.tombstone_tables import from_table, plus, table_of
 
 ACTIONS, REASONS = tuple(Action), tuple(Reason)
 THIRD_UUID = UUID[:8] + OTHER_UUID[8:]
@@ -313,11 +314,11 @@ def test_tombstones_are_a_dictionary_by_key(laid: list[Tombstone], data: st.Data
     """R17: whatever directories share a UUID, and whichever way they were put together."""
     cut = data.draw(st.integers(0, len(laid)))
     known = {each.object.key: each for each in laid}
-    table = Tombstones.of(laid[cut:]).to_table()
-    for tombstones in (Tombstones.of(laid), Tombstones.of(laid[:cut]).plus(table)):
+    table = table_of(Tombstones.of(laid[cut:]))
+    for tombstones in (Tombstones.of(laid), plus(Tombstones.of(laid[:cut]), table)):
         assert {each.object.key: each for each in tombstones} == known
         assert len(tombstones) == len(known)
-        assert Tombstones.from_table(tombstones.to_table()).to_table() == tombstones.to_table()
+        assert table_of(from_table(table_of(tombstones))) == table_of(tombstones)
         chosen = data.draw(st.lists(st.sampled_from([*known, "absent"]), max_size=8))
         rows = tombstones.rows_of(pa.array(chosen, pa.string()))
         by_row = tombstones.keys().to_pylist()

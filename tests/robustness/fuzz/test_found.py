@@ -14,6 +14,7 @@ from orphangc.ports import OUTCOME_SCHEMA
 from robustness.fuzz import own_files
 from robustness.fuzz.answers import check_page
 from robustness.fuzz.own_files import AT, IDENTITY, LISTING, RECORDS, SOME
+from support.tombstone_tables import table_of
 from unit.adapters.s3.pages.test_page_parser import PAGES
 
 AT_TYPE = TOMBSTONE_SCHEMA.field("since").type
@@ -37,7 +38,7 @@ def no_utf8(schema: pa.Schema) -> bytes:
 
 def no_text(column: str) -> bytes:
     """Return tombstones of which one column holds a text that is no UTF-8."""
-    table = SOME.to_table()
+    table = table_of(SOME)
     at = table.schema.get_field_index(column)
     texts = pa.array(["QQQQ"] * len(table), pa.string())
     sink = io.BytesIO()
@@ -47,7 +48,7 @@ def no_text(column: str) -> bytes:
 
 def late(column: str) -> bytes:
     """Return tombstones of which one time is the last that 64 bits hold: the year 294247."""
-    table = SOME.to_table()
+    table = table_of(SOME)
     times = pa.array([2**63 - 1] * len(table), pa.int64()).cast(AT_TYPE)
     sink = io.BytesIO()
     pq.write_table(table.set_column(table.schema.get_field_index(column),

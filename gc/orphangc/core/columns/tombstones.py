@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -76,23 +76,13 @@ class Tombstones:
         )
 
     @classmethod
-    def from_table(cls, table: pa.Table) -> Tombstones:
-        """Return the tombstones of a table; of two with one key the later counts."""
-        return cls.from_batches(table.to_batches(_BLOCK))
-
-    @classmethod
     def from_batches(cls, batches: Iterable[pa.RecordBatch]) -> Tombstones:
-        """Return the same, batch by batch, so that there is never a whole table beside it.
+        """Return the tombstones of batches; of two with one key the later counts.
 
         Raises:
             ValueError: A batch is no ``TOMBSTONE_SCHEMA``, or something that must be there is not.
         """
         return cls(ordered(map(compacted, batches)))
-
-    def plus(self, table: pa.Table) -> Tombstones:
-        """Return these and those of a ``TOMBSTONE_SCHEMA`` table, which win where keys agree."""
-        new = map(compacted, table.to_batches(_BLOCK))
-        return Tombstones(ordered(chain([self._rows], new)))
 
     def restricted(self, mask: _Mask) -> Tombstones:
         """Return the tombstones where ``mask``, bool[len], is true."""
@@ -119,10 +109,6 @@ class Tombstones:
                 part = part.filter(pa.array(mask[start : start + _BLOCK]))
             if part.num_rows:
                 yield expanded(part)
-
-    def to_table(self) -> pa.Table:
-        """Return all as ``TOMBSTONE_SCHEMA``."""
-        return pa.Table.from_batches(self.to_batches(), TOMBSTONE_SCHEMA)
 
     def keys(self) -> pa.ChunkedArray:
         """Return the keys in order; in parts, for one part has no more than 2 GB."""

@@ -24,6 +24,7 @@ from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import Action, JobId, ObjectKey, Reason, StoredObject, Tombstone
 from orphangc.ports import VERDICT_SCHEMA
 from support.builders import JOB
+from support.tombstone_tables import table_of
 from unit.collect.delete.deleting import keys_of
 
 KEYS = keys_of(12)
@@ -120,7 +121,7 @@ def compared(planned: list[Row], listed: list[Row], known: set[str], folder: Pat
     fresh = Fresh.of(tombstones, [sink])
     storage = Stored({row.key for row in listed})
     update = TombstoneUpdate(fresh, "new", AT + timedelta(days=1), room.rows(None))
-    update.laid = room.rows(tombstones.to_table().schema)
+    update.laid = room.rows(table_of(tombstones).schema)
     parts = list(confirmed_shards(put, fresh, storage))
     recorded = [row for part in parts for each in update.take(part) for row in each.to_pylist()]
     return parts, recorded, update, storage

@@ -30,6 +30,7 @@ from support.builders import (
     an_object,
     columns_of,
 )
+from support.tombstone_tables import from_table, plus, table_of
 
 MICROSECOND = timedelta(microseconds=1)
 MD5 = "0123456789abcdef" * 2
@@ -51,11 +52,11 @@ def test_none_are_none() -> None:
     since_us, has = tombstones.look_up(columns_of(an_object()))
     assert (since_us.tolist(), has.tolist()) == ([NO_TIME], [False])
     assert tombstones.keys().to_pylist() == []
-    assert tombstones.to_table().schema.equals(TOMBSTONE_SCHEMA)
+    assert table_of(tombstones).schema.equals(TOMBSTONE_SCHEMA)
     assert len(tombstones.restricted(np.zeros(0, np.bool_))) == 0
-    table = Tombstones.of([a_tombstone()]).to_table()
-    assert list(tombstones.plus(table)) == [a_tombstone()]
-    assert list(Tombstones.of([a_tombstone()]).plus(tombstones.to_table())) == [a_tombstone()]
+    table = table_of(Tombstones.of([a_tombstone()]))
+    assert list(plus(tombstones, table)) == [a_tombstone()]
+    assert list(plus(Tombstones.of([a_tombstone()]), table_of(tombstones))) == [a_tombstone()]
 
 
 @pytest.mark.parametrize("etag", ETAGS)
@@ -67,7 +68,7 @@ def test_what_is_kept_comes_back_exactly(etag, modified_at) -> None:
     tombstones = Tombstones.of([kept])
     assert list(tombstones) == [kept]
     assert tombstones.get(stored.key) == kept
-    again = Tombstones.from_table(tombstones.to_table())
+    again = from_table(table_of(tombstones))
     assert list(again) == [kept]
     assert found(kept, stored) == [(True, True)]
 
@@ -149,8 +150,8 @@ def test_of_two_tombstones_of_one_key_the_later_one_counts() -> None:
     other = a_tombstone(an_object(artifact_name(None, OTHER_UUID)))
     for laid in ([first, other, second], [first, second, other], [other, first, first, second]):
         assert set(Tombstones.of(laid)) == {second, other}
-    table = Tombstones.of([first]).to_table()
-    assert set(Tombstones.of([second, other]).plus(table)) == {first, other}
+    table = table_of(Tombstones.of([first]))
+    assert set(plus(Tombstones.of([second, other]), table)) == {first, other}
 
 
 def test_rows_keys_and_masks_agree() -> None:
@@ -162,13 +163,13 @@ def test_rows_keys_and_masks_agree() -> None:
     mask = np.arange(30) % 3 == 0
     kept = tombstones.restricted(mask)
     assert kept.keys().to_pylist() == keys[::3]
-    assert pa.Table.from_batches(tombstones.to_batches(mask)).equals(kept.to_table())
+    assert pa.Table.from_batches(tombstones.to_batches(mask)).equals(table_of(kept))
     assert list(kept) == [tombstones.get(key) for key in keys[::3]]
 
 
 def test_what_is_no_table_of_tombstones_is_refused() -> None:
     """A column read as another would end a quarantine early."""
-    table = Tombstones.of([a_tombstone()]).to_table()
+    table = table_of(Tombstones.of([a_tombstone()]))
     wrong = [
         table.drop_columns("etag"),
         table.set_column(5, "since", table["since"].cast(pa.timestamp("ms", tz="UTC"))),
@@ -176,10 +177,10 @@ def test_what_is_no_table_of_tombstones_is_refused() -> None:
     ]
     for each in wrong:
         with pytest.raises(ValueError, match="no tombstones"):
-            Tombstones.from_table(each)
+            from_table(each)
     nulls = pa.table([pa.nulls(1, field.type) for field in TOMBSTONE_SCHEMA], TOMBSTONE_SCHEMA)
     with pytest.raises(ValueError, match=r"^a tombstone lacks what every tombstone has$"):
-        Tombstones.from_table(nulls)
+        from_table(nulls)
 
 
 def test_times_of_every_age_are_kept() -> None:
@@ -193,7 +194,7 @@ def test_times_of_every_age_are_kept() -> None:
 def many(count: int) -> pa.RecordBatch:
     random = np.random.default_rng(7)
     hi, lo, etag_hi, etag_lo = random.integers(0, 2**64, (4, count), dtype=np.uint64)
-    row = Tombstones.of([a_tombstone()]).to_table()
+    row = table_of(Tombstones.of([a_tombstone()]))
     columns = {name: pa.repeat(row[name][0], count) for name in row.column_names}
     heads = pa.repeat(f"{JOB}/shared/", count)
     columns["key"] = pa.compute.binary_join_element_wise(heads, uuid_texts(hi, lo), "")
@@ -226,8 +227,8 @@ def test_each_comes_once_however_many_there_are_to_a_block(block: int, monkeypat
     tombstones = Tombstones.of(laid)
 
     assert list(tombstones) == laid
-    assert list(Tombstones.from_table(tombstones.to_table())) == laid
-    assert list(Tombstones.of(laid[3:]).plus(tombstones.to_table())) == laid
+    assert list(from_table(table_of(tombstones))) == laid
+    assert list(plus(Tombstones.of(laid[3:]), table_of(tombstones))) == laid
     odd = np.array([False, True, False, True, False])
     kept = [batch.column("key").to_pylist() for batch in tombstones.to_batches(odd)]
     assert [key for keys in kept for key in keys] == [laid[1].object.key, laid[3].object.key]
