@@ -522,7 +522,7 @@ READERS = {
         "core.world.known_world", partial(_plan, place="since"), names="plan.json"
     ),
     "plan, storage": Reader(
-        "core.world.storages", partial(_plan, place="newest_checkpoint_at"), names="plan.json"
+        "core.world.known_world", partial(_plan, place="newest_checkpoint_at"), names="plan.json"
     ),
     "plan, expiry": Reader(
         "core.documents.lineage_report", partial(_plan, place="expiry"), names="plan.json"

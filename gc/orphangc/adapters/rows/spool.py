@@ -1,4 +1,4 @@
-"""A listing on disk: Arrow batches of finished key ranges, in a few files; and temporary rows.
+"""A listing on disk: Arrow batches of finished key ranges, in a few files.
 
 Each range appends to a file that no other range uses at that time, so a finished range is one byte
 range of that file. LZ4 saves a third of the size and costs little. zstd would halve the rest, and
@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import os
 import threading
-import uuid
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -298,67 +296,3 @@ def _coalesced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             held, rows, size = [], 0, 0
     if held:
         yield with_known_times(_joined(held))
-
-
-@dataclass(slots=True)
-class _Writing:
-    """A file that is being written."""
-
-    file: pa.OSFile
-    stream: ipc.RecordBatchStreamWriter
-
-
-@dataclass(slots=True)
-class ArrowTemporaryRows:
-    """Rows in one Arrow file; without rows there is no file."""
-
-    path: Path
-    schema: pa.Schema
-    _writing: _Writing | None = field(default=None, repr=False)
-    _is_closed: bool = False
-
-    def append(self, batch: pa.RecordBatch) -> None:
-        """Append a batch; see ``TemporaryRows``."""
-        if self._is_closed:
-            raise ValueError(f"{self.path} is closed")
-        if self._writing is None:
-            file = pa.OSFile(str(self.path), "wb")
-            self._writing = _Writing(file, ipc.new_stream(file, self.schema))
-        self._writing.stream.write_batch(batch)
-
-    def close(self) -> None:
-        """Complete the file; see ``TemporaryRows``."""
-        self._is_closed = True
-        if self._writing is not None:
-            self._writing.stream.close()
-            self._writing.file.close()
-            self._writing = None
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows; see ``TemporaryRows``.
-
-        The file is read, not mapped: pages of a mapped file count as memory while it is open.
-        """
-        self.close()
-        if not self.path.exists():
-            return
-        with pa.OSFile(str(self.path)) as source:
-            yield from ipc.open_stream(source)
-
-
-@dataclass(frozen=True, slots=True)
-class ArrowTemporarySpace:
-    """A local folder for temporary rows."""
-
-    folder: Path
-
-    def rows(self, schema: pa.Schema) -> ArrowTemporaryRows:
-        """Return empty temporary rows; see ``TemporarySpace``."""
-        return ArrowTemporaryRows(self.folder / f"{uuid.uuid4().hex}.arrow", schema)
-
-
-@contextmanager
-def temporary_space() -> Iterator[ArrowTemporarySpace]:
-    """Yield a temporary folder of this machine; remove it with its files afterwards."""
-    with TemporaryFolder() as folder:
-        yield ArrowTemporarySpace(Path(folder))

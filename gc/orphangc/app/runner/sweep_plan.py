@@ -10,7 +10,7 @@ from typing import Any
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.rows.earlier_storage import planned_storage
 from orphangc.adapters.rows.plan_directory import PlanDirectory
-from orphangc.adapters.rows.spool import temporary_space
+from orphangc.adapters.rows.temporary_rows import temporary_space
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames

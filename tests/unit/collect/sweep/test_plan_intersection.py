@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orphangc.adapters.rows.spool import ArrowTemporarySpace
+from orphangc.adapters.rows.temporary_rows import ArrowTemporarySpace
 from orphangc.collect.sweep import shards
 from orphangc.collect.sweep.plan_intersection import (
     Fresh,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.adapters.rows.spool import ArrowTemporarySpace, temporary_space
+from orphangc.adapters.rows.temporary_rows import ArrowTemporarySpace, temporary_space
 from orphangc.collect.sweep import shards
 from orphangc.collect.sweep.shards import Cuts, Shards, by_key, shard_of, shelved
 
