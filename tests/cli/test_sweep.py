@@ -727,13 +727,16 @@ def test_lost_tombstones_begin_a_new_quarantine(story) -> None:
 
 
 def test_the_default_state_lies_in_the_users_state_folder(story) -> None:
-    """Where no --state is given; one folder a root."""
-    plan = story.bed.folder / "plan"
+    """Where no --state is given; one folder a root, whatever link leads to it."""
+    plan, link = story.bed.folder / "plan", story.bed.folder / "link"
+    link.symlink_to(story.bed.root)
+    assert run("plan", link, *ENDED).code == 0
     ran = run("plan", story.bed.root, "--out", plan, *ENDED)
     assert ran.code == 0
     assert run("sweep", plan).code == 0
     below = Path(os.environ["XDG_STATE_HOME"]) / "orphangc"
     assert len(list(below.glob("*/*/tombstones/*.parquet"))) == 1
+    assert len(list(below.iterdir())) == 1
     assert not story.bed.state.exists()
 
 

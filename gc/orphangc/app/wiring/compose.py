@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 from platformdirs import user_state_path
 
-from flinkstate.files.paths import overlap
+from flinkstate.files.paths import overlap, resolved
 from flinkstate.places.locations import Location, canonical
 from orphangc import __version__
 from orphangc.adapters.files.mount_table import device_of
@@ -69,7 +69,7 @@ _NAMING = (
 
 def default_state(root: Location) -> Location:
     """Return the default state location of a storage root: below this user's state folder."""
-    digest = hashlib.sha256(str(root).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(str(resolved(root)).encode()).hexdigest()[:16]
     return canonical(str(user_state_path("orphangc") / digest))
 
 
