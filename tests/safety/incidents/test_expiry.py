@@ -300,7 +300,7 @@ def test_r42_a_savepoint_in_another_storage_root_stays(tmp_path) -> None:
         chain = Redeploys.made(tmp_path, stack, count=2, ids=distinct)
         other = tmp_path / "other"
         job = Job("e" * 32, other / ("e" * 32))
-        # older than the savepoints, which it cannot have begun with
+
         job.checkpoint(1, job.shared(UUID_1, age=200 * DAY), age=200 * DAY)
         assert run("plan", other, "--state", chain.bed.state).code == 0
         own = Savepoints(chain)
@@ -309,7 +309,7 @@ def test_r42_a_savepoint_in_another_storage_root_stays(tmp_path) -> None:
         for number, folder in enumerate(own.folders):
             files = list(folder.glob("*-*"))
             write(folder / "_metadata", metadata(2 + number, files), (103 - number) * DAY)
-        own.expire()
+        own.expire("--ended-job", job.id)
     must_be_there(*(folder / "_metadata" for folder in own.folders))
 
 

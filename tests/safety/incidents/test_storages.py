@@ -89,7 +89,7 @@ def test_a_metadata_that_was_set_aside_beside_the_storage_root_keeps_its_files(s
 
 
 @pytest.mark.parametrize("is_named", [True, False], ids=["extra root", "by files alone"])
-@pytest.mark.answered_by("silence_everywhere")
+@pytest.mark.answered_by("silence_everywhere + changes_of_jobs_beside")
 def test_r34_a_job_that_writes_its_log_elsewhere_is_not_quiet(story, is_named) -> None:
     """It is said to be over; the base of its log is not in the storage root, which is still."""
     log = story.bed.folder / "log" / story.job.id / "dstl"
@@ -207,7 +207,7 @@ def test_r44_a_storage_root_in_another_one_sees_the_markers_beside_it(tmp_path) 
 
 
 @pytest.mark.parametrize("is_named", [True, False], ids=["extra root", "beside"])
-@pytest.mark.answered_by("silence_everywhere")
+@pytest.mark.answered_by("silence_everywhere + changes_of_jobs_beside")
 def test_r38_a_claimer_that_is_said_to_be_over_and_writes_on_is_not(tmp_path, is_named) -> None:
     """Its database reads what it claimed here, and writes into a directory that no run lists."""
     bed = Bed(tmp_path, AT_ONCE)
@@ -262,11 +262,11 @@ def test_r33_a_job_that_the_search_alone_shows_completes_a_savepoint(undeclared,
 
 
 @pytest.mark.parametrize("is_declared", [False, True])
-@pytest.mark.parametrize("is_named", [False, True])
+@pytest.mark.parametrize("named_by", ["nothing", "extra root", "extra root alone"])
 @pytest.mark.parametrize("has_log", [False, True])
-@pytest.mark.answered_by("changes_of_jobs_beside")
+@pytest.mark.answered_by("silence_everywhere + changes_of_jobs_beside")
 def test_r43_what_a_job_beside_begins_with_stays_while_it_writes(
-    tmp_path, is_named, is_declared, has_log
+    tmp_path, named_by, is_declared, has_log
 ) -> None:
     """It stood still for long, began again with an older checkpoint, and has completed none since.
 
@@ -279,7 +279,8 @@ def test_r43_what_a_job_beside_begins_with_stays_while_it_writes(
         state = write(log / UUID_1, b"", 200 * DAY) if has_log else again.shared(age=200 * DAY)
         again.checkpoint(3, state, age=200 * DAY)
         write((log if has_log else again.folder / "shared") / UUID_2, b"", timedelta(minutes=1))
-        named = ("--extra-roots", again.folder.parent) if is_named else ()
+        named = () if named_by == "nothing" else ("--extra-roots", again.folder.parent)
+        named += ("--search", "places") if "alone" in named_by else ()
         over = ("--ended-job", again.id) if is_declared else ()
         origin = chain.folder_of("0/6") / "_metadata"
         chain.expired("--ended-for", "0", "--keep-last", "3", *named, *over)
@@ -287,7 +288,7 @@ def test_r43_what_a_job_beside_begins_with_stays_while_it_writes(
 
 
 @pytest.mark.parametrize("is_declared", [False, True])
-@pytest.mark.answered_by("changes_of_jobs_beside")
+@pytest.mark.answered_by("silence_everywhere + changes_of_jobs_beside")
 def test_r43_what_a_job_that_stores_elsewhere_by_now_begins_with_stays(
     tmp_path, is_declared
 ) -> None:

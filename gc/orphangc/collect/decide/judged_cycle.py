@@ -122,14 +122,14 @@ def judged_cycle(
     now = _evidence_now(seen, environment, paths, before=before, halted=halted)
     evidence = replace(now, listed_at=listing_time, lost=comparison.facts)
     fixed_ids = comparison.memory.lineage.fixed_ids
-    beside = jobs_beside(seen, marked, jobs, fixed_ids=fixed_ids)
+    beside = {
+        key: with_changes_elsewhere(job, environment)
+        for key, job in jobs_beside(seen, marked, jobs, fixed_ids=fixed_ids).items()
+    }
     working = with_needs(working_in_place(beside), marked, settings, survey)
     return JudgedCycle(
         jobs=jobs,
-        judged=judge_all(
-            [*jobs.values(), *(with_changes_elsewhere(each, environment) for each in working)],
-            evidence,
-        ),
+        judged=judge_all([*jobs.values(), *working], evidence),
         beside=beside,
         evidence=evidence,
         world=world_of(seen, environment, paths),

@@ -140,17 +140,15 @@ def with_changes_elsewhere(job: JobEvidence, environment: Environment) -> JobEvi
     """Return a job with the newest store time of what it has outside the storage root (R13).
 
     One that is said to be over, and whose silence is to show it, must be silent there, too: the log
-    of a changelog has a base of its own, and a job that claimed files here writes elsewhere. What
+    of a changelog has a base of its own, and a job of another place may need files here. What
     cannot be listed counts as changed now.
     """
-    base = environment.storage.location
-    named = {folder for each in job.own_checkpoints for folder in each.files}
-    is_concerned = job.is_collected or any(map(base.contains, named))
-    is_said_to_be_over = job.is_declared_ended or job.ends
-    if not is_concerned or not is_said_to_be_over or job.status.is_proven_ended:
+    if not (job.is_declared_ended or job.ends) or job.status.is_proven_ended:
         return job
-    directories = {each for each in map(job_directory_of, named) if each is not None}
-    own = {*job.directories, *(each for each in directories if each.name == job.job_id)}
+    base = environment.storage.location
+    named = {job_directory_of(folder) for each in job.own_checkpoints for folder in each.files}
+    own = {each for each in named if each is not None and each.name == job.job_id}
+    own = own - {*job.directories} if job.is_listed_beside else own | {*job.directories}
     times = (_newest_in(each, environment) for each in own if not base.contains(each))
     known = (job.changed_elsewhere_at, *times)
     newest = max((at for at in known if at is not None), default=None)
