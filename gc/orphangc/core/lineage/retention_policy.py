@@ -116,7 +116,8 @@ class RetentionPolicy(KeepRules):
     named. Of one that goes on, what its living jobs did not continue goes if its job is named."""
     continued: Annotated[dict[str, str], BeforeValidator(_continued)] = Field(default_factory=dict)
     """Job id of a job, and what it continued, where no source shows it: ``OLDER@ID`` (job id and
-    checkpoint id), a URI, or ``nothing``. ``OLDER`` alone joins both jobs, and lets nothing go."""
+    checkpoint id), a URI, or ``nothing``. ``OLDER`` alone joins both jobs, and lets nothing go.
+    Nor does what is stated of an id that comes back: it may be of an earlier run."""
     savepoints: tuple[Place, ...] = ()
     """Extra roots, or folders in one, whose savepoints may go with all of their files; each must be
     self-contained. Without any, savepoints only stand for older checkpoints."""
