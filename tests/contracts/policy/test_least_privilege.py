@@ -30,7 +30,7 @@ pytestmark = pytest.mark.s3
 
 JOB = f"{1:032x}"
 SHARED = rf"{JOB}/shared/[0-9a-f-]{{36}}"
-OTHER = f"{2:032x}"
+OTHER = "2b" * 16  # an id that does not come back: what is stated of it is of its one run
 HOSTILE = tuple(
     f"{folder}/{uuid.UUID(int=number)}"
     for number, folder in enumerate(

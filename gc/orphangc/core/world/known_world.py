@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from flinkstate.places.locations import Location, is_within
-from orphangc.core.columns.file_names import FileNames
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.naming import job_directory_of
 from orphangc.core.times.instants import Instant
+
+if TYPE_CHECKING:  # the daemon shows a world, and loads no NumPy
+    from orphangc.core.columns.file_names import FileNames
 
 _T = TypeVar("_T")
 

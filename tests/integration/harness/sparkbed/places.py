@@ -31,7 +31,14 @@ NO_MARGINS = (
     "--allow-short-margins",
 )
 _ODD = "aZ09é€😀\u00a0\ufb01 %+*?[]{}'\"\\^~#&=;:@$,!()<>|`.-_\n\t\x7f"
-_OWN_TIME = {"created_at", "duration_seconds", "plan_id", "verdict_files", "bounds"}
+_OWN_TIME = {
+    "created_at",
+    "remembered_at",
+    "duration_seconds",
+    "plan_id",
+    "verdict_files",
+    "bounds",
+}
 """What is another in every plan."""
 
 

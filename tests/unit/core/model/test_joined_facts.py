@@ -123,7 +123,7 @@ def about(kind: type[Fact], fact: Fact) -> dict[str, Any]:
     """Return the fields that make the subject of a fact, also through a property."""
     names = {
         *kind.SUBJECT,
-        *({"origin", "why", "digest"} if {*kind.SUBJECT} & {"name", "what"} else ()),
+        *({"origin", "why", "digest", "uid"} if {*kind.SUBJECT} & {"name", "what"} else ()),
     }
     return {name: getattr(fact, name) for name in names & {*kind.model_fields}}
 
