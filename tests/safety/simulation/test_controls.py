@@ -396,8 +396,9 @@ def unreadable_is_empty(patch: pytest.MonkeyPatch) -> None:
 
 
 def truncation_unnoticed(patch: pytest.MonkeyPatch) -> None:
-    """A listing is whole, or an error."""
+    """A listing is whole, or an error, and so is one that lacks a checkpoint that stood."""
     patch.setattr("safety.simulation.cloud.Storage.notices_truncation", False)
+    patch.setattr("orphangc.collect.cycle.check_standing", lambda *_: None)
 
 
 def other_bases_unseen(patch: pytest.MonkeyPatch) -> None:
