@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow.compute as pc
 from platformdirs import user_state_path
@@ -199,18 +200,25 @@ def opened(
             quarantined=[*quarantined_in(state, memory), *_near(state.root, beside)],
             quarantined_beside=frozenset(each.folder for each in beside),
             released=released_in(state, memory),
-            clusters=flink_clusters(settings),
-            snapshots=partial(load_snapshots, settings.registry, {}),
-            exporters=partial(open_exports, settings.registry),
-            ends=partial(ends_of, settings),
+            **_asked_of_jobs(settings),
             open_storage=open_storage,
             engine=lister,
             wait=time.sleep,
             progress=progress,
             extras=root if root.has_hidden and (is_planning or settings.abort_uploads) else None,
             folders=root if root.has_folders else None,
-            ha=ha_metadata(settings),
         )
+
+
+def _asked_of_jobs(settings: StorageRootSettings) -> dict[str, Any]:
+    """Return whom a cycle asks of jobs: Flink, HA metadata, registries and records of ends."""
+    return {
+        "clusters": flink_clusters(settings),
+        "ha": ha_metadata(settings),
+        "snapshots": partial(load_snapshots, settings.registry, {}),
+        "exporters": partial(open_exports, settings.registry),
+        "ends": partial(ends_of, settings),
+    }
 
 
 def _near(root: Location, found: Iterable[ExpiredMetadata]) -> list[ExpiredMetadata]:

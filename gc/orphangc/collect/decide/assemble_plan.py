@@ -13,7 +13,7 @@ from orphangc import __version__
 from orphangc.collect.decide.abandoned_savepoints import empty_savepoints_warning
 from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.judged_cycle import JudgedCycle
-from orphangc.collect.decide.verdicts import Counts, JobView, decided_job
+from orphangc.collect.decide.verdicts import Counts, JobView, Reported, decided_job
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages
 from orphangc.collect.mark.hidden_sums import extras_part
 from orphangc.collect.mark.mark import Mark
@@ -87,29 +87,13 @@ def plan_of(found: Found, environment: Environment) -> Plan:
         list_requests=storage.list_requests,
         duration_seconds=round((storage.now().local - seen.time.local).total_seconds(), 3),
         live_set_sha256=found.marked.live.digest(),
-        reported=tuple(
-            ReportedPart(
-                scope=key[0],
-                job_id=key[1],
-                objects=each.objects,
-                bytes=each.size,
-                unreferenced_objects=each.unreferenced_objects,
-                unreferenced_bytes=each.unreferenced_size,
-                oldest_modified_at=from_microseconds(each.oldest_us),
-            )
-            for key, each in sorted(counts.reported.items())
-        ),
+        reported=tuple(_reported_part(key, each) for key, each in sorted(counts.reported.items())),
         inventory=storage.inventory,
         listed_at=found.known.evidence.listed_at,
         extras=extras_part(
             *(environment.extras, surveyed.markers),
             with_versions=settings.noncurrent_versions,
-            is_dead=UploadRule(
-                owners=found.marked.owners,
-                jobs={key: decided_job(view) for key, view in found.views.items()},
-                live=found.marked.live,
-                pinned=found.marked.pinned,
-            ).is_dead,
+            is_dead=_upload_rule(found).is_dead,
         ),
         world=found.known.world,
         warnings=(
@@ -129,6 +113,28 @@ def plan_of(found: Found, environment: Environment) -> Plan:
             *empty_pins(storage, settings.pins),
         ),
         settings=settings,
+    )
+
+
+def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:
+    return ReportedPart(
+        scope=key[0],
+        job_id=key[1],
+        objects=shown.objects,
+        bytes=shown.size,
+        unreferenced_objects=shown.unreferenced_objects,
+        unreferenced_bytes=shown.unreferenced_size,
+        oldest_modified_at=from_microseconds(shown.oldest_us),
+    )
+
+
+def _upload_rule(found: Found) -> UploadRule:
+    """Return what decides on unfinished uploads: the rules of the verdicts (R50)."""
+    return UploadRule(
+        owners=found.marked.owners,
+        jobs={key: decided_job(view) for key, view in found.views.items()},
+        live=found.marked.live,
+        pinned=found.marked.pinned,
     )
 
 

@@ -107,7 +107,7 @@ def judged_cycle(
     )
     jobs = with_outside_paths(gather_evidence(marked, settings, survey), paths)
     jobs = with_other_runs(with_remembered_traces(jobs, before.memory), before.memory)
-    jobs = {key: with_changes_elsewhere(job, environment) for key, job in jobs.items()}
+    jobs = _changed_elsewhere(jobs, environment)
     listing_time = listed_at(seen, environment.storage)
     folders = survey.surveyed.savepoints if survey and listing_time is None else None
     sighting = sighting_of(
@@ -122,10 +122,7 @@ def judged_cycle(
     now = _evidence_now(seen, environment, paths, before=before, halted=halted)
     evidence = replace(now, listed_at=listing_time, lost=comparison.facts)
     fixed_ids = comparison.memory.lineage.fixed_ids
-    beside = {
-        key: with_changes_elsewhere(job, environment)
-        for key, job in jobs_beside(seen, marked, jobs, fixed_ids=fixed_ids).items()
-    }
+    beside = _changed_elsewhere(jobs_beside(seen, marked, jobs, fixed_ids=fixed_ids), environment)
     working = with_needs(working_in_place(beside), marked, settings, survey)
     return JudgedCycle(
         jobs=jobs,
@@ -135,6 +132,12 @@ def judged_cycle(
         world=world_of(seen, environment, paths),
         comparison=comparison,
     )
+
+
+def _changed_elsewhere(
+    jobs: Mapping[str, JobEvidence], environment: Environment
+) -> dict[str, JobEvidence]:
+    return {key: with_changes_elsewhere(job, environment) for key, job in jobs.items()}
 
 
 def _evidence_now(

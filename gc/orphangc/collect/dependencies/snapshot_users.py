@@ -114,16 +114,20 @@ def users_of(
     users += _pinning(snapshot, named)
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     unknown += [*unread_of(lives, read), *_hidden(snapshot, lives)]
+    return Users(
+        users=tuple(users),
+        unknown=tuple(dict.fromkeys(unknown)),
+        is_confirmed=_are_all_over(lives, read) and not unknown,
+    )
+
+
+def _are_all_over(lives: Lives, read: Iterable[Checkpoint]) -> bool:
+    """Return whether each job that was seen is over."""
     seen = {
         *lives.directories,
         *(checkpoint.job_id for checkpoint in read if checkpoint.directory is not None),
     }
-    is_over = not lives.living and all(lives.is_ended(each) for each in seen)
-    return Users(
-        users=tuple(users),
-        unknown=tuple(dict.fromkeys(unknown)),
-        is_confirmed=is_over and not unknown,
-    )
+    return not lives.living and all(lives.is_ended(each) for each in seen)
 
 
 def _hidden(snapshot: Snapshot, lives: Lives) -> Iterator[tuple[str, str]]:

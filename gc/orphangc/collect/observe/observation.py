@@ -221,26 +221,18 @@ def observe(environment: Environment) -> Observation:
     settings = environment.settings
     time = environment.storage.now()
     snapshots = list(environment.snapshots())
-    handshake = start_handshake(
-        environment.exporters(),
-        bases=[base.location for base in environment.bases],
-        aliases=settings.aliases,
-        wait=environment.wait,
-        clock=environment.storage.now,
-    )
+    handshake = _begun_handshake(environment)
     before = _Answers.of(environment)
     searching = _Searching.begun(environment, before.places(snapshots, settings))
     search = search_of(environment)
     at_start = search.ask(scan_checkpoints, NO_SCAN)
     environment.progress("roots", 0)
-    read = partial(
-        search.ask, partial(environment.reader.collect, engine=environment.engine), NOTHING_READ
-    )
+    collect = partial(environment.reader.collect, engine=environment.engine)
+    read = partial(search.ask, collect, NOTHING_READ)
     first = read()
     listed = _list(environment, first[0])
     exported = _ask_exporters(environment, handshake, before.clusters, time=time)
-    snapshots += [each for each in environment.snapshots() if each not in snapshots]
-    snapshots += [each for answer in exported.values() for each in answer.snapshots]
+    snapshots += _later_snapshots(environment, snapshots, exported)
     second = read()
     after = before.asked_again(environment)
     both, parts = before + after, (*first, *second)
@@ -408,6 +400,27 @@ def remembered_checkpoints(environment: Environment) -> RememberedContents:
         else:
             found += [*read.checkpoints, *read.unreadable]
     return RememberedContents(tuple(found), unreached)
+
+
+def _later_snapshots(
+    environment: Environment,
+    known: Collection[RegistrySnapshot],
+    exported: Mapping[JobId, Exported],
+) -> list[RegistrySnapshot]:
+    """Return the snapshots that were written since the others were read, and exporters' answers."""
+    written = [each for each in environment.snapshots() if each not in known]
+    return written + [each for answer in exported.values() for each in answer.snapshots]
+
+
+def _begun_handshake(environment: Environment) -> ExporterHandshake:
+    """Ask every exporter for a new snapshot, and wait for none of them."""
+    return start_handshake(
+        environment.exporters(),
+        bases=[base.location for base in environment.bases],
+        aliases=environment.settings.aliases,
+        wait=environment.wait,
+        clock=environment.storage.now,
+    )
 
 
 def _ask_exporters(
