@@ -32,7 +32,7 @@ from orphangc.collect.observe.observation import Environment, Observation, obser
 from orphangc.collect.observe.reported import named_as_a_whole
 from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled, with_expiries, with_memory
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, has_ended
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
@@ -103,9 +103,7 @@ def run_cycle(
     decided = decide_listing(
         environment, marked.mark, known, open_sink=open_sink, savepoints=savepoints
     )
-    found = _found(marked, survey, known, decided, environment=environment)
-    usages = replace(found.foreign_usages, quarantines=_unread(expiries, seen))
-    found = replace(found, foreign_usages=usages)
+    found = _found(marked, survey, known, decided, environment=environment, expiries=expiries)
     plan = plan_of(found, environment)
     return Cycle(
         settings=environment.settings,
@@ -179,6 +177,7 @@ def _found(
     decided: DecidedListing,
     *,
     environment: Environment,
+    expiries: Iterable[ExpiryMarker],
 ) -> Found:
     """Return what the cycle found, with what its jobs miss and what they need of others."""
     collected = (view.evidence for view in decided.views.values())
@@ -193,7 +192,6 @@ def _found(
         cycle=known.evidence,
     )
     seen = marked.seen
-    beside = tuple(e for e in known.beside.values() if not has_ended(e, known.evidence))
     named = tuple(named_as_a_whole((*seen.before, *seen.after), seen.ha, environment.settings))
     return Found(
         seen=seen,
@@ -204,7 +202,12 @@ def _found(
         counts=decided.counts,
         missing=missing,
         savepoints_kept=decided.savepoints_kept,
-        foreign_usages=replace(usages, named=named, beside=beside),
+        foreign_usages=replace(
+            usages,
+            named=named,
+            beside=known.living_beside,
+            quarantines=_unread(expiries, seen),
+        ),
     )
 
 

@@ -7,6 +7,7 @@ arguments hid where a job stores. All of them are the same to a search of whole 
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -247,14 +248,23 @@ def test_r38_what_the_database_of_a_claimer_reads_stays_wherever_it_writes(tmp_p
 
 
 @pytest.mark.parametrize("completed", [None, 3])
+@pytest.mark.parametrize("is_declared", [False, True])
 @pytest.mark.answered_by("writers_that_the_search_alone_shows")
-def test_r33_a_job_that_the_search_alone_shows_completes_a_savepoint(undeclared, completed) -> None:
-    """No cluster shows it and its directory is beside the root; it counts a pending savepoint."""
+def test_r33_a_job_that_the_search_alone_shows_completes_a_savepoint(
+    undeclared, completed, is_declared
+) -> None:
+    """No cluster shows it and its directory is beside the root; it counts a pending savepoint.
+
+    It writes on, whatever a statement says.
+    """
     story, folder = of_areas.with_savepoints(undeclared)
     writer = story.bed.job(5, below=story.bed.folder / "other")
-    state, pending = writer.shared(), of_areas.stored(folder)
+    state, pending = writer.shared(age=0 * DAY), of_areas.stored(folder)
     if completed is not None:
         writer.checkpoint(completed, state)
+    if is_declared:
+        bed = replace(story.bed, options=(*story.bed.options, "--ended-job", writer.id))
+        story = replace(story, bed=bed)
     for number in (8, 28):
         of_areas.collected_while_it_runs(story, number)
     write(folder / "_metadata", metadata(9, [pending]), 0 * DAY)

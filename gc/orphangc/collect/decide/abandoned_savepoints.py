@@ -7,7 +7,7 @@ states that these are all, and no JobManager counts a savepoint among its pendin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -72,7 +72,7 @@ def abandoned_savepoints(
     bounds = _bounds(known.evidence, timeout)
     objection = (
         _stopped(known)
-        or _hidden_writer(known.beside)
+        or _hidden_writer(known.living_beside)
         or next(iter(seen.source_errors.values()), None)
         or pending_savepoint_problem(clusters)
         or (None if timeout is not None else "a job does not show when its checkpoints time out")
@@ -131,14 +131,13 @@ def _stopped(known: JudgedCycle) -> str | None:
     return None
 
 
-def _hidden_writer(beside: Mapping[str, JobEvidence]) -> str | None:
-    """Return which job, of those that the search alone shows, is not stated to be over."""
+def _hidden_writer(beside: Sequence[JobEvidence]) -> str | None:
+    """Return which job, of those that the search alone shows, is not over."""
     return next(
         (
             f"job {each.key}, which may be writing a savepoint, is shown by no cluster: ask its"
             f" cluster with --flink-rest, or state with --ended-job {each.job_id} that it is over"
-            for each in beside.values()
-            if not each.is_declared_ended
+            for each in beside
         ),
         None,
     )

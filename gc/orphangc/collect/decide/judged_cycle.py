@@ -28,7 +28,7 @@ from orphangc.collect.world.outside_names import named_outside, namings_of, with
 from orphangc.collect.world.recalling import Recalled
 from orphangc.collect.world.sighted import sighting_of
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence
+from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.flink_traces import with_other_runs, with_remembered_traces
 from orphangc.core.decision.judge import Judgement, judge_all
 from orphangc.core.dependencies.own_changelog import change_logs_of
@@ -81,6 +81,11 @@ class JudgedCycle:
     evidence: CycleEvidence
     world: World
     comparison: CycleComparison
+
+    @property
+    def living_beside(self) -> tuple[JobEvidence, ...]:
+        """Return the jobs that only the search shows, and that are not over."""
+        return tuple(e for e in self.beside.values() if not has_ended(e, self.evidence))
 
 
 def judged_cycle(

@@ -11,7 +11,6 @@ from flinkstate.files.paths import spellings
 from flinkstate.places.locations import Location, canonical, places_of
 from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
-from orphangc.collect.world.bound_roots import bound_roots
 from orphangc.collect.world.memories_beside import (
     halted_beside,
     states_beside,
@@ -78,13 +77,13 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
     """
+    beside = states_beside(state)
     try:
         read, given = read_memory(state), read_acknowledgements(state)
-        beside = states_beside(state)
         memory = with_memories_beside(read, state, beside)
     except DamagedMemoryError as err:
         place = str(state.files.location)
-        return Recalled(memory_problem=_damage_message(state, err), place=place)
+        return Recalled(memory_problem=_damage_message(state, beside, err), place=place)
     if not memory.states:
         memory = memory.model_copy(update={"states": (uuid.uuid4().hex,)})
     is_new = not read.names and not given and not state.files.names(f"{state.folder}/tombstones")
@@ -213,11 +212,9 @@ def with_expiries(
     return before
 
 
-def _damage_message(state: RootState, err: DamagedMemoryError) -> str:
+def _damage_message(state: RootState, beside: Iterable[RootState], err: DamagedMemoryError) -> str:
     """Return why nothing is known, and what lifts it for the storage root whose memory it is."""
-    bound = (each.root for each in bound_roots(state.files))
-    states = (RootState(state.files, root) for root in bound if root is not None)
-    owner = next((each for each in states if err.name.startswith(f"{each.folder}/")), state)
+    owner = next((each for each in beside if err.name.startswith(f"{each.folder}/")), state)
     return (
         f"{err}, so what earlier cycles saw is unknown: restore that file, or run:"
         f" {_command(owner, Condition.MEMORY_UNREADABLE, err.name)}"
