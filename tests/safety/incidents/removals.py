@@ -155,7 +155,7 @@ def _checkpoints_that_stood(patch: _Patch) -> None:
 
 def _silence_everywhere(patch: _Patch) -> None:
     """Take a storage root that is still for a job that is."""
-    patch.setattr(judged_cycle, "with_changes_elsewhere", lambda job, _: job)
+    patch.setattr(judged_cycle, "with_changes_elsewhere", lambda job, *_: job)
 
 
 def _jobs_beside(patch: _Patch) -> None:

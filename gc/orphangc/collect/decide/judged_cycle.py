@@ -101,7 +101,6 @@ def judged_cycle(
     Args:
         survey: Facts of the listing; ``None`` for a cycle that lists no objects.
     """
-    settings = environment.settings
     seen, marked = cycle.seen, cycle.mark
     paths = named_outside(
         cycle.namings,
@@ -110,9 +109,10 @@ def judged_cycle(
         searched=cycle.searched,
         is_listed=lambda names: survey is None or is_listed(names, survey.surveyed),
     )
-    jobs = with_outside_paths(gather_evidence(marked, settings, survey), paths)
+    jobs = with_outside_paths(gather_evidence(marked, environment.settings, survey), paths)
     jobs = with_other_runs(with_remembered_traces(jobs, before.memory), before.memory)
-    jobs = _changed_elsewhere(jobs, environment)
+    changes = ChangesBeside.of(seen.storages)
+    jobs = _changed_elsewhere(jobs, environment, changes)
     listing_time = listed_at(seen, environment.storage)
     folders = survey.surveyed.savepoints if survey and listing_time is None else None
     sighting = sighting_of(
@@ -127,8 +127,9 @@ def judged_cycle(
     now = _evidence_now(seen, environment, paths, before=before, halted=halted)
     evidence = replace(now, listed_at=listing_time, lost=comparison.facts)
     fixed_ids = comparison.memory.lineage.fixed_ids
-    beside = _changed_elsewhere(jobs_beside(seen, marked, jobs, fixed_ids=fixed_ids), environment)
-    working = with_needs(working_in_place(beside), marked, settings, survey)
+    beside = jobs_beside(seen, marked, jobs, changes, fixed_ids=fixed_ids)
+    beside = _changed_elsewhere(beside, environment, changes)
+    working = with_needs(working_in_place(beside), marked, environment.settings, survey)
     return JudgedCycle(
         jobs=jobs,
         judged=judge_all([*jobs.values(), *working], evidence),
@@ -140,9 +141,11 @@ def judged_cycle(
 
 
 def _changed_elsewhere(
-    jobs: Mapping[str, JobEvidence], environment: Environment
+    jobs: Mapping[str, JobEvidence], environment: Environment, changes: ChangesBeside
 ) -> dict[str, JobEvidence]:
-    return {key: with_changes_elsewhere(job, environment) for key, job in jobs.items()}
+    return {
+        key: with_changes_elsewhere(job, environment, changes.by_place) for key, job in jobs.items()
+    }
 
 
 def _evidence_now(
@@ -167,7 +170,12 @@ def _evidence_now(
 
 
 def jobs_beside(
-    seen: Observation, marked: Mark, jobs: Mapping[str, JobEvidence], *, fixed_ids: Collection[str]
+    seen: Observation,
+    marked: Mark,
+    jobs: Mapping[str, JobEvidence],
+    changes: ChangesBeside,
+    *,
+    fixed_ids: Collection[str],
 ) -> dict[str, JobEvidence]:
     """Return the jobs that the search shows in no directory that the cycle judges, by directory.
 
@@ -187,7 +195,6 @@ def jobs_beside(
     for each in marked.checkpoints:
         if each.directory is not None:
             own.setdefault(each.directory, []).append(each)
-    changes = ChangesBeside.of(seen.storages)
     return {
         str(place): _beside(place, checkpoints, seen.settings, changes)
         for place, checkpoints in own.items()

@@ -136,20 +136,28 @@ def _times_in(folder: str, storage: Storage) -> Iterator[datetime]:
         yield from _times_in(_below(folder, name), storage)
 
 
-def with_changes_elsewhere(job: JobEvidence, environment: Environment) -> JobEvidence:
+def with_changes_elsewhere(
+    job: JobEvidence, environment: Environment, listed: Mapping[Location, datetime]
+) -> JobEvidence:
     """Return a job with the newest store time of what it has outside the storage root (R13).
 
     One that is said to be over, and whose silence is to show it, must be silent there, too: the log
     of a changelog has a base of its own, and a job of another place may need files here. What
     cannot be listed counts as changed now.
+
+    Args:
+        listed: Newest store time of each job directory that the search of storages lists.
     """
     if not (job.is_declared_ended or job.ends) or job.status.is_proven_ended:
         return job
     base = environment.storage.location
     named = {job_directory_of(folder) for each in job.own_checkpoints for folder in each.files}
     own = {each for each in named if each is not None and each.name == job.job_id}
-    own = own - {*job.directories} if job.is_listed_beside else own | {*job.directories}
-    times = (_newest_in(each, environment) for each in own if not base.contains(each))
+    times = (
+        listed[each] if each in listed else _newest_in(each, environment)
+        for each in {*job.directories, *own}
+        if not base.contains(each)
+    )
     known = (job.changed_elsewhere_at, *times)
     newest = max((at for at in known if at is not None), default=None)
     return replace(job, changed_elsewhere_at=newest)
