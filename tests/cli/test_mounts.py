@@ -8,7 +8,7 @@ import pytest
 from cli.helpers import DAY, Bed, metadata, write
 from cli.redeploys import Redeploys
 from cli.test_search import B, blocked
-from flinkstate.files import paths
+from flinkstate.files import mounts
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def second(tmp_path, monkeypatch) -> Path:
         for shown, at in (("/", "/"), (Bed(tmp_path).root, again))
     )
     table.write_text("\n".join(lines))
-    monkeypatch.setattr(paths, "TABLE", table)
+    monkeypatch.setattr(mounts, "TABLE", table)
     return again
 
 

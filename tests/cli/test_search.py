@@ -15,7 +15,7 @@ from cli.helpers import AT_ONCE, DAY, Bed, Planned, metadata, run, write
 from cli.scheduled import swept
 from cli.stories import ENDED, Story, make_story
 from cli.stories_on_s3 import JOB_ID, S3Story, requests_to
-from flinkstate.files import paths
+from flinkstate.files import mounts
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import run_all as running
 from orphangc.app.wiring import searched_places
@@ -207,7 +207,7 @@ def test_a_link_to_a_file_and_a_stated_link_block_nothing(story) -> None:
 def test_a_folder_that_a_mount_hides_blocks_until_it_is_named(story, tmp_path, monkeypatch) -> None:
     """What is mounted there is searched all the same."""
     table = tmp_path / "mountinfo"
-    monkeypatch.setattr(paths, "TABLE", table)
+    monkeypatch.setattr(mounts, "TABLE", table)
     volume, red = story.bed.folder, retained(story, f"red/{B}/chk-3").parents[2]
     top, inner = f"1 0 8:1 / {volume} rw - ext4 /dev/a rw", f"2 1 8:2 / {red} rw - ext4 /dev/b rw"
     table.write_text(top)

@@ -11,7 +11,7 @@ import pytest
 from cli.helpers import DAY, UUID_1, UUID_2, Bed, Job, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.scheduled import Configured, settings_of
-from flinkstate.files import paths
+from flinkstate.files import mounts
 from orphangc.app.commands.operate import self_sustained as self_sustaining
 from support.kubernetes_server import KubernetesServer, a_config_map, retained
 from support.rest_server import RestServer, as_json
@@ -89,7 +89,7 @@ def mounted_twice(folder, tmp_path, monkeypatch) -> Path:
     table.write_text(
         f"1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:1 {folder} {at} rw - ext4 /dev/a rw\n"
     )
-    monkeypatch.setattr(paths, "TABLE", table)
+    monkeypatch.setattr(mounts, "TABLE", table)
     return at
 
 

@@ -32,7 +32,8 @@ from flinkstate.state.header_ranges import (
     keyed_headers,
     operator_header,
 )
-from flinkstate.state.key_groups import groups_of, partition_sizes, states_of
+from flinkstate.state.key_groups import groups_of
+from flinkstate.state.partitions import partition_sizes, states_of
 from flinkstate.values.handles import (
     ChangelogHandle,
     IncrementalHandle,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from flinkstate.errors import FlinkStateError, SettingsError
 from flinkstate.operator_ids import operator_id
-from flinkstate.state.key_groups import partition_sizes, states_of, stream_size
+from flinkstate.state.partitions import partition_sizes, states_of, stream_size
 from flinkstate.values.handles import OperatorStateHandle, StateMode, StreamHandle
 from flinkstate.values.metadata_values import Metadata, Operator
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from flinkstate.rescale.java_hash_order import order_of_computed, order_of_put
-from flinkstate.state.key_groups import partition_sizes, states_of
+from flinkstate.state.partitions import partition_sizes, states_of
 from flinkstate.values.handles import (
     BytesHandle,
     FileHandle,

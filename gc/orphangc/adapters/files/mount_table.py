@@ -13,7 +13,8 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from flinkstate.files.paths import Mount, is_export, mount_in, mounts_in, resolved, table_text
+from flinkstate.files.mounts import Mount, is_export, mount_in, mounts_in, table_text
+from flinkstate.files.paths import resolved
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.files.state_files import PROBE
 from orphangc.adapters.files.translate import host_now

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flinkstate.errors import SettingsError
-from flinkstate.files import paths
+from flinkstate.files import mounts
 from flinkstate.files.paths import is_inside, overlap, spellings
 from flinkstate.places.locations import canonical
 from support.processes import finished
@@ -31,7 +31,7 @@ def table(tmp_path, monkeypatch) -> Path:
     """A mount table that shows some folders twice."""
     path = tmp_path / "mountinfo"
     path.write_text(TABLE)
-    monkeypatch.setattr(paths, "TABLE", path)
+    monkeypatch.setattr(mounts, "TABLE", path)
     return path
 
 

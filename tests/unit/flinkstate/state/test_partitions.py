@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from flinkstate.rescale.assignment import redistribute
-from flinkstate.state.key_groups import keyed_bytes, partition_sizes
+from flinkstate.state.key_groups import keyed_bytes
+from flinkstate.state.partitions import partition_sizes
 from flinkstate.values.handles import (
     BytesHandle,
     EmptySegmentHandle,

@@ -21,8 +21,8 @@ from orphangc.app.web.pages.checkpoint_page import (
     ReadPagePart,
     checkpoint_context,
     checkpoints_context,
-    shown_lineages,
 )
+from orphangc.app.web.pages.lineage_page import shown_lineages
 from orphangc.app.web.pages.object_page import explanation
 from orphangc.app.web.pages.overview import status_context
 from orphangc.app.web.pages.page_view import (
