@@ -6,7 +6,13 @@ import re
 from itertools import pairwise
 
 METADATA_NAME = "_metadata"
+METADATA_WORD = "metadata"
+"""What a person leaves of it, in capitals or not: no name that Flink gives a state file has it."""
 _STAGING = f"{METADATA_NAME}.inprogress."
+"""In the name of one that is being written, perhaps after a dot.
+
+Source: Flink 1.15-2.3, ``FsCheckpointMetadataOutputStream`` and ``LocalRecoverableWriter``.
+"""
 
 MAX_METADATA_BYTES = 2**30
 """A larger ``_metadata`` is refused: it counts as unreadable, and that refuses all work (R6)."""
@@ -21,9 +27,10 @@ def may_be_metadata(name: str) -> bool:
     """Return whether a file of this name may be a ``_metadata``, perhaps one that was set aside.
 
     Flink restores from a file of any name, so one that a person renamed or copied, as
-    ``_metadata.bak``, is as much a checkpoint. One that is still being written is none.
+    ``metadata`` or ``old_metadata.bak``, is as much a checkpoint. One that is still being written
+    is none.
     """
-    return name.startswith(METADATA_NAME) and not name.startswith(_STAGING)
+    return METADATA_WORD in name.lower() and _STAGING not in name
 
 
 def metadata_folder(key: str) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from flinkstate.files.paths import overlap, spellings
-from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
 from orphangc.collect.decide.abandoned_savepoints import abandoned_savepoints
 from orphangc.collect.decide.assemble_plan import Found, missing_by_job, plan_of
@@ -163,7 +162,7 @@ def _survey(
     questions = _questions(marked, environment)
     if questions.since is None:
         before, after = (part[0].scan for part in (marked.seen.first, marked.seen.second))
-        check_standing(before, after, environment.engine.objects_named(METADATA_NAME))
+        check_standing(before, after, environment.engine.metadata_objects())
     survey = survey_listing(environment, marked.mark, tombstones, questions)
     shown = survey.surveyed if questions.since is None else Surveyed()
     _check_is_storage_root(environment.storage.location, marked.mark, shown, marked.seen)

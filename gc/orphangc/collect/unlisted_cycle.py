@@ -35,9 +35,8 @@ class UnlistedEngine(Engine):
         del storage, hints, progress
         return Listed(objects=0)
 
-    def objects_named(self, name: str) -> Iterator[StoredObject]:
+    def metadata_objects(self) -> Iterator[StoredObject]:
         """Yield nothing."""
-        del name
         return iter(())
 
     def links(self) -> Iterator[str]:

@@ -115,8 +115,8 @@ class Engine(Protocol):
         """
         ...
 
-    def objects_named(self, name: str) -> Iterator[StoredObject]:
-        """Yield the listed objects with one base name; there are few."""
+    def metadata_objects(self) -> Iterator[StoredObject]:
+        """Yield the listed objects that may be a ``_metadata``; there are few."""
         ...
 
     def links(self) -> Iterator[str]:

@@ -182,9 +182,9 @@ def test_r33_a_metadata_that_was_renamed_gets_its_name_again(undeclared) -> None
     """Flink gives no file of a savepoint such a name: a person was there."""
     story, folder = with_savepoints(undeclared)
     named = a_second_savepoint(folder)
-    (folder / "_metadata").rename(folder / "old_metadata")
+    (folder / "_metadata").rename(folder / "set-aside")
     collected_while_it_runs(story, 8)
-    (folder / "old_metadata").rename(folder / "_metadata")
+    (folder / "set-aside").rename(folder / "_metadata")
     must_be_there(named)
 
 

@@ -63,7 +63,9 @@ def test_a_copied_checkpoint_of_any_folder_keeps_its_files(story) -> None:
     assert not story.orphans[1].exists()
 
 
-@pytest.mark.parametrize("name", ["chk-8/_metadata.orig", "chk-9/_metadata.bak", "b/_metadata-9"])
+@pytest.mark.parametrize(
+    "name", ["chk-8/_metadata.orig", "b/_metadata-9", "chk-9/old_metadata", "b/metadata"]
+)
 @pytest.mark.answered_by("metadata_of_another_name")
 def test_a_metadata_that_a_person_set_aside_keeps_its_files(story, name) -> None:
     """Flink restores from a file of any name: a copy before a repair, or one that was renamed."""
@@ -79,8 +81,8 @@ def test_a_metadata_that_a_person_set_aside_keeps_its_files(story, name) -> None
 def test_a_metadata_that_was_set_aside_beside_the_storage_root_keeps_its_files(story) -> None:
     """What another program gives such a name is no checkpoint, and stops nothing."""
     data = metadata(9, [story.orphans[0]])
-    write(story.bed.folder / "backup" / "_metadata_2026-11-01", data, 18 * DAY)
-    for name, other in (("_metadata.json", b"{}"), ("_metadata.lock", b"")):
+    write(story.bed.folder / "backup" / "2026-11-01_Metadata", data, 18 * DAY)
+    for name, other in (("v1.metadata.json", b"{}"), ("_metadata.lock", b"")):
         write(story.bed.folder / "tables" / name, other, 18 * DAY)
         write(story.job.folder / "chk-8" / name, other, 18 * DAY)
     for _ in range(2):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
 from orphangc.adapters.spark.passes import DividingTask, FileGroup, LiveSlice, PassTask, lots
 from orphangc.adapters.spark.reading import ObjectTask
@@ -113,10 +112,8 @@ class SparkEngine:
         storage.list_requests += self._listed.requests
         return len(self._listed.finished)
 
-    def objects_named(self, name: str) -> Iterator[StoredObject]:
-        """See ``Engine``; the listing collects objects called ``_metadata`` only."""
-        if name != METADATA_NAME:
-            raise ValueError(f"the listing did not note objects called {name!r}")
+    def metadata_objects(self) -> Iterator[StoredObject]:
+        """See ``Engine``."""
         yield from sorted(self._listed.roots, key=lambda each: each.key)
 
     def links(self) -> Iterator[str]:

@@ -9,7 +9,6 @@ from functools import partial
 
 import pyarrow as pa
 
-from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
 from orphangc.adapters.spark.reading import opened
 from orphangc.adapters.spark.tasks import Cluster
@@ -37,7 +36,7 @@ class ListedParts:
 
     Attributes:
         parts: Files of ``LISTING_SCHEMA``.
-        roots: Objects called ``_metadata``, which are few.
+        roots: Objects that may be a ``_metadata``, which are few.
         links: Keys of links, as ``links_in`` has them.
         objects: Number of objects in parts of an earlier listing, see ``EarlierPart``.
     """
@@ -158,7 +157,7 @@ class ListingTask:
         storage = opened(self.root)
         before = storage.list_requests
         files = PartFiles(self.folder, self.rows)
-        spool = NotingSpool(files, METADATA_NAME)
+        spool = NotingSpool(files)
         left = list_some(storage, spool, ranges, streams=self.streams, most=self.most)
         files.close()
         return ListedParts(
@@ -185,7 +184,7 @@ class ReadingTask:
     def __call__(self, parts: Sequence[EarlierPart]) -> ListedParts:
         """Return what the parts hold."""
         files = PartFiles(self.folder, self.rows)
-        spool = NotingSpool(files, METADATA_NAME)
+        spool = NotingSpool(files)
         taken = spool.part()
         objects = sum(each.read(taken.append) for each in parts)
         files.close()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO, TypeVar
 
-from flinkstate.places.checkpoint_names import METADATA_NAME
 from orphangc.collect.listing.list_storage import list_all
 from orphangc.collect.listing.marked_cache import MarkedCache
-from orphangc.collect.listing.noted_names import NotingSpool, links_in, objects_named
+from orphangc.collect.listing.noted_names import NotingSpool, links_in, metadata_objects
 from orphangc.collect.listing.run_pass import run_pass
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import WholeMarking
@@ -39,18 +38,18 @@ class LocalEngine(Engine):
     def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
         """See ``Engine``."""
         self._forget()
-        spool = NotingSpool(self._spool, METADATA_NAME)
+        spool = NotingSpool(self._spool)
         listed = list_all(storage, spool, hints=hints, streams=self._streams, progress=progress)
         self._noted = None if listed.is_resumed else spool  # it has not seen all rows then
         return listed
 
-    def objects_named(self, name: str) -> Iterator[StoredObject]:
+    def metadata_objects(self) -> Iterator[StoredObject]:
         """See ``Engine``."""
-        if self._noted is not None and self._noted.name == name:
+        if self._noted is not None:
             yield from sorted(self._noted.objects, key=lambda each: each.key)
             return
         for batch in self._spool.batches():
-            yield from objects_named(batch, name)
+            yield from metadata_objects(batch)
 
     def links(self) -> Iterator[str]:
         """See ``Engine``."""

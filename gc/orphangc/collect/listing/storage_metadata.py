@@ -14,7 +14,6 @@ from os.path import commonprefix
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import is_within
 from orphangc.collect.listing.list_storage import STREAMS, closing, list_all
 from orphangc.collect.listing.noted_names import NotingSpool
@@ -83,7 +82,7 @@ def metadata_in(
     if "" in folders:
         return ListedMetadata()
     spool = _CountingSpool(folders if storage.is_ordered else (), kept)
-    noted = NotingSpool(spool, METADATA_NAME)
+    noted = NotingSpool(spool)
     if storage.is_ordered:
         list_all(
             storage,

@@ -19,7 +19,7 @@ from typing import TypeVar
 from flinkstate.layouts.format_versions import MAGIC
 from flinkstate.places.checkpoint_names import METADATA_NAME, metadata_folder
 from flinkstate.places.locations import Location
-from orphangc.collect.listing.noted_names import objects_named
+from orphangc.collect.listing.noted_names import metadata_objects
 from orphangc.collect.observe.checkpoints import (
     CheckpointReader,
     CheckpointScan,
@@ -358,7 +358,7 @@ class _Searching:
             shared.listings.note_own(
                 root,
                 listed.objects,
-                engine.objects_named(METADATA_NAME),
+                engine.metadata_objects(),
                 scanned,
                 links=engine.links(),
             )
@@ -580,10 +580,10 @@ def _read_hidden(
     """
     storage, name = environment.storage, environment.storage.location.name
     scanned = {each.key for scan in scans for each in scan.metadata.values()}
-    objects = {each.key: each for each in environment.engine.objects_named(METADATA_NAME)}
+    objects = {each.key: each for each in environment.engine.metadata_objects()}
     for hidden in sorted({above for key in objects if (above := hidden_above(key, name))}):
         for batch in storage.objects(hidden):
-            objects |= {each.key: each for each in objects_named(batch, METADATA_NAME)}
+            objects |= {each.key: each for each in metadata_objects(batch)}
     for key in sorted(objects.keys() - scanned):
         found = environment.reader.contents(storage, metadata_folder(key), objects[key])
         beside: Sequence[Contents | Gone] = ()

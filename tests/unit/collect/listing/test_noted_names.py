@@ -9,14 +9,14 @@ from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.collect.listing.local_engine import LocalEngine
-from orphangc.collect.listing.noted_names import objects_named
+from orphangc.collect.listing.noted_names import metadata_objects
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.ports import LISTING_SCHEMA
 from orphangc.ports.engine import ListingHints
 from unit.collect.listing.ordered_storage import MemorySpool, OrderedStorage, a_page
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
-KEYS = ["_metadata", "a/_metadata", "a/chk-1/_metadata", "a/chk-1/x", "a/not_metadata", "b"]
+KEYS = ["_metadata", "a/_metadata", "a/chk-1/_metadata", "a/chk-1/x", "a/metadata-1/b", "b"]
 
 
 def listing(keys) -> pa.RecordBatch:
@@ -24,18 +24,18 @@ def listing(keys) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=LISTING_SCHEMA)
 
 
-def test_only_whole_base_names_of_objects_count():
-    """A longer name ends alike, and a folder of this name holds no checkpoint's bytes."""
+def test_only_base_names_of_objects_count():
+    """A folder of this name holds no checkpoint's bytes, and neither do files in it."""
     folder = pa.RecordBatch.from_pylist([{"key": "_metadata", "size": None}], schema=LISTING_SCHEMA)
-    found = objects_named(listing(KEYS), "_metadata")
+    found = metadata_objects(listing(KEYS))
     assert [each.key for each in found] == KEYS[:3]
-    assert objects_named(folder, "_metadata") == []
+    assert metadata_objects(folder) == []
 
 
 def test_what_was_set_aside_counts_and_what_is_being_written_does_not():
     """A person gives a copy a longer name; Flink gives one to what it has not finished."""
-    keys = ["a/_metadata.bak", "_metadata-old", "a/_metadata.inprogress.x", "a/_metadata/b"]
-    assert [each.key for each in objects_named(listing(keys), "_metadata")] == keys[:2]
+    keys = ["a/_metadata.bak", "OLD_METADATA", "._metadata.inprogress.x", "a/_metadata/b"]
+    assert [each.key for each in metadata_objects(listing(keys))] == keys[:2]
 
 
 @pytest.mark.parametrize("streams", [1, 3])
@@ -46,9 +46,9 @@ def test_what_was_noted_is_what_a_pass_finds(streams):
     with ArrowSpool() as spool:
         engine = LocalEngine(spool, "root", streams=streams)
         engine.list_all(OrderedStorage(keys), ListingHints(), lambda *_: None)
-        noted = [each.key for each in engine.objects_named("_metadata")]
+        noted = [each.key for each in engine.metadata_objects()]
         engine._noted = None
-        assert noted == [each.key for each in engine.objects_named("_metadata")] == keys[::2]
+        assert noted == [each.key for each in engine.metadata_objects()] == keys[::2]
 
 
 def test_what_an_interrupted_run_listed_is_searched_too():
@@ -57,7 +57,7 @@ def test_what_an_interrupted_run_listed_is_searched_too():
     spool = MemorySpool([(KeyRange(None, "a/x"), [a_page(keys[:2])])])
     engine = LocalEngine(spool, "root", streams=1)
     engine.list_all(OrderedStorage(keys), ListingHints(), lambda *_: None)
-    assert [each.key for each in engine.objects_named("_metadata")] == keys[::2]
+    assert [each.key for each in engine.metadata_objects()] == keys[::2]
 
 
 def test_links_are_noted_and_files_and_folders_are_not(tmp_path):
