@@ -140,8 +140,7 @@ def _recalled(
     near = [
         each for each in expiries if each.state and (each.root is None or overlap(each.root, root))
     ]
-    known = seen.quarantined | environment.quarantined_beside
-    return with_expiries(before, root, near, now, quarantined=known)
+    return with_expiries(before, root, near, now)
 
 
 def _unread(expiries: Iterable[ExpiryMarker], seen: Observation) -> tuple[ExpiryMarker, ...]:

@@ -567,7 +567,7 @@ def _references_in_quarantine(patch: _Patch) -> None:
 
 def _quarantine_of_other_roots(patch: _Patch) -> None:
     """Forget what an overlapping storage root has in quarantine (R44)."""
-    patch.setattr(compose, "quarantined_beside", lambda _: [])
+    patch.setattr(compose, "quarantined_near", lambda *_: [])
 
 
 def _origins_before_a_failover(patch: _Patch) -> None:

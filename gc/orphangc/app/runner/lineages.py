@@ -33,7 +33,7 @@ def opened_lineage_cycle(
     """Return a fresh cycle of a storage root, which is opened for it, with its lineages."""
     with (
         shown_progress() as progress,
-        opened(settings, state, progress, memory=before.memory) as world,
+        opened(settings, state, progress, before=before) as world,
     ):
         return lineage_cycle(world, policy, state=state, before=before)
 

@@ -130,7 +130,7 @@ def opened_cycle(
         listing=listing,
         engine=engine,
         is_planning=True,
-        memory=before.memory,
+        before=before,
         earlier=None if lists else listed_in_pass(shared, state.root),
     ) as environment:
         environment.reader.shared = shared

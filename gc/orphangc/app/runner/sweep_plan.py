@@ -137,7 +137,7 @@ def _carried_out(
     with (
         shown_progress() as progress,
         opened(
-            settings, held.run.state, progress, engine=engine, memory=before.memory, earlier=earlier
+            settings, held.run.state, progress, engine=engine, before=before, earlier=earlier
         ) as environment,
         held.recorded() as outcomes,
     ):

@@ -41,9 +41,7 @@ from orphangc.collect.observe.expired_checkpoints import (
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.state.store import RootState
-from orphangc.collect.world.bound_roots import bound_roots
-from orphangc.collect.world.memory_files import read_memory
-from orphangc.collect.world.recalling import recalled
+from orphangc.collect.world.recalling import Recalled, recalled
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES
@@ -165,7 +163,7 @@ def opened(
     state: RootState,
     progress: Progress,
     *,
-    memory: WorldMemory,
+    before: Recalled,
     listing: Path | None = None,
     engine: EngineChoice = LOCAL,
     is_planning: bool = False,
@@ -181,12 +179,12 @@ def opened(
         StorageUnreachableError: The storage root or an extra root cannot be reached.
         SettingsError: A scheme is unknown.
     """
+    memory = before.memory
     shows_all = is_planning and settings.inventory is None
     root = _storage_root(settings, state.files.location, is_planning=is_planning)
     siblings, remembered = searched_beside(settings, state, memory, root)
     storage = root if earlier is None else earlier(root)
     kept = listing if shows_all and earlier is None else None  # no inventory resumes a listing
-    beside = quarantined_beside(state)
     with _engine(storage, engine if earlier is None else LOCAL, kept) as lister:
         yield Environment(
             settings=settings,
@@ -197,8 +195,7 @@ def opened(
             remembered=remembered,
             search=storage_search(settings, state, memory, siblings),
             device_of=device_of,
-            quarantined=[*quarantined_in(state, memory), *_near(state.root, beside)],
-            quarantined_beside=frozenset(each.folder for each in beside),
+            quarantined=[*quarantined_in(state, memory), *quarantined_near(state.root, before)],
             released=released_in(state, memory),
             **_asked_of_jobs(settings),
             open_storage=open_storage,
@@ -221,7 +218,13 @@ def _asked_of_jobs(settings: StorageRootSettings) -> dict[str, Any]:
     }
 
 
-def _near(root: Location, found: Iterable[ExpiredMetadata]) -> list[ExpiredMetadata]:
+def quarantined_near(root: Location, before: Recalled) -> list[ExpiredMetadata]:
+    """Return what other storage roots of the state location have in quarantine near this one.
+
+    One storage root may be a folder of another: then files that this one collects belong to
+    checkpoints that only the memory of that one knows.
+    """
+    found = (each for beside in before.beside for each in quarantined_in(*beside))
     return [e for e in found if any(overlap(root, at) for at in (e.root, e.folder))]
 
 
@@ -244,25 +247,6 @@ def released_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadata]:
 
 def _copy_of(state: RootState, record: ExpiredCheckpoint) -> ExpiredMetadata:
     return ExpiredMetadata(record, state.root, partial(state.files.read, copy_name(state, record)))
-
-
-def quarantined_beside(state: RootState) -> list[ExpiredMetadata]:
-    """Return what other storage roots of the state location have in quarantine.
-
-    One storage root may be a folder of another: then files that this one collects belong to
-    checkpoints that only the memory of that one knows.
-
-    Raises:
-        OrphanGcError: The memory of such a storage root cannot be read.
-    """
-    return [
-        each
-        for bound in bound_roots(state.files)
-        if bound.root is not None and bound.root != state.root
-        for other in (RootState(state.files, bound.root),)
-        if state.files.names(copies_folder(other))
-        for each in quarantined_in(other, read_memory(other).memory)
-    ]
 
 
 def flink_clusters(settings: StorageRootSettings) -> list[ClusterClient]:

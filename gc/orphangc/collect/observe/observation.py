@@ -89,8 +89,6 @@ class Environment:
             checkpoints; each of them may be gone.
         quarantined: Checkpoints whose ``_metadata`` is in quarantine, also by another storage root
             that overlaps with this one.
-        quarantined_beside: Folders of what any other storage root of the state location has in
-            quarantine: all that may name files here is in ``quarantined``, too.
         released: Checkpoints whose quarantine is over, and whose copies are still there.
         snapshots: Reads the registry snapshots as they are now.
         ends: Returns the records of jobs that ended; it is given the jobs that run.
@@ -119,7 +117,6 @@ class Environment:
     remembered: Sequence[Storage] = ()
     device_of: Callable[[Location], str | None] = lambda _: None
     quarantined: Sequence[ExpiredMetadata] = ()
-    quarantined_beside: frozenset[Location] = frozenset()
     released: Sequence[ExpiredMetadata] = ()
     search: StorageSearch | None = None
 

@@ -19,6 +19,9 @@ from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import RememberedPlace, WorldMemory
 from orphangc.core.model.joined_facts import table
 
+MemoryBeside = tuple[RootState, WorldMemory]
+"""Another storage root of the state location, and what its cycles left."""
+
 _AT_ONCE = 16
 """Number of memories that are read at the same time."""
 
@@ -39,19 +42,26 @@ def halted_beside(state: RootState, states: Iterable[RootState]) -> str | None:
     return next((f"storage root {root}: {said}" for root, said in stopped if said), None)
 
 
-def with_memories_beside(
-    read: MemoryRead, state: RootState, states: Sequence[RootState]
-) -> WorldMemory:
-    """Return a memory with what cycles of other storage roots saw of storages, clusters and jobs.
-
-    A storage root without a memory of its own takes over what was seen of it by other names.
+def memories_of(states: Sequence[RootState]) -> tuple[MemoryBeside, ...]:
+    """Return the memories of some storage roots.
 
     Raises:
         DamagedMemoryError: The memory of one of them cannot be read.
         StorageUnreachableError: The state location cannot be listed or read.
     """
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        others = [each.memory for each in pool.map(read_memory, states)]
+        read = pool.map(read_memory, states)
+        return tuple((state, each.memory) for state, each in zip(states, read, strict=True))
+
+
+def with_memories_beside(
+    read: MemoryRead, state: RootState, beside: Sequence[MemoryBeside]
+) -> WorldMemory:
+    """Return a memory with what cycles of other storage roots saw of storages, clusters and jobs.
+
+    A storage root without a memory of its own takes over what was seen of it by other names.
+    """
+    others = [each for _, each in beside]
     memory, every = read.memory, (read.memory, *others)
     update: dict[str, object] = {
         "places": (*memory.places, *_storages(memory, others)),
@@ -60,8 +70,7 @@ def with_memories_beside(
         "jobs": table(each for one in every for each in one.jobs),
     }
     if not read.names and read.marker is None:
-        known = zip(states, others, strict=True)
-        own = [each for other, each in known if overlap(other.root, state.root)]
+        own = [each for other, each in beside if overlap(other.root, state.root)]
         update |= _of_one_place(own, state.root)
     return memory.model_copy(update=update)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -12,7 +12,9 @@ from flinkstate.places.locations import Location, canonical, places_of
 from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memories_beside import (
+    MemoryBeside,
     halted_beside,
+    memories_of,
     states_beside,
     with_memories_beside,
 )
@@ -49,6 +51,7 @@ class Recalled(MemoryRead):
         expected: Identifiers of the state location that is lost; none if it is not.
         is_new: Whether the state location has nothing at all about the storage root.
         halted: Reason for which collection was stopped in the same place by another name.
+        beside: What cycles of the other storage roots of the state location left.
     """
 
     given: tuple[Acknowledgement, ...] = ()
@@ -59,6 +62,14 @@ class Recalled(MemoryRead):
     is_new: bool = False
     place: str = ""
     halted: str | None = None
+    beside: tuple[MemoryBeside, ...] = ()
+
+    @property
+    def quarantined(self) -> frozenset[Location]:
+        """Return the folders of checkpoints in quarantine, also by other storage roots."""
+        memories = (self.memory, *(each for _, each in self.beside))
+        expired = (each for memory in memories for each in memory.expired)
+        return frozenset(canonical(each.uri) for each in expired if each.is_in_quarantine)
 
 
 _SET_BACK = "set-back-"
@@ -80,10 +91,11 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
     beside = states_beside(state)
     try:
         read, given = read_memory(state), read_acknowledgements(state)
-        memory = with_memories_beside(read, state, beside)
+        memories = memories_of(beside)
     except DamagedMemoryError as err:
         place = str(state.files.location)
         return Recalled(memory_problem=_damage_message(state, beside, err), place=place)
+    memory = with_memories_beside(read, state, memories)
     if not memory.states:
         memory = memory.model_copy(update={"states": (uuid.uuid4().hex,)})
     is_new = not read.names and not given and not state.files.names(f"{state.folder}/tombstones")
@@ -95,6 +107,7 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
         marker=read.marker,
         place=str(state.files.location),
         halted=halted_beside(state, beside),
+        beside=memories,
     )
     if read.marker is not None and read.marker.state not in memory.states:
         found = _without_memory(found, read.marker, state)
@@ -171,8 +184,6 @@ def with_expiries(
     root: Location,
     markers: Iterable[ExpiryMarker],
     at: datetime,
-    *,
-    quarantined: Collection[Location] = (),
 ) -> Recalled:
     """Return what is left where a marker shows an expiry that no memory knows (R44).
 
@@ -182,13 +193,11 @@ def with_expiries(
 
     Args:
         markers: Each marker that may concern the storage root.
-        quarantined: Folders of checkpoints in quarantine, also by other storage roots.
     """
     if before.memory_problem is not None:  # which blocks, and says nothing of what it knew
         return before
     condition = Condition.STATE_LOST
-    own = (canonical(each.uri) for each in before.memory.expired if each.is_in_quarantine)
-    known = frozenset().union(*map(spellings, (*own, *quarantined)))
+    known = frozenset().union(*map(spellings, before.quarantined))
 
     def is_given_up(marker: ExpiryMarker) -> bool:
         at = marker.stored_at

@@ -56,7 +56,7 @@ def unlisted_cycle_of(
     state = state_of(settings)
     before = recalled(state, known)
     settings = patient(settings)
-    with opened(settings, state, lambda *_: None, memory=before.memory) as environment:
+    with opened(settings, state, lambda *_: None, before=before) as environment:
         environment.reader.shared = shared
         return unlisted_cycle(environment, halted=state.halted(), before=before)
 
