@@ -7,7 +7,8 @@ from itertools import pairwise
 
 METADATA_NAME = "_metadata"
 METADATA_WORD = "metadata"
-"""What a person leaves of it, in capitals or not: no name that Flink gives a state file has it."""
+"""What a person leaves of it: no name that Flink gives a state file has it."""
+_SET_ASIDE = re.compile(rf"(?<!\.){METADATA_WORD}")
 _STAGING = f"{METADATA_NAME}.inprogress."
 """In the name of one that is being written, perhaps after a dot.
 
@@ -28,9 +29,10 @@ def may_be_metadata(name: str) -> bool:
 
     Flink restores from a file of any name, so one that a person renamed or copied, as
     ``metadata`` or ``old_metadata.bak``, is as much a checkpoint. One that is still being written
-    is none.
+    is none, and neither is what has it as an extension: Iceberg writes ``*.metadata.json`` by the
+    thousand, and an expiry its copies.
     """
-    return METADATA_WORD in name.lower() and _STAGING not in name
+    return _SET_ASIDE.search(name) is not None and _STAGING not in name
 
 
 def metadata_folder(key: str) -> str:

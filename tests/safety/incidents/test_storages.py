@@ -81,7 +81,7 @@ def test_a_metadata_that_a_person_set_aside_keeps_its_files(story, name) -> None
 def test_a_metadata_that_was_set_aside_beside_the_storage_root_keeps_its_files(story) -> None:
     """What another program gives such a name is no checkpoint, and stops nothing."""
     data = metadata(9, [story.orphans[0]])
-    write(story.bed.folder / "backup" / "2026-11-01_Metadata", data, 18 * DAY)
+    write(story.bed.folder / "backup" / "2026-11-01-metadata", data, 18 * DAY)
     for name, other in (("v1.metadata.json", b"{}"), ("_metadata.lock", b"")):
         write(story.bed.folder / "tables" / name, other, 18 * DAY)
         write(story.job.folder / "chk-8" / name, other, 18 * DAY)

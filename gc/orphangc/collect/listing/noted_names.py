@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flinkstate.places.checkpoint_names import METADATA_WORD, may_be_metadata
-from orphangc.core.lineage.expired_checkpoint import is_copy
 from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.ports import Spool, SpoolPart
@@ -68,14 +67,11 @@ class _NotingPart:
 
 def metadata_objects(batch: pa.RecordBatch) -> list[StoredObject]:
     """Return the objects of a batch of a listing that may be a ``_metadata``; folders are none."""
-    holds = pc.match_substring(batch.column("key"), METADATA_WORD, ignore_case=True)
+    holds = pc.match_substring(batch.column("key"), METADATA_WORD)
     if not pc.any(holds).as_py():
         return []
     found = batch.filter(pc.and_(holds, batch.column("size").is_valid())).to_pylist()
-    names = ((row, row["key"].rpartition("/")[2]) for row in found)
-    return [
-        StoredObject(**row) for row, name in names if may_be_metadata(name) and not is_copy(name)
-    ]
+    return [StoredObject(**row) for row in found if may_be_metadata(row["key"].rpartition("/")[2])]
 
 
 def links_in(batch: pa.RecordBatch) -> list[str]:

@@ -9,7 +9,6 @@ other.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,13 +22,6 @@ from orphangc.core.model.joined_facts import EARLIEST, Fact, table
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, depth_of_expiry, uuid_of
 from orphangc.core.model.types import StoredObject
 from orphangc.core.times.instants import Instant
-
-_COPY_NAME = re.compile(r"[0-9a-f]{64}\.metadata", re.ASCII)
-
-
-def is_copy(name: str) -> bool:
-    """Return whether a file is called as a copy in a state location, whose memory speaks for it."""
-    return _COPY_NAME.fullmatch(name) is not None
 
 
 class ExpiredCheckpoint(Fact, subject=("uri", "sha256"), seen="step"):

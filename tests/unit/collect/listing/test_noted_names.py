@@ -34,7 +34,7 @@ def test_only_base_names_of_objects_count():
 
 def test_what_was_set_aside_counts_and_what_is_being_written_does_not():
     """A person gives a copy a longer name; Flink gives one to what it has not finished."""
-    keys = ["a/_metadata.bak", "OLD_METADATA", "._metadata.inprogress.x", "a/_metadata/b"]
+    keys = ["a/_metadata.bak", "old-metadata", "._metadata.inprogress.x", "a/metadata/b.metadata"]
     assert [each.key for each in metadata_objects(listing(keys))] == keys[:2]
 
 
