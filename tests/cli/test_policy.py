@@ -79,10 +79,10 @@ def test_the_folder_around_a_job_directory_may_be_searched_too() -> None:
     """A run searches it: the jobs beside may have claimed its checkpoints."""
     command = ("policy", "--provider", "aws", "--root", f"s3://bkt/cp/{JOB}", "--scope", "shared")
     ran = run(*command)
-    assert "bkt/*/_metadata" in allowed(ran.json, "GetObject")
+    assert "bkt/*metadata*" in allowed(ran.json, "GetObject")
     ran = run(*command, "--search", "places")
     assert ran.code == 0, ran.err
-    assert "bkt/cp/*/_metadata" in allowed(ran.json, "GetObject")
+    assert "bkt/cp/*metadata*" in allowed(ran.json, "GetObject")
     assert allowed(ran.json, "DeleteObject") == {f"bkt/cp/{JOB}/shared/*"}
     assert "same state location" in ran.err
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
+from flinkstate.places.checkpoint_names import METADATA_WORD
 from flinkstate.places.locations import Location
 from orphangc.core.iam.permissions import (
     ANY_JOB,
@@ -207,8 +208,8 @@ def _objects(needs: Iterable[StorageNeed], arn: str, *, is_ceph: bool) -> Iterab
 def _keys(need: StorageNeed, *, is_ceph: bool) -> list[str]:
     """Return patterns of keys below the place of a need."""
     if need.area is StorageArea.METADATA:
-        depths = _CEPH_DEPTHS if is_ceph else range(2)
-        return ["*/" * depth + "_metadata" for depth in depths]
+        depths = _CEPH_DEPTHS if is_ceph else (0,)
+        return ["*/" * depth + f"*{METADATA_WORD}*" for depth in depths]
     return _KEYS.get(need.area, ["*"])
 
 

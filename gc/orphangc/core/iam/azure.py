@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from flinkstate.places.checkpoint_names import METADATA_WORD
 from orphangc.core.iam.permissions import (
     ANY_JOB,
     FOLDERS_OF_FILES,
@@ -166,9 +167,7 @@ def _objects(need: StorageNeed) -> str:
         case StorageArea.ITSELF:
             tests = [f"{_PATH} StringEquals {_text(_below(need).rstrip('/'))}"]
         case StorageArea.METADATA:
-            return _both(
-                need, [_either(_likes(f"{below}_metadata"), _likes(f"{below}*/_metadata"))]
-            )
+            return _both(need, [_likes(f"{below}*{METADATA_WORD}*")])
         case StorageArea.SHARED:
             deeper = [f"{below}*/*/*/*", f"{below}*_metadata", f"{below}*/"]
             tests = [_likes(f"{below}{ANY_JOB}/shared/*"), *map(_unlike, deeper)]

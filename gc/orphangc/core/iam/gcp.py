@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from flinkstate.places.checkpoint_names import METADATA_WORD
 from flinkstate.places.locations import Location
 from orphangc.core.iam.permissions import FOLDERS_OF_FILES, Right, StorageArea, StorageNeed
 from orphangc.core.model.naming import EXPIRY_MARKER
@@ -136,7 +137,9 @@ def _condition(need: StorageNeed) -> str:
         case StorageArea.ITSELF:
             return f"resource.name == {_text(_name(need.place, is_object=True))}"
         case StorageArea.METADATA:
-            parts = [below, 'resource.name.endsWith("/_metadata")']
+            within = f'{_extracted(base, "before", METADATA_WORD)} != ""'
+            first = f"resource.name.startsWith({_text(base + METADATA_WORD)})"
+            parts = [below, f"({first} || {within})"]
         case StorageArea.SHARED:
             parts = [below, f'{_extracted(base, "job", "/shared/")} != ""', _NOT_METADATA]
         case StorageArea.OWN_SHARED:

@@ -121,12 +121,9 @@ def test_a_whole_policy_for_s3() -> None:
                 "ReadMetadata",
                 ["GetObject"],
                 [
-                    f"{bucket}/{DIR}/*/_metadata",
-                    f"{bucket}/{DIR}/_metadata",
-                    f"{bucket}/Xcp/*/_metadata",
-                    f"{bucket}/Xcp/_metadata",
-                    f"{third}/sp/*/_metadata",
-                    f"{third}/sp/_metadata",
+                    f"{bucket}/{DIR}/*metadata*",
+                    f"{bucket}/Xcp/*metadata*",
+                    f"{third}/sp/*metadata*",
                 ],
             ),
             allowed("KeepState", ["DeleteObject", "GetObject", "PutObject"], [f"{own}/Xstate/*"]),
@@ -176,7 +173,7 @@ def test_a_whole_policy_for_ceph() -> None:
             allowed(
                 "ReadMetadata",
                 ["GetObject"],
-                [f"{bucket}/{'*/' * depth}_metadata" for depth in range(8, -1, -1)],
+                [f"{bucket}/{'*/' * depth}*metadata*" for depth in range(8, -1, -1)],
             ),
             allowed("KeepState", ["DeleteObject", "GetObject", "PutObject"], [f"{own}/s/*"]),
             allowed("ReadRegistry", ["GetObject"], [f"{bucket}/reg", f"{bucket}/reg/*"]),
@@ -227,6 +224,10 @@ def test_a_whole_policy_for_google() -> None:
     bucket, own = (f"projects/_/buckets/{name}/objects/" for name in ("bucket", "own"))
     is_metadata = 'resource.name.endsWith("/_metadata")'
 
+    def may_be_metadata(place: str) -> str:
+        first = f'resource.name.startsWith("{place}metadata")'
+        return f'({first} || resource.name.extract("{place}{{before}}metadata") != "")'
+
     def below(folder: str) -> str:
         return f'{an_object} && resource.name.startsWith("{folder}")'
 
@@ -242,7 +243,7 @@ def test_a_whole_policy_for_google() -> None:
             "version": 3,
             "bindings": [
                 granted("List"),
-                granted("Get", f"{below(bucket)} && {is_metadata}", 1),
+                granted("Get", f"{below(bucket)} && {may_be_metadata(bucket)}", 1),
                 granted(
                     "Delete",
                     f'{below(bucket)} && resource.name.extract("{bucket}{{job}}/shared/") != ""'
@@ -256,7 +257,7 @@ def test_a_whole_policy_for_google() -> None:
             "bindings": [
                 granted("List"),
                 granted("Get", f'resource.name == "{own}Xreg"', 1),
-                granted("Get", f"{below(f'{own}{DIR}/')} && {is_metadata}", 2),
+                granted("Get", f"{below(f'{own}{DIR}/')} && {may_be_metadata(f'{own}{DIR}/')}", 2),
                 granted("Delete", f"{below(f'{own}{DIR}/shared/')} && !{is_metadata}", 3),
                 granted("Get", below(f"{own}Xreg/"), 4),
                 granted(
@@ -307,7 +308,7 @@ WRITTEN = """\
   OR
   (IN 'own' AND PATH StringLike 'Xstate/*')"""
 READ = """\
-  (IN 'root' AND (PATH StringLike '_metadata' OR PATH StringLike '*/_metadata'))
+  (IN 'root' AND PATH StringLike '*metadata*')
   OR
   (IN 'own' AND PATH StringEquals 'XregX')
   OR
@@ -315,7 +316,7 @@ READ = """\
   OR
   (IN 'own' AND PATH StringLike 'Xstate/*')
   OR
-  (IN 'own' AND (PATH StringLike 'ONE_JOB/_metadata' OR PATH StringLike 'ONE_JOB/*/_metadata'))
+  (IN 'own' AND PATH StringLike 'ONE_JOB/*metadata*')
   OR
   (IN 'root' AND PATH StringLike 'ANY_JOB/shared/*' AND PATH StringNotLike '*/*/*/*'\
  AND PATH StringNotLike '*_metadata' AND PATH StringNotLike '*/')
