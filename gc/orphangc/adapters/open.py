@@ -105,7 +105,6 @@ def _bucket(location: Location) -> Bucket:
 
 @contextmanager
 def _needing_package(location: Location) -> Iterator[None]:
-    """Name the package that a storage needs and that is not installed."""
     try:
         yield
     except ImportError as err:

@@ -63,7 +63,6 @@ def read_page(body: bytes, *, is_hidden: bool = False) -> BlobRows:
 
 
 def _is_hidden(blob: ET.Element) -> bool:
-    """Return whether a blob is deleted, or a version that is not the current one."""
     values = {each.tag: each.text for each in blob}
     return values.get("Deleted") == "true" or (
         "VersionId" in values and values.get("IsCurrentVersion") != "true"
@@ -71,7 +70,6 @@ def _is_hidden(blob: ET.Element) -> bool:
 
 
 def _add(rows: BlobRows, blob: ET.Element) -> None:
-    """Append one blob, or directory."""
     values = {each.tag: each.text or "" for each in _only_child(blob, "Properties")}
     name = _name(blob)
     if values.get("ResourceType") == "directory":

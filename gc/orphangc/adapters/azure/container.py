@@ -76,7 +76,6 @@ class AzureContainer(Bucket):
 
     @cached_property
     def _once(self) -> ContainerClient:
-        """Return a client that sends each request once."""
         return open_service(self.location, attempts=1)[1]
 
     def page(
@@ -102,7 +101,6 @@ class AzureContainer(Bucket):
     def _page(
         self, list_blobs: Any, prefix: str, token: str, *, most: int | None = None, **more: Any
     ) -> bytes:
-        """Return the body of a page of one of the client's listings."""
         asked_at = host_now()
         with _translated():
             listing = list_blobs(
@@ -119,7 +117,6 @@ class AzureContainer(Bucket):
         raise RequestError("a page of the listing had no answer")
 
     def _hidden_page(self, token: str) -> tuple[pa.RecordBatch, str]:
-        """Return a page of deleted blobs or of versions as ``HIDDEN_SCHEMA``, and the next one."""
         body = self._page(self._client.list_blobs, self.root, token, include=_HIDDEN)
         found = read_page(body, is_hidden=True)
         rows = [
@@ -211,7 +208,6 @@ class AzureContainer(Bucket):
         )
 
     def _soft_delete_days(self) -> int | None:
-        """Return for how long deleted blobs are kept, ``None`` if they are not."""
         with _translated():
             policy = self._service.get_service_properties()["delete_retention_policy"]
         return policy.days if policy.enabled else None
@@ -241,7 +237,6 @@ class AzureContainer(Bucket):
         return None
 
     def _kept(self, name: str) -> Iterator[BlobProperties]:
-        """Yield what is kept of a deleted name: the blob itself, and versions."""
         with _translated():
             found = self._client.list_blobs(name_starts_with=name, include=_HIDDEN)
             for each in found:
@@ -264,7 +259,6 @@ class AzureContainer(Bucket):
                     raise RequestError(f"its copy is {copied['copy_status']}")
 
     def _is_hierarchical(self) -> bool:
-        """Return whether the account says that it has a hierarchical namespace."""
         try:
             with _translated():
                 return bool(self._client.get_account_information().get("is_hns_enabled"))
@@ -321,7 +315,6 @@ def _pass_on(answer: Any) -> None:
 
 
 def _part_error(part: PartAnswer) -> RequestError:
-    """Return why one deletion of a batch failed."""
     return _error(part.status, part.headers.get("x-ms-error-code", ""), f"HTTP {part.status}")
 
 
@@ -357,7 +350,6 @@ def _absent_is_done() -> Iterator[None]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Translate errors of Azure's client into ``RequestError``."""
     try:
         yield
     except HttpResponseError as err:
@@ -416,7 +408,6 @@ def open_service(
 
 
 def _service(found: AzureBlobFileSystem, attempts: int) -> BlobServiceClient:
-    """Return a client with the credentials that adlfs has found."""
     session = requests.Session()
     for scheme in ("http://", "https://"):
         session.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS))

@@ -173,7 +173,6 @@ class FsspecStorage(Storage):
             return DeletionResult(key=wanted.key, status=failed, error=one_line(err))
 
     def _remove(self, wanted: StoredObject) -> DeletionStatus:
-        """Remove the file if it is still the judged one."""
         key = wanted.key
         if _GLOB.search(key):
             raise ValueError("the key has a glob character, which a file system may expand")
@@ -189,7 +188,6 @@ class FsspecStorage(Storage):
         return DeletionStatus.DELETED
 
     def _entries(self, key: str) -> list[tuple[str, Info]] | None:
-        """Return the present names and facts in a folder; ``None`` if the folder is absent."""
         path = self._path(key) if key else self._root
         self.list_requests += 1
         with self._translated(f"list {key!r} in"):
@@ -239,7 +237,6 @@ class FsspecStorage(Storage):
 
     @contextmanager
     def _translated(self, action: str) -> Iterator[None]:
-        """Translate every error of the file system into ``StorageUnreachableError``."""
         try:
             yield
         except StorageUnreachableError:

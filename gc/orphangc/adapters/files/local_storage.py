@@ -223,7 +223,6 @@ class LocalStorage(Storage):
         return DeletionStatus.DELETED
 
     def _is_hollow(self, key: str, may_go: Callable[[str], bool], found: list[str]) -> bool:
-        """Return whether a folder holds nothing but folders that hold nothing; note them all."""
         with self._folder(key) as handle:
             if handle is None:
                 return False

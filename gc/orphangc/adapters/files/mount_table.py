@@ -130,7 +130,6 @@ def is_on_same_device(root: Path, folder: Path) -> bool:
 
 
 def _time_of_new_file(folder: Path) -> datetime | None:
-    """Return the store time of a new file, ``None`` if none can be written."""
     probe = folder / f"{PROBE}{uuid.uuid4()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)

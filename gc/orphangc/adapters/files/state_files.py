@@ -277,7 +277,6 @@ class FsspecStateFiles:
 
     @contextmanager
     def _translated(self, action: str) -> Iterator[None]:
-        """Translate every error of the file system into ``StorageUnreachableError``."""
         try:
             with self._alone:
                 yield

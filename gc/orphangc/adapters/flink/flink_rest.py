@@ -183,7 +183,6 @@ class FlinkRest:
         return _usable_body(answer, path)
 
     def _answer(self, client: httpx.Client, path: str) -> _HttpAnswer:
-        """Return the answer to a GET, after a few attempts if needed."""
         try:
             for attempt in stamina.retry_context(
                 on=_PassingError, attempts=_ATTEMPTS, timeout=None, wait_max=2
@@ -255,7 +254,6 @@ def _reason(err: httpx.RequestError) -> str:
 
 
 def _said(body: bytes) -> str:
-    """Return the beginning of an error's text, for people."""
     text = body[: 4 * _MAX_REASON_CHARS].decode("utf-8", "replace").split("\\n")[0]
     return _one_line(text) or "no reason given"
 

@@ -77,7 +77,6 @@ class ZooKeeperHa:
         return zookeeper_facts(self.uri, self._hosts, paths)
 
     def _below(self, client: Any, left: Callable[[], float]) -> list[str]:
-        """Return every node below the path, read after this call began."""
         client.sync_async(self._path).get(timeout=left())
         found: list[str] = []
         level = [self._path]
@@ -107,7 +106,6 @@ class ZooKeeperHa:
 
 
 def _end(client: Any) -> None:
-    """End the session; an error here does not matter."""
     try:
         client.stop()
         client.close()

@@ -224,7 +224,6 @@ class GcsBucket(Bucket):
         return None
 
     def _facts(self, name: str, wanted: Mapping[str, str]) -> dict[str, Any] | None:
-        """Return what the store says of an object, ``None`` if it is absent."""
         try:
             return _document(self._requests.send("GET", _of(name), wanted).content)
         except RequestError as err:
@@ -233,7 +232,6 @@ class GcsBucket(Bucket):
             raise
 
     def _is_kept(self, name: str, wanted: Mapping[str, str]) -> bool:
-        """Return whether a generation is there, and is the one that was asked for."""
         try:
             found = self._facts(name, wanted)
         except RequestError as err:
@@ -280,7 +278,6 @@ class GcsBucket(Bucket):
 
 
 def _of(name: str) -> str:
-    """Return the path of an object in its bucket."""
     return f"/o/{quote(name, safe='')}"
 
 
@@ -302,7 +299,6 @@ def _document(body: bytes) -> dict[str, Any]:
 def _columns(
     items: Sequence[Mapping[str, Any]],
 ) -> tuple[list[str], list[int | None], pa.Array, list[str | None]]:
-    """Return names, sizes, times and generations."""
     names = [each["name"] for each in items]
     sizes: list[int | None] = [int(each["size"]) for each in items]
     generations: list[str | None] = [str(each["generation"]) for each in items]

@@ -162,7 +162,6 @@ def error_text(answer: Any) -> str:
 
 
 def _may_pass(err: Exception) -> bool:
-    """Return whether a request may succeed when it is sent again."""
     return isinstance(err, RequestError) and (err.status in _PASSING or not err.status)
 
 

@@ -140,8 +140,6 @@ class NamespaceListing:
         api: Callable[[Any], Any],
         read: Callable[[Any, Any], _Found],
     ) -> _Found:
-        """Return the answer to one discovery request."""
-
         def call(client: Any, timeout: Any) -> _Found:
             return read(api(self._api.client)(client), timeout)
 
@@ -209,7 +207,6 @@ class NamespaceListing:
 
 
 def _text_of(data: str) -> str | None:
-    """Return the text in the base64 of a ConfigMap's ``binaryData``, ``None`` if it is none."""
     try:
         return base64.b64decode(data).decode()
     except ValueError:

@@ -57,7 +57,6 @@ def _number_of(part: Message) -> int | None:
 
 
 def _result(part: Message, error: Callable[[PartAnswer], RequestError]) -> RequestError | None:
-    """Return ``None`` for a deletion that was carried out, else its error."""
     text = str(part.get_payload()).replace("\r\n", "\n")
     found = _STATUS.match(text)
     if found is None:

@@ -132,7 +132,6 @@ def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> No
 
 
 def _first_behind(bucket: Bucket, until: str, *, start: str) -> str | None:
-    """Return the first key behind a cut of those that are listed from ``start`` on."""
     first = bucket.root + NO_TEXT.sub("", start)
     pages = all_pages(bucket, bucket.root, start=first, is_ahead=False)
     keys = (key for page in pages for key in page.rows["key"].to_pylist())
@@ -163,7 +162,6 @@ def _checked(keys: pa.BinaryArray, least: bytes | None, last: bytes | None) -> b
 
 
 def _count(keys: pa.BinaryArray, until: bytes) -> int:
-    """Return the number of ascending keys that are not greater than ``until``."""
     if keys[0].as_py() > until:
         return 0
     if keys[-1].as_py() <= until:

@@ -270,7 +270,6 @@ class ObjectStorage(Storage):
 
 
 def _unfit(key: ObjectKey, fact: HeadResult) -> DeletionResult:
-    """Return the result of an object that has changed, or could not be revalidated."""
     if fact is None:
         return DeletionResult(key=key, status=DeletionStatus.GONE)
     if isinstance(fact, StoredObject):
@@ -289,8 +288,6 @@ def _failed(key: ObjectKey, error: object) -> DeletionResult:
 
 @dataclass(slots=True)
 class _Level:
-    """Contents of one folder, in the order of their keys."""
-
     folders: dict[str, None] = field(default_factory=dict)
     objects: list[StoredObject] = field(default_factory=list)
 

@@ -87,7 +87,6 @@ class OutcomeFiles:
             self._writer = None
 
     def _set_aside(self) -> None:
-        """Rename the files of an earlier run of the same plan."""
         earlier = self._folder / "outcome.json"
         if not earlier.exists():
             return

@@ -55,7 +55,6 @@ def check_writable(path: Path) -> None:
 
 
 def _nearest_folder(path: Path) -> Path:
-    """Return the path itself or its nearest parent that exists."""
     return next(each for each in (path, *path.absolute().parents) if each.exists())
 
 

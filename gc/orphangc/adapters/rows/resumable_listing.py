@@ -116,7 +116,6 @@ class ResumableListing:
         return parts
 
     def _open(self) -> BinaryIO:
-        """Return the manifest, locked."""
         above = (self.folder, *self.folder.parents)
         self._made = [each for each in above if not each.exists()]
         try:
@@ -134,7 +133,6 @@ class ResumableListing:
         return manifest
 
     def _usable(self, text: bytes, now: datetime | None) -> tuple[list[FinishedPart], str | None]:
-        """Return the parts, or the reason why none is used."""
         first, *lines = text.split(b"\n")
         try:
             header = _ResumeHeader.model_validate_json(_unsealed(first))
@@ -157,7 +155,6 @@ class ResumableListing:
         return _ResumeHeader(**asdict(self._identity), started_at=started_at)
 
     def _whole(self, lines: list[bytes]) -> Iterator[FinishedPart]:
-        """Yield the parts whose line and bytes are complete."""
         for line in lines:
             try:
                 part = FinishedPart.model_validate_json(_unsealed(line))
@@ -177,7 +174,6 @@ class ResumableListing:
             return False
 
     def _begin(self, manifest: BinaryIO, now: datetime | None) -> None:
-        """Start a new listing in the folder."""
         for file in self.folder.glob("*.arrow"):
             file.unlink()
         manifest.truncate(0)

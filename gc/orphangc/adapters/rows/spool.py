@@ -152,8 +152,6 @@ class ArrowSpool:
 
 
 class _SpoolFile:
-    """One file, written by one part at a time."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = path.open("xb")
@@ -217,7 +215,6 @@ class FileSpoolPart:
         self._held, self._held_rows, self._held_bytes = [], 0, 0
 
     def _await(self) -> None:
-        """Wait for the block that is being written; raise its error."""
         if self._pending is not None:
             self._pending.result()
             self._pending = None
@@ -247,7 +244,6 @@ class FileSpoolPart:
 
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return batches as one."""
     if len(batches) == 1:
         return batches[0]
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
@@ -285,7 +281,6 @@ def _blocks(file: pa.OSFile, part: FinishedPart) -> Iterator[pa.RecordBatch]:
 
 
 def _coalesced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in batches of about 16 k rows, or 2 MB."""
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:

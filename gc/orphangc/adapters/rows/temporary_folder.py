@@ -58,7 +58,6 @@ def remove_left_behind(above: Path) -> None:
 
 
 def _unchanged(above: Path) -> Iterator[Path]:
-    """Yield the temporary folders of this user that have not changed for a day."""
     with tempfile.TemporaryFile(dir=above) as file:
         now = os.fstat(file.fileno()).st_mtime  # by the clock that made the other times
     with os.scandir(above) as entries:
@@ -71,7 +70,6 @@ def _unchanged(above: Path) -> Iterator[Path]:
 
 
 def _locked(path: Path) -> int | None:
-    """Return a descriptor that locks a folder, ``None`` if another process holds the lock."""
     try:
         held = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:  # another command removed it just now

@@ -16,8 +16,6 @@ from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 
 @dataclass(slots=True)
 class _Writing:
-    """A file that is being written."""
-
     file: pa.OSFile
     stream: ipc.RecordBatchStreamWriter
 

@@ -20,8 +20,6 @@ are sorted within a batch and begin alike: as differences they take less, and ha
 
 
 class _DigestingFile:
-    """An append-only file, with the digest of its bytes."""
-
     def __init__(self, path: Path) -> None:
         self._file: BinaryIO = path.open("xb")
         self.digest = hashlib.sha256()

@@ -103,7 +103,6 @@ class VerdictLookup:
             yield from map(check_rows, file.iter_batches(row_groups=[group], use_threads=False))
 
     def _groups(self, plan: Plan) -> Iterator[tuple[pq.ParquetFile, int]]:
-        """Yield the row groups of the files that the plan names, all in its own folder."""
         for name in sorted(plan.verdict_files):
             if Path(name).name != name:
                 raise PlanMismatchError(f"{name} is no name of a verdict file")
@@ -113,7 +112,6 @@ class VerdictLookup:
 
 
 def _may_have(file: pq.ParquetFile, group: int, key: str) -> bool:
-    """Return whether the statistics of a row group allow a key."""
     column = file.metadata.row_group(group).column(file.schema_arrow.get_field_index("key"))
     statistics = column.statistics
     if statistics is None or not statistics.has_min_max:

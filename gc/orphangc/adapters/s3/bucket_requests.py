@@ -153,12 +153,10 @@ class HeadRequests:
 
 
 def _path(key: str) -> str:
-    """Return a key as botocore writes it in a URL."""
     return quote(key, safe="/~")
 
 
 def _facts(headers: Mapping[str, str]) -> Answer | None:
-    """Return the facts in the headers of an answer, ``None`` if one of them is absent or odd."""
     size, etag, at = (headers.get(name) for name in ("content-length", "etag", "last-modified"))
     if size is None or not (size.isascii() and size.isdigit()) or etag is None or at is None:
         return None
@@ -207,7 +205,6 @@ class DeleteRequests:
         return self._client.call("delete_objects", Delete={"Objects": objects, "Quiet": False})
 
     def _post(self, template: RequestTemplate, body: bytes) -> tuple[int, bytes]:
-        """Return status and body of an answer."""
         digest = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
         request = template.request("POST", headers={"Content-MD5": digest}, body=body)
         try:
@@ -218,7 +215,6 @@ class DeleteRequests:
         return answer.status_code, content
 
     def _parsed(self, status: int, body: bytes) -> Answer:
-        """Return an answer, or an error, as botocore reads it."""
         answer = {"status_code": status, "headers": {}, "body": body}
         parsed: Answer = create_parser("rest-xml").parse(answer, self._shape)
         return parsed
@@ -238,7 +234,6 @@ def _escaped(text: str) -> str:
 
 
 def _plain(body: bytes) -> Answer | None:
-    """Return an answer that reports deleted keys only, ``None`` for any other answer."""
     match = _ANSWER.fullmatch(body)
     if match is None:
         return None

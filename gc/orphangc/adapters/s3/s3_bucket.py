@@ -241,7 +241,6 @@ class S3Bucket(Bucket):
             self._client.call("delete_object", Key=name, VersionId=version)
 
     def _is_marker(self, name: str, version: str) -> bool:
-        """Return whether a version of a name is a delete marker."""
         request: dict[str, str] = {}
         while True:
             with _requested():
@@ -328,7 +327,6 @@ def _stored(key: ObjectKey, answer: Answer) -> StoredObject:
 
 @contextmanager
 def _requested() -> Iterator[None]:
-    """Translate errors of requests into ``RequestError``."""
     try:
         yield
     except CALL_ERRORS as err:

@@ -166,7 +166,6 @@ class S3Unlisted(Unlisted):
             raise self._client.explained("list", err) from err
 
     def _size_of(self, page: Answer, upload: Answer) -> int | _Gone | None:
-        """Return the bytes of an upload, ``None`` if the store did not report them."""
         return self._size(_decoded(upload["Key"], page), upload["UploadId"])
 
     def _size(self, key: str, upload_id: str) -> int | _Gone | None:
@@ -187,7 +186,6 @@ class S3Unlisted(Unlisted):
         return None
 
     def _may_ask(self) -> bool:
-        """Return whether one more request for parts is within the limit, and count it."""
         with self._counting:
             is_within = self._parts_requests < MAX_PARTS_REQUESTS
             self._parts_requests += is_within

@@ -87,7 +87,6 @@ def _orc_batches(path: Path, manifest: Manifest) -> Iterator[_Columns]:
 
 
 def _checked_names(schema: pa.Schema, manifest: Manifest) -> dict[Column, str]:
-    """Return what the wanted columns are called, each there once and of its type."""
     names = {column: manifest.name_of(column) for column in manifest.wanted}
     for column, name in names.items():
         if len(schema.get_all_field_indices(name)) != 1:
@@ -141,7 +140,6 @@ def _typed(values: pa.Array, column: Column) -> pa.Array:
 
 
 def _seconds(times: pa.Array) -> pa.Array:
-    """Return store times rounded down to seconds; null (unknown) if out of range."""
     exact = pc.CastOptions(_STAMP, allow_time_truncate=True)  # too large a number is an error
     return pc.floor_temporal(known_times(pc.cast(times, options=exact)), unit="second")
 

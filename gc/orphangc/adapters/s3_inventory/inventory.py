@@ -48,8 +48,6 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """A complete report: location and content of its manifest."""
-
     uri: Location
     manifest: Manifest
 
@@ -88,7 +86,6 @@ def open_inventory(
 
 
 def _find(place: Location, bucket: Storage) -> _Report:
-    """Return the report that a location names."""
     if report_time(place.name):
         place = place.child(_MANIFEST)
     if place.name == _MANIFEST:
@@ -111,7 +108,6 @@ def _find(place: Location, bucket: Storage) -> _Report:
 
 
 def _complete_manifest(manifest: Location, bucket: Storage) -> bytes | None:
-    """Return the bytes of a manifest, ``None`` if it is absent or its checksum differs."""
     key = ObjectKey(manifest.path.lstrip("/"))
     data = bucket.read(key, max_bytes=_MAX_MANIFEST_BYTES)
     beside = ObjectKey(key.removesuffix(_MANIFEST) + _CHECKSUM)
@@ -240,7 +236,6 @@ class InventoryStorage(EarlierStorage):
                     yield below
 
     def _fetched(self) -> Iterator[tuple[ReportFile, Path]]:
-        """Yield the data files on the local disk in turn; prefetch the next one."""
         parts, reports = self.earlier_parts(), S3Client(self._reports)
         with (
             TemporaryFolder() as name,
@@ -260,12 +255,10 @@ class InventoryStorage(EarlierStorage):
 
 @lru_cache(maxsize=4)
 def _client(bucket: Location) -> S3Client:
-    """Return what reads a bucket, opened once for each process."""
     return S3Client(bucket)
 
 
 def _download(client: S3Client, key: str, path: Path) -> tuple[int, str]:
-    """Write an object to ``path`` chunk by chunk; return its size and MD5."""
     for attempt in stamina.retry_context(
         on=is_broken_body, attempts=3, wait_initial=0.2, wait_max=2
     ):

@@ -189,7 +189,6 @@ class _SliceMarking:
 
 @lru_cache(maxsize=1)
 def _work(folder: WorkFolder, file: ExchangeFile) -> Any:
-    """Return a pass, read once for each executor process, which runs tasks in turn."""
     return folder.read_value(file)
 
 

@@ -147,7 +147,6 @@ def _redirected(target: int) -> Iterator[None]:
 
 @contextmanager
 def _explained(said: IO[bytes]) -> Iterator[None]:
-    """Show Java's output if it does not start."""
     try:
         yield
     except Exception:
@@ -175,7 +174,6 @@ def translated(action: str, kind: type[OrphanGcError] = OrphanGcError) -> Iterat
 
 
 def _is_of_spark(err: Exception) -> bool:
-    """Return whether an error comes from a library below PySpark."""
     return type(err).__module__.partition(".")[0] in {"py4j", "grpc", "pyspark"}
 
 
@@ -192,7 +190,6 @@ _SAYS_WHY = re.compile(r"(?:Caused by: [\w.$]+|[\w.]+(?:Error|Exception)): (?=\S
 
 
 def _cause(err: Exception) -> str:
-    """Return the most specific line of an error: its last cause."""
     lines = [line.strip() for line in str(err).splitlines() if line.strip()]
     causes = [line for line in lines if _SAYS_WHY.match(line)]
     return causes[-1] if causes else next(iter(lines), type(err).__name__)

@@ -96,7 +96,6 @@ class SparkEngine:
         return Listed(objects=self._listed.rows, ranges=ranges)
 
     def _list(self, storage: Storage, hints: ListingHints, progress: Progress) -> int:
-        """List the storage root; return in how many ranges it was."""
         known = landmarks(hints.directories, hints.names, hints.counts)
         is_one = not storage.is_ordered
         most = _RANGES_PER_TASK * self._cluster.tasks

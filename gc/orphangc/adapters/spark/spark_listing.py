@@ -120,8 +120,6 @@ class PartFiles:
 
 @dataclass(slots=True)
 class _Part:
-    """The rows of one range."""
-
     files: PartFiles
     rows: int = 0
 
@@ -261,13 +259,11 @@ def _check_whole(listed: ListedParts, ranges: Sequence[KeyRange], root: Location
 
 
 def _split_all(rests: Sequence[RemainingRange], wanted: int) -> list[KeyRange]:
-    """Split the remainders into about ``wanted`` ranges of similar size, none too small."""
     size = max(sum(rest.objects for rest in rests) / wanted, _WORTH_A_RANGE)
     return [part for rest in rests for part in _split(rest, int(rest.objects / size))]
 
 
 def _split(rest: RemainingRange, count: int) -> list[KeyRange]:
-    """Split a remainder into at most ``count`` ranges of similar size."""
     found = [rest.within]
     while len(found) < count:
         halves = [half for each in found for half in _halves(each, rest)]

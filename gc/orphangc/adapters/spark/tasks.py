@@ -129,7 +129,6 @@ class Cluster:
         return Counter(rows.mapInArrow(answers, "found string").toArrow()["found"].to_pylist())
 
     def _send_package(self) -> None:
-        """Send the package as a zip, from which executors import it."""
         self._package = TemporaryFolder()
         path = Path(self._package.name) / f"orphangc-{digest_of_package()[:16]}.zip"
         write_package(path)
@@ -173,7 +172,6 @@ class Cluster:
 
     @contextmanager
     def _reporting(self, stage: str, show: Callable[[int], None]) -> Iterator[None]:
-        """Show the rows of a stage that are done, while the block waits for it."""
         is_over = threading.Event()
 
         def report() -> None:
@@ -190,8 +188,6 @@ class Cluster:
             reporting.join()
 
     def _map(self, work: _OnItems, tasks: int) -> list[Any]:
-        """Return the numbered results of tasks."""
-
         def carry_out(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from work(batches)
             _keep_modules()

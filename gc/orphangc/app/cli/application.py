@@ -107,7 +107,6 @@ class HelpfulCommand(TyperCommand):
 def _groups(
     params: Sequence[Any],
 ) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each group's title with its parameters, in the order of their first ones."""
     found: dict[str, list[Any]] = {}
     for each in params:
         is_argument = isinstance(each, TyperArgument)
@@ -117,7 +116,6 @@ def _groups(
 
 
 def _row(param: Any, ctx: Any) -> tuple[str, str] | None:
-    """Return how an option is spelled, with the kind of its value, and its help."""
     row = param.get_help_record(ctx)
     if row is None:
         return None
@@ -130,7 +128,6 @@ def _row(param: Any, ctx: Any) -> tuple[str, str] | None:
 
 
 def _kind(shown: str, name: str) -> str:
-    """Return the kind of an option's value; a switch has none."""
     if shown == "bool":
         return ""
     if "str" in shown:
@@ -181,7 +178,6 @@ class _TopGroup(CommandGroup):
 
 
 def _first_paragraph(command: Any) -> str:
-    """Return what a command does, "" for a hidden one."""
     return "" if command.hidden else " ".join((command.help or "").partition("\n\n")[0].split())
 
 

@@ -163,7 +163,6 @@ def _outcome_stamp(path: Path) -> int | None:
 
 
 def _what_a_sweep_left(path: Path, before: int | None) -> str:
-    """Return what an interrupted sweep did, by the outcome that it wrote."""
     from orphangc.adapters.rows.outcome_files import read_outcome
     from orphangc.app.render.sentences.next_steps import deleted_objects
 

@@ -99,7 +99,6 @@ def _without_removed(content: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _check_defaults(defaults: dict[str, Any], path: Path) -> None:
-    """Check the settings of discovered storage roots before one is discovered."""
     where = "discovery.defaults"
     for key in ("root", "state", "closed_world"):
         if key in defaults:
@@ -188,7 +187,6 @@ def _check_keys(content: dict[str, Any], model: type[BaseModel], path: Path, whe
 
 
 def _home_of(key: str, model: type[BaseModel]) -> str:
-    """Return where a key belongs that is known elsewhere in the file, "" if it is not."""
     if model is not ScheduledRoot and key in ScheduledRoot.model_fields and key not in IMPLIED:
         return "; it belongs to a storage root: write it below storage_roots[]"
     if model is not Configuration and key in Configuration.model_fields:
@@ -268,7 +266,6 @@ def _with_siblings(roots: Sequence[ScheduledRoot]) -> tuple[ScheduledRoot, ...]:
 def _with_world_of(
     root: ScheduledRoot, others: Sequence[ScheduledRoot], said: Mapping[str, SiblingStatements]
 ) -> ScheduledRoot:
-    """Return a storage root with the places, pins and clusters that the others name."""
     places = dict.fromkeys(place for o in others for place in (o.root, *o.extra_roots))
     searched = {root.root, *root.extra_roots}
     shared = ("empty_roots", "flink_rest", "kubernetes_ha", "zookeeper_ha", "pin")

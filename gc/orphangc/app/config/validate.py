@@ -84,7 +84,6 @@ def _checked(model: type[_Model], given: Mapping[str, Any]) -> _Model:
 
 
 def _each(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a text, or each text of a list, changed; other values are returned for validation."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list | tuple):

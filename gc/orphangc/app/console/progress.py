@@ -57,7 +57,6 @@ class LoggedProgress:
 
 
 def _rate(task: Task) -> str:
-    """Return the rate of a phase in objects per second."""
     speed = task.finished_speed or task.speed
     return f"{speed:,.0f}/s" if speed else ""
 
@@ -77,7 +76,6 @@ def shown_progress() -> Iterator[ProgressPort]:
 
 @contextmanager
 def _bars() -> Iterator[ProgressPort]:
-    """Yield a progress reporter that draws bars on the terminal."""
     from rich.console import Console  # noqa: PLC0415 - only a terminal shows bars
     from rich.progress import (  # noqa: PLC0415
         BarColumn,

@@ -74,7 +74,6 @@ def create_app(
 
 
 def _openapi_of(app: FastAPI) -> dict[str, Any]:
-    """Return the description of the API, in which errors are problem documents."""
     document = get_openapi(
         title=app.title,
         version=app.version,

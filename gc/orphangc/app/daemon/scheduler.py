@@ -153,7 +153,6 @@ class Daemon:
         self._ticked = monotonic()
 
     def _read_records(self) -> None:
-        """Read the records of earlier runs, and of those that other processes made since."""
         for root, known in self._children.known().items():
             self._status.load(root, known.records, known.error)
 
@@ -165,7 +164,6 @@ class Daemon:
     # ------------------------------------------------------------------ runs
 
     def _run(self, root: str) -> None:
-        """Run a storage root in a child process, and take its record."""
         self._status.began(root)
         record = None
         try:
@@ -178,7 +176,6 @@ class Daemon:
             self._read_records()
 
     def _of_dead(self, root: str, ended: Ended) -> RunRecord:
-        """Return a record for a run whose process left none; write it to the state too."""
         settings = self._status.settings(root)
         if ended.code < 0:
             error = f"the process of the run was killed by {signal_name(ended.code)}"
@@ -193,7 +190,6 @@ class Daemon:
         return self._children.keep(record)
 
     def _note(self, event: JobEvent) -> None:
-        """Record a run that could not start in time."""
         if not self._status.knows(event.job_id):
             return
         is_busy = event.code == EVENT_JOB_MAX_INSTANCES

@@ -71,8 +71,6 @@ def _listening(http: HttpSettings) -> Iterator[socket.socket]:
 
 
 class _Service:
-    """One daemon with its server."""
-
     def __init__(
         self, configuration: Configuration, children: Children, listening: socket.socket
     ) -> None:

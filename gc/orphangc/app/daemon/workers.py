@@ -179,7 +179,6 @@ class Children:
 
 
 def _waited_for(process: subprocess.Popen[str], most: int = -1) -> tuple[str, int]:
-    """Return the output of a child, no more than some characters of it, and its exit code."""
     assert process.stdout is not None  # noqa: S101 - asked for
     assert process.stdin is not None  # noqa: S101
     try:

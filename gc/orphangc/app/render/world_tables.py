@@ -65,7 +65,6 @@ def _clusters(world: World, names: JobNames) -> Table:
 
 
 def _jobs(cluster: KnownCluster, names: JobNames) -> str:
-    """Return the number of jobs that a cluster shows, and below it the first of them."""
     shown = [visible(names(each)) for each in cluster.jobs[:_JOBS]]
     more = len(cluster.jobs) - len(shown)
     return "\n".join((str(len(cluster.jobs)), *shown, *([f"and {more} more"] if more else ())))
@@ -128,7 +127,6 @@ def _counted(place: SearchedPlace, *, is_covered: bool) -> str:
 
 
 def _storages(world: World) -> Table:
-    """Return what was searched whole; of one that was not, why."""
     table = Table("storage", "keys", "checkpoints", "newest", "problem", "left out", "named by")
     for each in world.storages:
         newest = minute(each.newest_checkpoint_at)

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _PlanSink:
-    """Where a worker of a plan writes its verdicts."""
-
     breakdown: Breakdown
     files: VerdictFiles | SentVerdicts | None
 
@@ -266,7 +264,6 @@ def make_plan(
 def _gathered(
     sinks: Iterable[VerdictSink], at: datetime, folder: Path | None
 ) -> tuple[Breakdown, dict[str, str]]:
-    """Return what all workers counted, and the sha256 of their files by name."""
     breakdown, digests = Breakdown(at), dict[str, str]()
     for sink in sinks:
         assert isinstance(sink, _PlanSink)  # noqa: S101 - opened for the plan
@@ -288,7 +285,6 @@ def _completed(
 def _lineages(
     cycle: Cycle, policy: RetentionPolicy | None, environment: Environment, *, is_asked: bool
 ) -> tuple[LineageReport | None, UnneededPart]:
-    """Return the lineages if they are asked for, and in any case what nothing living needs."""
     if not is_asked:
         return None, unneeded_part(cycle, environment.engine, environment.progress)
     report = lineage_report(cycle, policy, environment)
@@ -297,7 +293,6 @@ def _lineages(
 
 @contextmanager
 def _discarding(directory: PlanDirectory | None) -> Iterator[None]:
-    """Remove what a plan that fails has written."""
     try:
         yield
     except BaseException:

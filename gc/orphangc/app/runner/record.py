@@ -172,7 +172,6 @@ class Draft:
 
 
 def _stopped(plan: Plan) -> StoppedPart | None:
-    """Return the jobs of which nothing can be deleted, ``None`` if there are none."""
     found = [job for job in plan.jobs if job.is_stopped]
     if not found:
         return None
@@ -195,7 +194,6 @@ def _swept(result: SweepResult) -> tuple[SweptPart, ...]:
 
 
 def _tallies(cells: Iterable[Cell]) -> dict[str, tuple[Tally, ...]]:
-    """Return the amounts of each job over all ages."""
     sums = summed(cells, lambda cell: (cell.job_id, cell.scope, cell.action, cell.reason))
     found: dict[str, list[Tally]] = {}
     for (job_id, scope, action, reason), amount in sorted(sums.items()):
@@ -241,7 +239,6 @@ def _job(
 
 
 def _registry_age(plan: Plan) -> float | None:
-    """Return the age of the oldest of the jobs' newest registry snapshots."""
     newest = [
         max(taken)
         for job in plan.jobs

@@ -78,8 +78,6 @@ def _loaded(config: Path, *, is_remembered: bool = False, is_child: bool = False
 
 
 def _end_with_stdin() -> None:
-    """Send this process SIGTERM when the other end of its stdin is closed."""
-
     def watch() -> None:
         while os.read(0, 1024):
             pass
@@ -139,7 +137,6 @@ def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:
 
 
 def _reasons(records: Sequence[RunRecord]) -> Iterator[str]:
-    """Yield why a run failed, or did not all that its mode allows."""
     for each in records:
         if why := each.error or each.effective_mode_reason:
             yield f"{each.result}: {each.root}: {why}"

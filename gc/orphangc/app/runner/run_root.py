@@ -128,7 +128,6 @@ def _locked(draft: Draft, err: LockHeldError, state: RootState) -> RunRecord:
 
 
 def _go(run: _ScheduledRun) -> None:
-    """Run, and record in the draft what ends the run."""
     try:
         with run.signals.let_through():
             run.go()
@@ -138,7 +137,6 @@ def _go(run: _ScheduledRun) -> None:
 
 
 def _note(draft: Draft, err: BaseException) -> None:
-    """Record the error that ended a run, before its plan or in one of its phases."""
     draft.fail(err, code_of(err))
     if not draft.phases:
         draft.phases.append(phase_record(Phase.PLAN, draft.exit_code, draft.started_at, 0.0))
@@ -164,8 +162,6 @@ def _written(record: RunRecord, state: RootState) -> RunRecord:
 
 @dataclass(slots=True)
 class _ScheduledRun:
-    """Run that holds the lock."""
-
     draft: Draft
     plans: KeptPlans
     signals: Signals

@@ -131,7 +131,6 @@ def _carried_out(
     earlier: Callable[[Storage], Storage] | None = None,
     shared: SharedCheckpoints | None = None,
 ) -> SweepResult:
-    """Carry out a plan by one kind of run; write the outcome beside it, and return it."""
     settings, plan = held.run.settings, held.plan
     before = recalled_for(plan, held.run.state)
     with (

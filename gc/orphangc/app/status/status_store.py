@@ -174,7 +174,6 @@ class StatusStore:
         )
 
     def _not_ready(self, rows: Sequence[RootStatus]) -> str | None:
-        """Return why the status is not reliable: the daemon ends, or it has not read enough."""
         if self.is_ending:
             return "the daemon is ending"
         for row in rows:

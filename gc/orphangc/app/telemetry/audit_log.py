@@ -59,7 +59,6 @@ class Audited:
         self._write_each(others, self.audit)
 
     def _sum_up(self, event: str, rows: pa.RecordBatch) -> None:
-        """Log one event about a batch, with the first key and the first error."""
         if not rows.num_rows:
             return
         facts = {"objects": rows.num_rows, "bytes": pc.sum(rows["size"]).as_py() or 0}
@@ -70,7 +69,6 @@ class Audited:
         self._log.info(event, key=rows["key"][0].as_py(), **facts)
 
     def _write_each(self, rows: pa.RecordBatch, audit: AuditLog) -> None:
-        """Log rows one by one: slowly."""
         for row in rows.to_pylist():
             is_done = row["outcome"] == Outcome.DONE
             facts = {name: row[name] for name in _NAMED}
@@ -88,7 +86,6 @@ def _are_plain(rows: pa.RecordBatch) -> bool:
 
 
 def _facts(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the columns of log lines."""
     times = rows["modified_at"]
     whole = times.cast(pa.timestamp("s", tz="UTC"), safe=False)
     if whole.cast(times.type).equals(times):

@@ -95,7 +95,6 @@ _DICT_TRACEBACKS = structlog.processors.ExceptionRenderer(
 
 
 def _take_others(common: list[Processor], rendering: list[Processor]) -> None:
-    """Log warnings of libraries in the same form."""
     handler = logging.StreamHandler(sys.stderr)
     strip = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     handler.setFormatter(

@@ -259,7 +259,6 @@ class Metrics(Collector):
         yield from (unneeded, quarantined, in_use)
 
     def _known_roots(self) -> Iterator[tuple[str, _Known]]:
-        """Yield the metrics of each storage root that has any."""
         for root, known in list(self._known.items()):
             if known.newest_plan is not None or not self._is_pushed:
                 yield root, known

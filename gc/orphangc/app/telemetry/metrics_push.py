@@ -93,7 +93,6 @@ def write_textfile(configuration: Configuration, records: Sequence[RunRecord]) -
 
 
 def _before(root: ScheduledRoot) -> list[RunRecord]:
-    """Return the newest record and the newest one with a plan, oldest first."""
     found: list[RunRecord] = []
     try:
         for record in newest_records(state_of(root)):

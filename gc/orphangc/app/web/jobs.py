@@ -147,7 +147,6 @@ def _answer(status: Status, seen: Sequence[KnownJob]) -> Sustained:
 
 
 def _doubt(status: Status, seen: Sequence[KnownJob]) -> str | None:
-    """Return why the answer cannot be a yes."""
     doubt = next((each for each in map(_doubt_about, seen) if each), None) or _unseen(status)
     if doubt is not None:
         return doubt

@@ -58,8 +58,6 @@ class Guarded:
 
 
 class _Answering:
-    """Forwards the app's answer with the security headers, without a body for HEAD."""
-
     def __init__(self, send: Send, *, is_head: bool) -> None:
         self._send = send
         self._is_head = is_head

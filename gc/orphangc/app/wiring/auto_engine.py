@@ -53,7 +53,6 @@ def settled(
 
 
 def _lacking(choice: EngineChoice) -> str:
-    """Return why Spark cannot be chosen, "" if it can."""
     if choice.work is None or not any(os.environ.get(name) for name in _CLUSTERS):
         return "no cluster is configured (SPARK_MASTER or SPARK_REMOTE, and --work)"
     return "" if find_spec("pyspark") else "PySpark is not installed"
@@ -76,7 +75,6 @@ def _measured(
 
 
 def _planned(settings: StorageRootSettings) -> Iterable[RunRecord]:
-    """Return the records of runs that made a plan, newest first."""
     return (each for each in newest_records(state_of(settings)) if each.objects_listed)
 
 
@@ -86,7 +84,6 @@ def _last_size(settings: StorageRootSettings) -> KnownSize | None:
 
 
 def _last_rate(settings: StorageRootSettings) -> tuple[float, str] | None:
-    """Return how many objects one process planned in a second, in the newest run that it made."""
     for record in _planned(settings):
         seconds = sum(each.duration_seconds for each in record.phases if each.phase is Phase.PLAN)
         if record.engine == "local" and seconds > 0:

@@ -139,7 +139,6 @@ def with_proof(storage: Storage, state: Location) -> Storage:
 
 
 def _storage_root(settings: StorageRootSettings, state: Location, *, is_planning: bool) -> Storage:
-    """Return the storage root, with the inventory that replaces its listing, if one does."""
     shows_all = is_planning and settings.inventory is None
     storage = open_storage(settings.location, state=state, shows_all=shows_all)
     storage = with_proof(storage, state)
@@ -208,7 +207,6 @@ def opened(
 
 
 def _asked_of_jobs(settings: StorageRootSettings) -> dict[str, Any]:
-    """Return whom a cycle asks of jobs: Flink, HA metadata, registries and records of ends."""
     return {
         "clusters": flink_clusters(settings),
         "ha": ha_metadata(settings),
@@ -296,7 +294,6 @@ def _local_engine(storage: Storage, listing: Path | None) -> Iterator[Engine]:
 
 
 def _kept_in(folder: Path, storage: Storage) -> ResumableListing:
-    """Return the folder that keeps the listing of a storage, by how this process reaches it."""
     named = sorted(each for each in os.environ.items() if each[0].startswith(_NAMING))
     asked = f"{named}\n{sorted(storage_options(storage.location).items())}"
     identity = ListingIdentity(

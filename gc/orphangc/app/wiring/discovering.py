@@ -125,7 +125,6 @@ def discovered(
 
 
 def _answer(settings: DiscoverySettings, address: str, *, lists_jobs: bool) -> ClusterAnswer:
-    """Return the answer of a cluster: one without a configuration may list jobs, too."""
     url = _with_credentials(address, settings)
     try:
         answer = ClusterAnswer(options=FlinkRest(url, timeout=_PATIENCE, now=now).options())
@@ -172,7 +171,6 @@ def _file(path: Path) -> FileText:
 
 
 def _with_credentials(address: str, settings: DiscoverySettings) -> str:
-    """Return an address as it is asked: with the credentials of the configuration."""
     found = [each for each in settings.flink_rest if without_credentials(each) == address]
     return (found or [address])[-1]
 
@@ -252,7 +250,6 @@ def completed(
 
 
 def _with_aliases(configuration: Configuration, aliases: Sequence[Alias]) -> Configuration:
-    """Return a configuration in which paths mean places under their one spelling."""
     settings = configuration.discovery
     stated = [parse_alias(each) for each in settings.alias]
     meant = [Alias(each.source, canonical(str(each.target), aliases)) for each in stated]
@@ -281,7 +278,6 @@ def _with_world(
 
 
 def _with_places(root: ScheduledRoot, world: DiscoveredWorld) -> ScheduledRoot:
-    """Return a storage root that searches every discovered place."""
     own, named = root.own_places, (*world.extra_roots, *world.known_roots)
     found = [each for each in named if canonical(each) not in own]
     return root.model_copy(
@@ -295,5 +291,4 @@ def _with_places(root: ScheduledRoot, world: DiscoveredWorld) -> ScheduledRoot:
 
 
 def _not_around(root: ScheduledRoot, places: Iterable[str]) -> tuple[str, ...]:
-    """Return the places that are not, and do not contain, a storage root."""
     return tuple(each for each in places if not canonical(each).contains(root.location))

@@ -157,7 +157,6 @@ class ListRequests:
         return self._second_opinion(query)
 
     def _send(self, template: RequestTemplate, query: Query) -> tuple[int, bytes]:
-        """Return status and body of an answer."""
         named = {_NAMES[name]: value for name, value in query.items()}
         try:
             return self._sender.get(template, template.request("GET", query=named))
@@ -212,7 +211,6 @@ def _take_body(
 
 
 def _not_now(status: int, body: bytes) -> _NotNowError:
-    """Return the error that the body states, with its code."""
     answer = {"status_code": status, "headers": {}, "body": body}
     try:
         return _NotNowError(create_parser("rest-xml").parse(answer, None), "ListObjectsV2")

@@ -100,7 +100,6 @@ def _read(body: bytes, prefix: bytes, root: bytes) -> Page:
 
 
 def _envelope(head: bytes, tail: bytes) -> Mapping[bytes, bytes]:
-    """Return the fields around the objects: each at most once."""
     before, after = _HEAD.fullmatch(head), _TAIL.fullmatch(tail)
     if before is None or after is None:
         raise OddError
@@ -163,7 +162,6 @@ def _sizes(rows: Rows) -> pa.Int64Array:
 
 
 def _stamps(rows: Rows) -> pa.TimestampArray:
-    """Return the store times in whole seconds, rounded down."""
     starts, ends = rows.spans["LastModified"]
     if len(rows):
         length = int(ends[0] - starts[0])
@@ -182,7 +180,6 @@ def _stamps(rows: Rows) -> pa.TimestampArray:
 
 
 def _etags(rows: Rows) -> pa.StringArray:
-    """Return the ETags without quotes, null for objects without one."""
     starts, ends = rows.spans["ETag"]
     if not (is_whole := rows.has_etag.all()):
         starts, ends = starts[rows.has_etag], ends[rows.has_etag]
@@ -200,7 +197,6 @@ def _etags(rows: Rows) -> pa.StringArray:
 
 
 def _codes(texts: pa.StringArray) -> npt.NDArray[np.uint8]:
-    """Return the bytes of all texts of a new array, one after the other."""
     _, offsets, codes = texts.buffers()
     if codes is None or not len(texts):
         return _NIL[:0]

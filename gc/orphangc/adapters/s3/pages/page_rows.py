@@ -122,7 +122,6 @@ class Rows:
         return len(self.has_etag)
 
     def _read_alike(self) -> bool:
-        """Read all objects in the form of the first; return whether they have it."""
         second = self._body.find(OPEN, self._begin + 1, self._end)
         first = self._body[self._begin : self._end if second < 0 else second]
         marks = first.count(b"<")
@@ -141,7 +140,6 @@ class Rows:
         return True
 
     def _read_mixed(self) -> None:
-        """Read the objects form by form."""
         heads = np.flatnonzero(self.have(self._marks, OPEN))
         require(not len(self._marks) or (len(heads) and heads[0] == 0))
         starts, counts = self._marks[heads], np.diff(heads, append=len(self._marks))
@@ -167,7 +165,6 @@ class Rows:
         self.has_etag = np.zeros(len(starts), bool)
 
     def _note(self, form: _Form, cuts: Positions, rows: slice | Positions) -> None:
-        """Record the spans of rows that have a form."""
         for name, at in form.values.items():
             mark, text = form.parts[at]
             starts, ends = self.spans[name]
@@ -208,14 +205,12 @@ class Rows:
 
 
 def _form_of(example: bytes, marks: int) -> _Form:
-    """Return the form of an object with ``marks`` times ``<``."""
     tags = tuple(_TAG.findall(example))
     require(len(tags) == marks)
     return _form(tags)
 
 
 def _last(form: _Form, cuts: Positions) -> Positions:
-    """Return the end positions of rows of a form."""
     mark, text = form.parts[-1]
     return cuts[:, mark] + len(text)
 

@@ -119,5 +119,4 @@ def _rows(keys: Sequence[bytes], found: Sequence[Mapping[str, Any]]) -> pa.Recor
 
 
 def _second(at: datetime | None) -> datetime | None:
-    """Return a store time rounded down to seconds."""
     return None if at is None else at.replace(microsecond=0)

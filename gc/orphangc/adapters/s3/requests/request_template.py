@@ -175,11 +175,9 @@ class TemplateSender:
         self._auth = None
 
     def _learn(self, request: AWSRequest, **facts: Any) -> None:
-        """Record the template of a request that botocore is about to send."""
         self.template = template_of(request, varying=self._varying, **facts)
 
     def _auth_for(self, template: RequestTemplate) -> Any:
-        """Return botocore's signer with credentials that are valid now."""
         if template.signer is None:
             return None
         auth = self._auth

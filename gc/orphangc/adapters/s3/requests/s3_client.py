@@ -106,7 +106,6 @@ def error_text(err: BaseException) -> str:
 
 
 def _host_of(err: Exception) -> str:
-    """Return host and port of the request that failed, "" if the error does not say it."""
     asked = urlsplit(str(getattr(err, "kwargs", {}).get("endpoint_url", "")))
     return asked.netloc.rpartition("@")[2]
 
@@ -135,7 +134,6 @@ def _session(profile: str | None, environment: tuple[tuple[str, str], ...]) -> A
 
 
 def _open(options: Mapping[str, Any], attempts: int) -> S3FileSystem:
-    """Return s3fs as the environment and these options describe it, connected."""
     named = {k: v for k, v in apply_config(S3FileSystem, {**options}).items() if k not in _CACHES}
     config = {
         **_CONFIG,

@@ -142,7 +142,6 @@ def _tables(document: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _table(kind: str, columns: Sequence[str], entries: Sequence[Mapping[str, Any]]) -> Table:
-    """Return the entries of one kind; a column that is empty in all of them is left out."""
     first, *others = columns
     filled = [name for name in others if any(each[name] not in {None, ""} for each in entries)]
     has_earlier = not all(each.get("present", True) for each in entries)

@@ -65,7 +65,6 @@ def make_configuration(wishes: Wishes, out: Path, *, replaces: bool) -> None:
 
 
 def _places(wishes: Wishes) -> None:
-    """Ask for the storage root and the state location, and try both."""
     if wishes.root is None:
         wishes.root = _asked(wishes, "Storage root (state.checkpoints.dir)", "--root", None)
     root = located(wishes.root)
@@ -83,7 +82,6 @@ def _places(wishes: Wishes) -> None:
 
 
 def _clusters(wishes: Wishes) -> None:
-    """Ask for clusters, namespaces and further places, and probe each."""
     if wishes.is_interactive and not (wishes.flink_rest or wishes.takes_proposals):
         wishes.flink_rest = _several("Flink REST endpoints of all clusters that write here")
     if wishes.is_interactive and not (wishes.namespaces or wishes.takes_proposals):
@@ -188,12 +186,10 @@ def _asked(wishes: Wishes, question: str, option: str, proposal: str | None) -> 
 
 
 def _several(question: str) -> list[str]:
-    """Return the words of an answer, none for an empty one."""
     return _answer(f"{question} (with blanks between; none: empty): ").split()
 
 
 def _agreed(question: str) -> bool:
-    """Return whether a person typed yes; anything else is no."""
     return _answer(f"{question} [y/N]: ").lower() in {"y", "yes"}
 
 

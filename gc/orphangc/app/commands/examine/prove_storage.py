@@ -96,8 +96,6 @@ class _NothingNamed:
 
 
 class _Proof:
-    """The folder of one proof; every object in it was written by it."""
-
     def __init__(self, own: Location, place: Location) -> None:
         self._own, self._place = own, place
         self._files = open_state_files(own)
@@ -262,7 +260,6 @@ class _Proof:
         return found
 
     def _judged(self) -> dict[ObjectKey, StoredObject]:
-        """Return all objects as the listing shows them."""
         found = (each for batch in self._storage.objects() for each in stored_objects(batch))
         return {each.key: each for each in found if each.size is not None}
 

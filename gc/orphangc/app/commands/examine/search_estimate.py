@@ -39,7 +39,6 @@ def search_estimate(settings: StorageRootSettings) -> str:
 
 
 def _sentences(settings: StorageRootSettings, known: Mapping[str, int | None]) -> Iterator[str]:
-    """Yield a sentence for each storage that the settings name or an earlier run searched."""
     root, named = settings.location, map(storage_here, settings.own_places)
     for place in dict.fromkeys((*filter(None, named), *map(canonical, known))):
         keys = known.get(str(place))

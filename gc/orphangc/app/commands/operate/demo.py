@@ -141,7 +141,6 @@ def _write(path: Path, data: bytes, at: float) -> None:
 
 
 def _files(root: Path, metadata: Path) -> Iterator[Path]:
-    """Yield the files that a ``_metadata`` of the demo refers to."""
     written = _WRITTEN_BELOW[metadata.parent.parent.name]
     alias = Alias(canonical(written), canonical(str(root)))
     _, packed = pack_references(metadata.read_bytes(), PackedReferences)

@@ -138,7 +138,6 @@ def _findings(
 def _collectable(
     settings: ScheduledRoot, storage: Storage, shared: SharedCheckpoints, plans: KeptPlans
 ) -> Iterator[Finding]:
-    """Yield findings about the world, and each job of which a run would delete nothing now."""
     try:
         known = judged_jobs(settings.bare, storage, shared, plans.known_state())
     except OrphanGcError as err:
@@ -181,7 +180,6 @@ def _stopped(root: str, who: str, obstacle: Unmet, names: JobNames) -> Finding:
 
 
 def _world(world: World) -> tuple[CheckStatus, str]:
-    """Return whether the world is stated to be closed, and whether a person must act."""
     waiting = [each for each in world.changed if not each.acknowledged]
     asked = [each for each in world.places if each.kind is not PlaceKind.REPORTED]
     uncovered = [each for each in asked if each.uri not in world.closed_world.covers]
@@ -325,7 +323,6 @@ def exporter_checks(settings: StorageRootSettings) -> dict[str, Check]:
 def _exporter(
     folder: ExporterFolder, job_id: JobId, settings: StorageRootSettings
 ) -> tuple[CheckStatus, str]:
-    """Return the age of the newest snapshot, and whether a nonce can be written beside it."""
     if any(each.contains(folder.location) for each in settings.own_places):
         return CheckStatus.BAD, f"{folder.location} is inside a storage root: export elsewhere"
     try:

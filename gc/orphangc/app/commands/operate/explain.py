@@ -102,7 +102,6 @@ def _from_plan(key: str, directory: PlanDirectory) -> dict[str, Any]:
 
 
 def _relative(key: str, settings: StorageRootSettings) -> str:
-    """Return a key relative to the storage root, given relative or as a URI."""
     base = settings.location
     if ":" in key.partition("/")[0] or key.startswith("/"):
         inside = base.key_of(canonical(str(located(key)), settings.aliases))

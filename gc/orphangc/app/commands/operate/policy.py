@@ -116,7 +116,6 @@ def _wanted(
     mode: RunMode | None,
     rights: Mapping[str, bool],
 ) -> tuple[list[tuple[StorageNeed, ...]], list[str]]:
-    """Return the permissions that each storage root needs, and what none of them covers."""
     if (config is None) == (values.get("root") is None):
         raise SettingsError("name one storage root with --root, or all of them with --config")
     if config is None:

@@ -75,7 +75,6 @@ def export_snapshot(
 
 
 def _sizes(storage: Storage, directory: Location) -> dict[str, int]:
-    """Return the bytes of everything below a job directory, by path relative to it."""
     prefix = storage.location.key_of(directory) or ""
     start = len(prefix) + 1 if prefix else 0
     return {
@@ -139,7 +138,6 @@ def _document(snapshot: RegistrySnapshot) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    """Return a value in words; what is unknown is left out."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {_shown(v)}" for name, v in value.items() if v is not None)
     if isinstance(value, list):

@@ -77,7 +77,6 @@ def self_sustained(
 
 
 def _folder_of(snapshot: str) -> str:
-    """Return the folder of a snapshot, given that or its ``_metadata``."""
     uri = absolute(snapshot)
     try:
         canonical(uri)
@@ -101,7 +100,6 @@ def _check(
     asked: Sequence[Location],
     before: Sequence[RememberedUsageCheck],
 ) -> tuple[dict[str, Any], tuple[RememberedUsageCheck, ...]]:
-    """Return the result of one cycle, as a document and as a record to store."""
     with shown_progress() as progress:
         cycle = cycle_of(settings, DiscardingSink, progress)
     keys = [key for key, each in cycle.jobs.items() if each.job_id == job and each.directories]
@@ -147,7 +145,6 @@ def _check(
 
 
 def _awaited(job: JobEvidence, settings: StorageRootSettings) -> str:
-    """Return from when on one check suffices for a job that is said to be over."""
     if job.state is not JobState.ENDED or job.changed_at is None:
         return ""
     if not job.status.is_end_proven:

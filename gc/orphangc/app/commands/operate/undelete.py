@@ -147,7 +147,6 @@ def undo_expiry(plan: Plan, places: Collection[str] = ()) -> dict[str, Any]:
 
 
 def _halt_warning(state: RootState, keys: Sequence[ObjectKey]) -> str | None:
-    """Return that files put back into use halt the next sweep, ``None`` if none has a tombstone."""
     tombstones = state.tombstones()
     marked = next((key for key in keys if tombstones.get(key) is not None), None)
     if marked is None:

@@ -78,7 +78,6 @@ def _sources(settings: StorageRootSettings, reader: CheckpointReader) -> Sources
 def _found(
     own: Snapshot, world: SnapshotWorld, settings: StorageRootSettings, reader: CheckpointReader
 ) -> Users:
-    """Return the users of a snapshot, reported checkpoints in other places among them."""
     elsewhere = reported_checkpoints(
         (*world.before, *world.after),
         (),

@@ -125,7 +125,6 @@ def _unneeded(report: LineageReport, price: float) -> Table:
 
 
 def _stops(plan: Plan) -> Iterator[str]:
-    """Yield what stops the work on each job that is over."""
     names = JobNames.of(plan.jobs)
     for job in plan.jobs:
         for each in unmet_by(job):
@@ -134,7 +133,6 @@ def _stops(plan: Plan) -> Iterator[str]:
 
 
 def _going(report: LineageReport, names: JobNames) -> Table:
-    """Return each checkpoint that would go, those of a job together."""
     table = Table("would go", "id", "stored", "only it holds", "why")
     for each in report.expiring:
         table.add_row(
@@ -148,12 +146,10 @@ def _going(report: LineageReport, names: JobNames) -> Table:
 
 
 def _why(checkpoint: LineageCheckpointPart) -> str:
-    """Return reason and explanation of what would go, of a place its last folder alone."""
     return f"{checkpoint.reason}: {checkpoint.why.rpartition('/')[2]}".rstrip(": ")
 
 
 def _kept(report: LineageReport) -> Table:
-    """Return the numbers of the others by reason, with the one thing that would change each."""
     table = Table("kept because", "checkpoints", "what would change that")
     kept = [each for each in report.checkpoints if each.action is RetentionAction.KEEP]
     counts = Counter(each.reason for each in kept)

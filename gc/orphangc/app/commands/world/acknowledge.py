@@ -70,7 +70,6 @@ def _settings(
 
 
 def _standing(state: RootState) -> Iterator[StandingFact]:
-    """Yield the facts that block: what the last cycle missed, and a file that cannot be read."""
     try:
         read_acknowledgements(state)
         yield from read_memory(state).memory.standing

@@ -113,7 +113,6 @@ class NamedWorld:
         yield from self.buckets.lines()
 
     def _lifting(self) -> Iterator[str]:
-        """Yield the command that acknowledges each change that blocks."""
         state = str(state_place(self.settings))
         for each in self.world.changed:
             if not each.acknowledged:

@@ -201,14 +201,12 @@ def _pictures(cells: tuple[Cell, ...], names: JobNames) -> dict[str, Any]:
 
 
 def _tone(plan: Plan, fates: Mapping[Fate, int]) -> Fate:
-    """Return the mark of the headline: the worst state of a job."""
     if plan.are_all_refused or fates[Fate.REFUSED]:
         return Fate.REFUSED
     return Fate.BLOCKED if fates[Fate.BLOCKED] else Fate.CLEAR
 
 
 def _sections(view: PlanView) -> list[tuple[str, str]]:
-    """Return the anchors and titles of the page's sections."""
     plan = view.plan
     every = (
         ("listing", "What is stored", True),

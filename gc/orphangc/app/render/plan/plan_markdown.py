@@ -70,7 +70,6 @@ def code(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Return a sentence of orphangc with its options as code."""
     return re.sub(r"(--[a-z]+(?:-[a-z]+)*)", r"`\1`", text)
 
 
@@ -137,6 +136,5 @@ def _list(title: str, lines: Iterable[str]) -> list[list[str]]:
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Return a table whose second and later columns have the given alignment."""
     lines = [head, tuple("---" for _ in head), *rows]
     return [f"| {' | '.join(cells)} |" for cells in lines]

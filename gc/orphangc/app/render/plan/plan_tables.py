@@ -90,7 +90,6 @@ def outcome_tables(
 
 
 def _text(value: object, style: str = "") -> Text:
-    """Return foreign text with its control characters escaped; long names may break anywhere."""
     return Text(visible(str(value)), style=style, overflow="fold")
 
 
@@ -183,7 +182,6 @@ def _extras_table(rows: Iterable[ExtraRow]) -> Table:
 
 
 def _state_text(job: JobPart) -> str:
-    """Return the state, with the mode if it is not the usual one."""
     return job.state.value if job.mode is Mode.DERIVED else f"{job.state.value}, {job.mode.value}"
 
 
@@ -251,7 +249,6 @@ def _counts_table(outcome: Mapping[str, Any]) -> Table:
 
 
 def _refused_lines(refused: Mapping[str, Any], names: JobNames) -> Iterator[RenderableType]:
-    """Yield each reason once, with the jobs that share it."""
     by_reason: dict[str, list[str]] = {}
     for job, why in refused.items():
         by_reason.setdefault(_without_id(names.in_text(str(why)), job), []).append(names(job))
@@ -264,7 +261,6 @@ def _refused_lines(refused: Mapping[str, Any], names: JobNames) -> Iterator[Rend
 
 
 def _some(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return f"{', '.join(names[:_NAMED])}{more}"
 

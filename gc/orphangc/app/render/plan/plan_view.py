@@ -177,7 +177,6 @@ def _amount(amount: Amount) -> str:
 
 
 def _areas(plan: Plan) -> tuple[AreaRow, ...]:
-    """Return what each area holds: live, orphaned, not provable, and why."""
     found: dict[str, list[Tally]] = {}
     for tally in plan.tallies:
         found.setdefault(tally.scope.value, []).append(tally)

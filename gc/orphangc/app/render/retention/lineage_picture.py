@@ -122,8 +122,6 @@ def lineage_picture(lineage: LineagePart, now: datetime) -> LineagePicture:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """Time from left to right."""
-
     begin: datetime | None
     end: datetime
 

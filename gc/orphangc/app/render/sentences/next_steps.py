@@ -111,7 +111,6 @@ def after_expire(plan: Plan, folder: Path | None) -> Iterator[str]:
 
 
 def _stopped(plan: Plan) -> str | None:
-    """Return what comes first where nothing of any job can be deleted, ``None`` elsewhere."""
     if not plan.jobs or any(not job.is_stopped for job in plan.jobs):
         return None
     first = widest(plan.jobs)
@@ -162,7 +161,6 @@ def after_sweep(
 
 
 def _objects(outcome: Mapping[str, Any], became: Outcome) -> int:
-    """Return how many objects of a sweep had one outcome, whatever the verdict."""
     return sum(n["objects"] for name, n in outcome["counts"].items() if name.endswith(f"/{became}"))
 
 
@@ -173,7 +171,6 @@ def _mending(failed: int, folder: object) -> str:
 
 
 def _after_expiry(report: LineageReport, folder: Path, until: datetime) -> Iterator[str]:
-    """Yield what comes after the sweep of a plan of ``expire`` by which some expired."""
     if any(each.expired_at is None for each in report.expiring):
         yield f"Next: expire again from {instant(until)} on, when the quarantine is over"
         yield "Undo: until then, and as long as all of its files are stored, this brings it back"

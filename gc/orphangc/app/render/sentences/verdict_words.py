@@ -106,7 +106,6 @@ def _needed_by(roots: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _awaited(document: Mapping[str, Any], action: Action, reason: Reason) -> Iterator[str]:
-    """Yield what stops it, and when it would go."""
     job = document["job"] or {}
     refused = job.get("refused")
     stops = [] if refused is None else [(refused["guard"], refused["message"])]

@@ -118,7 +118,6 @@ def _of_daemon(status: Status) -> Iterator[AttentionNeed]:
 
 
 def _of_root(root: RootStatus, status: Status, names: JobNames) -> Iterator[AttentionNeed]:
-    """Yield the problems of one storage root, damage first."""
     plan = root.newest_plan
     found = stops(root.jobs, names)
     all_stops = [
@@ -138,7 +137,6 @@ def _of_root(root: RootStatus, status: Status, names: JobNames) -> Iterator[Atte
 
 
 def _of_newest(root: RootStatus) -> Iterator[AttentionNeed]:
-    """Yield the problems of the newest run itself."""
     run = root.newest
     if run is None:
         return

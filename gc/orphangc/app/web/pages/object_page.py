@@ -109,7 +109,6 @@ def _headline(action: Action, reason: Reason, job: JobPart | None) -> str:
 
 
 def _relative(key: str, root: str) -> str:
-    """Return a key relative to the storage root, however it was given."""
     try:
         inside = canonical(root).key_of(canonical(key))
     except ValueError:
@@ -127,7 +126,6 @@ def _command(key: str, folder: str) -> str | None:
 
 
 def _examples(lookup: VerdictLookup, plan: Plan) -> dict[Reason, Sequence[Mapping[str, Any]]]:
-    """Return some objects of each reason, those on their way to deletion first."""
     found = lookup.examples(plan, _EXAMPLES)
     order = [Reason.QUARANTINE_OVER, Reason.ORPHAN, Reason.IN_QUARANTINE, *Reason]
     return {reason: found[reason] for reason in dict.fromkeys(order) if reason in found}

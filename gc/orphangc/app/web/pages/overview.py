@@ -99,7 +99,6 @@ def _next_run_at(status: Status) -> Any:
 def _sentences(
     status: Status, roots: list[RootView], stored: Stored, *, swept: int, cost: Cost
 ) -> list[str]:
-    """Return what orphangc did and found, the most important first."""
     unread = sum(view.plan is None for view in roots)
     if unread == len(roots):
         return [_first_run(status)]
@@ -166,7 +165,6 @@ def _done(roots: list[RootView]) -> str:
 
 
 def _sections(**present: bool) -> list[tuple[str, str]]:
-    """Return the anchors and titles of the page's sections."""
     every = (
         ("acts", "needs", "What needs you"),
         ("next", "next", "How to go on"),
@@ -182,7 +180,6 @@ def _sections(**present: bool) -> list[tuple[str, str]]:
 
 
 def _by_root(jobs: tuple[JobRow, ...], status: Status) -> list[list[JobRow]]:
-    """Return the jobs of each storage root, in the order of the configuration."""
     order = {root.settings.root: place for place, root in enumerate(status.roots)}
     ordered = sorted(jobs, key=lambda row: order[row.root])
     return [list(rows) for _, rows in groupby(ordered, key=lambda row: row.root)]
