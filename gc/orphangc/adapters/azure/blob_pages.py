@@ -95,11 +95,7 @@ def _name(element: ET.Element) -> str:
 
 
 def _only_child(element: ET.Element, tag: str) -> ET.Element:
-    """Return the one child with a tag.
-
-    Raises:
-        ValueError: There is none, or more than one.
-    """
+    """Return the one child with a tag; a ``ValueError`` if there is none, or more than one."""
     found = (each for each in element if each.tag == tag)
     first, second = next(found, None), next(found, None)
     if first is None or second is not None:

@@ -298,9 +298,7 @@ class LocalStorage(Storage):
             os.close(handle)
 
     def _open_root(self) -> int:
-        """Open the root and check that it stays the same: an unmounted disk looks like an empty
-        one.
-        """
+        """Open the root, the same as ever: an unmounted disk looks like an empty one."""
         handle = os.open(self.location.path, _FOLDER & ~os.O_NOFOLLOW)
         found = os.fstat(handle)
         identity = (found.st_dev, found.st_ino)

@@ -282,11 +282,6 @@ def _of(name: str) -> str:
 
 
 def _document(body: bytes) -> dict[str, Any]:
-    """Return the object of JSON in an answer.
-
-    Raises:
-        RequestError: There is none.
-    """
     try:
         found = json.loads(body)
     except ValueError as err:

@@ -68,11 +68,7 @@ class KubernetesApi:
         self._opened: Any = None
 
     def _api_client(self) -> Any:
-        """Return the configured client; it reads a changed service account token again.
-
-        Raises:
-            KubernetesProblem: The address of the API server is unknown.
-        """
+        """Return the configured client; it reads a changed service account token again."""
         if self._opened is not None:
             return self._opened
         configuration = self.client.Configuration()

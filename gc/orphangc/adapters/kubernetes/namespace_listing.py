@@ -117,12 +117,6 @@ class NamespaceListing:
         return {plural: list(self._resources(plural)) for plural in sorted(self._defined_kinds())}
 
     def _defined_kinds(self) -> frozenset[str]:
-        """Return the plurals of the operator's group that are defined in the cluster.
-
-        Raises:
-            RegistryUnavailableError: Discovery gives no usable answer, or shows the group in other
-                versions only.
-        """
         where = f"the discovery of {_GROUP}"
         versions = self._discovered(where, lambda client: client.ApisApi, _versions_of)
         if versions is None:
@@ -214,11 +208,7 @@ def _text_of(data: str) -> str | None:
 
 
 def _next_page(what: str, page: str | None, remaining: object) -> str | None:
-    """Return the token of the next page of a listing, ``None`` behind the last one.
-
-    Raises:
-        RegistryUnavailableError: More items remain, but the page has no token.
-    """
+    """Return the token of the next page; to lack it while items remain is an error."""
     if remaining and not page:
         raise RegistryUnavailableError(
             f"Kubernetes: the listing of {what} is cut off: {str(remaining)[:20]} items remain, and"
@@ -228,11 +218,7 @@ def _next_page(what: str, page: str | None, remaining: object) -> str | None:
 
 
 def _versions_of(api: Any, timeout: Any) -> frozenset[str] | None:
-    """Return the served versions of the operator's group, ``None`` if it is not installed.
-
-    Raises:
-        ValueError: The answer names no group at all: no API server answers so.
-    """
+    """Return the served versions of the operator's group, ``None`` if it is not installed."""
     groups = api.get_api_versions(**timeout).groups
     if not groups:
         raise ValueError("no API group at all")

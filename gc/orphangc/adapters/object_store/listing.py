@@ -143,11 +143,7 @@ def _encoded(key: str | None) -> bytes | None:
 
 
 def _checked(keys: pa.BinaryArray, least: bytes | None, last: bytes | None) -> bytes:
-    """Return the last key of a page.
-
-    Raises:
-        StorageUnreachableError: The keys do not ascend by their bytes, or begin too early.
-    """
+    """Return the last key of a page, whose keys must ascend by their bytes from ``least`` on."""
     first, final = keys[0].as_py(), keys[-1].as_py()
     is_ascending = pc.all(pc.less(keys[:-1], keys[1:]), min_count=0).as_py()
     if (

@@ -217,11 +217,6 @@ def _sealed(data: bytes) -> bytes:
 
 
 def _unsealed(line: bytes) -> bytes:
-    """Return the data of a line.
-
-    Raises:
-        ValueError: The line is damaged.
-    """
     data = line[9:]
     if _sealed(data) != line:
         raise ValueError("the line is torn")

@@ -281,11 +281,6 @@ class S3Bucket(Bucket):
                 raise
 
     def _read(self, body: bytes, *, prefix: str) -> BucketPage:
-        """Return a page.
-
-        Raises:
-            StorageUnreachableError: The page cannot be read, or its follower is not named.
-        """
         with self._lock:  # sixty threads in turn cost less than sixty that compete
             page = read_page(body, prefix, root=self.root) if self.is_fast else None
             self.read_by["botocore" if page is None else "bytes"] += 1

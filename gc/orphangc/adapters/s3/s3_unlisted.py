@@ -117,11 +117,7 @@ class S3Unlisted(Unlisted):
         return {"kind": kind, "key": key, "size": found.get("Size", 0), "at": at}
 
     def _relative(self, key: str, page: Answer) -> str:
-        """Return a key relative to the root.
-
-        Raises:
-            StorageUnreachableError: The key is outside the root: the answer is to another request.
-        """
+        """Return a key relative to the root; outside of it the answer is to another request."""
         whole = _decoded(key, page)
         if not whole.startswith(self._client.root):
             raise StorageUnreachableError(f"asked for {self._client.root!r}, got {whole!r}")

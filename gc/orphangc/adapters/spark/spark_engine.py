@@ -129,11 +129,7 @@ class SparkEngine:
         self._groups = []
 
     def _grouped(self, progress: Progress) -> list[FileGroup]:
-        """Return what each task of a pass goes over: rows, and the one slice that knows them all.
-
-        Raises:
-            StorageUnreachableError: A row was lost, or Spark lost a task.
-        """
+        """Return what each task goes over: rows, and the one slice that knows them all."""
         files, slices, tasks = self._listed.parts, self._slices, self._cluster.tasks
         if len(slices) <= 1:
             part = slices[0] if slices else None

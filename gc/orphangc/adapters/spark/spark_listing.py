@@ -245,11 +245,7 @@ def _show(progress: Progress, before: int, expected: int | None, rows: int) -> N
 
 
 def _check_whole(listed: ListedParts, ranges: Sequence[KeyRange], root: Location) -> None:
-    """Make sure that each key belongs to exactly one listed range.
-
-    Raises:
-        StorageUnreachableError: A part is missing, or was listed twice.
-    """
+    """Make sure that each key belongs to exactly one listed range."""
     try:
         missing = [gap for each in ranges for gap in gaps(listed.finished, each)]
     except ValueError as err:

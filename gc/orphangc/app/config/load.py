@@ -125,11 +125,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _completed(value: Any, path: Path, where: str) -> Any:
-    """Return a value with environment variables inserted in all its texts.
-
-    Raises:
-        SettingsError: A variable is not set.
-    """
+    """Return a value with environment variables inserted in all its texts."""
 
     def replaced(match: re.Match[str]) -> str:
         if match[1] == "$":
@@ -163,11 +159,7 @@ def _root_settings(content: object, path: Path, position: int) -> dict[str, Any]
 
 
 def _with_field_names(content: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return a storage root's part with the names of fields, and warn of old spellings.
-
-    Raises:
-        SettingsError: A key is there in both spellings.
-    """
+    """Return a storage root's part with the names of fields, and warn of old spellings."""
     renamed = {SINGULAR.get(key, key): value for key, value in content.items()}
     if len(renamed) < len(content):
         twice = next(old for new, old in SINGULAR.items() if {new, old} <= content.keys())
@@ -231,12 +223,7 @@ def with_defaults(configuration: Configuration, path: Path) -> Configuration:
 def _storage_options(
     roots: Iterable[ScheduledRoot], path: Path
 ) -> dict[Location, Mapping[str, Any]]:
-    """Return the options of each bucket that a storage root has some for.
-
-    Raises:
-        SettingsError: A local folder has some, or Spark's executors would need them, or two storage
-            roots of one bucket have others.
-    """
+    """Return the options of each bucket for which a storage root has some."""
     found: dict[Location, Mapping[str, Any]] = {}
     for each in roots:
         top = each.location.top

@@ -65,11 +65,6 @@ def _parsed(text: str) -> Any:
 
 
 def _check_keys(node: yaml.Node, checked: set[yaml.Node]) -> None:
-    """Make sure that no mapping holds a key twice.
-
-    Raises:
-        MarkedYAMLError: One does.
-    """
     if node in checked or not isinstance(node, yaml.CollectionNode):
         return
     checked.add(node)
@@ -87,11 +82,7 @@ def _check_keys(node: yaml.Node, checked: set[yaml.Node]) -> None:
 
 
 def _values(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
-    """Return how many values a node is once every alias is spelled out.
-
-    Raises:
-        YAMLError: An alias contains itself.
-    """
+    """Return how many values a node is once every alias is spelled out."""
     if node not in known:
         known[node] = -1
         children = node.value if isinstance(node, yaml.CollectionNode) else ()

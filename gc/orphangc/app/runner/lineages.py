@@ -125,11 +125,7 @@ def make_expiry(
 
 
 def _check_savepoints(settings: StorageRootSettings, policy: RetentionPolicy | None) -> None:
-    """Make sure that the places of savepoints are searched.
-
-    Raises:
-        SettingsError: One is not: it would let none go, and say so of each.
-    """
+    """Make sure that the places of savepoints are searched: else none goes, each with a reason."""
     for uri in () if policy is None else policy.savepoints:
         if not any(place.contains(canonical(uri)) for place in settings.own_places):
             raise SettingsError(f"savepoints: {uri} is in no extra root: name one around it, too")

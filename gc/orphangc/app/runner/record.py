@@ -152,9 +152,7 @@ class Draft:
         return RunResult.BLOCKED if is_stopped and not has_deleted else found
 
     def _refusals(self) -> dict[str, int]:
-        """Return the number of jobs that each rule stopped, in the plan or in the sweep's own
-        cycle.
-        """
+        """Return how many jobs each rule stopped, in the plan or in the sweep's own cycle."""
         planned: Counter[str] = Counter()
         for job in () if self.plan is None else self.plan.jobs:
             planned.update(each.code for each in unmet_by(job))

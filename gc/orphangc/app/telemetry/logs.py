@@ -106,11 +106,7 @@ def _take_others(common: list[Processor], rendering: list[Processor]) -> None:
 
 
 def _hide_repeated(_: Any, method: str, event: EventDict) -> EventDict:
-    """Drop what a person finds in the results.
-
-    Raises:
-        DropEvent: The event is of that kind.
-    """
+    """Drop what a person finds in the results."""
     name = str(event.get("event", ""))
     if name in _IN_RESULTS or method in {"info", "debug"}:
         raise structlog.DropEvent
@@ -118,11 +114,7 @@ def _hide_repeated(_: Any, method: str, event: EventDict) -> EventDict:
 
 
 def _hide_retries(_: Any, __: str, event: EventDict) -> EventDict:
-    """Drop single attempts: where the last one fails too, one line says so.
-
-    Raises:
-        DropEvent: The event is an attempt.
-    """
+    """Drop single attempts: where the last one fails too, one line says so."""
     if str(event.get("event", "")).startswith("stamina."):
         raise structlog.DropEvent
     return event

@@ -130,11 +130,7 @@ def _is_bare(folder: Path) -> bool:
 
 
 def _linked_folder(link: Location) -> Location | None:
-    """Return the folder that a local link leads to; ``None`` if it is gone, or leads to a file.
-
-    Raises:
-        StorageUnreachableError: What it leads to cannot be seen; it may be a mount that is absent.
-    """
+    """Return the folder behind a local link; ``None`` if it is gone, or leads to a file."""
     if link.scheme != "file":
         return None
     try:

@@ -26,11 +26,7 @@ _DATED = re.compile(r"[+-]?\d{4,}-\d\d-\d\dT")
 
 
 def _instant(text: str) -> datetime | None:
-    """Return a store time, ``None`` if out of range; botocore's own reader guesses.
-
-    Raises:
-        ValueError: The text is no time.
-    """
+    """Return a store time, ``None`` if out of range; botocore's own reader guesses."""
     found = from_iso(text)
     if found is None and not _DATED.match(text):
         raise ValueError(f"{text[:40]!r} is no time")

@@ -149,11 +149,6 @@ def _files(root: Path, metadata: Path) -> Iterator[Path]:
 
 
 def _check(root: Path, orphans: set[Path]) -> int:
-    """Return the number of complete checkpoints.
-
-    Raises:
-        OrphanGcError: A checkpoint is incomplete, or an orphan is left.
-    """
     checkpoints = sorted(root.glob("*/chk-*/_metadata"))
     for metadata in checkpoints:
         for file in _files(root, metadata):

@@ -67,11 +67,6 @@ def explain_key(
 
 
 def _configured(config: Path, root: str) -> StorageRootSettings:
-    """Return the settings of a storage root in a configuration file.
-
-    Raises:
-        SettingsError: The configuration is not usable, or names no such storage root.
-    """
     roots = load_and_discover(config).configuration.storage_roots
     for each in roots:
         if each.location == canonical(root):

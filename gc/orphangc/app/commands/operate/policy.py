@@ -143,11 +143,7 @@ def _wanted(
 
 
 def _check_apart(roots: Sequence[ScheduledRoot]) -> None:
-    """Make sure that no identity may write or delete freely beside checkpoints.
-
-    Raises:
-        SettingsError: A place of orphangc is a storage root, contains one, or is inside one.
-    """
+    """Make sure that no identity may write or delete freely beside checkpoints."""
     for each in roots:
         for own in (each.state, each.work):
             for other in roots:

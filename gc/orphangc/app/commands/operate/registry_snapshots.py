@@ -86,11 +86,6 @@ def _sizes(storage: Storage, directory: Location) -> dict[str, int]:
 
 
 def _facts(url: str | None, job_id: JobId) -> JobFacts | None:
-    """Return what Flink reports about the job.
-
-    Raises:
-        RefusedError: Flink does not know it.
-    """
     if url is None:
         return None
     facts = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe().jobs.get(job_id)

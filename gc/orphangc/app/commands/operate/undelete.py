@@ -74,11 +74,6 @@ def undelete_run(
 
 
 def _place(uri: str) -> Location:
-    """Return the place of a checkpoint.
-
-    Raises:
-        SettingsError: It is none.
-    """
     try:
         return canonical(uri)
     except ValueError as err:

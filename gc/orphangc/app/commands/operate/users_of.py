@@ -108,11 +108,6 @@ def _found(
 
 
 def _root_of(snapshot: str) -> str:
-    """Return the folder that holds the job directory of a checkpoint.
-
-    Raises:
-        SettingsError: The checkpoint is in no job directory; it is probably a savepoint.
-    """
     try:
         place = canonical(snapshot)
     except ValueError as err:

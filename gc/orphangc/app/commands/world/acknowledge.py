@@ -98,11 +98,7 @@ def _acknowledged(state: RootState, condition: str, what: str) -> Iterator[Ackno
 
 
 def _acknowledged_part(config: Path | None, what: str) -> Acknowledgement:
-    """Write that a part of a discovery, which cannot be read, matters no more, and return that.
-
-    Raises:
-        SettingsError: No such part blocks, or its source must be read.
-    """
+    """Write that a part of a discovery that cannot be read matters no more, and return that."""
     if config is None:
         raise SettingsError("give --config: what cannot be read is a part of its discovery")
     found = discovered(load_configuration(config))

@@ -122,11 +122,6 @@ def _add_runs(router: APIRouter, source: StatusStore) -> None:
 
 
 def _found(status: Status, run_id: str) -> FoundRun:
-    """Return a run.
-
-    Raises:
-        HTTPException: No record that is kept is of this run.
-    """
     found = find_run(status, run_id)
     if found is None:
         raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
@@ -135,11 +130,7 @@ def _found(status: Status, run_id: str) -> FoundRun:
 
 @contextmanager
 def _one_of(reading: threading.BoundedSemaphore) -> Iterator[None]:
-    """Read files as one of a few.
-
-    Raises:
-        HTTPException: As many are being read as may be.
-    """
+    """Read files as one of a few; refuse while as many are being read as may be."""
     if not reading.acquire(blocking=False):
         raise problem(HTTPStatus.SERVICE_UNAVAILABLE, "Other pages are being read; try again.")
     try:
