@@ -46,7 +46,6 @@ class Storage(ABC):
         batch_size: Maximum number of objects in one call of ``delete``.
         at_once: Number of concurrent calls that hides the latency of each; 1 without latency.
         list_requests: Number of list requests (or folder reads) sent so far.
-
     """
 
     location: Location
@@ -72,7 +71,6 @@ class Storage(ABC):
 
         Raises:
             StorageUnreachableError: The root is absent, access is denied, or a page failed.
-
         """
 
     @abstractmethod
@@ -88,7 +86,6 @@ class Storage(ABC):
         Raises:
             StorageUnreachableError: As ``objects``; also pages that are out of order.
             ValueError: The store is not ordered and ``within`` is not ``EVERYTHING``.
-
         """
         if within != EVERYTHING:
             raise ValueError(f"{self.location} is listed in no order, so not by key range")
@@ -99,7 +96,6 @@ class Storage(ABC):
 
         Raises:
             StorageUnreachableError: As ``folder``.
-
         """
         del after
         return list(self.folder(prefix).folders)
@@ -112,7 +108,6 @@ class Storage(ABC):
 
         Raises:
             StorageUnreachableError: As ``folder``.
-
         """
         return None
 
@@ -154,7 +149,6 @@ class Storage(ABC):
 
         Raises:
             StorageUnreachableError: Anything but absence, also an object over ``max_bytes``.
-
         """
 
     @abstractmethod
@@ -165,7 +159,6 @@ class Storage(ABC):
 
         Raises:
             StorageUnreachableError: Anything but absence.
-
         """
 
     @abstractmethod
@@ -192,7 +185,6 @@ class Storage(ABC):
         Raises:
             StorageUnreachableError: The objects could not be revalidated, or the store refused the
                 whole request (credentials, bucket): nothing was deleted.
-
         """
         return [self._failed(wanted.key, "deletes nothing") for wanted in objects]
 
@@ -202,7 +194,6 @@ class Storage(ABC):
 
         Raises:
             StorageUnreachableError: The store does not answer.
-
         """
         return False
 
@@ -221,7 +212,6 @@ class Storage(ABC):
         Raises:
             RefusedError: The storage keeps no versions.
             StorageUnreachableError: The store does not answer, and nothing was restored.
-
         """
         del markers, is_dry
         raise RefusedError(f"{self.location} keeps no versions: what was deleted is gone for good")
@@ -238,7 +228,6 @@ class Storage(ABC):
 
         Raises:
             StorageUnreachableError: One of them cannot be read.
-
         """
         del folders, may_go
         return []
@@ -258,7 +247,6 @@ class Storage(ABC):
         Raises:
             NotReportedError: The store does not report uploads.
             StorageUnreachableError: Any other error; the rows yielded before are incomplete.
-
         """
         raise self._not_reported("uploads")
 
@@ -275,7 +263,6 @@ class Storage(ABC):
 
         Raises:
             StorageUnreachableError: The store refused, or gave no answer: it may be aborted.
-
         """
         del upload
         raise self._not_reported("uploads")
@@ -285,7 +272,6 @@ class Storage(ABC):
 
         Raises:
             StorageUnreachableError: The store gives no usable answer.
-
         """
         return None
 
@@ -295,7 +281,6 @@ class Storage(ABC):
         Raises:
             NotReportedError: The account may not list them.
             StorageUnreachableError: The store gives no usable answer.
-
         """
         return None
 
