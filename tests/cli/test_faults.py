@@ -68,7 +68,7 @@ class Bucket:
 
 
 GOOD = {
-    "latency_ms": 0, "slowdown": 0, "internal": 0, "lost": 0, "hang": 0, "key_errors": 0,
+    "latency_ms": 0, "slowdown": 0, "internal": 0, "lost": 0, "key_errors": 0,
     "deletions_hang_after": 0, "key_error_code": "InternalError", "delete_keys_rps": 0,
     "throttles_keys": False,
 }  # fmt: skip

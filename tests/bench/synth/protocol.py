@@ -87,9 +87,7 @@ class Connection(asyncio.Protocol):
         if transport.is_closing():
             return
         body = b"" if is_head else response.body
-        if response.sent is not None:
-            if response.sent >= 0:
-                transport.write(response.head() + body[: response.sent])
+        if response.is_lost:
             transport.close()
             return
         transport.writelines([response.head(), body])
