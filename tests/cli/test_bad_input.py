@@ -227,8 +227,7 @@ def test_a_place_for_the_plan_that_is_none_is_reported(story, out) -> None:
     write(story.bed.folder / "filled" / "x", b"", DAY)
     before = contents(story.bed.folder)
     ran = run(
-        *("plan", story.bed.root, "--state", story.bed.state),
-        *("--out", story.bed.folder / out),
+        *("plan", story.bed.root, "--state", story.bed.state), *("--out", story.bed.folder / out)
     )
     said(ran, 2, out)
     assert contents(story.bed.folder) == before

@@ -179,10 +179,7 @@ def test_a_sweep_that_is_killed_is_finished_by_the_next(bucket, deleted) -> None
     command = [sys.executable, "-m", "orphangc", "sweep", str(plan.path), "--delete"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environment,
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
     )
     deadline = time.monotonic() + speed.patience()
     while time.monotonic() < deadline and process.poll() is None:

@@ -56,11 +56,7 @@ def test_a_chain_is_one_lineage_even_when_flink_has_forgotten_its_jobs(chain) ->
 def test_without_a_policy_it_reports_what_nothing_living_needs(chain) -> None:
     before = contents(chain.bed.root)
     ran = chain.expire()
-    assert {reason for _, reason in verdicts(ran).values()} == {
-        "no_policy",
-        "held",
-        "job_not_over",
-    }
+    assert {reason for _, reason in verdicts(ran).values()} == {"no_policy", "held", "job_not_over"}
     report: dict[str, Any] = ran.json["expiry"]
     assert (report["unneeded_objects"], report["expiring_objects"]) == (5, 0)
     assert contents(chain.bed.root) == before

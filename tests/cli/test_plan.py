@@ -63,7 +63,7 @@ def test_the_plan_has_exactly_the_keys_of_the_contract(story) -> None:
         *("checkpoint_id_margin", "clock_skew_seconds"),
     }
     assert set(document["unneeded"]) == {
-        *("checkpoints", "lineages", "objects", "bytes", "last_life_at"),
+        *("checkpoints", "lineages", "objects", "bytes", "last_life_at")
     }
     (job,) = document["jobs"]
     assert set(job) == JOB | ADDED_TO_JOB

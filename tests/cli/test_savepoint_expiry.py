@@ -100,7 +100,7 @@ def test_one_that_is_not_self_contained_stays(savepoints) -> None:
     own = folder.glob("*-*")
     write(folder / "_metadata", metadata(3, [*own, foreign]), 102 * DAY)
     assert [each.partition(":")[0] for each in savepoints.reasons()] == [
-        *("superseded", "not_collectable", "superseded"),
+        *("superseded", "not_collectable", "superseded")
     ]
     savepoints.expire()
     savepoints.expire(*SHORT)

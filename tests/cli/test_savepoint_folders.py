@@ -80,11 +80,7 @@ def keeps_what_a_metadata_stands_beside(savepoints: Savepoints) -> None:
     write(savepoints.left.parent / "_metadata", metadata(6, []), 30 * DAY)
 
 
-KEPT = (
-    keeps_a_young_file,
-    keeps_what_is_named,
-    keeps_what_a_metadata_stands_beside,
-)
+KEPT = (keeps_a_young_file, keeps_what_is_named, keeps_what_a_metadata_stands_beside)
 
 
 @pytest.mark.parametrize("happens", KEPT)

@@ -6,12 +6,7 @@ from hypothesis import strategies as st
 from flinkstate.places.locations import Alias, Location, canonical
 from orphangc.core.areas.recognise import recognise
 from orphangc.core.areas.table import area_at
-from orphangc.core.model.naming import (
-    artifact_name,
-    parse_artifact_name,
-    place_of_folder,
-    uuid_of,
-)
+from orphangc.core.model.naming import artifact_name, parse_artifact_name, place_of_folder, uuid_of
 from orphangc.core.model.types import DirectoryLayout, Scope
 from support.builders import BASE
 from support.strategies import MAX_ID, checkpoint_ids, flat_names, folders, names, uuids

@@ -282,10 +282,7 @@ TARGETS = (
     ),
     Target("plan", mutated_json([PLAN]), check_plan_file, (PlanMismatchError, SettingsError)),
     Target(
-        "forged plan",
-        mutated_values([PLAN]),
-        check_forged_plan,
-        (PlanMismatchError, SettingsError),
+        "forged plan", mutated_values([PLAN]), check_forged_plan, (PlanMismatchError, SettingsError)
     ),
     Target(
         "configuration",

@@ -44,8 +44,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize(
-    "url",
-    [*URLS[:2], URLS[-1], *(pytest.param(each, marks=pytest.mark.ci) for each in URLS[2:-1])],
+    "url", [*URLS[:2], URLS[-1], *(pytest.param(each, marks=pytest.mark.ci) for each in URLS[2:-1])]
 )
 def test_no_command_says_a_secret_of_a_url_again(tmp_path, monkeypatch, url: str) -> None:
     """Not in its answer, its one line on stderr, its steps; whatever it does with the URL."""

@@ -2,14 +2,7 @@
 
 import pytest
 
-from support.tests_map import (
-    PAGE,
-    PURPOSES,
-    TESTS,
-    folders,
-    page_with_table,
-    purpose,
-)
+from support.tests_map import PAGE, PURPOSES, TESTS, folders, page_with_table, purpose
 
 pytestmark = pytest.mark.ci
 

@@ -6,15 +6,7 @@
 import pytest
 
 from support.house import SOURCES, folders
-from support.words import (
-    CONTRACT,
-    MOST,
-    ROOT,
-    Found,
-    words_in,
-    words_in_page,
-    words_of,
-)
+from support.words import CONTRACT, MOST, ROOT, Found, words_in, words_in_page, words_of
 
 pytestmark = pytest.mark.ci
 

@@ -218,8 +218,7 @@ def test_the_schema_accepts_and_refuses_what_the_program_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("ORPHANGC_HTTP", "tcp://10.0.0.1:80"), ("ORPHANGC_STORAGE_ROOTS", "[{")],
+    ("name", "value"), [("ORPHANGC_HTTP", "tcp://10.0.0.1:80"), ("ORPHANGC_STORAGE_ROOTS", "[{")]
 )
 def test_a_variable_that_is_no_json_is_reported(load, monkeypatch, name: str, value: str) -> None:
     """Kubernetes makes variables of services by itself."""

@@ -37,10 +37,7 @@ LEGACY = "7d5e0c1f2b3a49588796a5b4c3d2e1f0"
 FRAUD = "e2b4d6f8091a4b3c8d5e6f7081920a3b"
 GIB = 1024**3
 
-ACTIONS = {
-    Reason.ORPHAN: Action.TOMBSTONE,
-    Reason.QUARANTINE_OVER: Action.DELETE,
-}
+ACTIONS = {Reason.ORPHAN: Action.TOMBSTONE, Reason.QUARANTINE_OVER: Action.DELETE}
 """Every other reason keeps."""
 
 STORY = (
@@ -184,8 +181,7 @@ def story_jobs() -> tuple[JobPart, ...]:
             ),
             blocked=(
                 BlockedPart(
-                    condition="max_delete_share",
-                    message="420 of 500 objects would go, over 50%",
+                    condition="max_delete_share", message="420 of 500 objects would go, over 50%"
                 ),
             ),
         ),

@@ -348,9 +348,7 @@ def test_objects_without_bytes_are_counted_though_no_bar_shows_them():
     """A thousand empty objects are still a thousand objects."""
     plan, breakdown = a_plan()
     breakdown.sums = breakdown.sums.set_column(
-        breakdown.sums.column_names.index("bytes"),
-        "bytes",
-        [[0] * breakdown.sums.num_rows],
+        breakdown.sums.column_names.index("bytes"), "bytes", [[0] * breakdown.sums.num_rows]
     )
     page = parse(render_html(plan, breakdown))
     assert all(not row for row in bars_of(page, "by-job").values())

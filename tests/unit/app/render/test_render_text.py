@@ -13,13 +13,7 @@ from flinkstate.places.locations import canonical
 from flinkstate.text.shown_text import human_bytes, visible
 from orphangc.adapters.files.translate import unreachable
 from orphangc.app.console.text import duration, id_ranges, share
-from orphangc.app.render.advice import (
-    CONDITIONS,
-    GUARDS,
-    LINK,
-    condition_advice,
-    guard_advice,
-)
+from orphangc.app.render.advice import CONDITIONS, GUARDS, LINK, condition_advice, guard_advice
 from orphangc.app.render.plan.plan_html import render_html
 from orphangc.app.render.plan.plan_markdown import code, render_markdown
 from orphangc.app.render.plan.plan_tables import outcome_tables, plan_tables

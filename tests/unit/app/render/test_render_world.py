@@ -16,10 +16,7 @@ from unit.app.render.test_render_unlisted import RENDERINGS
 WORLD = World(
     places=(
         SearchedPlace(
-            uri="s3://bucket/one",
-            kind=PlaceKind.STORAGE_ROOT,
-            job_directories=1,
-            checkpoints=34,
+            uri="s3://bucket/one", kind=PlaceKind.STORAGE_ROOT, job_directories=1, checkpoints=34
         ),
         SearchedPlace(
             uri="s3://bucket/two", kind=PlaceKind.SIBLING, job_directories=0, checkpoints=0

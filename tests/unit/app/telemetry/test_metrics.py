@@ -93,12 +93,7 @@ def full_record() -> RunRecord:
         held_back_objects=5,
         held_back_bytes=50,
         expiry=ExpiryRecord(
-            expired=1,
-            released=0,
-            in_quarantine=2,
-            in_use=1,
-            unneeded_bytes=60,
-            expiring_bytes=30,
+            expired=1, released=0, in_quarantine=2, in_use=1, unneeded_bytes=60, expiring_bytes=30
         ),
         registry_age_seconds=7.0,
         list_requests=11,

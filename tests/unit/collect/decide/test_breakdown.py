@@ -121,8 +121,7 @@ def test_an_age_on_an_edge_belongs_to_the_older_bucket(age, bucket):
 
 
 @pytest.mark.parametrize(
-    "modified_at",
-    [None, datetime(1970, 1, 1, tzinfo=UTC), datetime(1601, 1, 1, tzinfo=UTC)],
+    "modified_at", [None, datetime(1970, 1, 1, tzinfo=UTC), datetime(1601, 1, 1, tzinfo=UTC)]
 )
 def test_no_usable_store_time_is_an_unknown_age_and_not_an_old_one(modified_at):
     """A missing, zero or absurd time says nothing, least of all that something is old."""

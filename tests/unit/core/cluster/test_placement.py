@@ -7,13 +7,7 @@ import pytest
 from flinkstate.places.locations import canonical, parse_alias
 from orphangc.core.cluster.ha_facts import FolderNamed
 from orphangc.core.cluster.job_facts import RestoredFacts
-from orphangc.core.cluster.placement import (
-    Home,
-    JobAnswer,
-    holders_for,
-    home_of,
-    job_answers,
-)
+from orphangc.core.cluster.placement import Home, JobAnswer, holders_for, home_of, job_answers
 from support.builders import JOB, a_checkpoint, a_cluster, a_hold, some_facts
 
 HERE, THERE = canonical(f"s3://a/{JOB}"), canonical(f"s3://b/{JOB}")

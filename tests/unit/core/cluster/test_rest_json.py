@@ -166,10 +166,7 @@ def test_a_cluster_says_where_its_jobs_store_checkpoints(key) -> None:
         ({"kubernetes.cluster-id": "a"}, set()),
         ({"high-availability.cluster-id": "/a"}, set()),
         (
-            {
-                "high-availability.zookeeper.quorum": "zk:2181",
-                "high-availability.cluster-id": "/a",
-            },
+            {"high-availability.zookeeper.quorum": "zk:2181", "high-availability.cluster-id": "/a"},
             {"zookeeper://zk:2181/flink/a"},
         ),
         (

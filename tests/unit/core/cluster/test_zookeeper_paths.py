@@ -58,8 +58,7 @@ def test_every_node_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("node", "marker"),
-    [("jobgraphs", "jobGraph"), ("execution-plans", "executionPlan")],
+    ("node", "marker"), [("jobgraphs", "jobGraph"), ("execution-plans", "executionPlan")]
 )
 def test_a_job_whose_graph_is_kept_is_held(node: str, marker: str) -> None:
     """The next JobManager starts it."""

@@ -59,10 +59,7 @@ def a_lost_fact(condition: Condition, **changes) -> LostFact:
 
 CASES = {
     Condition.CLOSED_WORLD: (a_job(), a_cycle(is_closed_world=False)),
-    Condition.DISCOVERY_UNCLEAR: (
-        a_job(),
-        a_cycle(unclear=("orders: ${DIR}",)),
-    ),
+    Condition.DISCOVERY_UNCLEAR: (a_job(), a_cycle(unclear=("orders: ${DIR}",))),
     Condition.JOB_STATE_UNKNOWN: (a_job(before=(), after=()), a_cycle()),
     Condition.PLACE_UNREACHABLE: (
         a_job(),
@@ -75,10 +72,7 @@ CASES = {
     ),
     Condition.HELD_BY_HA: (an_ended_job(held_after=(a_hold(43),)), a_cycle()),
     Condition.GATE_NOT_SEEN: (a_job(), a_cycle(source_errors=("http://flink:8081: timeout",))),
-    Condition.NOT_QUIET: (
-        an_ended_job(survey=a_survey(newest_modified_at=ago("6d"))),
-        a_cycle(),
-    ),
+    Condition.NOT_QUIET: (an_ended_job(survey=a_survey(newest_modified_at=ago("6d"))), a_cycle()),
     Condition.UNTESTED_FLINK_VERSION: (of_version("2.9.0"), a_cycle()),
     Condition.UNTESTED_STORAGE: (a_job(), a_cycle(is_tested_storage=False)),
     Condition.STORE_CLOCK_UNKNOWN: (a_job(), a_cycle(is_store_time=False)),
@@ -263,8 +257,7 @@ def test_a_running_job_must_be_seen_twice(seen: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    ("age", "expected"),
-    [("8d", []), ("7d", [Condition.NOT_QUIET]), ("1m", [Condition.NOT_QUIET])],
+    ("age", "expected"), [("8d", []), ("7d", [Condition.NOT_QUIET]), ("1m", [Condition.NOT_QUIET])]
 )
 def test_an_ended_job_must_have_been_quiet_for_longer_than_the_period(age, expected) -> None:
     """R13: nothing under its directory changed for ``quiet``; a tie blocks."""

@@ -3,11 +3,7 @@
 import pytest
 
 from orphangc.core.decision.flink_traces import has_trace_of_flink, with_remembered_traces
-from orphangc.core.memory.remembered import (
-    RememberedCheckpoint,
-    RememberedDirectory,
-    WorldMemory,
-)
+from orphangc.core.memory.remembered import RememberedCheckpoint, RememberedDirectory, WorldMemory
 from orphangc.core.model.types import Scope
 from support.builders import JOB, OTHER_JOB, T0, a_job, job_directory
 

@@ -136,10 +136,7 @@ def test_no_jobs_are_no_problem() -> None:
 # --------------------------------------------------------------------------- all jobs
 
 
-ALL = (
-    [a_job(A, survey=a_survey(only_in_raw_bytes=["x"])), a_job(B)],
-    a_cycle(),
-)
+ALL = ([a_job(A, survey=a_survey(only_in_raw_bytes=["x"])), a_job(B)], a_cycle())
 
 
 @pytest.mark.parametrize(

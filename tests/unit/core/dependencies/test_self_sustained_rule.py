@@ -8,12 +8,7 @@ from flinkstate.places.locations import Alias, canonical
 from orphangc.core.cluster.job_facts import RestoredFacts
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.judge import Judgement, Refusal, judge
-from orphangc.core.dependencies.foreign_files import (
-    Foreign,
-    meant,
-    unaccounted,
-    unowned_references,
-)
+from orphangc.core.dependencies.foreign_files import Foreign, meant, unaccounted, unowned_references
 from orphangc.core.dependencies.self_sustained_rule import checks_of, foreign_usage_of
 from orphangc.core.exporter.registry_snapshot import (
     EntryKind,
@@ -446,11 +441,7 @@ def registering(*snapshots):
 
 @pytest.mark.parametrize(
     ("path", "sustained"),
-    [
-        (f"shared/{NAME}", True),
-        (f"{OWN}/shared/{NAME}", True),
-        (f"{SAVEPOINT}/x", False),
-    ],
+    [(f"shared/{NAME}", True), (f"{OWN}/shared/{NAME}", True), (f"{SAVEPOINT}/x", False)],
 )
 def test_what_its_registry_holds_elsewhere_it_needs(path, sustained):
     """A pending checkpoint may name it, though no retained one does."""

@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 from flinkstate.places.locations import parse_alias
 from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_discovery
-from orphangc.core.discovery.remembered_facts import (
-    DiscoveryMemory,
-    memory_of,
-    successions,
-    united,
-)
+from orphangc.core.discovery.remembered_facts import DiscoveryMemory, memory_of, successions, united
 from orphangc.core.discovery.sources.read_resources import (
     FileText,
     NamespaceDocuments,
@@ -175,11 +170,7 @@ CASES: dict[str, Case] = {
                 ),
             ),
         ),
-        pins=(
-            "s3://old/sp/savepoint-1",
-            f"{SAVEPOINTS}/savepoint-3",
-            f"{SAVEPOINTS}/savepoint-2",
-        ),
+        pins=("s3://old/sp/savepoint-1", f"{SAVEPOINTS}/savepoint-3", f"{SAVEPOINTS}/savepoint-2"),
     ),
     "an upgrade to another directory": Case(
         documents=(
@@ -252,7 +243,7 @@ CASES: dict[str, Case] = {
                 job={"state": "running", "args": ["--checkpoint-dir", "s3://${X}/x"]},
                 podTemplate={"spec": {"containers": [{"envFrom": [{"secretRef": {}}]}]}},
             ),
-        ),
+        )
     ),
     "a pair and the operator's defaults": Case(
         documents=(a_blue_green(),),

@@ -5,12 +5,7 @@ import pytest
 from orphangc.core.discovery.discovered_world import world_of_discovery
 from orphangc.core.discovery.remembered_facts import memory_of, united
 from support.discovered import ALL, ROOT, SAVEPOINTS, acknowledged, blocks_of, found
-from support.flink_resources import (
-    a_blue_green,
-    a_deployment,
-    a_plain_deployment,
-    a_status,
-)
+from support.flink_resources import a_blue_green, a_deployment, a_plain_deployment, a_status
 
 HIDDEN = {"flink-config-orders": {"config.yaml": f"state.savepoints.dir: {SAVEPOINTS}"}}
 GONE = {"jobManagerDeploymentStatus": "MISSING", "lifecycleState": "SUSPENDED"}

@@ -24,14 +24,7 @@ def of_file(options):
     return world_of_discovery(found([], files=[FileText(path="/c/flink-conf.yaml", text=text)]))
 
 
-@pytest.mark.parametrize(
-    "world",
-    [
-        of_file(HA),
-        of_cluster(HA),
-    ],
-    ids=["file", "REST"],
-)
+@pytest.mark.parametrize("world", [of_file(HA), of_cluster(HA)], ids=["file", "REST"])
 def test_flinks_own_namespace_is_read_where_no_option_names_one(world) -> None:
     """It is not that of the pod: Flink's client takes ``default``."""
     assert world.kubernetes_ha == ("default",)

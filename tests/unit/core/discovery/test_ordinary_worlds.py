@@ -78,10 +78,7 @@ WORLDS = {
     ],
     "pods of one's own": [running(podTemplate=POD, jobManager={"podTemplate": POD})],
     "an image, arguments": [running(job={"args": ["--checkpoint-dir", "/x", "s3://${X}/y"]})],
-    "no checkpoints": [
-        a_deployment("silent", {"parallelism.default": "2"}),
-        running(),
-    ],
+    "no checkpoints": [a_deployment("silent", {"parallelism.default": "2"}), running()],
     "options that start programs": [
         running(
             flinkConfiguration={

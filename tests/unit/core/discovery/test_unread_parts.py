@@ -124,10 +124,7 @@ def test_a_session_job_of_its_own_directory_needs_its_cluster() -> None:
 
 @pytest.mark.parametrize(
     ("template", "blocked"),
-    [
-        ("{scheme}://{name}.example.org", (ALL,)),
-        ("{scheme}://{name}.{namespace}.example.org", ()),
-    ],
+    [("{scheme}://{name}.example.org", (ALL,)), ("{scheme}://{name}.{namespace}.example.org", ())],
 )
 def test_two_clusters_at_one_address_block(template, blocked) -> None:
     """Only one of them answers there, and its answer says nothing of the other one."""

@@ -72,10 +72,7 @@ def a_part(job=None, judgement=STOPPED):
     return job_part(
         job,
         judgement,
-        bounds=(
-            Bound(BoundName.GRACE_PERIOD, ago("72h")),
-            Bound(BoundName.OLDEST_OWN_ROOT, None),
-        ),
+        bounds=(Bound(BoundName.GRACE_PERIOD, ago("72h")), Bound(BoundName.OLDEST_OWN_ROOT, None)),
         cutoff=datetime(1970, 1, 1, tzinfo=UTC),
         oldest_retained_checkpoint_id=42,
         missing=[f"{FILE}2", FILE],

@@ -232,10 +232,7 @@ def test_a_schema_is_read_up_to_a_length_that_none_has() -> None:
         (b"{", "the manifest is no JSON: Expecting property name enclosed in double quotes"),
         (b"[]", "the manifest is no JSON object"),
         (b'{"a": 1, "a": 1}', "the manifest says something twice"),
-        (
-            b'{"version": "%s"}' % (b"12345" * 9),
-            "version '12345123451234512345' is unknown",
-        ),
+        (b'{"version": "%s"}' % (b"12345" * 9), "version '12345123451234512345' is unknown"),
         (
             b'{"version": "2016-11-30", "fileFormat": "%s"}' % (b"12345" * 9),
             "fileFormat '12345123451234512345' is unknown",

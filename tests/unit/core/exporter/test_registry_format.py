@@ -160,9 +160,7 @@ snapshots = st.builds(
         changelog=st.none() | st.booleans(),
         merging=st.none()
         | st.builds(
-            MergingSettings,
-            enabled=st.none() | st.booleans(),
-            across=st.none() | st.booleans(),
+            MergingSettings, enabled=st.none() | st.booleans(), across=st.none() | st.booleans()
         ),
     ),
 )

@@ -32,8 +32,7 @@ def holds(expression: str, *, name: str, kind: str) -> bool:
     """Return what an expression says of a resource; what is no CEL, or no truth, is an error."""
     context = cel.Context()
     context.add_variable(
-        "resource",
-        {"name": name, "type": f"storage.googleapis.com/{kind}", "service": _SERVICE},
+        "resource", {"name": name, "type": f"storage.googleapis.com/{kind}", "service": _SERVICE}
     )
     context.add_function("extract", extract)
     verdict = cel.evaluate(expression, context)

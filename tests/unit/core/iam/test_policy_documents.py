@@ -94,9 +94,7 @@ def test_a_whole_policy_for_s3() -> None:
                 ["ListBucket"],
                 [bucket],
                 StringLike={
-                    "s3:prefix": [
-                        *(f"{DIR}/*", "Xcp/*", "Xreg", "Xreg/*", "Y/reg", "Y/reg/*"),
-                    ]
+                    "s3:prefix": [*(f"{DIR}/*", "Xcp/*", "Xreg", "Xreg/*", "Y/reg", "Y/reg/*")]
                 },
             ),
             allowed(
@@ -178,9 +176,7 @@ def test_a_whole_policy_for_ceph() -> None:
             allowed("KeepState", ["DeleteObject", "GetObject", "PutObject"], [f"{own}/s/*"]),
             allowed("ReadRegistry", ["GetObject"], [f"{bucket}/reg", f"{bucket}/reg/*"]),
             allowed(
-                "AskExporters",
-                ["DeleteObject", "PutObject"],
-                [f"{bucket}/reg/{ANY_JOB}/doctor-*"],
+                "AskExporters", ["DeleteObject", "PutObject"], [f"{bucket}/reg/{ANY_JOB}/doctor-*"]
             ),
             allowed("AskExporters2", ["PutObject"], [f"{bucket}/reg/{ANY_JOB}/nonce"]),
             allowed("DeleteOrphans", ["DeleteObject"], [f"{bucket}/{ANY_JOB}/shared/*"]),
@@ -261,9 +257,7 @@ def test_a_whole_policy_for_google() -> None:
                 granted("Delete", f"{below(f'{own}{DIR}/shared/')} && !{is_metadata}", 3),
                 granted("Get", below(f"{own}Xreg/"), 4),
                 granted(
-                    "CreateDelete",
-                    f'{below(f"{own}Xreg/")} && resource.name.endsWith("/nonce")',
-                    5,
+                    "CreateDelete", f'{below(f"{own}Xreg/")} && resource.name.endsWith("/nonce")', 5
                 ),
                 granted(
                     "CreateDelete",

@@ -3,10 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
-from orphangc.core.lineage.expired_checkpoint import (
-    ExpiredCheckpoint,
-    written_times,
-)
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, written_times
 from orphangc.core.model.joined_facts import table
 
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -3,11 +3,7 @@
 import pytest
 
 from orphangc.core.cluster.kubernetes_json import kubernetes_facts
-from orphangc.core.lineage.continuation import (
-    LineageMemory,
-    ResourceJob,
-    resource_continuations,
-)
+from orphangc.core.lineage.continuation import LineageMemory, ResourceJob, resource_continuations
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.joined_facts import joined
 from support.builders import ago

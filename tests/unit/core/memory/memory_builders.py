@@ -6,11 +6,7 @@ from orphangc.core.lineage.continuation import LineageMemory
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.compare_cycles import compared
 from orphangc.core.memory.lost_facts import LostFact
-from orphangc.core.memory.remembered import (
-    RememberedCheckpoint,
-    RememberedDirectory,
-    WorldMemory,
-)
+from orphangc.core.memory.remembered import RememberedCheckpoint, RememberedDirectory, WorldMemory
 from orphangc.core.memory.sighting import (
     SeenJob,
     SeenPlace,

@@ -250,10 +250,7 @@ def test_a_checkpoint_about_the_start_of_a_second_run_may_be_of_the_first(minute
     """The clocks of storage and JobManager may differ by a quarter of an hour."""
     stored = 0.5 + minutes / (24 * 60)
     own = a_directory(1, flags=DELETED, stored=stored)
-    story = [
-        seen(0, OTHER, jobs=(a_job(),)),
-        seen(1, OTHER, own, jobs=(second_run(),)),
-    ]
+    story = [seen(0, OTHER, jobs=(a_job(),)), seen(1, OTHER, own, jobs=(second_run(),))]
     over = a_job(alive=False, status="CANCELED", started_at=day(0.5))
     assert missed(*story, seen(2, OTHER, jobs=(over,))) == asked
 

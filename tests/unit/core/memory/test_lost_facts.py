@@ -4,11 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from orphangc.core.lineage.continuation import (
-    Continuation,
-    ContinuationSource,
-    LineageMemory,
-)
+from orphangc.core.lineage.continuation import Continuation, ContinuationSource, LineageMemory
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.compare_cycles import compared
 from orphangc.core.memory.remembered import RememberedDirectory, WorldMemory

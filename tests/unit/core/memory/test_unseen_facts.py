@@ -6,16 +6,7 @@ import pytest
 
 from orphangc.core.memory.remembered import KEPT_AFTER_END, RememberedPlace
 from orphangc.core.memory.sighting import SeenPlace, Sighting
-from unit.core.memory.memory_builders import (
-    EXTRA,
-    ROOT,
-    T0,
-    a_directory,
-    cycles,
-    day,
-    missed,
-    seen,
-)
+from unit.core.memory.memory_builders import EXTRA, ROOT, T0, a_directory, cycles, day, missed, seen
 from unit.core.memory.test_lost_facts import OTHER, said
 
 FULL = seen(0, OTHER, a_directory(1, place=EXTRA))

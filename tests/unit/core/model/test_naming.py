@@ -3,13 +3,7 @@
 import pytest
 
 from orphangc.core.areas.recognise import recognise
-from orphangc.core.model.naming import (
-    Artifact,
-    FilePlace,
-    artifact_name,
-    place_of_folder,
-    uuid_of,
-)
+from orphangc.core.model.naming import Artifact, FilePlace, artifact_name, place_of_folder, uuid_of
 from orphangc.core.model.types import DirectoryLayout, Scope
 from support.builders import JOB, NAME, OTHER_JOB, UUID
 

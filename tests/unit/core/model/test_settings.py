@@ -564,8 +564,7 @@ def test_who_tells_what_is_alive_is_named_exactly(name: str, good: list, bad: li
 
 @pytest.mark.parametrize("name", ["root", "state", "pin", "registry", "extra_roots"])
 @pytest.mark.parametrize(
-    "place",
-    ["sftp://gc:hunter2@host/dir", "s3://AK:hunter2@bucket/x", "s3://a@b:hunter2@bucket/x"],
+    "place", ["sftp://gc:hunter2@host/dir", "s3://AK:hunter2@bucket/x", "s3://a@b:hunter2@bucket/x"]
 )
 def test_a_place_with_a_password_is_refused(name: str, place: str) -> None:
     """Plans, logs, metrics and pages show places."""

@@ -23,10 +23,7 @@ def test_only_folders_in_no_searched_place_are_outside() -> None:
         canonical(f"s3://other/ck/{JOB}/shared"): NAMES,
     }
     found = outside_only(files, (place for place in [ROOT]))
-    assert set(map(str, found)) == {
-        f"s3://bucket/ck2/{JOB}/shared",
-        f"s3://other/ck/{JOB}/shared",
-    }
+    assert set(map(str, found)) == {f"s3://bucket/ck2/{JOB}/shared", f"s3://other/ck/{JOB}/shared"}
 
 
 def test_a_folder_belongs_to_the_job_directory_around_it() -> None:

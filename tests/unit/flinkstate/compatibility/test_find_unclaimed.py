@@ -264,8 +264,7 @@ GENERATED, HASH = "1" * 32, "f" * 32
 
 
 @pytest.mark.parametrize(
-    ("stored", "left"),
-    [((GENERATED,), None), ((HASH,), None), ((GENERATED, HASH), GENERATED)],
+    ("stored", "left"), [((GENERATED,), None), ((HASH,), None), ((GENERATED, HASH), GENERATED)]
 )
 def test_a_uid_hash_counts_beside_the_generated_id_and_before_it(stored, left) -> None:
     """Flink restores from the first that the checkpoint has, and from no other."""

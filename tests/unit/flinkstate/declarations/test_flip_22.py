@@ -45,11 +45,7 @@ from flinkstate.declarations import (
     union_list_state,
     value_state,
 )
-from flinkstate.state.contents import (
-    CheckpointContents,
-    OperatorContents,
-    OperatorStateContents,
-)
+from flinkstate.state.contents import CheckpointContents, OperatorContents, OperatorStateContents
 from flinkstate.values.handles import StateMode
 from orphangc.errors import ExitCode, OrphanGcError
 
@@ -358,8 +354,7 @@ def test_what_the_checkpoint_holds_besides_is_not_the_restores_business() -> Non
     found = contents(other=StateMode.UNION, offsets=StateMode.UNION)
     strange = replace(found.operators[0], id="0" * 32)
     twisted = replace(
-        strange,
-        operator_states=(replace(strange.operator_states[1], mode=StateMode.BROADCAST),),
+        strange, operator_states=(replace(strange.operator_states[1], mode=StateMode.BROADCAST),)
     )
     found = replace(found, operators=(*found.operators, twisted))
     assert len(check_restore(registry.submit(), found)) == 2
@@ -371,10 +366,7 @@ def test_a_subtask_that_wrote_another_mode_is_enough_to_refuse() -> None:
     found = contents(offsets=StateMode.UNION)
     (operator,) = found.operators
     split = replace(operator.operator_states[0], mode=StateMode.SPLIT_DISTRIBUTE)
-    for states in (
-        (*operator.operator_states, split),
-        (split, *operator.operator_states),
-    ):
+    for states in ((*operator.operator_states, split), (split, *operator.operator_states)):
         mixed = replace(found, operators=(replace(operator, operator_states=states),))
         with pytest.raises(RestoreMismatchError, match="holds it as split"):
             check_restore(registry.submit(), mixed)

@@ -283,10 +283,7 @@ def test_operator_states_have_partitions_sizes_and_serializers() -> None:
             model.Subtask(
                 index=index,
                 managed_operator=operator_handle(
-                    file(name, end + 30),
-                    split=(end, end + 4),
-                    union=(end + 10,),
-                    rules=(end + 25,),
+                    file(name, end + 30), split=(end, end + 4), union=(end + 10,), rules=(end + 25,)
                 ),
             )
             for index, name in ((1, "b"), (0, "a"))

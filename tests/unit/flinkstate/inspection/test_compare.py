@@ -121,11 +121,7 @@ def test_spellings_and_aliases_of_one_place_are_one() -> None:
 def test_segments_of_one_file_are_told_apart() -> None:
     """The file lies on both sides; its bytes do not."""
     found = compared(side(operator(1, segment(0), segment(4))), side(operator(1, segment(4))))
-    assert amounts(found) == (
-        FileAmount(files=1, bytes=4),
-        FileAmount(files=1, bytes=4),
-        NOTHING,
-    )
+    assert amounts(found) == (FileAmount(files=1, bytes=4), FileAmount(files=1, bytes=4), NOTHING)
 
 
 def test_a_path_that_is_no_place_is_compared_as_it_is() -> None:

@@ -11,12 +11,7 @@ from flinkstate.metadata.references import References, read_references
 from flinkstate.metadata.writer import write_metadata
 from flinkstate.state.referenced_files import directories_of, handles_of
 from flinkstate.uuid_scan import uuid_lots
-from flinkstate.values.handles import (
-    FileHandle,
-    IncrementalHandle,
-    RelativeHandle,
-    SegmentHandle,
-)
+from flinkstate.values.handles import FileHandle, IncrementalHandle, RelativeHandle, SegmentHandle
 from flinkstate.values.metadata_values import Metadata
 from orphangc.errors import UnreadableMetadataError
 

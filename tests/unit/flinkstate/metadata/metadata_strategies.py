@@ -219,10 +219,7 @@ KEYED = (
 )
 STATES = several(
     record(
-        handles.OperatorState,
-        name=TEXTS,
-        mode=st.sampled_from(handles.StateMode),
-        offsets=OFFSETS,
+        handles.OperatorState, name=TEXTS, mode=st.sampled_from(handles.StateMode), offsets=OFFSETS
     )
 )
 OPERATOR_HANDLES = (
@@ -326,11 +323,7 @@ def metadata_values() -> st.SearchStrategy[Metadata]:
 def _old(variant: LayoutVariant, subtask: model.Subtask) -> Metadata:
     operator = model.Operator(id="00" * 16, parallelism=1, max_parallelism=128, subtasks=(subtask,))
     return Metadata(
-        format_version=3,
-        checkpoint_id=5,
-        master_states=(),
-        operators=(operator,),
-        variant=variant,
+        format_version=3, checkpoint_id=5, master_states=(), operators=(operator,), variant=variant
     )
 
 

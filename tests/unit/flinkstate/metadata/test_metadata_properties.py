@@ -64,10 +64,7 @@ def test_both_passes_judge_a_damaged_file_alike(file, changes) -> None:
 
 @settings(slow, max_examples=100 * THOROUGH)
 @given(
-    st.sampled_from(SMALL_FILES),
-    st.integers(0, 2**16),
-    st.integers(0, 40),
-    st.binary(max_size=12),
+    st.sampled_from(SMALL_FILES), st.integers(0, 2**16), st.integers(0, 40), st.binary(max_size=12)
 )
 def test_both_passes_judge_a_spliced_file_alike(file, place, removed, inserted) -> None:
     """Bytes cut out, put in, or both."""

@@ -106,8 +106,7 @@ def test_a_stranger_in_a_run_is_read_for_what_it_is(stranger: bytes, stranger_at
 
 @pytest.mark.parametrize("stranger_at", [1, 16, 50, 99])
 @pytest.mark.parametrize(
-    "name",
-    ["01234567-89ab-4def-8123/00000000000f", " 1234567-89ab-4def-8123-00000000000f"],
+    "name", ["01234567-89ab-4def-8123/00000000000f", " 1234567-89ab-4def-8123-00000000000f"]
 )
 def test_a_name_that_is_no_plain_one_is_refused_within_a_run(name: str, stranger_at: int) -> None:
     """It has the length of its neighbours, so that only its letters differ."""

@@ -30,10 +30,7 @@ AZURE = "container@account.dfs.core.windows.net"
         (f"abfs://{AZURE}/%41 ü/k", "az://container@account.dfs.core.windows.net/%41 ü//k"),
         (f"abfs://{AZURE}/k", "ABFSS://Container@Account.DFS.core.windows.net/k"),
         ("az://c/k", "abfss://c/k"),
-        (
-            "abfs://c@a.z7.dfs.storage.azure.net/k",
-            "wasbs://c@A.Z7.blob.storage.azure.net/k",
-        ),
+        ("abfs://c@a.z7.dfs.storage.azure.net/k", "wasbs://c@A.Z7.blob.storage.azure.net/k"),
         ("s3://b/with space/%41/ü€/n", "s3://b/with space/%41/ü€/n"),
         ("/tmp/ck/a", "/tmp/ck/a"),
     ],

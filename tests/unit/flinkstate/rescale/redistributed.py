@@ -3,12 +3,7 @@
 from typing import Any
 
 from flinkstate.metadata.reader import read_metadata
-from flinkstate.rescale.assignment import (
-    AssignedKeyed,
-    NewSubtask,
-    StateAssignment,
-    redistribute,
-)
+from flinkstate.rescale.assignment import AssignedKeyed, NewSubtask, StateAssignment, redistribute
 from flinkstate.rescale.repartitioner import AssignedState
 from flinkstate.state.key_groups import groups_of, intersection
 from flinkstate.values.handles import (

@@ -107,9 +107,7 @@ POJOS = st.builds(
 )
 ENUMS = st.builds(
     lambda owner, names: snapshot(
-        f"{BASE}EnumSerializer$EnumSerializerSnapshot",
-        3,
-        utf(owner) + listed(*map(utf, names)),
+        f"{BASE}EnumSerializer$EnumSerializerSnapshot", 3, utf(owner) + listed(*map(utf, names))
     ),
     CLASSES,
     st.lists(CLASSES, max_size=3),

@@ -11,15 +11,7 @@ from orphangc.app.render.retention.lineage_picture import (
     lineage_picture,
     render_lineages,
 )
-from unit.app.render.retention.lineage_parts import (
-    DAY,
-    NOW,
-    checkpoint,
-    edge,
-    job,
-    lineage,
-    report,
-)
+from unit.app.render.retention.lineage_parts import DAY, NOW, checkpoint, edge, job, lineage, report
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m"
 
