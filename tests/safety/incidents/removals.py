@@ -656,6 +656,11 @@ def _times_of_ends(patch: _Patch) -> None:
     patch.setattr(lineage_facts, "shifted", lambda at, _: at + timedelta(days=999))
 
 
+def _reports_of_ends(patch: _Patch) -> None:
+    """Take a job in the place of another one for Flink's report that this one ended (R40)."""
+    patch.setattr(lineage_facts, "_is_reported", lambda _: True)
+
+
 def _places_of_records(patch: _Patch) -> None:
     """Take what any cluster showed of a job id for a fact about each job of that id (R40, R43)."""
     patch.setattr(lineage_facts, "placed", lambda records, _: tuple(records))

@@ -504,6 +504,31 @@ def test_r40_the_end_of_an_earlier_run_orders_nothing_for_what_was_stored_since(
     must_be_there(only)
 
 
+@pytest.mark.answered_by("reports_of_ends", not_for=["reported"])
+@pytest.mark.parametrize("end", ["lost", "reported"])
+def test_r40_a_job_whose_jobmanager_was_lost_was_not_told_to_delete(jobs, end) -> None:
+    """A session cluster without HA runs one job. Its JobManager crashes, and chk-50 is left.
+
+    Another job is started from nothing in its place; the owner says, truly, that the first is over.
+    The control: Flink said FAILED, and it deletes by default what such a job had.
+    """
+    file = jobs.old.shared(f"{7:08x}-0000-4000-8000-{7:012x}", age=10 * DAY)
+    properties = checkpoint_properties(NEVER_RETAINED)
+    newest = jobs.old.checkpoint(50, file, age=10 * DAY, properties=properties)
+    status = "RUNNING" if end == "lost" else "FAILED"
+    began = millis_ago(40 * DAY)
+    jobs.server.routes.update(flink(jobs.old, completed=50, status=status, started_ms=began))
+    jobs.looks()
+    jobs.server.routes.clear()
+    jobs.checkpoint(jobs.new, 3, HOUR)
+    jobs.runs(3, 9 * DAY, None)
+    jobs.looks()
+    made, swept = jobs.expire("--keep-last", "1")
+    if end == "lost":
+        must_be_there(newest)
+    assert went((made, swept)) == (set() if end == "lost" else {"chk-50"})
+
+
 @pytest.mark.answered_by("places_of_records")
 def test_r40_the_end_of_another_clusters_job_of_the_id_orders_nothing_here(jobs) -> None:
     """This one is a copy: that which finished in another cluster wrote below another folder."""

@@ -293,12 +293,22 @@ def _is_self_sustained(job: JobEvidence, cycle: Cycle) -> bool | None:
 
 
 def _end_of(job: JobEvidence, known: Iterable[RememberedJob], now: datetime) -> _End:
-    """Return the terminal states that Flink itself reported, and when: now or earlier (R40)."""
+    """Return the terminal states that Flink itself reported, and when: now or earlier (R40).
+
+    An end that only a job in its place shows may be none: its JobManager was lost.
+    """
     if job.status.is_proven_ended:
         return frozenset(each.status for each in job.facts), now
-    reported = [each for each in known if is_flink_rest(each.by) and each.ended_at is not None]
-    times = [each.ended_at for each in reported if each.ended_at is not None]
-    return frozenset(s for each in reported for s in each.ended_as), min(times, default=None)
+    shown = [each for each in known if is_flink_rest(each.by) and each.ended_at is not None]
+    if not all(map(_is_reported, shown)):
+        return _NO_END
+    times = [each.ended_at for each in shown if each.ended_at is not None]
+    return frozenset(s for each in shown for s in each.ended_as), min(times, default=None)
+
+
+def _is_reported(record: RememberedJob) -> bool:
+    """Return whether one state alone is possible: that of a report, or of a stop's savepoint."""
+    return len(record.ended_as) == 1
 
 
 def _in_quarantine(
