@@ -64,7 +64,7 @@ from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery import discovered_world
 from orphangc.core.discovery.discovered_facts import Discovery, UnclearFact
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory, united
-from orphangc.core.lineage import checkpoint_fates, lineage_graph, stated_origins
+from orphangc.core.lineage import checkpoint_fates, continuation, lineage_graph, stated_origins
 from orphangc.core.lineage.lineage_graph import lineages_of
 from orphangc.core.lineage.retention_policy import kept_by
 from orphangc.core.memory.explanations import Explanations
@@ -654,6 +654,11 @@ def _ids_that_were_chosen(patch: _Patch) -> None:
 def _times_of_ends(patch: _Patch) -> None:
     """Take what is stored after the end of a job for a thing of the run that ended (R40)."""
     patch.setattr(lineage_facts, "shifted", lambda at, _: at + timedelta(days=999))
+
+
+def _modes_of_older_jobs(patch: _Patch) -> None:
+    """Ask only of the newer job of a resource whether that takes over no state (R41)."""
+    patch.setattr(continuation, "_is_given_up", lambda _, newer: newer.is_stateless)
 
 
 def _reports_of_ends(patch: _Patch) -> None:

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, as_json, flink, metadata, n
 from cli.savepoints import distinct
 from orphangc.core.model.naming import EXPIRY_MARKER
 from safety.incidents.essential import must_be_there
+from support.flink_resources import a_session_job, reconciled
 from support.kubernetes_server import KubernetesServer, a_config_map
 from support.rest_server import RestServer
 from unit.flinkstate.metadata import by_hand as hand
@@ -86,7 +88,7 @@ class TwoJobs:
     def looks(self) -> None:
         """Let a cycle see what the cluster shows."""
         place = (self.bed.root, "--state", self.bed.state, "--closed-world")
-        ran = run("plan", *place, "--flink-rest", self.server.url)
+        ran = run("plan", *place, "--flink-rest", self.server.url, *self.extra)
         assert ran.code == 0, ran.err
 
     def expire(self, *policy: object) -> tuple[Ran, Ran]:
@@ -593,3 +595,52 @@ def test_what_the_loser_of_a_fork_wrote_goes_when_it_is_declared_dead(jobs) -> N
     jobs.checkpoint(jobs.new, 9000, HOUR)
     jobs.runs(9000, 59 * DAY, (100, jobs.old.folder / "chk-100"))
     assert went(jobs.expire("--keep-last", "1", "--dead", jobs.old.id)) == {"chk-5000"}
+
+
+def a_report(job: Job, mode: str, deployed: str = "stateless") -> dict[str, Any]:
+    """Return a session job's resource of some mode, and of the mode that it was deployed with."""
+    shown = a_session_job(
+        jobStatus={"jobId": job.id, "state": "RUNNING"},
+        lifecycleState="STABLE",
+        observedGeneration=1,
+        reconciliationStatus={
+            "state": "DEPLOYED",
+            "lastReconciledSpec": reconciled({}, upgradeMode=deployed),
+        },
+    )
+    shown["spec"]["job"]["upgradeMode"] = mode
+    return shown
+
+
+MODES = {
+    "once": ("last-state", "last-state"),
+    "before the first cycle": ("stateless", "last-state"),
+    "always": ("stateless", "stateless"),
+}
+"""Modes of a resource while its older job runs: in its spec, and as it was deployed."""
+
+
+@pytest.mark.answered_by("modes_of_older_jobs", not_for=["before the first cycle", "always"])
+@pytest.mark.parametrize("case", MODES)
+def test_r41_one_stateless_start_gives_up_nothing_of_a_job_of_another_mode(
+    jobs, kubernetes, case
+) -> None:
+    """A change broke the state: the resource was made stateless, and a new job began from nothing.
+
+    What the older job had is in no other checkpoint. The control: it never was to keep its state.
+    """
+    jobs.extra += ["--kubernetes-ha", "flink"]
+    newest = jobs.checkpoint(jobs.old, 5000, 40 * DAY)
+    kubernetes.operate(a_report(jobs.old, *MODES[case]))
+    began = millis_ago(90 * DAY)
+    jobs.server.routes.update(flink(jobs.old, completed=5000, started_ms=began))
+    jobs.looks()
+    jobs.server.routes.clear()
+    kubernetes.operate(a_report(jobs.new, "stateless"))
+    jobs.checkpoint(jobs.new, 3, HOUR)
+    jobs.runs(3, 39 * DAY, None)
+    jobs.looks()
+    gone = went(jobs.expire("--keep-last", "1", "--ended-for", "0"))
+    if case != "always":
+        must_be_there(newest)
+    assert gone == ({"chk-5000"} if case == "always" else set())

@@ -246,8 +246,12 @@ def _text(value: Any, where: str) -> list[str]:
 
 
 def _names(leaves: Sequence[tuple[str, Any]], name: str, identity: str) -> Iterator[JobNamed]:
-    """Yield the job that a resource runs, or ran last."""
-    is_stateless = ("spec.job.upgradeMode", "stateless") in leaves
+    """Yield the job that a resource runs, or ran last.
+
+    What it was deployed with counts, too: the job may be that of another mode still.
+    """
+    modes = {value for path, value in leaves if path.endswith("job.upgradeMode")}
+    is_stateless = ("spec.job.upgradeMode", "stateless") in leaves and modes == {"stateless"}
     for path, job in leaves:
         if path == "status.jobStatus.jobId" and isinstance(job, str) and is_job_id(job):
             yield JobNamed(JobId(job), name, identity, is_stateless)

@@ -136,8 +136,8 @@ def resource_continuations(
 ) -> Iterator[Continuation]:
     """Yield the edges between the jobs that one resource ran, one after the other.
 
-    Such an edge covers nothing, unless the resource is stateless and the newer job began from
-    nothing: then its owner has given up all that the older job had stored by then.
+    Such an edge covers nothing, unless the owner has given up all that the older job had stored by
+    then.
 
     One that was created again is another resource: its job may have begun from nothing,
     and then the last checkpoint of the older job alone has that job's state. Jobs that the same
@@ -157,7 +157,7 @@ def resource_continuations(
             latest = max((each.first_seen_at for each in older), default=None)
             for each in older:
                 if each.first_seen_at == latest:
-                    is_given_up = newer.is_stateless and newer.job_id in from_nothing
+                    is_given_up = newer.job_id in from_nothing and _is_given_up(each, newer)
                     yield Continuation(
                         older=directories[each.job_id],
                         newer=directories[newer.job_id],
@@ -166,3 +166,11 @@ def resource_continuations(
                         restored_at=newer.first_seen_at if is_given_up else None,
                         seen_at=newer.seen_at,
                     )
+
+
+def _is_given_up(older: ResourceJob, newer: ResourceJob) -> bool:
+    """Return whether the resource was stateless as long as it ran either job.
+
+    A job of any other mode is to keep its state: one stateless start puts the new job beside it.
+    """
+    return older.is_stateless and newer.is_stateless

@@ -45,7 +45,8 @@ def test_a_stateless_redeploy_gives_up_what_was_stored_before_it(
 ) -> None:
     """Only where the newer job is known to have begun from nothing: it may be a rollback."""
     newer = ran(OTHER, "40d").model_copy(update={"is_stateless": is_stateless})
-    edges = [*resource_continuations([ran(JOB, "90d"), newer], PLACES, from_nothing)]
+    before = ran(JOB, "90d").model_copy(update={"is_stateless": True})
+    edges = [*resource_continuations([before, newer], PLACES, from_nothing)]
     old, young = (a_job(n, places=(p,), is_running=n == OTHER) for n, p in PLACES.items())
     checkpoints = [a_checkpoint("/ck/one", 7, age=50), a_checkpoint("/ck/one", 8, age=30)]
     checkpoints.append(a_checkpoint("/ck/two", 3, age=1))
