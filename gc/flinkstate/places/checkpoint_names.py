@@ -7,7 +7,7 @@ from itertools import pairwise
 
 METADATA_NAME = "_metadata"
 METADATA_WORD = "metadata"
-"""What a person leaves of it: no name that Flink gives a state file has it."""
+"""What a person leaves of it, mostly: no name that Flink gives a state file has it."""
 _SET_ASIDE = re.compile(rf"(?<!\.){METADATA_WORD}")
 _STAGING = f"{METADATA_NAME}.inprogress."
 """In the name of one that is being written, perhaps after a dot.
@@ -18,21 +18,32 @@ Source: Flink 1.15-2.3, ``FsCheckpointMetadataOutputStream`` and ``LocalRecovera
 MAX_METADATA_BYTES = 2**30
 """A larger ``_metadata`` is refused: it counts as unreadable, and that refuses all work (R6)."""
 
+CHECKPOINT_FOLDER = "(?:chk-[0-9]+|savepoint-[0-9a-f]{6}-[0-9a-f]{12})"
+"""Pattern of the folders into which Flink writes a ``_metadata``."""
+BY_A_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+"""Pattern of the end of the name of any other file in them."""
+
 _AREAS = {"shared", "taskowned"}
 _JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _SAVEPOINT = re.compile(r"savepoint-[0-9a-f]{6}-[0-9a-f]{12}", re.ASCII)
 _EXCLUSIVE_FOLDER = re.compile(r"chk-(0|[1-9][0-9]{0,18})", re.ASCII)
 
 
-def may_be_metadata(name: str) -> bool:
-    """Return whether a file of this name may be a ``_metadata``, perhaps one that was set aside.
+def may_be_metadata(key: str) -> bool:
+    """Return whether a file of this key may be a ``_metadata``, perhaps one that was set aside.
 
     Flink restores from a file of any name, so one that a person renamed or copied, as
-    ``metadata`` or ``old_metadata.bak``, is as much a checkpoint. One that is still being written
-    is none, and neither is what has it as an extension: Iceberg writes ``*.metadata.json`` by the
-    thousand, and an expiry its copies.
+    ``metadata`` or ``old_metadata.bak``, is as much a checkpoint; and so is any name in the folder
+    of a checkpoint, where Flink names each other file by a UUID. One that is still being written
+    is none, and neither is what has the word as an extension: Iceberg writes ``*.metadata.json`` by
+    the thousand, and an expiry its copies.
     """
-    return _SET_ASIDE.search(name) is not None and _STAGING not in name
+    folder, _, name = key.rpartition("/")
+    if not name or _STAGING in name:
+        return False
+    is_of_checkpoint = re.search(f"(?:^|/){CHECKPOINT_FOLDER}$", folder) is not None
+    is_foreign = is_of_checkpoint and re.search(BY_A_UUID, name) is None
+    return is_foreign or _SET_ASIDE.search(name) is not None
 
 
 def metadata_folder(key: str) -> str:

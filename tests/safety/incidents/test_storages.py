@@ -315,3 +315,27 @@ def test_r43_what_a_job_that_stores_elsewhere_by_now_begins_with_stays(
         origin = chain.folder_of("0/6") / "_metadata"
         chain.expired("--ended-for", "0", "--keep-last", "3", *over)
     must_be_there(origin)
+
+
+@pytest.mark.parametrize("name", ["old_metadata", "metadata.bak", "1"])
+@pytest.mark.answered_by("metadata_of_another_name")
+def test_a_metadata_that_was_renamed_in_its_place_keeps_its_files(undeclared, name) -> None:
+    """A person gave it a name of their own while the job ran on, which subsumed its checkpoint."""
+    story, folder = undeclared, undeclared.job.folder / "chk-7"
+    own, shared = write(folder / UUID_1, b"state", 20 * DAY), story.job.shared()
+    story.job.checkpoint(7, *story.live, shared, own).rename(folder / name)
+    story.job.checkpoint(8, *story.live, age=19 * DAY)
+    of_areas.collected_while_it_runs(story, 8)
+    must_be_there(own, shared)
+    assert not any(each.exists() for each in story.orphans)
+
+
+@pytest.mark.answered_by("metadata_of_another_name", "whole_storages")
+def test_a_savepoint_beside_whose_metadata_was_renamed_keeps_its_files(story) -> None:
+    """It lies in the storage of the job, where nothing names it."""
+    data = metadata(9, [story.orphans[0]])
+    write(story.bed.folder / "b" / "savepoint-000001-00000000000a" / "m.bak", data, 18 * DAY)
+    for _ in range(2):
+        story.bed.cycle()
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()

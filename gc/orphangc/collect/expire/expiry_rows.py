@@ -50,7 +50,7 @@ def _shown_key(record: ExpiredCheckpoint) -> ObjectKey:
 def _key(folder: Location, base: Location) -> ObjectKey:
     below = base.key_of(folder)
     place = str(folder) if below is None else below
-    is_file = may_be_metadata(folder.name)  # one of another name stands for itself
+    is_file = may_be_metadata(folder.path)  # one of another name stands for itself
     return ObjectKey(place if is_file else f"{place}/{METADATA_NAME}".lstrip("/"))
 
 

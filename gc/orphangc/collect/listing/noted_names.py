@@ -7,7 +7,12 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flinkstate.places.checkpoint_names import METADATA_WORD, may_be_metadata
+from flinkstate.places.checkpoint_names import (
+    BY_A_UUID,
+    CHECKPOINT_FOLDER,
+    METADATA_WORD,
+    may_be_metadata,
+)
 from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.ports import Spool, SpoolPart
@@ -67,11 +72,15 @@ class _NotingPart:
 
 def metadata_objects(batch: pa.RecordBatch) -> list[StoredObject]:
     """Return the objects of a batch of a listing that may be a ``_metadata``; folders are none."""
-    holds = pc.match_substring(batch.column("key"), METADATA_WORD)
+    pattern = f"{METADATA_WORD}|{CHECKPOINT_FOLDER}/[^/]+$"
+    holds = pc.match_substring_regex(batch.column("key"), pattern)
     if not pc.any(holds).as_py():
         return []
-    found = batch.filter(pc.and_(holds, batch.column("size").is_valid())).to_pylist()
-    return [StoredObject(**row) for row in found if may_be_metadata(row["key"].rpartition("/")[2])]
+    found = batch.filter(pc.and_(holds, batch.column("size").is_valid()))
+    is_by_a_uuid = pc.match_substring_regex(found.column("key"), BY_A_UUID)
+    has_word = pc.match_substring(found.column("key"), METADATA_WORD)
+    rows = found.filter(pc.or_(has_word, pc.invert(is_by_a_uuid))).to_pylist()
+    return [StoredObject(**row) for row in rows if may_be_metadata(row["key"])]
 
 
 def links_in(batch: pa.RecordBatch) -> list[str]:

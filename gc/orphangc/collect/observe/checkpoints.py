@@ -178,7 +178,7 @@ class _Levels:
 
     def _add_objects(self, folder: str, objects: Sequence[StoredObject]) -> None:
         for each in objects:
-            if may_be_metadata(each.key.rpartition("/")[2]):
+            if may_be_metadata(each.key):
                 place = metadata_folder(each.key)
                 (self.metadata if place == folder else self.aside)[place] = each
         left = _join(folder, EXPIRY_MARKER), _join(folder, TEMPORARY)

@@ -70,7 +70,7 @@ class Checkpoint(MetadataFacts):
 
 @dataclass(frozen=True, slots=True)
 class NoCheckpoint:
-    """A file whose name begins with ``_metadata``, and that is no checkpoint."""
+    """A file that may be a ``_metadata`` by its key, and is no checkpoint."""
 
     uri: str
 

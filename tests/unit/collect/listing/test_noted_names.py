@@ -16,7 +16,8 @@ from orphangc.ports.engine import ListingHints
 from unit.collect.listing.ordered_storage import MemorySpool, OrderedStorage, a_page
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
-KEYS = ["_metadata", "a/_metadata", "a/chk-1/_metadata", "a/chk-1/x", "a/metadata-1/b", "b"]
+UUID = "5b846b82-dbd9-4779-8ec2-2ed727843504"
+KEYS = ["_metadata", "a/_metadata", "a/chk-1/_metadata", f"a/chk-1/{UUID}", "a/metadata-1/b", "b"]
 
 
 def listing(keys) -> pa.RecordBatch:
@@ -38,17 +39,28 @@ def test_what_was_set_aside_counts_and_what_is_being_written_does_not():
     assert [each.key for each in metadata_objects(listing(keys))] == keys[:2]
 
 
+def test_what_flink_names_no_file_of_a_checkpoint_counts():
+    """A person renamed it; of names with a UUID none is, unless it begins as ``_metadata`` does."""
+    folders = ("chk-1", f"{7:032x}/chk-20", "savepoint-5b846b-dbd947798ec2")
+    keys = [f"{each}/{name}" for each in folders for name in ("old", "old_metadata", "a.bak")]
+    keys.append(f"chk-1/_metadata-{UUID}")
+    others = [f"{each}/{name}" for each in folders for name in (UUID, f"9_{UUID}", f".x.{UUID}")]
+    others += [f"chk-1/._metadata.inprogress.{UUID}", "chk-1/", "chk-1/a/b", "chk-x/old", "c/old"]
+    found = metadata_objects(listing([*keys, *others]))
+    assert [each.key for each in found] == keys
+
+
 @pytest.mark.parametrize("streams", [1, 3])
 def test_what_was_noted_is_what_a_pass_finds(streams):
     """Pages are cut where another stream goes on: no object twice, none left out."""
     keys = sorted(f"{job:032x}/chk-{n}/{name}" for job in range(3) for n in range(40)
-                  for name in ("_metadata", "state"))  # fmt: skip
+                  for name in (UUID, "_metadata"))  # fmt: skip
     with ArrowSpool() as spool:
         engine = LocalEngine(spool, "root", streams=streams)
         engine.list_all(OrderedStorage(keys), ListingHints(), lambda *_: None)
         noted = [each.key for each in engine.metadata_objects()]
         engine._noted = None
-        assert noted == [each.key for each in engine.metadata_objects()] == keys[::2]
+        assert noted == [each.key for each in engine.metadata_objects()] == keys[1::2]
 
 
 def test_what_an_interrupted_run_listed_is_searched_too():
