@@ -52,10 +52,9 @@ OUTCOMES: Mapping[Outcome, str] = {
     Outcome.DONE: "it was carried out",
     Outcome.PLANNED: "it was not carried out: without `--delete`, or something stops its job",
     Outcome.GONE: "nothing is stored at the key any more",
-    Outcome.CHANGED: "the sweep, which reads all evidence again, does not ask for the same",
-    Outcome.TOO_YOUNG: (
-        "it was not stored earlier than the plan's listing by `--clock-skew`; a sweep with"
-        " `--relist` lists again"
+    Outcome.CHANGED: (
+        "the sweep, which reads all evidence again, does not ask for the same; `error` says so of"
+        " what was not stored earlier than the plan's listing by `--clock-skew`"
     ),
     Outcome.FAILED: "the storage refused, or did not say; a later plan tries again",
 }

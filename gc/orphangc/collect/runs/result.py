@@ -16,6 +16,12 @@ from orphangc.core.documents.plan import Plan
 from orphangc.core.model.types import Action, Outcome
 from orphangc.errors import ExitCode, OrphanGcError, RefusedError
 
+TOO_YOUNG = (
+    "too young: it was not stored earlier than the plan's listing by --clock-skew; a sweep with"
+    " --relist lists again"
+)
+"""Error of an object that a sweep does not yet ask for."""
+
 
 @dataclass(slots=True)
 class SweepResult:
@@ -25,6 +31,7 @@ class SweepResult:
         objects: Number of objects, by action and outcome.
         uploads: Number of unfinished uploads that were due to be aborted, by outcome (R50).
         folders: Number of folders that held nothing and were to go, by outcome (R53).
+        too_young: Number of objects with that error.
         error: Why the first object failed, ``None`` if none did.
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
         unmet: Judgements of the same jobs.
@@ -35,6 +42,7 @@ class SweepResult:
     bytes: Counter[tuple[str, str]] = field(default_factory=Counter)
     uploads: Counter[Outcome] = field(default_factory=Counter)
     folders: Counter[Outcome] = field(default_factory=Counter)
+    too_young: int = 0
     stopped_by: BaseException | None = None
     error: str | None = None
     refused: dict[str, str] = field(default_factory=dict)
@@ -53,6 +61,7 @@ class SweepResult:
             name = (each["action"], each["outcome"])
             self.objects[name] += each["size_count"]
             self.bytes[name] += each["size_sum"]
+        self.too_young += pc.sum(pc.equal(rows["error"], TOO_YOUNG)).as_py() or 0
         errors = rows.filter(pc.equal(rows["outcome"], Outcome.FAILED))["error"].drop_null()
         if self.error is None and len(errors):
             self.error = errors[0].as_py()
@@ -85,6 +94,7 @@ class SweepResult:
         """Return what was done, and of which jobs nothing, as JSON."""
         return {
             "counts": self.counts(),
+            "too_young": self.too_young,
             "uploads": by_outcome(self.uploads),
             "folders": by_outcome(self.folders),
             "refused": self.refused,

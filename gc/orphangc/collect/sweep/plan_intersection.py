@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from orphangc import __version__
+from orphangc.collect.runs.result import TOO_YOUNG
 from orphangc.collect.sweep.shards import Cuts, Shards, shard_of, shelved
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.documents.plan import Plan
@@ -173,9 +174,13 @@ class ConfirmedShard:
     @property
     def outcomes(self) -> npt.NDArray[np.str_]:
         """Return str[n]: what becomes of the rows; ``planned`` where the cycle agrees."""
-        found = np.where(self.is_too_young, Outcome.TOO_YOUNG.value, Outcome.CHANGED.value)
-        found = np.where(self.is_absent, Outcome.GONE.value, found)
+        found = np.where(self.is_absent, Outcome.GONE.value, Outcome.CHANGED.value)
         return np.where(self.agrees, Outcome.PLANNED.value, found)
+
+    @property
+    def errors(self) -> list[str | None]:
+        """Return for each row why the cycle does not ask for the same, where waiting lifts it."""
+        return [TOO_YOUNG if each else None for each in self.is_too_young]
 
     def with_action(self, action: Action) -> ConfirmedShard:
         """Return the rows that ask for one action."""

@@ -81,7 +81,7 @@ class TombstoneUpdate:
             self.has_laid = True
         outcomes = np.where(part.agrees | part.waits, Outcome.DONE.value, part.outcomes)
         outcomes = np.where(is_deferred & ~part.waits, Outcome.PLANNED.value, outcomes)
-        return with_outcomes(part.rows, outcomes.tolist())
+        return with_outcomes(part.rows, outcomes.tolist(), errors=part.errors)
 
     def _drop(self, part: ConfirmedShard) -> pa.RecordBatch:
         had_one = part.tombstone >= 0
@@ -144,7 +144,7 @@ def agreed_deletions(part: ConfirmedShard, dead: Recovered, reader: Storage) -> 
     is_absent = part.is_absent | are_gone(part.rows, is_asked, reader)
     outcomes = np.where(is_absent, Outcome.GONE.value, part.outcomes)
     of_gone = pc.if_else(pa.array(is_absent), versions, None)
-    return with_outcomes(part.rows, outcomes.tolist(), versions=of_gone)
+    return with_outcomes(part.rows, outcomes.tolist(), errors=part.errors, versions=of_gone)
 
 
 def sort_due_deletions(

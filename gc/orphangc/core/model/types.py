@@ -61,7 +61,6 @@ class Outcome(StrEnum):
     PLANNED = "planned"
     GONE = "gone"
     CHANGED = "changed"
-    TOO_YOUNG = "too_young"
     FAILED = "failed"
 
 

@@ -138,7 +138,7 @@ def after_sweep(
         yield _mending(failed, folder)
         again = ["orphangc", "sweep", str(folder)]
         yield _shown(*again, *(["--delete"] if outcome["deleting"] else []))
-    if young := _objects(outcome, Outcome.TOO_YOUNG):
+    if young := outcome.get("too_young"):
         skew = duration(plan.settings.clock_skew)
         yield (
             f"Next: list again. {counted(young, 'object')} of the plan would have to be older than"
