@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from deploy.charts import CASES, NAMESPACE, ROOTS, manifests, of_kind, rendered, template, the
-from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
+from orphangc.adapters.flink.ha_metadata import KubernetesHa
 from orphangc.adapters.kubernetes.namespace_listing import read_namespace, selected_namespaces
 from orphangc.app.commands.discover.show_discovery import discovery_of_call
 from orphangc.core.cluster.kubernetes_json import KINDS

@@ -31,10 +31,11 @@ from contracts.storage.test_generic import a_file, opened
 from flinkstate.places.locations import canonical
 from orphangc.adapters.azure import blob_pages
 from orphangc.adapters.azure.container import AzureContainer
-from orphangc.adapters.files import local_storage, mount_table, store_time
+from orphangc.adapters.files import local_storage, mount_table
 from orphangc.adapters.files.state_files import FsspecStateFiles, LocalStateFiles
 from orphangc.adapters.files.translate import BatchBuilder
 from orphangc.adapters.gcs import gcs_bucket
+from orphangc.adapters.object_store import bucket
 from orphangc.adapters.rows.outcome_files import outcome_rows
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.resumable_listing import ResumableListing, _sealed
@@ -386,9 +387,9 @@ def _header(us: int) -> str:
 
 def _store_date(us: int, _: Path) -> datetime | None:
     """Return what the ``Date`` header shows."""
-    asked_at = store_time.host_now()
-    answer = store_time.DatedAnswer(asked_at, asked_at, _header(us))
-    return store_time.store_time(answer).now
+    asked_at = bucket.host_now()
+    answer = bucket.DatedAnswer(asked_at, asked_at, _header(us))
+    return bucket.store_time(answer).now
 
 
 def _azure_page(us: int, _: Path) -> datetime | None:
@@ -581,7 +582,7 @@ READERS = {
     "S3 answer": Reader("adapters.s3.requests.s3_client", _s3_answer, step_us=SECOND),
     "S3 facts": Reader("adapters.s3.s3_bucket", _s3_answer, step_us=SECOND),
     "S3 HEAD": Reader("adapters.s3.bucket_requests", _s3_head, step_us=SECOND),
-    "clock of a store": Reader("adapters.files.store_time", _store_date, step_us=SECOND),
+    "clock of a store": Reader("adapters.object_store.bucket", _store_date, step_us=SECOND),
     "Azure page": Reader("adapters.azure.blob_pages", _azure_page, step_us=SECOND, names="page"),
     "Google's page": Reader("adapters.gcs.gcs_bucket", _gcs_page),
     "Azure facts": Reader("adapters.azure.container", _azure_facts, step_us=SECOND),

@@ -14,7 +14,6 @@ class Progress(Protocol):
 
         A ``total`` of ``None`` is unknown. The total of a listing is an estimate that changes.
         """
-        ...
 
 
 Waiter = Callable[[float], None]

@@ -22,7 +22,6 @@ class FactsSource(Protocol[_FactsT_co]):
     @property
     def uri(self) -> str:
         """Return the URI of the source, without credentials."""
-        ...
 
     def observe(self) -> _FactsT_co:
         """Return the present facts about every job that the source shows.
@@ -31,7 +30,6 @@ class FactsSource(Protocol[_FactsT_co]):
             RegistryUnavailableError: An answer is missing, forbidden or unusable; the call returns
                 no part.
         """
-        ...
 
 
 ClusterClient = FactsSource[ClusterFacts]
@@ -58,27 +56,21 @@ class ExporterChannel(Protocol):
         Raises:
             StorageUnreachableError: The folder cannot be listed.
         """
-        ...
 
     def names(self, job_id: JobId) -> list[str]:
         """Return the names of a job's finished snapshots, oldest first."""
-        ...
 
     def read(self, job_id: JobId, name: str) -> Buffer | None:
         """Return the bytes of a snapshot in ``names``, ``None`` if the exporter has removed it."""
-        ...
 
     def owners(self, job_id: JobId) -> Mapping[str, datetime | None]:
         """Return the markers of the JobManagers that export a job: store times by name."""
-        ...
 
     def end(self, job_id: JobId) -> EndRecord | None:
         """Return the newest end of a job that an exporter wrote, ``None`` if it wrote none."""
-        ...
 
     def nonce(self, job_id: JobId) -> str | None:
         """Return the nonce that the exporter has to repeat, ``None`` if there is none."""
-        ...
 
     def write(self, job_id: JobId, nonce: str) -> None:
         """Write ``nonce`` for the job's exporter; replace an older nonce.
@@ -86,4 +78,3 @@ class ExporterChannel(Protocol):
         Raises:
             StorageUnreachableError: The nonce cannot be written.
         """
-        ...

@@ -36,15 +36,12 @@ class ListingPass(Protocol[_T]):
     @property
     def phase(self) -> str:
         """Return the name of the phase, for progress."""
-        ...
 
     def begin(self) -> _T:
         """Return the empty result of a worker."""
-        ...
 
     def add(self, found: _T, rows: MarkedRows) -> None:
         """Add a batch to the result of a worker."""
-        ...
 
     def end(self, found: _T) -> None:
         """Close the files that a worker opened, after its last row or after an error."""
@@ -52,7 +49,6 @@ class ListingPass(Protocol[_T]):
 
     def together(self, found: Iterable[_T]) -> _T:
         """Return the merged result of all workers."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,20 +109,15 @@ class Engine(Protocol):
         Raises:
             StorageUnreachableError: The listing is not complete.
         """
-        ...
 
     def metadata_objects(self) -> Iterator[StoredObject]:
         """Yield the listed objects that may be a ``_metadata``; there are few."""
-        ...
 
     def links(self) -> Iterator[str]:
         """Yield the keys of what was listed and is neither a file nor a folder; there are few."""
-        ...
 
     def mark(self, live: LiveSet, tombstones: Tombstones) -> None:
         """Set the live set and the tombstones that later passes see; before, nothing is live."""
-        ...
 
     def run(self, work: ListingPass[_T], progress: Progress) -> _T:
         """Return the result of a pass over all rows."""
-        ...

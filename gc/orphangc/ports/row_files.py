@@ -23,15 +23,12 @@ class TemporaryRows(Protocol):
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Append a batch; not after ``close``."""
-        ...
 
     def close(self) -> None:
         """Complete the file; may be called twice."""
-        ...
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Close, and yield all appended batches in order; may be called more than once."""
-        ...
 
 
 class TemporarySpace(Protocol):
@@ -39,7 +36,6 @@ class TemporarySpace(Protocol):
 
     def rows(self, schema: pa.Schema) -> TemporaryRows:
         """Return empty temporary rows of a schema."""
-        ...
 
 
 class OutcomeSink(Protocol):
@@ -47,7 +43,6 @@ class OutcomeSink(Protocol):
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append a batch of ``OUTCOME_SCHEMA``."""
-        ...
 
 
 class SpoolPart(Protocol):
@@ -57,14 +52,12 @@ class SpoolPart(Protocol):
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Append a batch of ``LISTING_SCHEMA``."""
-        ...
 
     def finish(self, within: KeyRange) -> None:
         """Record that these are all rows of a range: the range is listed from now on.
 
         The spool drops a part that is not finished.
         """
-        ...
 
 
 class Spool(Protocol):
@@ -73,22 +66,18 @@ class Spool(Protocol):
     @property
     def rows(self) -> int:
         """Return how many rows the finished ranges have."""
-        ...
 
     def part(self) -> SpoolPart:
         """Return a new part; may be called from several threads at once."""
-        ...
 
     def finished(self) -> list[KeyRange]:
         """Return the listed ranges, those of an interrupted run included."""
-        ...
 
     def batches(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
         """Yield each row once of the finished ranges that share keys with a range.
 
         In large batches, by ascending ranges. May be called again.
         """
-        ...
 
 
 class VerdictSink(Protocol):
@@ -96,8 +85,6 @@ class VerdictSink(Protocol):
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append a batch of ``VERDICT_SCHEMA``."""
-        ...
 
     def close(self) -> None:
         """Complete the files; may be called twice."""
-        ...

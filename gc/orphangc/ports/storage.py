@@ -12,7 +12,7 @@ from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.documents.s3_inventory import Inventory
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
-from orphangc.errors import NotReportedError, RefusedError
+from orphangc.errors import NotReportedError, RefusedError, StorageUnreachableError
 from orphangc.ports.storage_values import (
     DeletionResult,
     DeletionStatus,
@@ -143,13 +143,16 @@ class Storage(ABC):
 
     # --- read
 
-    @abstractmethod
     def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
         """Return the whole object, or ``None`` if it is absent.
 
         Raises:
             StorageUnreachableError: Anything but absence, also an object over ``max_bytes``.
         """
+        data = self.part(key, start=0, size=max_bytes + 1)
+        if data is not None and len(data) > max_bytes:
+            raise StorageUnreachableError(f"{key!r} has over {max_bytes} bytes")
+        return data
 
     @abstractmethod
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:

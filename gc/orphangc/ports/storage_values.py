@@ -58,7 +58,6 @@ class EarlierPart(Protocol):
     @property
     def weight(self) -> int:
         """Return how long the part takes to read, as a number to compare with that of others."""
-        ...
 
     def read(self, take: Callable[[pa.RecordBatch], None]) -> int:
         """Give each batch of objects below the storage root to ``take``, as ``LISTING_SCHEMA``.
@@ -70,7 +69,6 @@ class EarlierPart(Protocol):
             RefusedError: The part is absent or damaged; nothing was planned.
             StorageUnreachableError: It cannot be read.
         """
-        ...
 
 
 class DeletionStatus(StrEnum):

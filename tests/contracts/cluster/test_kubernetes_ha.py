@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 import stamina
 
-from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
+from orphangc.adapters.flink.ha_metadata import KubernetesHa
 from orphangc.adapters.kubernetes.namespace_listing import selected_namespaces
 from orphangc.errors import RegistryUnavailableError, SettingsError
 from support import speed

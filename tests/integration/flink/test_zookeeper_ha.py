@@ -15,7 +15,7 @@ from integration.harness.flinkbed.settings import ON_REQUEST
 from integration.harness.flinkbed.truth import retained
 from integration.harness.flinkbed.waiting import wait_until
 from integration.harness.flinkbed.zookeeper import ZooKeeper
-from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa
+from orphangc.adapters.flink.ha_metadata import ZooKeeperHa
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.errors import RegistryUnavailableError
 from support import speed

@@ -29,9 +29,7 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.azure.blob_pages import read_page
 from orphangc.adapters.files.translate import host_now, one_line
 from orphangc.adapters.object_store.batch_answer import PartAnswer, batch_results
-from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
-from orphangc.adapters.object_store.paged_versions import PagedVersions
-from orphangc.adapters.object_store.unlisted import Unlisted
+from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError, Unlisted
 from orphangc.adapters.storage_options import storage_options
 from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import StoredObject
@@ -128,7 +126,7 @@ class AzureContainer(Bucket):
     @cached_property
     def unlisted(self) -> Unlisted:
         """Return the reader of versions and of deleted blobs."""
-        return PagedVersions(self, self._hidden_page)
+        return Unlisted(self, self._hidden_page)
 
     def is_ordered(self) -> bool:
         """Return whether the store shows an order; a hierarchical namespace has its own."""

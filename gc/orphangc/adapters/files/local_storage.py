@@ -109,13 +109,6 @@ class LocalStorage(Storage):
         ordered = tuple(sorted(objects, key=lambda found: found.key))
         return Folder(tuple(names), ordered, closed)
 
-    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
-        """Return the bytes of a regular file; see ``Storage``."""
-        data = self.part(key, start=0, size=max_bytes + 1)
-        if data is not None and len(data) > max_bytes:
-            raise StorageUnreachableError(f"{self._place(key)} has over {max_bytes} bytes")
-        return data
-
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
         """Return some bytes of a regular file; see ``Storage``."""
         try:

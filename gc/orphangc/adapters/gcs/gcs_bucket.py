@@ -15,9 +15,7 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.gcs.requests import GcsRequests, batch_body, part_error
 from orphangc.adapters.object_store.batch_answer import batch_results
-from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
-from orphangc.adapters.object_store.paged_versions import PagedVersions
-from orphangc.adapters.object_store.unlisted import Unlisted
+from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError, Unlisted
 from orphangc.core.documents import google_bucket
 from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import StoredObject
@@ -208,7 +206,7 @@ class GcsBucket(Bucket):
     @cached_property
     def unlisted(self) -> Unlisted:
         """Return the reader of noncurrent and of soft-deleted generations."""
-        return PagedVersions(
+        return Unlisted(
             self,
             partial(self.hidden_page, "versions"),
             partial(self.hidden_page, "softDeleted"),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -21,13 +21,38 @@ import pyarrow as pa
 import structlog
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.files.store_time import DatedAnswer
 from orphangc.adapters.files.translate import host_now, one_line, unreachable
-from orphangc.adapters.object_store.unlisted import Unlisted
 from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import ObjectKey, StoredObject
-from orphangc.errors import SettingsError, StorageUnreachableError
-from orphangc.ports import LISTING_SCHEMA, DeletionResult, DeletionStatus
+from orphangc.core.times.instants import from_http
+from orphangc.errors import NotReportedError, SettingsError, StorageUnreachableError
+from orphangc.ports import LISTING_SCHEMA, DeletionResult, DeletionStatus, StoreTime, Upload
+
+_FRESH = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class DatedAnswer:
+    """When an answer was asked for and came, by this machine, and its ``Date`` header."""
+
+    asked_at: datetime
+    answered_at: datetime
+    date: str | None
+
+    @property
+    def is_fresh(self) -> bool:
+        """Return whether it is of the last second: the header has whole seconds."""
+        return timedelta() <= host_now() - self.asked_at <= _FRESH
+
+
+def store_time(answer: DatedAnswer | None) -> StoreTime:
+    """Return the store's time at an answer, unknown without one."""
+    if answer is None:
+        return StoreTime(now=None, local=host_now(), source="Date header")
+    local = answer.asked_at + (answer.answered_at - answer.asked_at) / 2
+    now = from_http(answer.date) if answer.date else None
+    return StoreTime(now=now, local=local, source="Date header")
+
 
 AT_ONCE = 32
 """Requests of one call at a time."""
@@ -339,3 +364,60 @@ def result_of(key: ObjectKey, answer: str | RequestError | None) -> DeletionResu
     status = answer.deletion_status
     is_said = status in {DeletionStatus.GONE, DeletionStatus.CHANGED}
     return DeletionResult(key=key, status=status, error=None if is_said else one_line(answer))
+
+
+_UNKNOWN = {HTTPStatus.BAD_REQUEST, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
+"""What a service answers that knows no such listing, or has soft delete switched off."""
+
+
+class Unlisted:
+    """What no listing of a bucket shows; see ``Storage``. A store may report none of it."""
+
+    def __init__(
+        self, bucket: Bucket, *listings: Callable[[str], tuple[pa.RecordBatch, str]]
+    ) -> None:
+        """Take the listings of versions: each returns the page of a token, and the next token."""
+        self._bucket = bucket
+        self._listings = listings
+
+    def uploads(self) -> Iterator[pa.RecordBatch]:
+        """Yield unfinished uploads; see ``Storage``."""
+        raise self._no_uploads()
+
+    def unfinished(self) -> Iterator[Upload]:
+        """Yield unfinished uploads with their ids; see ``Storage``."""
+        raise self._no_uploads()
+
+    def abort(self, upload: Upload) -> bool:
+        """Abort an upload; see ``Storage``."""
+        del upload
+        raise self._no_uploads()
+
+    def versions(self) -> Iterator[pa.RecordBatch]:
+        """Yield what is kept of deleted or replaced objects, a batch each page; see ``Storage``."""
+        refused: list[RequestError] = []
+        for page_of in self._listings:
+            try:
+                yield from _all_pages(page_of)
+            except RequestError as err:
+                if not (err.is_forbidden or err.status in _UNKNOWN):
+                    raise self._bucket.explained("list versions in", err) from err
+                refused.append(err)
+        is_forbidden = any(each.is_forbidden for each in refused)
+        if is_forbidden or len(refused) == len(self._listings):
+            raise NotReportedError(str(refused[0]), is_forbidden=is_forbidden)
+
+    def _no_uploads(self) -> NotReportedError:
+        return NotReportedError(f"{self._bucket.location} reports no uploads", is_forbidden=False)
+
+
+def _all_pages(page_of: Callable[[str], tuple[pa.RecordBatch, str]]) -> Iterator[pa.RecordBatch]:
+    token, seen = "", {""}
+    while True:
+        rows, token = page_of(token)
+        yield rows
+        if not token:
+            return
+        if token in seen:
+            raise RequestError("the listing is cut off: a page is followed by itself")
+        seen.add(token)

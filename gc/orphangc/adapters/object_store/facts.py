@@ -9,47 +9,61 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from orphangc.adapters.files.store_time import store_time
-from orphangc.adapters.object_store.bucket import Bucket, RequestError, each
+from orphangc.adapters.object_store.bucket import Bucket, RequestError, each, store_time
+from orphangc.adapters.object_store.listing import range_rows
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import StoreTime
 
+_FEWEST = 32
+"""Fewer objects get a HEAD request each, all at once."""
+_KEYS_A_PAGE = 12
+"""If a page holds fewer wanted objects, HEAD requests cost less."""
+_ODD = re.compile(r"[^ -\[\]-~]")
+"""A listing writes bytes that are no UTF-8 with a backslash, so such a key is ambiguous."""
+
+HeadResult = StoredObject | Exception | None
+
+_log = structlog.get_logger()
+
 
 class BucketReader:
-    """Facts and bytes of single objects below one root."""
+    """Facts and bytes of objects below one root; may be used by several threads at once."""
 
-    def __init__(self, bucket: Bucket) -> None:
+    def __init__(self, bucket: Bucket, may_list: Callable[[], bool] = lambda: False) -> None:
+        """Take what returns whether key ranges are listed, where that costs less."""
         self._bucket = bucket
+        self.may_list = may_list
         self._is_head_refused = False
 
     def heads(self, keys: Sequence[ObjectKey]) -> list[HeadResult]:
         """Return for each key the facts, ``None`` if absent, or the error.
 
         Raises:
-            StorageUnreachableError: One is absent, and the bucket is too, or cannot be listed.
+            StorageUnreachableError: The bucket is absent or cannot be listed.
         """
-        found = each(self.head, keys)
-        if None in found:
-            self.check_bucket(keys[found.index(None)])
-        return found
+        found: dict[ObjectKey, HeadResult] = {}
+        plain = [key for key in keys if key and not _ODD.search(key)]
+        if len(plain) >= _FEWEST and self.may_list():
+            found.update(self._listed(sorted(plain)))
+        left = [key for key in keys if key not in found]
+        asked = each(self.head, left)
+        if None in asked:
+            self.check_bucket(left[asked.index(None)])
+        found.update(zip(left, asked, strict=True))
+        return [found[key] for key in keys]
 
-    def checked(
-        self, keys: Sequence[ObjectKey], found: Sequence[HeadResult]
-    ) -> list[StoredObject | None]:
-        """Return the facts.
-
-        Raises:
-            StorageUnreachableError: One of them is an error.
-        """
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key; see ``Storage``."""
+        found = self.heads(keys)
         for key, fact in zip(keys, found, strict=True):
             if isinstance(fact, Exception):
                 raise self._bucket.explained(f"stat {key!r} in", fact) from fact
@@ -113,61 +127,13 @@ class BucketReader:
             return StorageUnreachableError(f"a listing does not tell whether there is {key!r}")
         return None
 
-
-_FEWEST = 32
-"""Fewer objects get a HEAD request each, all at once."""
-_KEYS_A_PAGE = 12
-"""If a page holds fewer wanted objects, HEAD requests cost less."""
-_ODD = re.compile(r"[^ -\[\]-~]")
-"""A listing writes bytes that are no UTF-8 with a backslash, so such a key is ambiguous."""
-
-HeadResult = StoredObject | Exception | None
-
-_log = structlog.get_logger()
-
-
-class BulkHead:
-    """Present facts of objects below one root; may be used by several threads at once."""
-
-    def __init__(
-        self, reader: BucketReader, pages: Callable[[KeyRange], Iterator[pa.RecordBatch]] | None
-    ) -> None:
-        """Take the reader of single objects, and the lister of key ranges if the store has an
-        order.
-        """
-        self._reader = reader
-        self._pages = pages
-
-    def avoid_listing(self) -> None:
-        """Send a HEAD request for each object from now on, however close its keys are."""
-        self._pages = None
-
-    def heads(self, keys: Sequence[ObjectKey]) -> list[HeadResult]:
-        """Return for each key the facts, ``None`` if absent, or the error.
-
-        Raises:
-            StorageUnreachableError: The bucket is absent or cannot be listed.
-        """
-        found: dict[ObjectKey, HeadResult] = {}
-        plain = [key for key in keys if key and not _ODD.search(key)]
-        if self._pages is not None and len(plain) >= _FEWEST:
-            found.update(self._listed(sorted(plain)))
-        left = [key for key in keys if key not in found]
-        found.update(zip(left, self._reader.heads(left), strict=True))
-        return [found[key] for key in keys]
-
-    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
-        """Return the fresh facts of each key; see ``Storage``."""
-        return self._reader.checked(keys, self.heads(keys))
-
     def _listed(self, wanted: list[ObjectKey]) -> dict[ObjectKey, StoredObject | None]:
         """Return facts by listing, until its pages hold too few wanted keys."""
-        assert self._pages is not None  # noqa: S101 - asked by the caller
         listed: list[StoredObject] = []
         covered, value_set = 0, pa.array(wanted, pa.string())
         within = KeyRange(wanted[0][:-1], wanted[-1])
         try:
-            for number, page in enumerate(self._pages(within), start=1):
+            for number, page in enumerate(range_rows(self._bucket, within), start=1):
                 listed += stored_objects(page.filter(pc.is_in(page["key"], value_set=value_set)))
                 covered = bisect_right(wanted, page["key"][-1].as_py())
                 if covered < number * _KEYS_A_PAGE:

@@ -70,8 +70,7 @@ class ObjectStateFiles:
     def modified_at(self, name: str) -> datetime | None:
         """Return the store time of a file; see ``StateFiles``."""
         self._name(name)
-        keys = [ObjectKey(name)]
-        (found,) = self._reader.checked(keys, self._reader.heads(keys))
+        (found,) = self._reader.stat([ObjectKey(name)])
         return found.modified_at if found else None
 
     def _create(self, name: str, data: bytes) -> bool:

@@ -22,7 +22,7 @@ from orphangc.adapters.object_store.bucket import (
     each,
     result_of,
 )
-from orphangc.adapters.object_store.facts import BucketReader, BulkHead, HeadResult
+from orphangc.adapters.object_store.facts import BucketReader, HeadResult
 from orphangc.adapters.object_store.listing import all_pages, range_rows
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.documents.bucket_settings import BucketSettings
@@ -52,7 +52,7 @@ class ObjectStorage(Storage):
         self.location = bucket.location
         self.batch_size = bucket.batch_size
         self._counting = threading.Lock()
-        self._reader = BucketReader(bucket)
+        self._reader = BucketReader(bucket, lambda: self.is_ordered)
         bucket.on_page = self._count
 
     @cached_property
@@ -120,14 +120,7 @@ class ObjectStorage(Storage):
 
     def avoid_listing(self) -> None:
         """Look no facts up in a listing; see ``Storage``."""
-        self._bulk_head.avoid_listing()
-
-    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
-        """Return the bytes of an object; see ``Storage``."""
-        data = self._reader.read(key, start=0, size=max_bytes + 1)
-        if data is not None and len(data) > max_bytes:
-            raise StorageUnreachableError(f"{key!r} has over {max_bytes} bytes")
-        return data
+        self._reader.may_list = lambda: False
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
         """Return some bytes of an object; see ``Storage``."""
@@ -135,7 +128,7 @@ class ObjectStorage(Storage):
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
         """Return the fresh facts of each key; see ``Storage``."""
-        return self._bulk_head.stat(keys)
+        return self._reader.stat(keys)
 
     def now(self) -> StoreTime:
         """Return the store's time; see ``Storage``."""
@@ -238,7 +231,7 @@ class ObjectStorage(Storage):
             if _NO_TEXT.search(key) or self.bucket.unnameable.search(key):
                 results[key] = _failed(key, "the key cannot be named in a request")
         asked = [judged for judged in objects if judged.key not in results]
-        facts = self._bulk_head.heads([judged.key for judged in asked])
+        facts = self._reader.heads([judged.key for judged in asked])
         if facts and all(isinstance(fact, Exception) and not _is_throttled(fact) for fact in facts):
             self._reader.check_bucket()
         same = []
@@ -259,10 +252,6 @@ class ObjectStorage(Storage):
 
     def _prefix(self, folder: str) -> str:
         return f"{self.bucket.root}{folder}/" if folder else self.bucket.root
-
-    @cached_property
-    def _bulk_head(self) -> BulkHead:
-        return BulkHead(self._reader, partial(range_rows, self.bucket) if self.is_ordered else None)
 
     def _count(self) -> None:
         with self._counting:

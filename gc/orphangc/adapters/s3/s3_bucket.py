@@ -21,11 +21,11 @@ import structlog
 from botocore import exceptions as boto
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.files.store_time import DatedAnswer
 from orphangc.adapters.object_store.bucket import (
     Bucket,
     BucketPage,
     ConditionsRefusedError,
+    DatedAnswer,
     RequestError,
 )
 from orphangc.adapters.object_store.listing import NO_TEXT

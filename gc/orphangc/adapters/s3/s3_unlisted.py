@@ -13,8 +13,7 @@ from urllib.parse import unquote_plus
 
 import pyarrow as pa
 
-from orphangc.adapters.object_store.bucket import each
-from orphangc.adapters.object_store.unlisted import Unlisted
+from orphangc.adapters.object_store.bucket import Unlisted, each
 from orphangc.adapters.s3.requests.s3_client import (
     CALL_ERRORS,
     Answer,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.spark.passes import DividingTask, FileGroup, LiveSlice, PassTask, lots
-from orphangc.adapters.spark.reading import ObjectTask
 from orphangc.adapters.spark.spark_listing import (
     ListedParts,
     ListingTask,
+    ObjectTask,
     ReadingTask,
     list_ranges,
     read_parts,

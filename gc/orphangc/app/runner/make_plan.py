@@ -42,8 +42,7 @@ from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Progress, VerdictSink
 
 if TYPE_CHECKING:
-    from orphangc.adapters.spark.executor_verdicts import SentVerdicts
-    from orphangc.adapters.spark.work_folder import WorkFolder
+    from orphangc.adapters.spark.work_folder import SentVerdicts, WorkFolder
 
 
 @dataclass(slots=True)
@@ -76,7 +75,7 @@ def _open_plan_sink(folder: Path | None, at: datetime, sent: WorkFolder | None) 
         return _PlanSink(Breakdown(at), None)
     if sent is None:
         return _PlanSink(Breakdown(at), VerdictFiles(folder))
-    from orphangc.adapters.spark.executor_verdicts import (  # noqa: PLC0415 - only with Spark
+    from orphangc.adapters.spark.work_folder import (  # noqa: PLC0415 - only with Spark
         SentVerdicts,
     )
 

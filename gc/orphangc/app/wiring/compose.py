@@ -266,11 +266,11 @@ def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
     ensembles = dict.fromkeys(settings.zookeeper_ha)
     found: list[HaMetadata] = []
     if namespaces:
-        from orphangc.adapters.flink.kubernetes_ha import KubernetesHa  # noqa: PLC0415
+        from orphangc.adapters.flink.ha_metadata import KubernetesHa  # noqa: PLC0415
 
         found += [KubernetesHa(each, timeout=REST_TIMEOUT) for each in namespaces]
     if ensembles:
-        from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa  # noqa: PLC0415
+        from orphangc.adapters.flink.ha_metadata import ZooKeeperHa  # noqa: PLC0415
 
         found += [ZooKeeperHa(each, timeout=REST_TIMEOUT) for each in ensembles]
     return found

@@ -28,8 +28,8 @@ from fsspec.config import apply_config
 from s3fs import S3FileSystem
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.files.store_time import DatedAnswer
 from orphangc.adapters.files.translate import host_now, unreachable
+from orphangc.adapters.object_store.bucket import DatedAnswer
 from orphangc.adapters.storage_options import storage_options
 from orphangc.core.times.instants import from_http, from_iso, from_microseconds, known_microseconds
 from orphangc.errors import SettingsError, StorageUnreachableError

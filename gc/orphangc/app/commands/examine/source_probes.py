@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from flinkstate.text.shown_text import counted
 from orphangc.adapters.flink.flink_rest import FlinkRest
-from orphangc.adapters.flink.kubernetes_ha import KubernetesHa
-from orphangc.adapters.flink.zookeeper_ha import ZooKeeperHa
+from orphangc.adapters.flink.ha_metadata import KubernetesHa, ZooKeeperHa
 from orphangc.app.commands.health import CheckStatus
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT, state_of

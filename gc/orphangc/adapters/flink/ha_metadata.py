@@ -1,4 +1,7 @@
-"""Reads the names of ZooKeeper's nodes below one path: Flink's HA metadata. It writes nothing."""
+"""Sources of Flink's HA metadata: one Kubernetes namespace, or ZooKeeper below one path.
+
+They only list; they neither watch nor write.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from datetime import timedelta
 from time import monotonic
 from typing import Any
 
+from orphangc.adapters.kubernetes.namespace_listing import NamespaceListing
 from orphangc.core.cluster.ha_facts import HaFacts
+from orphangc.core.cluster.kubernetes_json import HA_SELECTOR, kubernetes_facts
 from orphangc.core.cluster.zookeeper_paths import is_leaf, zookeeper_facts
 from orphangc.errors import RegistryUnavailableError, SettingsError
 
@@ -111,3 +116,30 @@ def _end(client: Any) -> None:
         client.close()
     except Exception:  # noqa: BLE001 - the answer is already there
         _silent.debug("the session did not end in order")
+
+
+class KubernetesHa:
+    """One namespace."""
+
+    def __init__(self, namespace: str, *, timeout: timedelta) -> None:
+        """Take the namespace; send no request yet.
+
+        Raises:
+            SettingsError: The extra ``kubernetes`` is not installed.
+        """
+        self._namespace = namespace
+        self._listing = NamespaceListing(namespace, timeout=timeout)
+        self.uri = f"kubernetes:{namespace}"
+
+    def observe(self) -> HaFacts:
+        """Return the facts of the namespace, all or nothing.
+
+        Raises:
+            RegistryUnavailableError: After bounded retries; one line.
+        """
+        try:
+            maps = self._listing.config_map_keys(HA_SELECTOR)
+            resources = self._listing.operated()
+        finally:
+            self._listing.close()
+        return kubernetes_facts(self._namespace, maps, resources)
