@@ -96,7 +96,7 @@ def test_from_the_threshold_on_spark_lists(story, tmp_path, monkeypatch):
     def opened(root, work):
         raise SettingsError(f"Spark for {root} with {work}")
 
-    monkeypatch.setattr("orphangc.app.wiring.engines.opened_spark_engine", opened)
+    monkeypatch.setattr("orphangc.adapters.spark.spark_engine.opened_spark_engine", opened)
     options = ("--state", story.bed.state, "--work", tmp_path, "--spark-threshold", "2")
     ran = run("plan", story.bed.root, *options)
     assert ran.complaints == [f"orphangc: Spark for {story.bed.root} with {tmp_path}"]
@@ -142,7 +142,7 @@ def planned(story, tmp_path, monkeypatch, cluster):  # noqa: ARG001 - named, not
         opened.append("spark")
         raise SettingsError("it goes no further here")
 
-    monkeypatch.setattr("orphangc.app.wiring.engines.opened_spark_engine", opened_spark)
+    monkeypatch.setattr("orphangc.adapters.spark.spark_engine.opened_spark_engine", opened_spark)
 
     def plan(schedule: str, **record: object) -> tuple[str, str]:
         if record:

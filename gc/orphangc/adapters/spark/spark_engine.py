@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from flinkstate.places.locations import Location
+import structlog
+
+from flinkstate.places.locations import Location, canonical
+from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.adapters.spark.passes import DividingTask, FileGroup, LiveSlice, PassTask, lots
+from orphangc.adapters.spark.session import is_on_this_machine, opened_session
 from orphangc.adapters.spark.spark_listing import (
     ListedParts,
     ListingTask,
@@ -17,14 +24,14 @@ from orphangc.adapters.spark.spark_listing import (
     read_parts,
 )
 from orphangc.adapters.spark.tasks import Cluster
-from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
+from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder, remove_left_behind
 from orphangc.collect.listing.list_storage import listing_ranges
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import WholeMarking
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, landmarks
-from orphangc.errors import StorageUnreachableError
+from orphangc.errors import SettingsError, StorageUnreachableError
 from orphangc.ports import Progress, Storage
 from orphangc.ports.engine import EngineName, Listed, ListingHints, ListingPass
 
@@ -177,3 +184,40 @@ def grouped(files: Iterable[ExchangeFile], tasks: int) -> list[tuple[ExchangeFil
     largest_first = sorted(files, key=lambda each: -each.rows)
     wanted = sum(each.rows for each in largest_first) // tasks
     return lots(largest_first, min(_MOST_ROWS, wanted))
+
+
+_NEEDS_WORK = (
+    "engine spark on a cluster needs --work URI: a folder that all executors see,"
+    " below which it keeps its files while it runs"
+)
+
+
+@contextmanager
+def opened_spark_engine(root: Location, work: Location | None) -> Iterator[SparkEngine]:
+    """Yield the Spark engine of a storage root; its files are removed when it is closed.
+
+    Args:
+        root: The storage root; executors reach it with credentials of their environment.
+        work: Folder for files during the run; ``None``: on this machine, if its executors run here.
+
+    Raises:
+        SettingsError: PySpark or Java is missing, Spark cannot be reached, or its executors cannot
+            reach ``work``.
+    """
+    is_verbose = structlog.get_logger().is_enabled_for(logging.DEBUG)
+    with (
+        TemporaryFolder() as here,
+        opened_session(is_verbose=is_verbose) as session,
+    ):
+        if work is None and not is_on_this_machine(session):
+            raise SettingsError(_NEEDS_WORK)
+        place = canonical(here) if work is None else work.child(f"orphangc-{uuid.uuid4().hex}")
+        folder = WorkFolder(place)
+        engine = SparkEngine(session, folder, root)
+        try:
+            engine.prepare()
+            if work is not None:
+                remove_left_behind(folder)
+            yield engine
+        finally:
+            engine.close()

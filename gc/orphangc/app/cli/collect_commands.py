@@ -9,9 +9,8 @@ import typer
 
 from flinkstate.tables.printing import is_json, print_json, print_tables, show
 from orphangc.app.cli.application import app
-from orphangc.app.cli.output import print_steps
 from orphangc.app.console import options as o
-from orphangc.app.console.exit import saying
+from orphangc.app.console.exit import print_steps, saying
 from orphangc.app.console.setting_options import (
     ASKED,
     ENGINE,

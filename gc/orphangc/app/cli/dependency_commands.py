@@ -9,8 +9,8 @@ import typer
 
 from flinkstate.tables.printing import show
 from orphangc.app.cli.application import app, registry_commands
-from orphangc.app.cli.output import end
 from orphangc.app.console import options as o
+from orphangc.app.console.exit import end
 from orphangc.app.console.setting_options import SEARCHED, Values, gathered
 
 

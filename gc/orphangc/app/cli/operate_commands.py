@@ -11,8 +11,8 @@ import typer
 
 from flinkstate.tables.printing import is_json, show
 from orphangc.app.cli.application import app
-from orphangc.app.cli.output import end, print_steps
 from orphangc.app.console import options as o
+from orphangc.app.console.exit import end, print_steps
 from orphangc.app.console.setting_options import Values, gathered
 from orphangc.errors import ExitCode
 

@@ -9,10 +9,10 @@ import typer
 
 from flinkstate.tables.printing import is_json, show
 from orphangc.app.cli.application import app
-from orphangc.app.cli.output import print_steps
 from orphangc.app.console import options as o
+from orphangc.app.console.exit import print_steps
 from orphangc.app.console.setting_options import ASKED, POLICY, SEARCHED, Values, gathered
-from orphangc.app.render.retention.unneeded_text import LIST_PRICE
+from orphangc.app.console.text import LIST_PRICE
 from orphangc.errors import ExitCode
 
 _ROOT_HELP = "The storage root: holds the job directories."

@@ -9,9 +9,8 @@ import typer
 
 from flinkstate.tables.printing import is_json, print_json, print_tables
 from orphangc.app.cli.application import app, config_commands
-from orphangc.app.cli.output import print_steps
 from orphangc.app.console import options as o
-from orphangc.app.console.exit import complain, is_signal
+from orphangc.app.console.exit import complain, is_signal, print_steps
 from orphangc.errors import ExitCode, OrphanGcError
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
 
+import typer
+
 from flinkstate.console.exit import ENDING, SIGNALLED, Interrupted, complain_as
+from flinkstate.tables.printing import print_tables
+from flinkstate.text.shown_text import visible
+from orphangc.app.console.verbosity import asked
+from orphangc.errors import ExitCode
 
 complain = partial(complain_as, "orphangc")
 """Prints an error in one line on stderr; see ``complain_as``."""
@@ -85,3 +91,20 @@ def shielded() -> Iterator[Signals]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def print_steps(lines: Iterable[str]) -> None:
+    """Print what a person does next; nothing where only results are asked for."""
+    from rich.text import Text  # noqa: PLC0415 - JSON needs none
+
+    shown = () if asked.is_quiet else tuple(lines)
+    print_tables([Text(visible(line)) for line in (*(("",) if shown else ()), *shown)])
+
+
+def end(code: ExitCode, why: str | None = None) -> None:
+    """Exit with a code other than "done", after printing the reason."""
+    if code is ExitCode.DONE:
+        return
+    if why is not None:
+        complain(why)
+    raise typer.Exit(code)

@@ -10,7 +10,7 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory, check_writable
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.render.retention.unneeded_text import LIST_PRICE
+from orphangc.app.console.text import LIST_PRICE
 from orphangc.app.wiring.compose import opened, state_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.expiry_rows import expiry_plan, rows_of, stored_metadata

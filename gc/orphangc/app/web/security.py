@@ -9,8 +9,7 @@ from http import HTTPStatus
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from orphangc.app.web.problem_documents import problem_response
-from orphangc.app.web.response_headers import NOT_KEPT, SAFE_HEADERS
+from orphangc.app.web.problem_documents import NOT_KEPT, SAFE_HEADERS, problem_response
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]@/]+)(?::[0-9]+)?", re.ASCII)
 _READING = frozenset({"GET", "HEAD"})

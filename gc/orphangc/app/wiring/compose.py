@@ -281,7 +281,7 @@ def _engine(
 ) -> AbstractContextManager[Engine]:
     if not choice.is_spark:
         return _local_engine(storage, listing)
-    from orphangc.app.wiring.engines import opened_spark_engine  # noqa: PLC0415 - with Spark
+    from orphangc.adapters.spark.spark_engine import opened_spark_engine  # noqa: PLC0415 - with Spark
 
     return opened_spark_engine(storage.location, choice.work)
 

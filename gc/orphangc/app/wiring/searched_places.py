@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NoReturn
 
 from flinkstate.files.paths import resolved
 from flinkstate.places.checkpoint_names import checkpoint_id_of
@@ -13,7 +14,6 @@ from flinkstate.places.locations import UNREADABLE, Location, canonical
 from orphangc import __version__
 from orphangc.adapters.files.mount_table import mount_of, mounts_below
 from orphangc.adapters.files.translate import one_line
-from orphangc.adapters.files.unopened_storage import UnopenedStorage
 from orphangc.adapters.open import open_storage
 from orphangc.app.wiring.clock import now
 from orphangc.collect.observe.storage_search import StorageSearch
@@ -32,6 +32,19 @@ from orphangc.errors import (
     StorageUnreachableError,
 )
 from orphangc.ports import Storage
+
+
+class UnopenedStorage(Storage):
+    """Represents a location that must be searched and cannot be opened."""
+
+    def __init__(self, location: Location, reason: str) -> None:
+        self.location = location
+        self.reason = reason
+
+    def _raise(self, *_: object, **__: object) -> NoReturn:
+        raise StorageUnreachableError(self.reason)
+
+    objects = pages = folder = read = part = stat = delete = now = _raise
 
 
 def searched_beside(

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, Phase, given, settings
 
 from flinkstate.places.locations import Location
+from orphangc.adapters.spark.spark_engine import opened_spark_engine
 from orphangc.adapters.spark.work_folder import SentVerdicts
-from orphangc.app.wiring.engines import opened_spark_engine
 from orphangc.collect.decide.verdicts import DecidedJob, DecidePass
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.areas.recognise import recognise

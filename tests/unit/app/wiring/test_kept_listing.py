@@ -3,8 +3,8 @@
 import pytest
 
 from flinkstate.places.locations import canonical
-from orphangc.adapters.files.unopened_storage import UnopenedStorage
 from orphangc.app.wiring.compose import _kept_in
+from orphangc.app.wiring.searched_places import UnopenedStorage
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from flinkstate.places.locations import Location, canonical
-from orphangc.adapters.files.unopened_storage import UnopenedStorage
+from orphangc.app.wiring.searched_places import UnopenedStorage
 from orphangc.collect.observe.checkpoints import CheckpointReader, scan_checkpoints
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
 from orphangc.errors import StorageUnreachableError

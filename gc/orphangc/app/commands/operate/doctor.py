@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from http import HTTPStatus
@@ -23,19 +23,20 @@ from flinkstate.text.shown_text import counted, visible
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
 from orphangc.adapters.open import BUCKETS, open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
-from orphangc.app.commands.examine.judged_jobs import judged_jobs
-from orphangc.app.commands.examine.search_estimate import search_estimate
 from orphangc.app.commands.examine.source_probes import (
     probe_cluster,
     probe_namespace,
     probe_state,
     probe_zookeeper,
+    search_estimate,
 )
 from orphangc.app.commands.health import Check, CheckStatus, Finding, bad, checked
+from orphangc.app.commands.world.show import patient, unlisted_cycle_of
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import Unmet, unmet_by
 from orphangc.app.runner.held_plan import lock_folder
+from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.wiring.clock import is_dead, now
 from orphangc.app.wiring.compose import (
@@ -47,18 +48,28 @@ from orphangc.app.wiring.compose import (
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.registry_files import load_snapshots
 from orphangc.app.wiring.sharing import shared_checkpoints
+from orphangc.collect.expire.lineage_cycle import DiscardingSink
+from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.mark.mark import proving_command
 from orphangc.collect.observe.checkpoints import scan_checkpoints
 from orphangc.collect.observe.exporters import newest
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.lock import holder_of
+from orphangc.collect.unlisted_cycle import ShortCycle
 from orphangc.core.documents.bucket_settings import dangers, effects
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE
-from orphangc.core.model.codes import Condition
+from orphangc.core.model.codes import Condition, SearchScope
 from orphangc.core.model.settings import StorageRootSettings, without_credentials
 from orphangc.core.model.types import JobId, ObjectKey
+from orphangc.core.world.known_states import KnownState
 from orphangc.core.world.known_world import PlaceKind, World
-from orphangc.errors import ExitCode, OrphanGcError, SettingsError, UnreadableSnapshotError
+from orphangc.errors import (
+    ExitCode,
+    OrphanGcError,
+    RefusedError,
+    SettingsError,
+    UnreadableSnapshotError,
+)
 from orphangc.ports import Storage
 
 ALL_ROOTS = "all storage roots"
@@ -372,3 +383,48 @@ def _bucket(location: Location, whose: str) -> tuple[CheckStatus, str]:
         return CheckStatus.NOTE, "; ".join((*other, *found.unseen))
     said = other or ["no lifecycle rule and no retention acts on it"]
     return CheckStatus.GOOD, "; ".join(said)
+
+
+_SHORT = 20_000
+"""Number of objects up to which the storage root is listed: twenty pages of S3."""
+
+
+def judged_jobs(
+    settings: StorageRootSettings,
+    storage: Storage,
+    shared: SharedCheckpoints,
+    known: Sequence[KnownState],
+) -> ShortCycle:
+    """Return what a run would find in the named places now; change and remember nothing.
+
+    Raises:
+        OrphanGcError: The storage root, an extra root or the state location cannot be read.
+    """
+    settings = settings.model_copy(update={"search": SearchScope.PLACES})
+    if estimated_objects(storage, _SHORT).objects < _SHORT:
+        try:
+            return _with_listing(settings, shared, known)
+        except RefusedError:
+            pass  # there is no job directory yet, which a run refuses
+    return unlisted_cycle_of(settings, shared, known)
+
+
+def _with_listing(
+    settings: StorageRootSettings, shared: SharedCheckpoints, known: Sequence[KnownState]
+) -> ShortCycle:
+    cycle = cycle_of(
+        patient(settings),
+        DiscardingSink,
+        lambda *_: None,
+        known=known,
+        shared=shared,
+        is_remembered=False,
+    )
+    assert cycle.plan.world is not None  # noqa: S101 - a cycle always has one
+    return ShortCycle(
+        world=cycle.plan.world,
+        jobs=cycle.jobs,
+        judged=cycle.judged,
+        resources=cycle.remembered.lineage.resources,
+        is_listed=True,
+    )

@@ -11,8 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flinkstate.text.shown_text import human_bytes, visible
-from orphangc.app.console.text import duration, minute
-from orphangc.app.render.retention.unneeded_text import money, unneeded_sentence
+from orphangc.app.console.text import duration, minute, money, unneeded_sentence
 from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.app.render.stops import Fate, unmet_by
 from orphangc.core.documents.lineage_report import (

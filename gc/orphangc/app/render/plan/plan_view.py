@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flinkstate.text.shown_text import counted, human_bytes
+from orphangc.app.console.text import expiry_hint
 from orphangc.app.render.job_view import ShownJob
 from orphangc.app.render.plan.unlisted_rows import ExtraRow, extra_rows, inventory_sentence
 from orphangc.app.render.reason_groups import ByKind, by_kind, kind_order
-from orphangc.app.render.retention.unneeded_text import expiry_hint
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import Fate, Stop, fate_of, is_deferred, stops
 from orphangc.app.render.world_tables import statement

@@ -14,8 +14,7 @@ from functools import cache
 from jinja2 import Environment
 
 from flinkstate.text.shown_text import counted, human_bytes
-from orphangc.app.console.text import instant
-from orphangc.app.render.retention.unneeded_text import unneeded_sentence
+from orphangc.app.console.text import instant, unneeded_sentence
 from orphangc.app.render.template_environment import page_environment
 from orphangc.core.documents.lineage_report import (
     LineageCheckpointPart,
