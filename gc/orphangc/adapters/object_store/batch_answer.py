@@ -42,18 +42,14 @@ def batch_results(
     results: list[RequestError | None] = [lost] * count
     seen: set[int] = set()
     for part in answer.iter_parts() if answer.is_multipart() else ():
-        number = _number_of(part)
+        found = _NUMBER.fullmatch(str(part.get("Content-ID", "")).strip())
+        number = int(found[1]) if found else None
         if number is None or number >= count:
             continue
         # of two contradicting results neither counts
         results[number] = lost if number in seen else _result(part, error)
         seen.add(number)
     return results
-
-
-def _number_of(part: Message) -> int | None:
-    found = _NUMBER.fullmatch(str(part.get("Content-ID", "")).strip())
-    return int(found[1]) if found else None
 
 
 def _result(part: Message, error: Callable[[PartAnswer], RequestError]) -> RequestError | None:

@@ -144,7 +144,9 @@ class PlanDirectory:
             PlanMismatchError: One is absent, damaged, or altered.
         """
         for name, digest in plan.verdict_files.items():
-            self._check(name, digest)
+            path = self.verdicts / name
+            if path.name != name or not path.is_file() or _sha256(path) != digest:
+                raise PlanMismatchError(f"{path} is not the file that was planned")
 
     def read_head(self) -> Plan:
         """Return the plan without reading its verdict files, which may be large.
@@ -169,11 +171,6 @@ class PlanDirectory:
         if plan.plan_id != plan.digest():
             raise PlanMismatchError(f"{path} was altered: its identity does not match its content")
         return plan
-
-    def _check(self, name: str, digest: str) -> None:
-        path = self.verdicts / name
-        if path.name != name or not path.is_file() or _sha256(path) != digest:
-            raise PlanMismatchError(f"{path} is not the file that was planned")
 
     def rows(self, plan: Plan, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the verdict rows of a plan that was read.

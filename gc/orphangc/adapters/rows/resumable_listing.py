@@ -112,7 +112,10 @@ class ResumableListing:
             log.info("listing.resumed", parts=len(parts), objects=sum(p.rows for p in parts))
             manifest.write(b"\n")  # ends a line torn by a crash
         else:
-            self._begin(manifest, now)
+            for file in self.folder.glob("*.arrow"):
+                file.unlink()
+            manifest.truncate(0)
+            self._append(manifest, self._header(now))
         return parts
 
     def _open(self) -> BinaryIO:
@@ -172,12 +175,6 @@ class ResumableListing:
                 return _checksum(file, part.length) == part.crc32
         except OSError:
             return False
-
-    def _begin(self, manifest: BinaryIO, now: datetime | None) -> None:
-        for file in self.folder.glob("*.arrow"):
-            file.unlink()
-        manifest.truncate(0)
-        self._append(manifest, self._header(now))
 
     def add(self, part: FinishedPart) -> None:
         """Record a part whose bytes are on disk."""

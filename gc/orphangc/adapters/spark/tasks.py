@@ -71,7 +71,10 @@ class Cluster:
         with translated(f"use --work {self.folder.location} on Spark's executors", SettingsError):
             answers = self._compare(seen)
             if _OTHER_PACKAGE in answers:
-                self._send_package()
+                self._package = TemporaryFolder()
+                path = Path(self._package.name) / f"orphangc-{digest_of_package()[:16]}.zip"
+                write_package(path)
+                self._session.addArtifacts(str(path), pyfile=True)
                 answers = self._compare(seen)
         if _OTHER_PACKAGE in answers:
             raise SettingsError("Spark's executors cannot load orphangc; see deploy/spark")
@@ -127,12 +130,6 @@ class Cluster:
         slots = self.setting("slots", 0)
         rows = self._session.range(0, slots, 1, slots) if slots else self._session.range(_ROWS)
         return Counter(rows.mapInArrow(answers, "found string").toArrow()["found"].to_pylist())
-
-    def _send_package(self) -> None:
-        self._package = TemporaryFolder()
-        path = Path(self._package.name) / f"orphangc-{digest_of_package()[:16]}.zip"
-        write_package(path)
-        self._session.addArtifacts(str(path), pyfile=True)
 
     def close(self) -> None:
         """Remove the files on this machine and in the work folder."""

@@ -110,7 +110,9 @@ def make_expiry(
         OrphanGcError: Nothing was planned, and nothing was written.
     """
     check_outside(settings, [] if out is None else [out])
-    _check_savepoints(settings, policy)
+    for uri in () if policy is None else policy.savepoints:
+        if not any(place.contains(canonical(uri)) for place in settings.own_places):
+            raise SettingsError(f"savepoints: {uri} is in no extra root: name one around it, too")
     check_report(settings, report)
     directory = None if out is None else PlanDirectory(out)
     if directory is not None:
@@ -122,13 +124,6 @@ def make_expiry(
         raise SettingsError(each)
     write_report(found.report, report, price)
     return written_expiry(replace(found, cycle=remembered(found.cycle, state, before)), directory)
-
-
-def _check_savepoints(settings: StorageRootSettings, policy: RetentionPolicy | None) -> None:
-    """Make sure that the places of savepoints are searched: else none goes, each with a reason."""
-    for uri in () if policy is None else policy.savepoints:
-        if not any(place.contains(canonical(uri)) for place in settings.own_places):
-            raise SettingsError(f"savepoints: {uri} is in no extra root: name one around it, too")
 
 
 def written_expiry(found: LineageCycle, directory: PlanDirectory | None) -> Plan:

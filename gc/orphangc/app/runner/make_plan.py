@@ -253,7 +253,11 @@ def make_plan(
         ) as (cycle, environment):
             lineages, unneeded = _lineages(cycle, policy, environment, is_asked=asks_lineages)
         breakdown, digests = _gathered(cycle.sinks, at, folder)
-        unsigned = _completed(cycle.plan, engine, lineages, unneeded)
+        slips = () if lineages is None else policy_warnings(lineages)
+        warnings = (*cycle.plan.warnings, *slips)
+        unsigned = cycle.plan.model_copy(
+            update={"engine_reason": engine.reason, "unneeded": unneeded, "warnings": warnings}
+        )
         plan = unsigned.signed() if directory is None else directory.write(unsigned, digests)
     files.render(plan, breakdown)
     log_plan(plan, logs_blocked=logs_blocked)
@@ -269,16 +273,6 @@ def _gathered(
         breakdown.add(sink.breakdown)
         digests |= {} if folder is None else sink.fetched(folder)
     return breakdown, digests
-
-
-def _completed(
-    plan: Plan, engine: EngineChoice, lineages: LineageReport | None, unneeded: UnneededPart
-) -> Plan:
-    slips = () if lineages is None else policy_warnings(lineages)
-    warnings = (*plan.warnings, *slips)
-    return plan.model_copy(
-        update={"engine_reason": engine.reason, "unneeded": unneeded, "warnings": warnings}
-    )
 
 
 def _lineages(

@@ -45,7 +45,9 @@ class KeptPlans:
         """
         folder = self.folder / run_id
         before = max(self._runs(), default=None)
-        if before is not None and _is_interrupted(before):
+        if before is not None and (
+            (before / LISTING_FOLDER).is_dir() and not (before / "plan.json").exists()
+        ):
             before.rename(folder)
         return folder
 
@@ -86,10 +88,6 @@ class KeptPlans:
             return []
         except OSError as err:
             raise SettingsError(f"cannot list the plans in {self.folder}: {err.strerror}") from err
-
-
-def _is_interrupted(folder: Path) -> bool:
-    return (folder / LISTING_FOLDER).is_dir() and not (folder / "plan.json").exists()
 
 
 def _left(path: str, why: BaseException) -> None:

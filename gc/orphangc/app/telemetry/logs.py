@@ -216,11 +216,10 @@ def _redact(_: Any, __: str, event: EventDict) -> EventDict:
 
 def _show(_: Any, __: str, event: EventDict) -> EventDict:
     """Escape control characters: names in a bucket are untrusted."""
-    return {key: _shown(value) for key, value in event.items()}
-
-
-def _shown(value: Any) -> Any:
-    return "\n".join(map(visible, value.split("\n"))) if isinstance(value, str) else value
+    return {
+        key: ("\n".join(map(visible, value.split("\n"))) if isinstance(value, str) else value)
+        for key, value in event.items()
+    }
 
 
 def _clean(value: Any) -> Any:

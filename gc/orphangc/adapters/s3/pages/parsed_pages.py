@@ -67,12 +67,15 @@ def _read(answer: Mapping[str, Any], body: bytes, prefix: str, root: str) -> Pag
     if answer.get("KeyCount", 0) > len(keys) + len(folders):
         raise UnreadablePageError("the listing has a page with fewer keys than it says")
     keys = [key[len(root.encode()) :] for key in keys]
+    token = answer.get("NextContinuationToken")
+    if not isinstance(token, str | None):
+        raise TypeError("two tokens")
     return Page(
         objects=_rows(keys, found),
         keys=pa.array(keys, pa.binary()),
         prefixes=tuple(map(_text, folders)),
         is_truncated=_flag(body),
-        token=_token(answer),
+        token=token,
     )
 
 
@@ -85,13 +88,6 @@ def _flag(body: bytes) -> bool:
             return False
         case _:
             raise UnreadablePageError("the listing does not say whether it is complete")
-
-
-def _token(answer: Mapping[str, Any]) -> str | None:
-    token = answer.get("NextContinuationToken")
-    if not isinstance(token, str | None):
-        raise TypeError("two tokens")
-    return token
 
 
 def _key(text: str, *, is_encoded: bool) -> bytes:

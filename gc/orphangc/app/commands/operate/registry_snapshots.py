@@ -13,7 +13,6 @@ from rich.text import Text
 
 from flinkstate.files.paths import located
 from flinkstate.places.checkpoint_names import is_job_id
-from flinkstate.places.locations import Location
 from flinkstate.text.shown_text import visible
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.open import open_storage
@@ -33,7 +32,6 @@ from orphangc.errors import (
     StorageUnreachableError,
     UnreadableSnapshotError,
 )
-from orphangc.ports import Storage
 
 
 def export_snapshot(
@@ -61,28 +59,24 @@ def export_snapshot(
         raise RefusedError(f"{first.problem}; nothing was exported")
     own = [root for root in read.checkpoints if root.job_id == job and root.directory is not None]
     directory = (own[0].directory if own else None) or storage.location
+    prefix = storage.location.key_of(directory) or ""
+    start = len(prefix) + 1 if prefix else 0
     snapshot, entries = derive_snapshot(
         JobId(job),
         sorted(own, key=lambda root: root.checkpoint_id),
         directory=directory,
         facts=facts,
-        sizes=_sizes(storage, directory),
+        sizes={
+            row["key"][start:]: row["size"]
+            for batch in storage.objects(prefix)
+            for row in batch.select(["key", "size"]).to_pylist()
+            if row["size"] is not None
+        },
         taken_at=taken_at,
     )
     data = write_snapshot(snapshot, entries, compress=out.suffix == ".gz")
     write_atomically(out, data)
     return _document(read_snapshot(data))
-
-
-def _sizes(storage: Storage, directory: Location) -> dict[str, int]:
-    prefix = storage.location.key_of(directory) or ""
-    start = len(prefix) + 1 if prefix else 0
-    return {
-        row["key"][start:]: row["size"]
-        for batch in storage.objects(prefix)
-        for row in batch.select(["key", "size"]).to_pylist()
-        if row["size"] is not None
-    }
 
 
 def _facts(url: str | None, job_id: JobId) -> JobFacts | None:

@@ -125,7 +125,7 @@ def _path(samples: Sequence[Sample], floor: list[int], top: list[int], most: int
     An amount holds from its run to the next one: between two runs nothing was measured.
     """
     start, span = samples[0].at, samples[-1].at - samples[0].at
-    xs = [_part(sample.at - start, span) for sample in samples]
+    xs = [(WIDTH * ((sample.at - start) / span)) for sample in samples]
     edges = [
         [f"{x:.1f},{HEIGHT * (1 - size / most):.1f}" for x, size in _steps(xs, sizes)]
         for sizes in (top, floor)
@@ -139,10 +139,6 @@ def _steps(xs: Sequence[float], sizes: Sequence[int]) -> Iterator[tuple[float, i
         if position:
             yield x, sizes[position - 1]
         yield x, size
-
-
-def _part(done: timedelta, whole: timedelta) -> float:
-    return WIDTH * (done / whole)
 
 
 def _change(before: Amount, after: Amount) -> str:
