@@ -14,11 +14,11 @@ import structlog
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.adapters.spark.passes import DividingTask, FileGroup, LiveSlice, PassTask, lots
+from orphangc.adapters.spark.reading import ObjectTask
 from orphangc.adapters.spark.session import is_on_this_machine, opened_session
 from orphangc.adapters.spark.spark_listing import (
     ListedParts,
     ListingTask,
-    ObjectTask,
     ReadingTask,
     list_ranges,
     read_parts,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from typing import Any
+from functools import partial
 
 import pyarrow as pa
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.open import open_storage
+from orphangc.adapters.spark.reading import opened
 from orphangc.adapters.spark.tasks import Cluster
 from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
 from orphangc.collect.listing.list_storage import list_some
@@ -21,39 +20,7 @@ from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, gaps
 from orphangc.core.ranges.split_points import midpoint
 from orphangc.errors import StorageUnreachableError
-from orphangc.ports import LISTING_SCHEMA, EarlierPart, Progress, SpoolPart, Storage
-
-
-@lru_cache(maxsize=4)
-def opened(base: Location) -> Storage:
-    """Return the storage, opened once for each executor process, which runs tasks in turn."""
-    return open_storage(base)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadObject:
-    """The file that holds what one object was read as."""
-
-    file: ExchangeFile
-    rows: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectTask:
-    """Reads an object in an executor.
-
-    Attributes:
-        base: Location of the storage; credentials come from the executor's environment.
-    """
-
-    folder: WorkFolder
-    read: Callable[[Storage, StoredObject], Any]
-    base: Location
-
-    def __call__(self, listed: StoredObject) -> ReadObject:
-        """Return where it is written what was read."""
-        return ReadObject(self.folder.write_packed(self.read(opened(self.base), listed)))
-
+from orphangc.ports import LISTING_SCHEMA, EarlierPart, Progress, SpoolPart
 
 _MOST_ROUNDS = 64
 _PART_OF_ALL = 10

@@ -7,7 +7,7 @@ import pytest
 
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.adapters.spark import passes, spark_listing
+from orphangc.adapters.spark import passes, reading, spark_listing
 from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.adapters.spark.spark_listing import ListedParts
 from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
@@ -194,7 +194,7 @@ def test_the_driver_reads_what_executors_cannot(tmp_path, monkeypatch, lacks) ->
     elsewhere = opened(tmp_path / "other")
     if lacks == "the right to read it":
         monkeypatch.setattr(elsewhere, "read", refused)
-    monkeypatch.setattr(spark_listing, "opened", lambda _: elsewhere)
+    monkeypatch.setattr(reading, "opened", lambda _: elsewhere)
     spark = engine(tmp_path, monkeypatch)
     (found,) = CheckpointReader().collect(opened(tmp_path / "storage"), spark).checkpoints
     assert found.checkpoint_id == 3
