@@ -51,11 +51,7 @@ class ExporterChannel(Protocol):
     location: Location
 
     def jobs(self) -> list[JobId]:
-        """Return the jobs that have a folder, sorted.
-
-        Raises:
-            StorageUnreachableError: The folder cannot be listed.
-        """
+        """Return the jobs that have a folder, sorted, or raise ``StorageUnreachableError``."""
 
     def names(self, job_id: JobId) -> list[str]:
         """Return the names of a job's finished snapshots, oldest first."""
@@ -73,8 +69,4 @@ class ExporterChannel(Protocol):
         """Return the nonce that the exporter has to repeat, ``None`` if there is none."""
 
     def write(self, job_id: JobId, nonce: str) -> None:
-        """Write ``nonce`` for the job's exporter; replace an older nonce.
-
-        Raises:
-            StorageUnreachableError: The nonce cannot be written.
-        """
+        """Write the nonce of the job's exporter anew, or raise ``StorageUnreachableError``."""

@@ -104,11 +104,7 @@ class Engine(Protocol):
         return {}
 
     def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
-        """List everything below the storage root.
-
-        Raises:
-            StorageUnreachableError: The listing is not complete.
-        """
+        """List everything below the storage root, or raise ``StorageUnreachableError``."""
 
     def metadata_objects(self) -> Iterator[StoredObject]:
         """Yield the listed objects that may be a ``_metadata``; there are few."""

@@ -92,11 +92,7 @@ class Storage(ABC):
         return self.objects()
 
     def later_folders(self, prefix: str, after: str) -> list[str]:
-        """Return the names of a folder's sub-folders that sort after a name, or of all.
-
-        Raises:
-            StorageUnreachableError: As ``folder``.
-        """
+        """Return the names of a folder's sub-folders after a name, or of all, as ``folder``."""
         del after
         return list(self.folder(prefix).folders)
 
@@ -193,11 +189,7 @@ class Storage(ABC):
 
     @property
     def is_versioned(self) -> bool:
-        """Return whether a deletion can be undone.
-
-        Raises:
-            StorageUnreachableError: The store does not answer.
-        """
+        """Return whether a deletion can be undone, or raise ``StorageUnreachableError``."""
         return False
 
     def undelete(

@@ -34,11 +34,7 @@ def cannot_lock(location: Location, why: object) -> SettingsError:
 
 
 def check_creation(files: StateFiles, create: Callable[[str, bytes], bool], why_not: str) -> None:
-    """Make sure that a place refuses to create the same name twice.
-
-    Raises:
-        SettingsError: It does not.
-    """
+    """Raise ``SettingsError`` unless a place refuses to create the same name twice."""
     name = f"{PROBE}{uuid.uuid4()}"
     try:
         if not create(name, b"1") or create(name, b"2"):
@@ -222,11 +218,7 @@ class FsspecStateFiles:
             self._fs.pipe_file(self._path(name), data)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Write a file unless it exists; see ``StateFiles``.
-
-        Raises:
-            SettingsError: The file system cannot create exclusively.
-        """
+        """Write a file unless it exists, or raise ``SettingsError`` where nothing can do that."""
         if not self._can_create:
             check_creation(self, self._create, "it creates a file that exists")
             self._can_create = True

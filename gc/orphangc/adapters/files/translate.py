@@ -67,11 +67,7 @@ def escaped(name: str) -> str:
 
 
 def checked_parts(key: str) -> list[str]:
-    """Return the parts of a key.
-
-    Raises:
-        ValueError: The key is empty or absolute, or a part is empty, ``.`` or ``..``.
-    """
+    """Return the parts of a key; ``ValueError`` if absolute, or one is empty, ``.`` or ``..``."""
     parts = key.split("/")
     if "\0" in key or any(part in {"", ".", ".."} for part in parts):
         raise ValueError(f"{key!r} is no key below a storage root")

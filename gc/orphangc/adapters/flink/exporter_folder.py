@@ -112,11 +112,7 @@ class ExporterFolder:
         self._files.write(f"{job_id}/{_NONCE}", nonce.encode())
 
     def check_writable(self, job_id: JobId) -> None:
-        """Write and remove a temporary file beside the job's nonce.
-
-        Raises:
-            StorageUnreachableError: The folder cannot be written.
-        """
+        """Write and remove a file beside the job's nonce, or raise ``StorageUnreachableError``."""
         name = f"{job_id}/doctor-{uuid.uuid4().hex}"
         self._files.write(name, b"")
         self._files.remove(name)

@@ -105,19 +105,11 @@ class FlinkRest:
         return self._asked(self._observe)
 
     def options(self) -> Mapping[str, str]:
-        """Return the configuration of the cluster as it shows it, asked once.
-
-        Raises:
-            RegistryUnavailableError: There is no such answer; one line, without credentials.
-        """
+        """Return the configuration of the cluster, asked once; it raises as ``observe`` does."""
         return self._asked(self._options)
 
     def listed(self) -> Mapping[JobId, str]:
-        """Return the status word of every job that the cluster lists, asked once.
-
-        Raises:
-            RegistryUnavailableError: There is no such answer; one line, without credentials.
-        """
+        """Return the status of every job that the cluster lists, asked once, as ``options``."""
         return self._asked(lambda client: listed_jobs(*self._once(client, JOBS_PATH)))
 
     def _options(self, client: httpx.Client) -> Mapping[str, str]:

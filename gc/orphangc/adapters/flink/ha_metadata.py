@@ -122,21 +122,13 @@ class KubernetesHa:
     """One namespace."""
 
     def __init__(self, namespace: str, *, timeout: timedelta) -> None:
-        """Take the namespace; send no request yet.
-
-        Raises:
-            SettingsError: The extra ``kubernetes`` is not installed.
-        """
+        """Take the namespace; ``SettingsError`` if the extra ``kubernetes`` is not installed."""
         self._namespace = namespace
         self._listing = NamespaceListing(namespace, timeout=timeout)
         self.uri = f"kubernetes:{namespace}"
 
     def observe(self) -> HaFacts:
-        """Return the facts of the namespace, all or nothing.
-
-        Raises:
-            RegistryUnavailableError: After bounded retries; one line.
-        """
+        """Return the facts of the namespace, all or nothing; see ``FactsSource``."""
         try:
             maps = self._listing.config_map_keys(HA_SELECTOR)
             resources = self._listing.operated()

@@ -55,11 +55,7 @@ class KubernetesApi:
     """Client of one API server; address and account come from the pod, else from kubeconfig."""
 
     def __init__(self, *, timeout: timedelta) -> None:
-        """Check that the client is installed; send no request yet.
-
-        Raises:
-            SettingsError: The extra ``kubernetes`` is not installed.
-        """
+        """Raise ``SettingsError`` unless the client is installed; send no request yet."""
         try:
             self.client: Any = importlib.import_module("kubernetes.client")
             self._config: Any = importlib.import_module("kubernetes.config")
@@ -123,11 +119,7 @@ class KubernetesApi:
             raise KubernetesProblem(f"unusable answer: {_one_line(err)}", status=None) from err
 
     def ask_again(self, call: Callable[[Any, Any], Answer]) -> Answer:
-        """Return the answer to one request, after a few attempts if needed.
-
-        Raises:
-            KubernetesProblem: The API server gave no usable answer.
-        """
+        """Return the answer to one request as ``ask`` does, after a few attempts if needed."""
         for attempt in stamina.retry_context(
             on=_PassingProblem, attempts=_ATTEMPTS, timeout=None, wait_max=2
         ):
@@ -180,11 +172,7 @@ class NamespaceListing:
     """One namespace of the API server that this process can reach."""
 
     def __init__(self, namespace: str, *, timeout: timedelta) -> None:
-        """Take the namespace; send no request yet.
-
-        Raises:
-            SettingsError: The extra ``kubernetes`` is not installed.
-        """
+        """Take the namespace; ``SettingsError`` if the extra ``kubernetes`` is missing."""
         self._namespace = namespace
         self._api = KubernetesApi(timeout=timeout)
 
@@ -193,11 +181,7 @@ class NamespaceListing:
         self._api.close()
 
     def config_map_keys(self, selector: str) -> list[tuple[str, list[str]]]:
-        """Return name and keys of each ConfigMap that a label selector chooses.
-
-        Raises:
-            RegistryUnavailableError: After bounded retries; one line.
-        """
+        """Return name and keys of each ConfigMap that a selector chooses, as ``operated``."""
         found = self._config_maps(label_selector=selector)
         return [
             (each.metadata.name, [*(each.data or {}), *(each.binary_data or {})]) for each in found
@@ -220,11 +204,7 @@ class NamespaceListing:
         }
 
     def workloads(self) -> dict[str, list[Any]]:
-        """Return what may run a JobManager without the operator, as JSON documents by kind.
-
-        Raises:
-            RegistryUnavailableError: After bounded retries; one line.
-        """
+        """Return what may run a JobManager without the operator by kind, as ``operated``."""
         return {
             kind: list(self._resources(plural, group, "v1"))
             for kind, (plural, group) in _WORKLOADS.items()

@@ -285,11 +285,7 @@ class Bucket(ABC):
         return None
 
     def buckets(self) -> tuple[str, ...] | None:
-        """Return the URIs of all buckets of the account; see ``Storage``.
-
-        Raises:
-            RequestError: The store refused, or gave no answer.
-        """
+        """Return the URIs of all buckets of the account, or raise ``RequestError``."""
         return None
 
     @property

@@ -70,11 +70,7 @@ class BucketReader:
         return [fact if isinstance(fact, StoredObject) else None for fact in found]
 
     def check_bucket(self, key: str = "") -> None:
-        """List one name of the root, or one that starts with a key: a policy may allow no more.
-
-        Raises:
-            StorageUnreachableError: The bucket is absent or cannot be listed.
-        """
+        """List one name, as a policy may allow no more, or raise ``StorageUnreachableError``."""
         with self._bucket.translated("list"):
             self._bucket.page(self._bucket.root + key, most=1)
 

@@ -52,11 +52,7 @@ class ObjectStateFiles:
             self._bucket.put(self._name(name), data, writer=str(uuid.uuid4()), is_new=False)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Write a file unless it exists; see ``StateFiles``.
-
-        Raises:
-            SettingsError: A probe shows that the store ignores or refuses the condition.
-        """
+        """Write a file unless it exists; ``SettingsError`` if a probe shows that none can."""
         if not self._can_create:
             check_creation(self, self._create, "the store creates a name that exists")
             self._can_create = True

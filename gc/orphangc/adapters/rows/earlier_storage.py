@@ -59,11 +59,7 @@ class EarlierStorage(Storage):
         """Yield the listed objects below the storage root, as ``LISTING_SCHEMA``."""
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
-        """Yield the objects of the earlier listing, or the present objects of a folder.
-
-        Raises:
-            StorageUnreachableError: See ``Storage``.
-        """
+        """Yield the objects of the earlier listing, or the present objects of a folder."""
         return self._storage.objects(prefix) if prefix else self.listed()
 
     def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
@@ -95,11 +91,7 @@ class ListedBefore(EarlierStorage):
         return self._earlier
 
     def listed(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the listing; see ``EarlierStorage``.
-
-        Raises:
-            OrphanGcError: They cannot be read.
-        """
+        """Yield the rows of the listing, or raise ``OrphanGcError``."""
         for batch in self._rows():
             columns = [batch[name] for name in LISTING_SCHEMA.names]
             yield pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)

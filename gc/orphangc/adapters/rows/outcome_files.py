@@ -33,11 +33,7 @@ class OutcomeFiles:
         self._waiting = 0
 
     def open(self) -> None:
-        """Open the file of the rows, so that every deletion can be recorded.
-
-        Raises:
-            OrphanGcError: It cannot be written.
-        """
+        """Open the file of the rows before any deletion, or raise ``OrphanGcError``."""
         try:
             self._writer = pq.ParquetWriter(
                 self._partial, OUTCOME_SCHEMA, compression="zstd", use_dictionary=_REPEATED
@@ -103,11 +99,7 @@ class OutcomeFiles:
 
 
 def read_outcome(folder: Path) -> dict[str, Any]:
-    """Return the outcome of the last sweep of a plan.
-
-    Raises:
-        SettingsError: No sweep has finished here.
-    """
+    """Return the outcome of a plan's last sweep; ``SettingsError`` if none has finished here."""
     try:
         outcome: dict[str, Any] = json.loads((folder / "outcome.json").read_bytes())
     except FileNotFoundError as err:
@@ -123,11 +115,7 @@ def read_outcome(folder: Path) -> dict[str, Any]:
 
 
 def outcome_rows(folder: Path) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of all sweeps of a plan.
-
-    Raises:
-        SettingsError: A file cannot be read.
-    """
+    """Yield the rows of all sweeps of a plan, or raise ``SettingsError``."""
     for path in sorted(folder.glob("outcomes*.parquet")):
         try:
             with pq.ParquetFile(path) as file:

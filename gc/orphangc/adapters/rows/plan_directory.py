@@ -24,11 +24,7 @@ _LEFT = re.compile(rf"{re.escape(LISTING_FOLDER)}|verdicts|\.plan\.json-[0-9a-f]
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, with the permissions of the umask.
-
-    Raises:
-        OrphanGcError: It cannot be written.
-    """
+    """Write a file whole or not at all, as the umask permits, or raise ``OrphanGcError``."""
     partial = path.with_name(f".{path.name}-{uuid.uuid4().hex}.partial")
     try:
         with writing(path):
@@ -44,11 +40,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Check that a result file can be written, before the work for it begins.
-
-    Raises:
-        SettingsError: The path is a folder, or its folder cannot be created or written.
-    """
+    """Raise ``SettingsError`` unless a result file can be written, before the work for it."""
     above = _nearest_folder(path.parent)
     if path.is_dir() or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise SettingsError(f"{path} cannot be written: choose another place")
@@ -127,22 +119,13 @@ class PlanDirectory:
         return signed
 
     def read(self) -> Plan:
-        """Return the plan, complete and unaltered.
-
-        Raises:
-            SettingsError: There is no plan here.
-            PlanMismatchError: It is damaged, altered, or by another version of the format.
-        """
+        """Return the plan, complete and unaltered, as ``read_head`` and ``check`` have it."""
         plan = self.read_head()
         self.check(plan)
         return plan
 
     def check(self, plan: Plan) -> None:
-        """Check that the verdict files are those of a plan.
-
-        Raises:
-            PlanMismatchError: One is absent, damaged, or altered.
-        """
+        """Raise ``PlanMismatchError`` if a verdict file is absent, damaged, or altered."""
         for name, digest in plan.verdict_files.items():
             path = self.verdicts / name
             if path.name != name or not path.is_file() or _sha256(path) != digest:
@@ -173,11 +156,7 @@ class PlanDirectory:
         return plan
 
     def rows(self, plan: Plan, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the verdict rows of a plan that was read.
-
-        Raises:
-            PlanMismatchError: A file holds no verdicts, or a time that is out of range.
-        """
+        """Yield the verdict rows of a plan that was read, or raise ``PlanMismatchError``."""
         chosen = list(columns) if columns else None
         for name in sorted(plan.verdict_files):
             path = self.verdicts / name

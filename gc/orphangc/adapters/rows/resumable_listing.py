@@ -96,11 +96,7 @@ class ResumableListing:
         self._manifest: BinaryIO | None = None
 
     def take_over(self) -> list[FinishedPart]:
-        """Return the finished parts of an interrupted run if they belong to this listing.
-
-        Raises:
-            SettingsError: Another run holds the folder, or it cannot be created.
-        """
+        """Return what an interrupted run of this listing finished, or raise ``SettingsError``."""
         now = self._clock()
         self._manifest = manifest = self._open()
         manifest.seek(0)

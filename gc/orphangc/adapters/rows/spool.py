@@ -137,11 +137,7 @@ class ArrowSpool:
             self._free.append(file)
 
     def batches(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of finished ranges in large batches; see ``Spool``.
-
-        Raises:
-            OrphanGcError: The files are damaged.
-        """
+        """Yield the rows of finished ranges in large batches, or raise ``OrphanGcError``."""
         with self._lock:
             folder = self._open()
             for file in self._files:

@@ -11,11 +11,7 @@ from orphangc.errors import OrphanGcError
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Write to a file, or to files of a folder, in the block.
-
-    Raises:
-        OrphanGcError: It cannot be written; the message names it.
-    """
+    """Write to a file, or files of a folder; an ``OrphanGcError`` names what cannot be written."""
     try:
         yield
     except OSError as err:

@@ -39,11 +39,7 @@ _FORBIDDEN = frozenset({"AccessDenied", "AllAccessDisabled"})
 
 
 def bucket_settings(client: S3Client) -> BucketSettings:
-    """Return the settings of the bucket.
-
-    Raises:
-        StorageUnreachableError: The store gives no usable answer.
-    """
+    """Return the settings of the bucket, or raise ``StorageUnreachableError``."""
     unread = list[str]()
 
     def ask(operation: str, right: str) -> dict[str, Any]:
@@ -105,11 +101,7 @@ class HeadRequests:
             self._sender = TemplateSender(client, "HeadObject")
 
     def send(self, key: str) -> Answer:
-        """Return the answer for a whole key, in botocore's form.
-
-        Raises:
-            Exception: One of ``CALL_ERRORS``.
-        """
+        """Return the answer for a whole key, in botocore's form; raise ``CALL_ERRORS``."""
         if self._template is None and self._is_possible:
             with self._lock:
                 if self._template is None and self._is_possible:
@@ -184,11 +176,7 @@ class DeleteRequests:
             self._shape = client.output_shape("DeleteObjects")
 
     def send(self, wanted: Sequence[tuple[str, str | None]]) -> Answer:
-        """Return the answer for these keys, each with the ETag it must have, in botocore's form.
-
-        Raises:
-            Exception: One of ``CALL_ERRORS``.
-        """
+        """Return the answer for keys and their ETags, in botocore's form; raise ``CALL_ERRORS``."""
         template = self._sender.template
         if template is None:
             return self._through_botocore(wanted)

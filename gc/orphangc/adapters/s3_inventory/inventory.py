@@ -222,11 +222,7 @@ class InventoryStorage(EarlierStorage):
         self._objects = objects
 
     def listed(self) -> Iterator[pa.RecordBatch]:
-        """Yield the inventory's objects below the storage root; see ``EarlierStorage``.
-
-        Raises:
-            RefusedError: A data file is absent or damaged; nothing was planned.
-        """
+        """Yield the inventory's objects below the root, or raise ``RefusedError``."""
         self._objects = 0
         for part, path in self._fetched():
             for batch in part.rows(path):

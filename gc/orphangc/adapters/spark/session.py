@@ -109,11 +109,7 @@ def _defaults(master: str) -> dict[str, str]:
 
 
 def check_java() -> None:
-    """Check that Spark will find a Java that it can use.
-
-    Raises:
-        SettingsError: No usable Java was found.
-    """
+    """Raise ``SettingsError`` unless Spark will find a Java that it can use."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None:

@@ -213,11 +213,7 @@ def read_parts(
 def list_ranges(
     cluster: Cluster, ranges: Sequence[KeyRange], work: ListingTask, progress: Progress
 ) -> ListedParts:
-    """List ranges in rounds, each with more objects a task than the round before it.
-
-    Raises:
-        StorageUnreachableError: They could not be listed completely.
-    """
+    """List ranges in rounds of ever larger tasks, or raise ``StorageUnreachableError``."""
     total = ListedParts()
     left, expected = list(ranges), None
     for _ in range(_MOST_ROUNDS):

@@ -86,11 +86,7 @@ class Cluster:
         self.slots = answers[_SAME]
 
     def setting(self, name: str, default: int) -> int:
-        """Return one of our settings among Spark's: ``spark.orphangc.<name>``.
-
-        Raises:
-            SettingsError: The setting is no positive number.
-        """
+        """Return ``spark.orphangc.<name>``; ``SettingsError`` if it is no positive number."""
         text = self._session.conf.get(f"spark.orphangc.{name}", None)
         if text is None:
             return default

@@ -86,11 +86,7 @@ class WorkFolder:
         return ExchangeFile(name, hashlib.sha256(data).hexdigest(), rows)
 
     def read(self, file: ExchangeFile) -> bytes:
-        """Return the bytes of a file.
-
-        Raises:
-            StorageUnreachableError: The file is absent or was altered.
-        """
+        """Return a file's bytes; ``StorageUnreachableError`` if it is absent or was altered."""
         data = _files(self.location).read(file.name)
         if data is None:
             where = self.location.child(file.name)
@@ -109,11 +105,7 @@ class WorkFolder:
         return self.write(kind, target.getvalue().to_pybytes(), rows=rows)
 
     def read_rows(self, file: ExchangeFile) -> pa.RecordBatch:
-        """Return all rows of a file as one batch.
-
-        Raises:
-            StorageUnreachableError: See ``read``.
-        """
+        """Return all rows of a file as one batch, as ``read`` does."""
         with ipc.open_stream(self.read(file)) as reader:
             table = reader.read_all().combine_chunks()
         batches = table.to_batches()
@@ -127,11 +119,7 @@ class WorkFolder:
         return self.write("values", pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
 
     def read_value(self, file: ExchangeFile) -> Any:
-        """Return a value, unpickled only after its digest was compared with the writer's.
-
-        Raises:
-            StorageUnreachableError: See ``read``.
-        """
+        """Return a value, unpickled after ``read`` compared its digest with the writer's."""
         return pickle.loads(self.read(file))  # noqa: S301 - Spark's channel vouches for the bytes
 
     def write_packed(self, value: Any) -> ExchangeFile:
@@ -146,11 +134,7 @@ class WorkFolder:
         return self.write("values", b"".join(pieces))
 
     def read_packed(self, file: ExchangeFile) -> Any:
-        """Return a value whose arrays are read-only parts of the bytes read: there is no copy.
-
-        Raises:
-            StorageUnreachableError: See ``read``.
-        """
+        """Return a value whose arrays are parts of the bytes that ``read`` returned: no copy."""
         data = memoryview(self.read(file))
         (count,) = struct.unpack_from("<q", data)
         sizes = struct.unpack_from(f"<{count}q", data, 8)
@@ -165,11 +149,7 @@ class WorkFolder:
         _files(self.location).write(f"{_DONE}/{stage}-{number}-{rows}", b"")
 
     def rows_done(self, stage: str) -> int:
-        """Return the number of rows of a stage's tasks that are done; a repeated one counts once.
-
-        Raises:
-            StorageUnreachableError: The work folder cannot be read.
-        """
+        """Return the rows of a stage's tasks that are done; a repeated one counts once."""
         names = _files(self.location).names(_DONE)
         parts = [name.split("-")[1:] for name in names if name.startswith(f"{stage}-")]
         return sum({int(number): int(rows) for number, rows in parts}.values())
@@ -240,11 +220,7 @@ class SentVerdicts:
         self._files = self._here = None
 
     def fetch(self, target: Path) -> dict[str, str]:
-        """Fetch the files into a folder of this machine; return their sha256 by name.
-
-        Raises:
-            StorageUnreachableError: A file is absent or was altered.
-        """
+        """Fetch the files as ``WorkFolder.read`` does; return their sha256 by name."""
         target.mkdir(parents=True, exist_ok=True)
         for name, file in self.sent.items():
             data = self._folder.read(file)

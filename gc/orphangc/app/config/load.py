@@ -295,11 +295,7 @@ def _names(place: str) -> frozenset[Location]:
 def chosen_roots(
     configuration: Configuration, only: Iterable[str] | None
 ) -> tuple[ScheduledRoot, ...]:
-    """Return the named storage roots in the file's order; all of them if none is named.
-
-    Raises:
-        SettingsError: A named storage root is not configured.
-    """
+    """Return the named storage roots in the file's order, or all; ``SettingsError`` for another."""
     wanted = [str(located(each)) for each in only or ()]
     known = {each.root: each for each in configuration.storage_roots}
     for name in wanted:

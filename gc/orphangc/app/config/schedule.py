@@ -27,11 +27,7 @@ _HORIZON = timedelta(days=400)
 
 
 def check_timezone(name: str) -> str:
-    """Return the name of a time zone.
-
-    Raises:
-        ValueError: There is no such time zone.
-    """
+    """Return the name of a time zone, or raise ``ValueError``."""
     try:
         ZoneInfo(name)
     except (OSError, ValueError, KeyError) as err:
@@ -40,11 +36,7 @@ def check_timezone(name: str) -> str:
 
 
 def check_schedule(text: str) -> str:
-    """Return a schedule.
-
-    Raises:
-        ValueError: The text is neither five cron fields nor a duration, or no instant matches it.
-    """
+    """Return a schedule; ``ValueError`` if the text is none, or no instant matches it."""
     trigger = trigger_of(text, "UTC")
     if trigger.get_next_fire_time(None, _THURSDAY) is None:
         raise ValueError(f"the schedule {text!r} never comes")
@@ -52,11 +44,7 @@ def check_schedule(text: str) -> str:
 
 
 def trigger_of(text: str, timezone: str) -> BaseTrigger:
-    """Return the trigger that computes the instants of a schedule.
-
-    Raises:
-        ValueError: It is neither five cron fields nor a duration.
-    """
+    """Return the trigger of five cron fields or a duration, or raise ``ValueError``."""
     fields = text.split()
     zone = ZoneInfo(timezone)
     if len(fields) == 1:

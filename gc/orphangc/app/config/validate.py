@@ -36,11 +36,7 @@ _PLACES = (
 
 
 def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:
-    """Return validated settings from options.
-
-    Raises:
-        SettingsError: A setting is invalid; the message names it, in one line.
-    """
+    """Return validated settings from options; a ``SettingsError`` names the option, in one line."""
     try:
         return validated(StorageRootSettings, values)
     except SettingsError as err:
@@ -65,11 +61,7 @@ def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
 
 
 def policy_from(values: Mapping[str, Any]) -> RetentionPolicy | None:
-    """Return the retention policy of some options, ``None`` if none of them is given.
-
-    Raises:
-        SettingsError: An option is invalid; the message names it, in one line.
-    """
+    """Return the retention policy of options, ``None`` without any; raise as ``settings_from``."""
     given = {name: value for name, value in values.items() if value is not None}
     return _checked(RetentionPolicy, given) if given else None
 
@@ -97,11 +89,7 @@ def _absolute_alias(text: str) -> str:
 
 
 def check_outside(settings: StorageRootSettings, places: Sequence[Path]) -> None:
-    """Make sure that no file is written below the storage root, which belongs to Flink.
-
-    Raises:
-        SettingsError: A place is inside the storage root.
-    """
+    """Raise ``SettingsError`` for a file below the storage root, which belongs to Flink."""
     for place in places:
         if is_inside(local(place), settings.location):
             raise SettingsError(

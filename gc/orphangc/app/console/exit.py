@@ -27,11 +27,7 @@ def is_signal(exit_code: int) -> bool:
 
 @contextmanager
 def saying(sentence: Callable[[], str]) -> Iterator[None]:
-    """Print a sentence if a signal interrupts the block, before the process ends.
-
-    Raises:
-        SystemExit: A signal came.
-    """
+    """Print a sentence if a signal interrupts the block, before its ``SystemExit`` goes on."""
     try:
         yield
     except SystemExit as err:
@@ -54,11 +50,7 @@ class Signals:
         self._may_raise = False
 
     def take(self, number: int, _: FrameType | None = None) -> None:
-        """Hold a signal, or raise it where that is allowed; all but the first are ignored.
-
-        Raises:
-            SystemExit: The signal interrupts the work.
-        """
+        """Hold the first signal, or raise it as ``SystemExit`` where that is allowed."""
         is_first = self.exit_code is None
         if is_first:
             self.exit_code = SIGNALLED + number
@@ -67,11 +59,7 @@ class Signals:
 
     @contextmanager
     def let_through(self) -> Iterator[None]:
-        """Let a signal interrupt the block, also one that came before it.
-
-        Raises:
-            SystemExit: A signal came.
-        """
+        """Let a signal interrupt the block by ``SystemExit``, also one that came before it."""
         self._may_raise = True
         try:
             if self.exit_code is not None:

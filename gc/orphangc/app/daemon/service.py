@@ -94,11 +94,7 @@ class _Service:
         )
 
     def run(self, folder: Path) -> None:
-        """Serve until a signal comes; a second signal ends this process at once.
-
-        Raises:
-            OrphanGcError: The server failed.
-        """
+        """Serve until a signal comes, and end at once at a second; raise if the server failed."""
         before = {
             number: signal.signal(number, lambda n, f: self._signalled(n, f, folder))
             for number in (signal.SIGTERM, signal.SIGINT)

@@ -70,11 +70,7 @@ def lock_folder(state: RootState) -> str:
 
 @contextmanager
 def held_lock(state: RootState, *, holder: Holder | None = None) -> Iterator[Lock]:
-    """Yield the lock of a storage root, and release it; each holder renews a halt.
-
-    Raises:
-        LockHeldError: A living run holds the lock.
-    """
+    """Yield the lock of a storage root, or raise ``LockHeldError``; each holder renews a halt."""
     wanting = holder or this_process()
     lock = acquire(state.files, lock_folder(state), wanting, is_dead=is_dead)
     try:

@@ -64,11 +64,7 @@ def lineages_now(
 
 
 def check_report(settings: StorageRootSettings, report: Path | None) -> None:
-    """Make sure that a report can be written, before a cycle is made for it.
-
-    Raises:
-        SettingsError: It is in the storage root, or cannot be written.
-    """
+    """Raise ``SettingsError`` for a report in the storage root, or that cannot be written."""
     if report is not None:
         check_outside(settings, [report])
         check_writable(report)

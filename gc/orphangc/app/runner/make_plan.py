@@ -183,11 +183,7 @@ class PlanFiles:
     summary: Path | None = None
 
     def check(self, settings: StorageRootSettings) -> None:
-        """Make sure that they can be written, and not into the storage root.
-
-        Raises:
-            OrphanGcError: One of them cannot, or would be.
-        """
+        """Raise ``OrphanGcError`` unless they can be written, and not into the storage root."""
         if self.out is not None:
             check_outside(settings, [self.out])
         for file in (self.report, self.summary):

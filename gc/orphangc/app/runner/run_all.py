@@ -110,11 +110,7 @@ def _shown(records: Iterator[RunRecord]) -> list[RunRecord]:
 
 
 def keep_records(config: Path, text: str) -> list[RunRecord]:
-    """Write records for runs that left none: they never began, or were killed.
-
-    Raises:
-        OrphanGcError: A record cannot be written.
-    """
+    """Write records for runs that left none, or were killed; ``OrphanGcError`` if that fails."""
     roots = {each.root: each for each in _loaded(config).storage_roots}
     records = [RunRecord.model_validate(each) for each in json.loads(text)]
     return [kept_record(state_of(roots[each.root]), each) for each in records]

@@ -169,11 +169,7 @@ def audit_file() -> Path | None:
 
 @contextmanager
 def audit_log() -> Iterator[AuditLog | None]:
-    """Yield the audit log, ``None`` if none is asked for; a file is appended to.
-
-    Raises:
-        SettingsError: The file cannot be written.
-    """
+    """Yield the audit log, ``None`` if none is asked for, or raise ``SettingsError``."""
     place = audit_file()
     if place is None:
         yield AuditLog(sys.stderr) if asked.audit_log else None

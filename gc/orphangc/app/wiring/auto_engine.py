@@ -38,11 +38,7 @@ log = structlog.get_logger()
 def settled(
     choice: EngineChoice, settings: StorageRootSettings, size: KnownSize | None = None
 ) -> EngineChoice:
-    """Return the choice with ``auto`` decided, and why.
-
-    Raises:
-        StorageUnreachableError: The state location or the storage root cannot be read.
-    """
+    """Return the choice with ``auto`` decided, and why, or raise ``StorageUnreachableError``."""
     if not choice.is_auto:
         return choice
     lacking = _lacking(choice)

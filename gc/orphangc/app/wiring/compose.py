@@ -78,11 +78,7 @@ def state_place(settings: StorageRootSettings) -> Location:
 
 
 def state_of(settings: StorageRootSettings) -> RootState:
-    """Return the state of a storage root.
-
-    Raises:
-        SettingsError: The default state folder is inside the storage root, or contains it.
-    """
+    """Return the state of a storage root; ``SettingsError`` if one contains the other."""
     root, place = settings.location, state_place(settings)
     if overlap(root, place):
         raise SettingsError(f"state {place} and storage root {root} contain each other: --state")
@@ -106,11 +102,7 @@ def ends_of(settings: StorageRootSettings, running: Collection[JobId]) -> list[E
 
 
 def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
-    """Return which of the sources are folders that exporters write into.
-
-    Raises:
-        StorageUnreachableError: A place cannot be listed.
-    """
+    """Return the sources that exporters write into, or raise ``StorageUnreachableError``."""
     read = partial(contents_of, max_bytes=MAX_SNAPSHOT_BYTES)
     found = [
         ExporterFolder(place, read)
@@ -232,11 +224,7 @@ def quarantined_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadat
 
 
 def released_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadata]:
-    """Return every ``_metadata`` whose quarantine is over and of which a copy is still there.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be listed.
-    """
+    """Return every ``_metadata`` whose quarantine is over and of which a copy is still there."""
     released = [each for each in memory.expired if each.is_released]
     present = frozenset(state.files.names(copies_folder(state))) if released else ()
     copies = (_copy_of(state, each) for each in released)
@@ -257,11 +245,7 @@ def flink_clusters(settings: StorageRootSettings) -> list[ClusterClient]:
 
 
 def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
-    """Return the sources of jobs that have not ended, each once.
-
-    Raises:
-        SettingsError: An extra is not installed.
-    """
+    """Return the sources of jobs that have not ended; ``SettingsError`` without their extra."""
     namespaces = dict.fromkeys(settings.kubernetes_ha)
     ensembles = dict.fromkeys(settings.zookeeper_ha)
     found: list[HaMetadata] = []

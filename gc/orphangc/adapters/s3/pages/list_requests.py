@@ -110,11 +110,7 @@ class ListRequests:
             self._sender = TemplateSender(client, "ListObjectsV2", varying=_NAMES.values())
 
     def fetch(self, query: Query, read: Callable[[bytes], _Page]) -> _Page:
-        """Return what ``read`` makes of a page; retry errors that may pass.
-
-        Raises:
-            StorageUnreachableError: The error stays, or the store refuses the request.
-        """
+        """Return what ``read`` makes of a page; retry, then raise ``StorageUnreachableError``."""
         try:
             for attempt in stamina.retry_context(
                 on=(_NotNowError, UnreadablePageError, *_PASSING),

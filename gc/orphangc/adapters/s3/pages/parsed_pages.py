@@ -38,12 +38,7 @@ _PARSERS.set_parser_defaults(timestamp_parser=_instant)
 
 
 def parse_page(body: bytes, prefix: str, shape: Any, *, root: str = "") -> Page:
-    """Return a page.
-
-    Raises:
-        UnreadablePageError: The body is no page, or not a whole one, or has keys outside the
-        prefix.
-    """
+    """Return a page; ``UnreadablePageError`` if it is none, not whole, or of other keys."""
     try:
         answer = _PARSERS.create_parser("rest-xml").parse(
             {"status_code": 200, "headers": {}, "body": body}, shape

@@ -148,11 +148,7 @@ class TemplateSender:
         client.on(f"before-sign.s3.{operation}", self._learn)
 
     def send(self, template: RequestTemplate, request: AWSRequest) -> Any:
-        """Return the HTTP session's answer to a request of the template.
-
-        Raises:
-            Exception: An error of botocore's or urllib3's.
-        """
+        """Return the HTTP session's answer; raise errors of botocore's or urllib3's."""
         if (auth := self._auth_for(template)) is not None:
             auth.add_auth(request)
         asked_at = host_now()
@@ -161,11 +157,7 @@ class TemplateSender:
         return answer
 
     def get(self, template: RequestTemplate, request: AWSRequest) -> tuple[int, bytes]:
-        """Return status and body of the answer to a GET request of the template.
-
-        Raises:
-            Exception: An error of botocore's or urllib3's.
-        """
+        """Return status and body of the answer to a GET request, as ``send`` does."""
         answer = self.send(template, request)
         body: bytes = StreamingBody(answer.raw, answer.headers.get("content-length")).read()
         return answer.status_code, body

@@ -198,11 +198,7 @@ class S3Client:
 
     @contextmanager
     def body(self, answer: Answer) -> Iterator[Iterator[bytes]]:
-        """Give the body of an answer, part by part, and close it afterwards.
-
-        Raises:
-            ConnectionError: Other than the stated number of bytes came.
-        """
+        """Give the body of an answer part by part; ``ConnectionError`` if it is not whole."""
         try:
             yield self._chunks(answer)
         finally:

@@ -231,11 +231,7 @@ class _Proof:
         return CheckStatus.GOOD, "removed"
 
     def keep(self, state: Location, findings: Sequence[Finding]) -> tuple[CheckStatus, str]:
-        """Keep the proof in a state location.
-
-        Raises:
-            SettingsError: The state location is inside the proof's folder.
-        """
+        """Keep the proof in a state location; ``SettingsError`` if that is in its folder."""
         if self._own.contains(state):
             raise SettingsError(f"{state} is inside {self._own}")
         proof = StorageProof(

@@ -38,11 +38,7 @@ def probe_state(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
 
 
 def probe_cluster(url: str, accepted: Sequence[str]) -> tuple[CheckStatus, str]:
-    """Ask a cluster for its version and its jobs.
-
-    Raises:
-        OrphanGcError: It gives no usable answer.
-    """
+    """Ask a cluster for its version and its jobs, or raise ``OrphanGcError``."""
     cluster = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe()
     version = cluster.flink_version
     if not is_tested_version(version) and version not in accepted:
@@ -56,20 +52,12 @@ def probe_cluster(url: str, accepted: Sequence[str]) -> tuple[CheckStatus, str]:
 
 
 def probe_namespace(namespace: str) -> tuple[CheckStatus, str]:
-    """List the HA metadata in a Kubernetes namespace.
-
-    Raises:
-        OrphanGcError: It cannot be listed.
-    """
+    """List the HA metadata in a Kubernetes namespace, or raise ``OrphanGcError``."""
     return _ha(KubernetesHa(namespace, timeout=REST_TIMEOUT))
 
 
 def probe_zookeeper(address: str) -> tuple[CheckStatus, str]:
-    """List the HA metadata in a ZooKeeper.
-
-    Raises:
-        OrphanGcError: It cannot be listed.
-    """
+    """List the HA metadata in a ZooKeeper, or raise ``OrphanGcError``."""
     return _ha(ZooKeeperHa(address, timeout=REST_TIMEOUT))
 
 
@@ -93,11 +81,7 @@ _USD = 0.005 / 1000
 
 
 def search_estimate(settings: StorageRootSettings) -> str:
-    """Return what a search lists, in a sentence for each storage.
-
-    Raises:
-        OrphanGcError: A storage cannot be listed, or the memory cannot be read.
-    """
+    """Return what a search lists, in a sentence for each storage, or raise ``OrphanGcError``."""
     if settings.search is SearchScope.PLACES:
         return "the named places alone are searched (search: places)"
     known = {

@@ -85,11 +85,7 @@ _SIGNS: Mapping[CheckStatus, tuple[str, str]] = {
 
 
 def diagnose(config: Path) -> list[dict[str, Any]]:
-    """Return the finding of every check of every configured storage root.
-
-    Raises:
-        SettingsError: The configuration itself is not usable.
-    """
+    """Return the finding of every check; ``SettingsError`` if the configuration is not usable."""
     found = load_and_discover(config)
     configuration, shared = found.configuration, shared_checkpoints()
     findings = [
@@ -319,11 +315,7 @@ def _pushgateway(url: str) -> tuple[CheckStatus, str]:
 
 
 def exporter_checks(settings: StorageRootSettings) -> dict[str, Check]:
-    """Return a check for each job that has a folder for its exporter.
-
-    Raises:
-        StorageUnreachableError: A registry folder cannot be listed.
-    """
+    """Return a check for each job in a registry folder, or raise ``StorageUnreachableError``."""
     return {
         f"exporter {job_id}": partial(_exporter, folder, job_id, settings)
         for folder in open_exports(settings.registry)
@@ -395,11 +387,7 @@ def judged_jobs(
     shared: SharedCheckpoints,
     known: Sequence[KnownState],
 ) -> ShortCycle:
-    """Return what a run would find in the named places now; change and remember nothing.
-
-    Raises:
-        OrphanGcError: The storage root, an extra root or the state location cannot be read.
-    """
+    """Return what a run would find in the named places now; change and remember nothing."""
     settings = settings.model_copy(update={"search": SearchScope.PLACES})
     if estimated_objects(storage, _SHORT).objects < _SHORT:
         try:
