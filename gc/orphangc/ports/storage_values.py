@@ -89,7 +89,6 @@ class DeletionResult:
     """Outcome of the deletion of one key.
 
     Attributes:
-        key: The requested key, exactly.
         status: ``GONE`` if the object was already absent, where the store reports this;
             ``CHANGED`` if the store refused because another object has the key now (``If-Match``).
         error: Code and message of the store, without credentials; ``None`` unless failed,

@@ -35,11 +35,7 @@ Answer = TypeVar("Answer")
 
 
 class KubernetesProblem(Exception):  # noqa: N818 - translated at the edge of each adapter
-    """The API server gave no usable answer.
-
-    Attributes:
-        status: HTTP status; ``None`` without an answer.
-    """
+    """The API server gave no usable answer."""
 
     def __init__(self, message: str, *, status: int | None) -> None:
         """Keep the status beside the message."""

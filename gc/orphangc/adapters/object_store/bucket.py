@@ -68,7 +68,6 @@ class RequestError(Exception):
 
     Attributes:
         status: HTTP status of the answer, 0 without an answer.
-        code: Code of the store, "" without one.
         is_sent: Whether the request may have reached the store.
     """
 

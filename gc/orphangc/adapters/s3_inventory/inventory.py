@@ -129,7 +129,6 @@ class ReportFile:
 
     Attributes:
         reports: Bucket that the report was delivered to.
-        uri: Location of the manifest.
         manifest: The manifest, which may name this file alone.
         prefix: What the keys of objects below the storage root begin with.
     """

@@ -28,12 +28,7 @@ _ROWS_PER_BATCH = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class LiveSlice:
-    """A slice of live set and tombstones: equal parts of the range of the UUIDs' first bits.
-
-    Attributes:
-        number: Which of ``count`` it is.
-        file: File of a ``WholeMarking``.
-    """
+    """A slice of live set and tombstones: equal parts of the range of the UUIDs' first bits."""
 
     number: int
     count: int
@@ -45,7 +40,6 @@ class FileGroup:
     """Files of the listing that one task passes over.
 
     Attributes:
-        files: Files of ``LISTING_SCHEMA``.
         slice: The slice that knows all their rows; without one nothing is live.
         marks: File with what the first pass kept of their rows; ``None`` before it.
     """
@@ -88,11 +82,7 @@ class DividingTask:
 
 @dataclass(frozen=True, slots=True)
 class PassResult:
-    """Result that one task sends to the driver.
-
-    Attributes:
-        value: Pickled result of the pass, or the file that holds it if it is large.
-    """
+    """Result that one task sends to the driver."""
 
     value: bytes | ExchangeFile
     marks: ExchangeFile | None

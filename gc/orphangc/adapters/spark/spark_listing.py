@@ -35,9 +35,7 @@ class ListedParts:
     """Result of one or more listing tasks.
 
     Attributes:
-        parts: Files of ``LISTING_SCHEMA``.
         roots: Objects that may be a ``_metadata``, which are few.
-        links: Keys of links, as ``links_in`` has them.
         objects: Number of objects in parts of an earlier listing, see ``EarlierPart``.
     """
 
@@ -139,7 +137,6 @@ class ListingTask:
 
     Attributes:
         root: Location of the storage root; credentials come from the executor's environment.
-        streams: Number of concurrent requests.
         most: Number of objects after which a task leaves the rest to others.
         rows: Approximate number of rows of a file.
     """
@@ -170,11 +167,7 @@ class ListingTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingTask:
-    """Reads parts of an earlier listing in an executor.
-
-    Attributes:
-        rows: Approximate number of rows of a file.
-    """
+    """Reads parts of an earlier listing in an executor."""
 
     folder: WorkFolder
     rows: int

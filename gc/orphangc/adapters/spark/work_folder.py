@@ -56,7 +56,6 @@ class ExchangeFile:
 
     Attributes:
         name: Name relative to the work folder; no other attempt uses it.
-        rows: Number of rows, 0 if the file holds none.
     """
 
     name: str

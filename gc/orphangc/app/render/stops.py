@@ -37,8 +37,6 @@ class Unmet:
     """A guard that refuses one job, or a condition of deletion that it does not meet.
 
     Attributes:
-        fate: ``REFUSED`` for a guard, ``BLOCKED`` for a condition of deletion.
-        code: Name of the guard or condition.
         may_pass: Whether waiting may lift it, as far as is known.
     """
 

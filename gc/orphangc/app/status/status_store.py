@@ -22,7 +22,6 @@ class RootStatus:
         settings: Configured settings; show only ``model_dump(mode="json")``, which hides
             credentials.
         records: Records of runs, newest first, of every process that shares the state location.
-        running_since: Start of the daemon's run in progress; ``None`` if there is none.
         unread: Reason why records of earlier runs are not known yet; ``None`` if they are.
     """
 
@@ -50,11 +49,7 @@ class RootStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Status of the daemon at one moment.
-
-    Attributes:
-        not_ready: Reason why the daemon is not ready; ``None`` if it is.
-    """
+    """Status of the daemon at one moment."""
 
     version: str
     now: datetime
@@ -70,12 +65,7 @@ _UNREAD = "its records have not been read yet"
 
 @dataclass(slots=True)
 class StatusStore:
-    """Holds the status of a daemon; many threads read it and few write it, from memory alone.
-
-    Attributes:
-        is_alive: Returns whether the scheduler still does its work.
-        is_ending: Whether the daemon ends and starts no further run.
-    """
+    """Holds the status of a daemon; many threads read it and few write it, from memory alone."""
 
     configuration: Configuration
     metrics: Metrics

@@ -41,11 +41,7 @@ _PATIENCE = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovered:
-    """What was discovered, and the configuration that it completes.
-
-    Attributes:
-        discovery: Facts of this cycle and earlier ones.
-    """
+    """What was discovered, and the configuration that it completes."""
 
     configuration: Configuration
     discovery: Discovery = field(default_factory=Discovery)

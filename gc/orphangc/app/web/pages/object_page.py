@@ -32,7 +32,6 @@ class ObjectExplanation:
         row: Verdict of the object, a row of ``VERDICT_SCHEMA``.
         command: Command that explains more from the storage itself; ``None`` if a shell cannot take
             the key.
-        examples: Objects as examples, if no key was requested.
     """
 
     key: str

@@ -68,12 +68,7 @@ def stored_in(name: str, tallies: Iterable[Tally]) -> Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootView:
-    """One storage root on the status page.
-
-    Attributes:
-        plan: Newest record with a plan; ``None`` until there is one.
-        deleted: Objects that all runs together have deleted.
-    """
+    """One storage root on the status page."""
 
     status: RootStatus
     mode: RunMode
@@ -118,7 +113,6 @@ class JobRow(ShownJob):
     Attributes:
         job_id: Id of the job; "" if its owner is unknown.
         bar: Bar of its stored objects; that of the largest job is as wide as the picture.
-        sustained: Whether its state is self-sustained; ``None`` if that cannot be known.
         snapshots: The same, with what it was restored from; ``None`` in a list of one run.
     """
 
