@@ -9,12 +9,7 @@ from __future__ import annotations
 
 from orphangc.core.decision.kernel import VERDICT_SCHEMA
 from orphangc.ports.callbacks import Progress, Waiter
-from orphangc.ports.cluster import (
-    ClusterClient,
-    ExporterChannel,
-    FactsSource,
-    HaMetadata,
-)
+from orphangc.ports.cluster import ClusterClient, ExporterChannel, FactsSource, HaMetadata
 from orphangc.ports.row_files import (
     OUTCOME_SCHEMA,
     OutcomeSink,

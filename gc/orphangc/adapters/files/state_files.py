@@ -180,9 +180,7 @@ class FsspecStateFiles:
         is_probed: bool = True,
     ) -> None:
         self.location = location
-        from orphangc.adapters.files.fsspec_storage import (  # noqa: PLC0415 - loads fsspec
-            open_file_system,
-        )
+        from orphangc.adapters.files.fsspec_storage import open_file_system  # noqa: PLC0415 - loads fsspec
 
         self._fs, root = file_system or open_file_system(location)
         self._root = root.rstrip("/")

@@ -207,9 +207,7 @@ class GcsBucket(Bucket):
     def unlisted(self) -> Unlisted:
         """Return the reader of noncurrent and of soft-deleted generations."""
         return Unlisted(
-            self,
-            partial(self.hidden_page, "versions"),
-            partial(self.hidden_page, "softDeleted"),
+            self, partial(self.hidden_page, "versions"), partial(self.hidden_page, "softDeleted")
         )
 
     def restorable(self, name: str, identity: str) -> Callable[[], None] | None:

@@ -247,10 +247,7 @@ class NamespaceListing:
         return self._discovered(where, lambda client: client.CustomObjectsApi, _plurals_of)
 
     def _discovered(
-        self,
-        where: str,
-        api: Callable[[Any], Any],
-        read: Callable[[Any, Any], _Found],
+        self, where: str, api: Callable[[Any], Any], read: Callable[[Any, Any], _Found]
     ) -> _Found:
         def call(client: Any, timeout: Any) -> _Found:
             return read(api(self._api.client)(client), timeout)
@@ -283,9 +280,7 @@ class NamespaceListing:
         return self._listed(f"{plural}.{group}", asked)
 
     def _listed(
-        self,
-        what: str,
-        asked: Callable[[int, str | None], tuple[list[Any], str | None]],
+        self, what: str, asked: Callable[[int, str | None], tuple[list[Any], str | None]]
     ) -> Iterator[Any]:
         """Return all pages of one listing; restart a listing that expired half-way."""
         where = f"{what} in namespace {self._namespace}"
@@ -297,9 +292,7 @@ class NamespaceListing:
         raise RegistryUnavailableError(f"Kubernetes: {where}: no listing came to its end")
 
     def _pages(
-        self,
-        where: str,
-        asked: Callable[[int, str | None], tuple[list[Any], str | None]],
+        self, where: str, asked: Callable[[int, str | None], tuple[list[Any], str | None]]
     ) -> list[Any]:
         found: list[Any] = []
         page: str | None = None

@@ -10,11 +10,7 @@ import pyarrow as pa
 
 from orphangc.core.documents.plan import Plan
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
-from orphangc.ports import (
-    LISTING_SCHEMA,
-    EarlierListing,
-    Storage,
-)
+from orphangc.ports import LISTING_SCHEMA, EarlierListing, Storage
 
 
 def _asked(name: str) -> Any:

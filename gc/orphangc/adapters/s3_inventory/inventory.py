@@ -232,10 +232,7 @@ class InventoryStorage(EarlierStorage):
 
     def _fetched(self) -> Iterator[tuple[ReportFile, Path]]:
         parts, reports = self.earlier_parts(), S3Client(self._reports)
-        with (
-            TemporaryFolder() as name,
-            ThreadPoolExecutor(max_workers=1) as pool,
-        ):
+        with TemporaryFolder() as name, ThreadPoolExecutor(max_workers=1) as pool:
             places = (Path(name) / str(number % 2) for number in range(len(parts)))
             ahead = iter(zip(parts, places, strict=True))
             part, place = next(ahead)

@@ -143,9 +143,7 @@ class SparkEngine:
             return [FileGroup(each, part) for each in grouped(files, tasks)]
         work = DividingTask(self._folder, len(slices))
         found = self._cluster.results(
-            work,
-            grouped(files, tasks),
-            lambda rows: progress("dividing", rows, self._listed.rows),
+            work, grouped(files, tasks), lambda rows: progress("dividing", rows, self._listed.rows)
         )
         if sum(each.rows for each in found) != self._listed.rows:
             raise StorageUnreachableError("rows of the listing were lost while they were divided")
@@ -205,10 +203,7 @@ def opened_spark_engine(root: Location, work: Location | None) -> Iterator[Spark
             reach ``work``.
     """
     is_verbose = structlog.get_logger().is_enabled_for(logging.DEBUG)
-    with (
-        TemporaryFolder() as here,
-        opened_session(is_verbose=is_verbose) as session,
-    ):
+    with TemporaryFolder() as here, opened_session(is_verbose=is_verbose) as session:
         if work is None and not is_on_this_machine(session):
             raise SettingsError(_NEEDS_WORK)
         place = canonical(here) if work is None else work.child(f"orphangc-{uuid.uuid4().hex}")

@@ -139,10 +139,7 @@ class Cluster:
         return max(LEAST_TASKS, 3 * self.slots)
 
     def results(
-        self,
-        work: Callable[[_Item], _Result],
-        items: Sequence[_Item],
-        show: Callable[[int], None],
+        self, work: Callable[[_Item], _Result], items: Sequence[_Item], show: Callable[[int], None]
     ) -> list[_Result]:
         """Return the result of the work on each item, in their order; each item is one task.
 

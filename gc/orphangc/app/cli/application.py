@@ -104,9 +104,7 @@ class HelpfulCommand(TyperCommand):
             formatter.write_text(f"Exit codes: {_EXIT_CODES[self.name]}.")
 
 
-def _groups(
-    params: Sequence[Any],
-) -> Iterator[tuple[str, list[Any]]]:
+def _groups(params: Sequence[Any]) -> Iterator[tuple[str, list[Any]]]:
     found: dict[str, list[Any]] = {}
     for each in params:
         is_argument = isinstance(each, TyperArgument)

@@ -6,19 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    field_serializer,
-)
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, field_serializer
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from orphangc.app.config.schedule import DEFAULT_SCHEDULE, check_schedule, check_timezone
 from orphangc.app.config.validate import default_plans
@@ -43,10 +32,7 @@ Schedule = Annotated[str, AfterValidator(check_schedule)]
 
 class _ConfigSection(BaseModel):
     model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        validate_default=True,
-        hide_input_in_errors=True,
+        extra="forbid", frozen=True, validate_default=True, hide_input_in_errors=True
     )
 
 

@@ -53,10 +53,7 @@ _OTHERS: Mapping[str, tuple[Any, str]] = {
     "keep_daily": (int | None, "Days, in UTC, of which the newest savepoint stays."),
     "keep_weekly": (int | None, "Weeks, from Monday in UTC, of which the newest savepoint stays."),
     "keep_monthly": (int | None, "Months, in UTC, of which the newest savepoint stays."),
-    "ended_for": (
-        str | None,
-        "Time since a job's last sign of life; 30d if a policy is given.",
-    ),
+    "ended_for": (str | None, "Time since a job's last sign of life; 30d if a policy is given."),
     "dead": (
         Texts,
         (

@@ -34,10 +34,7 @@ What the garbage collector for Apache Flink's checkpoint files knows. Everything
 told from memory: nothing can be changed or deleted over HTTP.
 """
 _TAGS = [
-    {
-        "name": "jobs",
-        "description": "Flink jobs, as the newest plans have them.",
-    },
+    {"name": "jobs", "description": "Flink jobs, as the newest plans have them."},
     {"name": "runs", "description": "Passes over storage roots."},
     {"name": "probes", "description": "For Prometheus and Kubernetes."},
 ]

@@ -289,8 +289,7 @@ it.
 
 TROUBLES: Mapping[str, Advice] = {
     "not_ready": Advice(
-        "The daemon is not ready",
-        "Look at the log of the daemon; /readyz says the same as this.",
+        "The daemon is not ready", "Look at the log of the daemon; /readyz says the same as this."
     ),
     "undiscovered": Advice(
         "Discovery failed: new storage roots are not found",
@@ -309,8 +308,7 @@ TROUBLES: Mapping[str, Advice] = {
         " looks for orphans.",
     ),
     "doubt": Advice(
-        "There is a doubt about a plan",
-        "Check whether that is meant; if it is, nothing is to do.",
+        "There is a doubt about a plan", "Check whether that is meant; if it is, nothing is to do."
     ),
     "stopped": Advice(
         "A sweep ended early",

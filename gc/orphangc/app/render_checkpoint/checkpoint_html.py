@@ -28,12 +28,7 @@ from orphangc.app.console.checkpoint_host import HOST
 from orphangc.app.render.plan.stacked_bars import spans
 from orphangc.app.render.template_environment import page_environment
 
-_LIMITS = {
-    "limit_operators": 50,
-    "limit_states": 2000,
-    "limit_files": 200,
-    "limit_subtasks": 200,
-}
+_LIMITS = {"limit_operators": 50, "limit_states": 2000, "limit_files": 200, "limit_subtasks": 200}
 """Maximum numbers of entries; the JSON document has all of them."""
 
 _PAGE_METADATA_BYTES = 32 << 20

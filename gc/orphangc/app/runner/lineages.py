@@ -74,9 +74,7 @@ def write_report(lineages: LineageReport, report: Path | None, price: float) -> 
     """Write lineages as an HTML file, if one is asked for."""
     if report is None:
         return
-    from orphangc.app.render.retention.lineage_picture import (  # noqa: PLC0415 - needs Jinja2
-        render_lineages,
-    )
+    from orphangc.app.render.retention.lineage_picture import render_lineages  # noqa: PLC0415 - needs Jinja2
 
     write_file(report, render_lineages(lineages, price))
 

@@ -75,9 +75,7 @@ def _open_plan_sink(folder: Path | None, at: datetime, sent: WorkFolder | None) 
         return _PlanSink(Breakdown(at), None)
     if sent is None:
         return _PlanSink(Breakdown(at), VerdictFiles(folder))
-    from orphangc.adapters.spark.work_folder import (  # noqa: PLC0415 - only with Spark
-        SentVerdicts,
-    )
+    from orphangc.adapters.spark.work_folder import SentVerdicts  # noqa: PLC0415 - only with Spark
 
     return _PlanSink(Breakdown(at), SentVerdicts(sent))
 
@@ -88,9 +86,7 @@ def _work_folder(work: Location | None) -> Iterator[WorkFolder | None]:
     if work is None:
         yield None
         return
-    from orphangc.adapters.spark.work_folder import (  # noqa: PLC0415 - only with Spark
-        WorkFolder,
-    )
+    from orphangc.adapters.spark.work_folder import WorkFolder  # noqa: PLC0415 - only with Spark
 
     folder = WorkFolder(work.child(f"orphangc-verdicts-{uuid.uuid4().hex}"))
     try:

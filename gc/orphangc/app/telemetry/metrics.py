@@ -174,9 +174,7 @@ _COUNTERS: Mapping[str, _Samples] = {
     "refusals": lambda totals: _filled(zip(_RULES, strict=True), totals.refusals),
     "list_requests": lambda totals: {(): totals.list_requests},
 }
-_SUCCESSES: Mapping[str, _Samples] = {
-    "last_success_timestamp_seconds": _successes,
-}
+_SUCCESSES: Mapping[str, _Samples] = {"last_success_timestamp_seconds": _successes}
 _FINDINGS: Mapping[str, _Samples] = {
     "stored_objects": _stored("objects"),
     "stored_bytes": _stored("bytes"),
@@ -336,11 +334,7 @@ def _handler(user: str, password: str) -> _Handler:
         return default_handler
 
     def handle(  # noqa: PLR0917 - the library's signature
-        url: str,
-        method: str,
-        timeout: float | None,
-        headers: list[tuple[str, str]],
-        data: bytes,
+        url: str, method: str, timeout: float | None, headers: list[tuple[str, str]], data: bytes
     ) -> Callable[[], None]:
         return basic_auth_handler(url, method, timeout, headers, data, user, password)
 

@@ -60,10 +60,7 @@ def _measured(
     size = size or _last_size(settings) or _first_size(settings, choice)
     if choice.threshold is not None:
         return chosen_by_size(choice, size)
-    from orphangc.app.config.schedule import (  # noqa: PLC0415 - loads the scheduler
-        DEFAULT_SCHEDULE,
-        shortest_gap,
-    )
+    from orphangc.app.config.schedule import DEFAULT_SCHEDULE, shortest_gap  # noqa: PLC0415 - loads the scheduler
 
     interval = shortest_gap(choice.schedule or DEFAULT_SCHEDULE)
     per_second, source = _last_rate(settings) or (USUAL_PER_SECOND, "usual")

@@ -33,11 +33,7 @@ from orphangc.app.wiring.searched_places import searched_beside, storage_search
 from orphangc.collect.checkpoints.spooled_objects import contents_of
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
-from orphangc.collect.observe.expired_checkpoints import (
-    ExpiredMetadata,
-    copies_folder,
-    copy_name,
-)
+from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, copies_folder, copy_name
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.state.store import RootState
@@ -50,10 +46,7 @@ from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
 from orphangc.core.times.instants import shifted
-from orphangc.errors import (
-    RefusedError,
-    SettingsError,
-)
+from orphangc.errors import RefusedError, SettingsError
 from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
 from orphangc.ports.engine import Engine
 
@@ -136,9 +129,7 @@ def _storage_root(settings: StorageRootSettings, state: Location, *, is_planning
     storage = with_proof(storage, state)
     if settings.inventory is None or not is_planning:
         return storage
-    from orphangc.adapters.s3_inventory.inventory import (  # noqa: PLC0415 - rarely used
-        open_inventory,
-    )
+    from orphangc.adapters.s3_inventory.inventory import open_inventory  # noqa: PLC0415 - rarely used
 
     return open_inventory(
         settings.inventory,

@@ -135,10 +135,7 @@ def _answer(settings: DiscoverySettings, address: str, *, lists_jobs: bool) -> C
 def _documents(settings: DiscoverySettings) -> list[NamespaceDocuments]:
     if not (settings.namespaces or settings.all_namespaces or settings.namespace_selector):
         return []
-    from orphangc.adapters.kubernetes.namespace_listing import (  # noqa: PLC0415
-        read_namespace,
-        selected_namespaces,
-    )
+    from orphangc.adapters.kubernetes.namespace_listing import read_namespace, selected_namespaces  # noqa: PLC0415
 
     problems: list[NamespaceDocuments] = []
     selected: list[str] = []

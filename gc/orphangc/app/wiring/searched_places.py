@@ -27,10 +27,7 @@ from orphangc.core.model.codes import SearchScope
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Scope
 from orphangc.core.world.known_world import storage_of
-from orphangc.errors import (
-    OrphanGcError,
-    StorageUnreachableError,
-)
+from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import Storage
 
 

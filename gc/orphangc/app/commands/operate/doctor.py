@@ -39,12 +39,7 @@ from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.wiring.clock import is_dead, now
-from orphangc.app.wiring.compose import (
-    open_exports,
-    state_of,
-    state_place,
-    with_proof,
-)
+from orphangc.app.wiring.compose import open_exports, state_of, state_place, with_proof
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.registry_files import load_snapshots
 from orphangc.app.wiring.sharing import shared_checkpoints

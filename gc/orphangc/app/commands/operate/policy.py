@@ -111,10 +111,7 @@ def make_policy(
 
 
 def _wanted(
-    values: Mapping[str, Any],
-    config: Path | None,
-    mode: RunMode | None,
-    rights: Mapping[str, bool],
+    values: Mapping[str, Any], config: Path | None, mode: RunMode | None, rights: Mapping[str, bool]
 ) -> tuple[list[tuple[StorageNeed, ...]], list[str]]:
     if (config is None) == (values.get("root") is None):
         raise SettingsError("name one storage root with --root, or all of them with --config")

@@ -14,11 +14,7 @@ from flinkstate.text.shown_text import human_bytes, visible
 from orphangc.app.console.text import duration, minute, money, unneeded_sentence
 from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.app.render.stops import Fate, unmet_by
-from orphangc.core.documents.lineage_report import (
-    LineageCheckpointPart,
-    LineagePart,
-    LineageReport,
-)
+from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineagePart, LineageReport
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
 from orphangc.core.model.types import JobState

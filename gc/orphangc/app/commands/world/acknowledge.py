@@ -83,11 +83,7 @@ def _acknowledged(state: RootState, condition: str, what: str) -> Iterator[Ackno
         if (fact.condition, fact.what) != (condition, what):
             continue
         word = Acknowledgement(
-            condition=condition,
-            what=what,
-            since=fact.since,
-            at=now(),
-            by=_person(),
+            condition=condition, what=what, since=fact.since, at=now(), by=_person()
         )
         if condition == Condition.MEMORY_UNREADABLE:
             set_aside(state, what)

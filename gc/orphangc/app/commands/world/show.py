@@ -138,11 +138,7 @@ def world_of_call(settings: StorageRootSettings) -> NamedWorld:
     world, unasked = without_unasked(known.world, registries)
     buckets = _other_buckets(settings.location, world)
     return NamedWorld(
-        settings=settings,
-        world=world,
-        resources=known.resources,
-        buckets=buckets,
-        unasked=unasked,
+        settings=settings, world=world, resources=known.resources, buckets=buckets, unasked=unasked
     )
 
 

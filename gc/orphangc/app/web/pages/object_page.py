@@ -54,9 +54,7 @@ def explanation(record: RunRecord, key: str) -> ObjectExplanation:
     Args:
         key: Key relative to the storage root, or a URI below it; "" for some examples.
     """
-    from orphangc.adapters.rows.verdict_lookup import (  # noqa: PLC0415 - loads Arrow
-        VerdictLookup,
-    )
+    from orphangc.adapters.rows.verdict_lookup import VerdictLookup  # noqa: PLC0415 - loads Arrow
 
     relative = _relative(key.strip(), record.root)
     if record.plan_folder is None or record.plan_id is None:

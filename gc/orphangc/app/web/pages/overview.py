@@ -102,11 +102,7 @@ def _sentences(
     unread = sum(view.plan is None for view in roots)
     if unread == len(roots):
         return [_first_run(status)]
-    return [
-        _found(stored, swept, cost),
-        *_doubts(stored, unread, len(roots)),
-        _done(roots),
-    ]
+    return [_found(stored, swept, cost), *_doubts(stored, unread, len(roots)), _done(roots)]
 
 
 def _first_run(status: Status) -> str:

@@ -25,13 +25,7 @@ from orphangc.app.web.pages.checkpoint_page import (
 from orphangc.app.web.pages.lineage_page import shown_lineages
 from orphangc.app.web.pages.object_page import explanation
 from orphangc.app.web.pages.overview import status_context
-from orphangc.app.web.pages.page_view import (
-    due_days,
-    history_of,
-    job_rows,
-    record_rows,
-    stored_in,
-)
+from orphangc.app.web.pages.page_view import due_days, history_of, job_rows, record_rows, stored_in
 from orphangc.app.web.problem_documents import problem
 from orphangc.app.web.runs import UNKNOWN_RUN, FoundRun, all_runs, find_run
 
