@@ -14,14 +14,7 @@ import structlog
 
 from orphangc.adapters.open import open_storage
 from orphangc.app.wiring.compose import state_of
-from orphangc.app.wiring.engine_choice import (
-    USUAL_PER_SECOND,
-    EngineChoice,
-    KnownSize,
-    ProcessRate,
-    chosen_by_rate,
-    chosen_by_size,
-)
+from orphangc.app.wiring.engine_choice import EngineChoice, KnownSize
 from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.state.history import newest_records
 from orphangc.core.documents.run_record import Phase, RunRecord
@@ -31,6 +24,12 @@ _CLUSTERS = ("SPARK_REMOTE", "SPARK_MASTER", "PYSPARK_GATEWAY_PORT")
 """Environment variables that name a cluster; the last one is set by ``spark-submit``."""
 _COUNTED = 10_000_000
 """Maximum number of objects that are counted only to choose: to count is to list."""
+USUAL_PER_SECOND = 100_000
+"""Objects a second that one process is taken to plan before a run has measured it: 4 M objects took
+27.5 s with its start on two idle cores (145,000), and a machine may be slower by a third."""
+_SHARE = 0.5
+"""Share of the time between two runs that one process may plan: a run that fails at its end can be
+repeated in the rest, and a storage can grow until the next run sees it."""
 
 log = structlog.get_logger()
 
@@ -41,39 +40,48 @@ def settled(
     """Return the choice with ``auto`` decided, and why, or raise ``StorageUnreachableError``."""
     if not choice.is_auto:
         return choice
-    lacking = _lacking(choice)
-    made = EngineChoice(reason=lacking) if lacking else _measured(choice, settings, size)
-    engine = "spark" if made.is_spark else "local"
-    log.info("engine.chosen", engine=engine, reason=made.reason)
-    return made
+    is_spark = False
+    if choice.work is None or not any(map(os.environ.get, _CLUSTERS)):
+        reason = "no cluster is configured (SPARK_MASTER or SPARK_REMOTE, and --work)"
+    elif not find_spec("pyspark"):
+        reason = "PySpark is not installed"
+    else:
+        is_spark, reason = _weighed(choice, settings, size or _size(choice, settings))
+    log.info("engine.chosen", engine="spark" if is_spark else "local", reason=reason)
+    work = choice.work if is_spark else None
+    return EngineChoice(is_spark=is_spark, work=work, reason=reason)
 
 
-def _lacking(choice: EngineChoice) -> str:
-    if choice.work is None or not any(os.environ.get(name) for name in _CLUSTERS):
-        return "no cluster is configured (SPARK_MASTER or SPARK_REMOTE, and --work)"
-    return "" if find_spec("pyspark") else "PySpark is not installed"
-
-
-def _measured(
-    choice: EngineChoice, settings: StorageRootSettings, size: KnownSize | None
-) -> EngineChoice:
-    size = size or _last_size(settings) or _first_size(settings, choice)
+def _weighed(
+    choice: EngineChoice, settings: StorageRootSettings, size: KnownSize
+) -> tuple[bool, str]:
+    """Return whether Spark is needed, from a threshold on or if one process is late, and why."""
     if choice.threshold is not None:
-        return chosen_by_size(choice, size)
+        is_spark = size.objects >= choice.threshold
+        word = "at least" if is_spark else "fewer than"
+        return is_spark, f"{size}: {word} --spark-threshold {choice.threshold:,}"
     from orphangc.app.config.schedule import DEFAULT_SCHEDULE, shortest_gap  # noqa: PLC0415 - loads the scheduler
 
-    interval = shortest_gap(choice.schedule or DEFAULT_SCHEDULE)
+    between = shortest_gap(choice.schedule or DEFAULT_SCHEDULE).total_seconds()
     per_second, source = _last_rate(settings) or (USUAL_PER_SECOND, "usual")
-    return chosen_by_rate(choice, size, ProcessRate(per_second, source, interval))
+    needed = size.objects / per_second
+    is_spark = needed > between * _SHARE
+    word = "longer than" if is_spark else "within"
+    return is_spark, (
+        f"{size}: one process plans {per_second:,.0f} a second ({source}) and needs"
+        f" {needed:,.0f} s, {word} half of the {between:,.0f} s between two runs"
+    )
+
+
+def _size(choice: EngineChoice, settings: StorageRootSettings) -> KnownSize:
+    for newest in _planned(settings):
+        return KnownSize(newest.objects_listed, f"run {newest.run_id}")
+    found = estimated_objects(open_storage(settings.location), choice.threshold or _COUNTED)
+    return KnownSize(found.objects, "first pages of the listing", is_exact=found.is_exact)
 
 
 def _planned(settings: StorageRootSettings) -> Iterable[RunRecord]:
     return (each for each in newest_records(state_of(settings)) if each.objects_listed)
-
-
-def _last_size(settings: StorageRootSettings) -> KnownSize | None:
-    newest = next(iter(_planned(settings)), None)
-    return None if newest is None else KnownSize(newest.objects_listed, f"run {newest.run_id}")
 
 
 def _last_rate(settings: StorageRootSettings) -> tuple[float, str] | None:
@@ -82,8 +90,3 @@ def _last_rate(settings: StorageRootSettings) -> tuple[float, str] | None:
         if record.engine == "local" and seconds > 0:
             return record.objects_listed / seconds, f"run {record.run_id}"
     return None
-
-
-def _first_size(settings: StorageRootSettings, choice: EngineChoice) -> KnownSize:
-    found = estimated_objects(open_storage(settings.location), choice.threshold or _COUNTED)
-    return KnownSize(found.objects, "first pages of the listing", is_exact=found.is_exact)
