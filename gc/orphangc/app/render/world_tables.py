@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from flinkstate.places.locations import is_within
 from flinkstate.text.shown_text import counted, visible
 from orphangc.app.console.text import minute
 from orphangc.app.render.shown_names import PLACE_NAMES, JobNames
+from orphangc.app.render.text_table import text_table
 from orphangc.core.decision.conditions import CLOSED_WORLD
 from orphangc.core.world.known_world import (
     KnownCluster,
+    OutsidePath,
     PlaceKind,
     SearchedPlace,
     SearchedStorage,
@@ -34,56 +35,64 @@ def world_tables(
     Args:
         unasked: Facts of earlier cycles about what the call did not name.
     """
-    names = names or JobNames()
-    yield _places(world)
-    for table in (
-        _storages(world),
-        _outside(world, names),
-        _clusters(world, names),
-        _changed(world),
-        _unasked(unasked),
+    shown = names or JobNames()
+    yield text_table(
+        ("place", "kind", "device", "jobs", "checkpoints", "newest", "known since"),
+        map(_place, world.places),
+    )
+    for columns, rows in (
+        (
+            ("storage", "keys", "checkpoints", "newest", "problem", "left out", "named by"),
+            map(_storage, world.storages),
+        ),
+        (("outside all places", "named by", "blocks"), (_outside(e, shown) for e in world.outside)),
+        (("cluster", "answers", "jobs"), (_cluster(each, shown) for each in world.clusters)),
+        (("changed", "what", "since", "acknowledged"), map(_change, world.changed)),
+        (("not given in this call", "known at", "a plan without it"), map(_unasked, unasked)),
     ):
+        table = text_table(columns, rows)
         if table.row_count:
             yield table
     yield Text(statement(world))
 
 
-def _outside(world: World, names: JobNames) -> Table:
-    table = Table("outside all places", "named by", "blocks")
-    for path in world.outside:
-        named = ", ".join(path.named_by[:2]) + (" …" if path.named_by[2:] else "")
-        table.add_row(*_cells(path.uri, named, ", ".join(map(names, path.jobs))))
-    return table
+def _outside(path: OutsidePath, names: JobNames) -> tuple[str, ...]:
+    named = ", ".join(path.named_by[:2]) + (" …" if path.named_by[2:] else "")
+    return path.uri, named, ", ".join(map(names, path.jobs))
 
 
-def _clusters(world: World, names: JobNames) -> Table:
-    table = Table("cluster", "answers", "jobs")
-    for cluster in world.clusters:
-        answers = "yes" if cluster.answers else f"no: {cluster.problem or 'not twice'}"
-        table.add_row(*_cells(cluster.uri, answers), Text(_jobs(cluster, names)))
-    return table
+def _cluster(cluster: KnownCluster, names: JobNames) -> tuple[str, str, Text]:
+    answers = "yes" if cluster.answers else f"no: {cluster.problem or 'not twice'}"
+    jobs = [str(len(cluster.jobs)), *(visible(names(each)) for each in cluster.jobs[:_JOBS])]
+    if len(cluster.jobs) > _JOBS:
+        jobs.append(f"and {len(cluster.jobs) - _JOBS} more")
+    return cluster.uri, answers, Text("\n".join(jobs))
 
 
-def _jobs(cluster: KnownCluster, names: JobNames) -> str:
-    shown = [visible(names(each)) for each in cluster.jobs[:_JOBS]]
-    more = len(cluster.jobs) - len(shown)
-    return "\n".join((str(len(cluster.jobs)), *shown, *([f"and {more} more"] if more else ())))
+def _change(change: WorldChange) -> tuple[str, ...]:
+    said = "yes" if change.acknowledged else "no: it blocks"
+    return change.condition, change.what, minute(change.since), said
 
 
-def _changed(world: World) -> Table:
-    table = Table("changed", "what", "since", "acknowledged")
-    for change in world.changed:
-        said = "yes" if change.acknowledged else "no: it blocks"
-        table.add_row(*_cells(change.condition, change.what, minute(change.since), said))
-    return table
+def _unasked(change: WorldChange) -> tuple[str, ...]:
+    said = "goes on: acknowledged" if change.acknowledged else f"blocks: {change.condition}"
+    return change.what, minute(change.since), said
 
 
-def _unasked(changes: Sequence[WorldChange]) -> Table:
-    table = Table("not given in this call", "known at", "a plan without it")
-    for change in changes:
-        said = "goes on: acknowledged" if change.acknowledged else f"blocks: {change.condition}"
-        table.add_row(*_cells(change.what, minute(change.since), said))
-    return table
+def _storage(each: SearchedStorage) -> tuple[str, ...]:
+    counts = ("?", "?") if each.keys is None else (f"{each.keys:,}", f"{each.checkpoints:,}")
+    newest, left_out = minute(each.newest_checkpoint_at), ", ".join(each.left_out)
+    return each.uri, *counts, newest, each.problem or "", left_out, ", ".join(each.named_by)
+
+
+def _place(each: SearchedPlace) -> tuple[object, ...]:
+    jobs, checkpoints = each.job_directories, each.checkpoints
+    return (
+        *(each.uri, PLACE_NAMES[each.kind], each.device or ""),
+        *("?" if count is None else count for count in (jobs, checkpoints)),
+        minute(each.newest_checkpoint_at),
+        "" if each.since is None else f"{each.since:%Y-%m-%d}",
+    )
 
 
 def statement(world: World) -> str:
@@ -124,42 +133,3 @@ def _counted(place: SearchedPlace, *, is_covered: bool) -> str:
     if is_covered:
         return f"{visible(place.uri)} ({what})"
     return f"{visible(place.uri)} (0 CHECKPOINTS: is it mounted and spelled right?)"
-
-
-def _storages(world: World) -> Table:
-    table = Table("storage", "keys", "checkpoints", "newest", "problem", "left out", "named by")
-    for each in world.storages:
-        newest = minute(each.newest_checkpoint_at)
-        counts = ("?", "?") if each.keys is None else (f"{each.keys:,}", f"{each.checkpoints:,}")
-        table.add_row(
-            *_cells(
-                each.uri,
-                *counts,
-                newest,
-                each.problem or "",
-                ", ".join(each.left_out),
-                ", ".join(each.named_by),
-            )
-        )
-    return table
-
-
-def _places(world: World) -> Table:
-    table = Table("place", "kind", "device", "jobs", "checkpoints", "newest", "known since")
-    for each in world.places:
-        table.add_row(
-            *_cells(
-                each.uri,
-                PLACE_NAMES[each.kind],
-                each.device or "",
-                "?" if each.job_directories is None else str(each.job_directories),
-                "?" if each.checkpoints is None else str(each.checkpoints),
-                minute(each.newest_checkpoint_at),
-                "" if each.since is None else f"{each.since:%Y-%m-%d}",
-            )
-        )
-    return table
-
-
-def _cells(*texts: str) -> Iterator[Text]:
-    return (Text(visible(text)) for text in texts)

@@ -13,7 +13,6 @@ from typing import Any
 
 import structlog
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from flinkstate.text.shown_text import visible
@@ -21,6 +20,7 @@ from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.config.load import chosen_roots
 from orphangc.app.console.exit import shielded
 from orphangc.app.render.sentences.next_steps import after_run
+from orphangc.app.render.text_table import text_table
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.run_root import exit_code_of_all, run_root
 from orphangc.app.telemetry.logs import configure_logs
@@ -118,17 +118,17 @@ def keep_records(config: Path, text: str) -> list[RunRecord]:
 
 def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:
     """Return the results of runs as a table."""
-    table = Table("storage root", "result", "mode", "orphans", "tombstones", "deleted")
-    for each in records:
-        row = (
-            each.root,
-            each.result,
-            each.effective_mode,
+    rows = (
+        (
+            *(each.root, each.result, each.effective_mode),
             _amount(each, Action.TOMBSTONE, Action.DELETE),
             "" if each.tombstones is None else f"{each.tombstones.objects:,}",
             f"{each.swept_objects(Action.DELETE, Outcome.DONE):,}",
         )
-        table.add_row(*(Text(str(cell)) for cell in row))
+        for each in records
+    )
+    columns = ("storage root", "result", "mode", "orphans", "tombstones", "deleted")
+    table = text_table(columns, rows)
     return [table, *(Text(visible(line)) for line in (*_reasons(records), *verdict_lines(records)))]
 
 

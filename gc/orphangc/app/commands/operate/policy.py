@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from flinkstate.files.paths import overlap
@@ -18,6 +17,7 @@ from flinkstate.text.shown_text import visible
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.options import Partition, Provider
+from orphangc.app.render.text_table import text_table
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.aws import AWS_LIMITS, CEPH_LIMITS, MOST_CHARACTERS, aws_policy
@@ -192,9 +192,7 @@ def _notes(
 
 def policy_tables(policy: Policy) -> list[RenderableType]:
     """Return the permissions as a table, the notes, and how to get the policy itself."""
-    table = Table("may", "what", "where", "for")
-    for need in policy.needs:
-        row = (need.right, need.area, str(need.place), need.purpose)
-        table.add_row(*(Text(visible(str(cell))) for cell in row))
+    rows = ((need.right, need.area, need.place, need.purpose) for need in policy.needs)
+    table = text_table(("may", "what", "where", "for"), rows)
     document = "The policy to attach: the same command with --output json"
     return [table, *(Text(visible(f"note: {each}")) for each in policy.notes), Text(document)]

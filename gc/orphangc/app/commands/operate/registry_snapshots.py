@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from flinkstate.files.paths import located
 from flinkstate.places.checkpoint_names import is_job_id
-from flinkstate.text.shown_text import visible
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.plan_directory import check_writable, write_atomically
 from orphangc.app.config.validate import check_outside, settings_from
+from orphangc.app.render.text_table import text_table
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT
 from orphangc.collect.checkpoints.export_registry import derive_snapshot
@@ -138,7 +136,5 @@ def _shown(value: Any) -> str:
 
 def snapshot_tables(document: dict[str, Any]) -> list[RenderableType]:
     """Return the contents of a snapshot as a table."""
-    table = Table("field", "value")
-    for name, value in document.items():
-        table.add_row(name, Text(visible(_shown(value))))
-    return [table]
+    rows = ((name, _shown(value)) for name, value in document.items())
+    return [text_table(("field", "value"), rows)]

@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from flinkstate.files.paths import absolute, is_inside, spelled_in
@@ -20,6 +19,7 @@ from orphangc.adapters.open import open_storage
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
+from orphangc.app.render.text_table import text_table
 from orphangc.app.runner.make_plan import cycle_of
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.dependencies.foreign_usage import names_in
@@ -198,17 +198,20 @@ def exit_code(document: Mapping[str, Any]) -> ExitCode:
 
 def check_tables(document: Mapping[str, Any]) -> list[RenderableType]:
     """Return the checks as a table, one line per place."""
-    table = Table("what is not the job's own", "needed no more", "since", "files", "bytes", "why")
-    for check in document["looks"]:
-        table.add_row(
-            Text(visible(check["place"] or "everything")),
+    rows = (
+        (
+            check["place"] or "everything",
             _WORDS[check["value"]]
             + ("" if check["confirmed_at"] or not check["value"] else " (once)"),
             check["since"][:16].replace("T", " "),
-            str(check["references"]),
+            check["references"],
             "" if check["bytes"] is None else human_bytes(check["bytes"]),
-            Text(visible(check["why"])),
+            check["why"],
         )
+        for check in document["looks"]
+    )
+    columns = ("what is not the job's own", "needed no more", "since", "files", "bytes", "why")
+    table = text_table(columns, rows)
     job = JobNames({document["job_id"]: document["resources"]})(document["job_id"])
     return [Text(visible(f"job {job} below {document['root']}")), _said(document), table]
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from flinkstate.files.paths import absolute, spelled_in
@@ -17,6 +16,7 @@ from orphangc.adapters.open import open_storage
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
+from orphangc.app.render.text_table import text_table
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import flink_clusters, ha_metadata
 from orphangc.app.wiring.searched_places import storage_search
@@ -196,15 +196,16 @@ def _name(user: Mapping[str, Any]) -> str:
 
 def user_tables(document: Mapping[str, Any]) -> list[RenderableType]:
     """Return the users as a table, one line each, and the conclusion."""
-    table = Table("who", "checkpoints", "files", "bytes", "why")
-    for user in document["users"]:
-        table.add_row(
-            Text(visible(_name(user))),
+    rows = (
+        (
+            _name(user),
             ", ".join(str(each["checkpoint_id"]) for each in user["checkpoints"]),
-            str(user["references"]),
+            user["references"],
             "" if user["bytes"] is None else human_bytes(user["bytes"]),
-            Text(visible(user["why"])),
+            user["why"],
         )
-    said = f"snapshot {document['snapshot']}: {document['statement']}"
-    shown: list[RenderableType] = [Text(visible(said))]
-    return [*shown, table] if document["users"] else shown
+        for user in document["users"]
+    )
+    table = text_table(("who", "checkpoints", "files", "bytes", "why"), rows)
+    said = Text(visible(f"snapshot {document['snapshot']}: {document['statement']}"))
+    return [said, table] if document["users"] else [said]

@@ -14,6 +14,7 @@ from flinkstate.text.shown_text import human_bytes, visible
 from orphangc.app.console.text import duration, minute, money, unneeded_sentence
 from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.app.render.stops import Fate, unmet_by
+from orphangc.app.render.text_table import text_table
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineagePart, LineageReport
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
@@ -38,7 +39,7 @@ def lineage_tables(report: LineageReport) -> Iterator[RenderableType]:
 
 
 def _jobs(lineage: LineagePart) -> Table:
-    table = Table("job", "state", "from", "to", "checkpoints", "only it holds", "continued")
+    rows: list[tuple[object, ...]] = []
     older = {edge.newer: edge for edge in lineage.continuations}
     places = {place: name_of(job) for job in lineage.jobs for place in job.directories}
     own = Counter(each.job_id for each in lineage.checkpoints)
@@ -46,28 +47,22 @@ def _jobs(lineage: LineagePart) -> Table:
         edges = [older[place] for place in job.directories if place in older]
         origin = next((places.get(e.older, e.older) for e in edges), "")
         by = next((f" ({e.source})" for e in edges), "")
-        table.add_row(
-            Text(visible(name_of(job) if job.job_id else ", ".join(job.directories))),
-            job.state,
-            minute(job.first_life_at),
-            minute(job.last_life_at),
-            str(own[job.job_id]),
-            human_bytes(job.bytes_only),
-            Text(visible(f"{origin}{by}")),
-        )
-    return table
+        name = name_of(job) if job.job_id else ", ".join(job.directories)
+        life = (minute(job.first_life_at), minute(job.last_life_at))
+        held = (own[job.job_id], human_bytes(job.bytes_only))
+        rows.append((name, job.state, *life, *held, f"{origin}{by}"))
+    columns = ("job", "state", "from", "to", "checkpoints", "only it holds", "continued")
+    return text_table(columns, rows)
 
 
 def _checkpoints(lineage: LineagePart, names: JobNames) -> Table:
-    table = Table("checkpoint", "stored", "restored by", "verdict")
-    for each in lineage.checkpoints:
-        table.add_row(
-            Text(visible(each.uri)),
-            minute(each.stored_at),
-            Text(visible(", ".join(map(names, each.restored_by)))),
-            Text(visible(verdict(each))),
-        )
-    return table
+    return text_table(
+        ("checkpoint", "stored", "restored by", "verdict"),
+        (
+            (e.uri, minute(e.stored_at), ", ".join(map(names, e.restored_by)), verdict(e))
+            for e in lineage.checkpoints
+        ),
+    )
 
 
 def verdict(checkpoint: LineageCheckpointPart) -> str:
@@ -105,18 +100,16 @@ def expiry_tables(plan: Plan, price: float) -> Iterator[RenderableType]:
 
 
 def _unneeded(report: LineageReport, price: float) -> Table:
-    table = Table("lineage", "jobs", "checkpoints", "last sign", "unneeded", "a month")
-    for lineage in report.lineages:
-        if lineage.unneeded_bytes:
-            table.add_row(
-                Text(visible(lineage.name)),
-                str(len(lineage.jobs)),
-                str(len(lineage.checkpoints)),
-                _ago(lineage.last_life_at, report.created_at),
-                human_bytes(lineage.unneeded_bytes),
-                money(lineage.unneeded_bytes, price),
-            )
-    return table
+    rows = (
+        (
+            *(lineage.name, len(lineage.jobs), len(lineage.checkpoints)),
+            _ago(lineage.last_life_at, report.created_at),
+            *(human_bytes(lineage.unneeded_bytes), money(lineage.unneeded_bytes, price)),
+        )
+        for lineage in report.lineages
+        if lineage.unneeded_bytes
+    )
+    return text_table(("lineage", "jobs", "checkpoints", "last sign", "unneeded", "a month"), rows)
 
 
 def _stops(plan: Plan) -> Iterator[str]:
@@ -128,31 +121,26 @@ def _stops(plan: Plan) -> Iterator[str]:
 
 
 def _going(report: LineageReport, names: JobNames) -> Table:
-    table = Table("would go", "id", "stored", "only it holds", "why")
-    for each in report.expiring:
-        table.add_row(
-            Text(visible(names(each.job_id))),
-            f"{each.checkpoint_id} ({each.kind})",
-            _ago(each.stored_at, report.created_at),
-            human_bytes(each.bytes_only),
-            Text(visible(names.in_text(_why(each)))),
+    rows = (
+        (
+            *(names(each.job_id), f"{each.checkpoint_id} ({each.kind})"),
+            *(_ago(each.stored_at, report.created_at), human_bytes(each.bytes_only)),
+            names.in_text(f"{each.reason}: {each.why.rpartition('/')[2]}".rstrip(": ")),
         )
-    return table
-
-
-def _why(checkpoint: LineageCheckpointPart) -> str:
-    return f"{checkpoint.reason}: {checkpoint.why.rpartition('/')[2]}".rstrip(": ")
+        for each in report.expiring
+    )
+    return text_table(("would go", "id", "stored", "only it holds", "why"), rows)
 
 
 def _kept(report: LineageReport) -> Table:
-    table = Table("kept because", "checkpoints", "what would change that")
+    rows: list[tuple[object, ...]] = []
     kept = [each for each in report.checkpoints if each.action is RetentionAction.KEEP]
     counts = Counter(each.reason for each in kept)
     for reason, count in sorted(counts.items()):
         whys = {each.why for each in kept if each.reason is reason and each.why}
         why = f"{reason}: {next(iter(whys))}" if len(whys) == 1 else reason
-        table.add_row(Text(visible(why)), str(count), CHANGES[reason])
-    return table
+        rows.append((why, count, CHANGES[reason]))
+    return text_table(("kept because", "checkpoints", "what would change that"), rows)
 
 
 def _ago(at: datetime | None, now: datetime) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
@@ -38,81 +40,20 @@ _READERS = 2
 def pages_of(source: StatusStore, http: HttpSettings, page_part: ReadPagePart) -> APIRouter:
     """Return the routes for people."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-    _add_assets(router)
-    _add_status(router, source, http)
-    _add_runs(router, source)
-    reading = threading.BoundedSemaphore(_READERS)
-    _add_objects(router, source, reading)
-    _add_lineages(router, source, reading)
-    _add_checkpoints(router, source, reading, page_part)
-
-    @router.get("/ui/jobs/{job_id}")
-    def job(request: Request, job_id: str) -> Response:
-        status = source.status()
-        seen = sightings(status, job_id)
-        if not seen:
-            raise problem(*unknown_job(status, job_id))
-        names = job_names(status)
-        context = {
-            "status": status,
-            "linked": {job_id},
-            "name": names(job_id),
-            "job_id": job_id,
-            "rows": [row for row in job_rows(status) if row.job_id == job_id],
-            "seen": seen,
-            "sustained": self_sustained(status, seen),
-            "stops": stops((known.record for known in seen), names),
-            "growth": history_of(status, job_id),
-        }
-        return page(request, "job_page.html.j2", context)
-
+    pages = _Pages(source, http, page_part)
+    routes: dict[str, Callable[..., Response]] = {
+        "/assets/{name}": pages.asset,
+        "/": pages.index,
+        "/ui/runs": pages.runs,
+        "/ui/runs/{run_id}": pages.run,
+        "/ui/runs/{run_id}/lineages": pages.lineages,
+        "/ui/runs/{run_id}/checkpoints": pages.checkpoints,
+        "/ui/runs/{run_id}/objects": pages.objects,
+        "/ui/jobs/{job_id}": pages.job,
+    }
+    for path, answer in routes.items():
+        router.get(path)(answer)
     return router
-
-
-def _add_assets(router: APIRouter) -> None:
-    @router.get("/assets/{name}")
-    def asset(name: str) -> Response:
-        for each in assets().values():
-            if name == each.name:
-                return Response(each.text, media_type=each.media_type, headers=_ASSET_HEADERS)
-        raise problem(HTTPStatus.NOT_FOUND, "No such file.")
-
-
-def _add_status(router: APIRouter, source: StatusStore, http: HttpSettings) -> None:
-    @router.get("/")
-    def index(request: Request) -> Response:
-        return page(request, "status.html.j2", status_context(source.status(), http))
-
-
-def _add_runs(router: APIRouter, source: StatusStore) -> None:
-    @router.get("/ui/runs")
-    def runs(
-        request: Request, root: Annotated[str | None, Query(max_length=4096)] = None
-    ) -> Response:
-        status = source.status()
-        found = all_runs(status, root)
-        shown = {"runs": found[:_RUNS_ON_PAGE], "kept": len(found), "root": root}
-        context = {"status": status, **shown}
-        return page(request, "runs.html.j2", context)
-
-    @router.get("/ui/runs/{run_id}")
-    def run(request: Request, run_id: str) -> Response:
-        status = source.status()
-        found = _found(status, run_id)
-        record = found.record
-        names = JobNames.of(record.jobs)
-        context = {
-            "names": names,
-            "status": status,
-            "linked": frozenset(known_jobs(status)),
-            "found": found,
-            "run": record,
-            "stored": stored_in("All that is stored", record.amounts),
-            "jobs": record_rows(record),
-            "stops": stops(record.jobs, names),
-            "due": due_days([record.tombstones], status.now.date()),
-        }
-        return page(request, "run.html.j2", context)
 
 
 def _found(status: Status, run_id: str) -> FoundRun:
@@ -133,48 +74,96 @@ def _one_of(reading: threading.BoundedSemaphore) -> Iterator[None]:
         reading.release()
 
 
-def _add_lineages(
-    router: APIRouter, source: StatusStore, reading: threading.BoundedSemaphore
-) -> None:
-    @router.get("/ui/runs/{run_id}/lineages")
-    def lineages(request: Request, run_id: str) -> Response:
-        found = _found(source.status(), run_id)
-        with _one_of(reading):
+@dataclass(frozen=True, slots=True)
+class _Pages:
+    source: StatusStore
+    http: HttpSettings
+    page_part: ReadPagePart
+    reading: threading.BoundedSemaphore = field(
+        default_factory=partial(threading.BoundedSemaphore, _READERS)
+    )
+
+    def asset(self, name: str) -> Response:
+        for each in assets().values():
+            if name == each.name:
+                return Response(each.text, media_type=each.media_type, headers=_ASSET_HEADERS)
+        raise problem(HTTPStatus.NOT_FOUND, "No such file.")
+
+    def index(self, request: Request) -> Response:
+        return page(request, "status.html.j2", status_context(self.source.status(), self.http))
+
+    def runs(
+        self, request: Request, root: Annotated[str | None, Query(max_length=4096)] = None
+    ) -> Response:
+        status = self.source.status()
+        found = all_runs(status, root)
+        shown = {"runs": found[:_RUNS_ON_PAGE], "kept": len(found), "root": root}
+        context = {"status": status, **shown}
+        return page(request, "runs.html.j2", context)
+
+    def run(self, request: Request, run_id: str) -> Response:
+        status = self.source.status()
+        found = _found(status, run_id)
+        record = found.record
+        names = JobNames.of(record.jobs)
+        context = {
+            "names": names,
+            "status": status,
+            "linked": frozenset(known_jobs(status)),
+            "found": found,
+            "run": record,
+            "stored": stored_in("All that is stored", record.amounts),
+            "jobs": record_rows(record),
+            "stops": stops(record.jobs, names),
+            "due": due_days([record.tombstones], status.now.date()),
+        }
+        return page(request, "run.html.j2", context)
+
+    def lineages(self, request: Request, run_id: str) -> Response:
+        found = _found(self.source.status(), run_id)
+        with _one_of(self.reading):
             shown = shown_lineages(found.record)
         return page(request, "lineage_page.html.j2", {"run": found.record, "shown": shown})
 
-
-def _add_checkpoints(
-    router: APIRouter,
-    source: StatusStore,
-    reading: threading.BoundedSemaphore,
-    page_part: ReadPagePart,
-) -> None:
-    @router.get("/ui/runs/{run_id}/checkpoints")
     def checkpoints(
+        self,
         request: Request,
         run_id: str,
         uri: Annotated[str | None, Query(max_length=4096)] = None,
         job: Annotated[str | None, Query(max_length=64)] = None,
     ) -> Response:
-        found = _found(source.status(), run_id)
-        with _one_of(reading):
+        found = _found(self.source.status(), run_id)
+        with _one_of(self.reading):
             if uri is None:
                 return page(request, "checkpoints.html.j2", checkpoints_context(found, job))
-            context = checkpoint_context(found, uri, page_part)
+            context = checkpoint_context(found, uri, self.page_part)
         return page(request, "checkpoint_page.html.j2", context)
 
-
-def _add_objects(
-    router: APIRouter, source: StatusStore, reading: threading.BoundedSemaphore
-) -> None:
-    @router.get("/ui/runs/{run_id}/objects")
     def objects(
-        request: Request, run_id: str, key: Annotated[str, Query(max_length=4096)] = ""
+        self, request: Request, run_id: str, key: Annotated[str, Query(max_length=4096)] = ""
     ) -> Response:
-        status = source.status()
+        status = self.source.status()
         found = _found(status, run_id)
-        with _one_of(reading):
+        with _one_of(self.reading):
             shown = explanation(found.record, key)
         context = {"run": found.record, "shown": shown, "linked": frozenset(known_jobs(status))}
         return page(request, "object.html.j2", context)
+
+    def job(self, request: Request, job_id: str) -> Response:
+        status = self.source.status()
+        seen = sightings(status, job_id)
+        if not seen:
+            raise problem(*unknown_job(status, job_id))
+        names = job_names(status)
+        context = {
+            "status": status,
+            "linked": {job_id},
+            "name": names(job_id),
+            "job_id": job_id,
+            "rows": [row for row in job_rows(status) if row.job_id == job_id],
+            "seen": seen,
+            "sustained": self_sustained(status, seen),
+            "stops": stops((known.record for known in seen), names),
+            "growth": history_of(status, job_id),
+        }
+        return page(request, "job_page.html.j2", context)

@@ -1,0 +1,45 @@
+"""Reads single objects on executors, one a task; the results come back through the work folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from flinkstate.places.locations import Location
+from orphangc.adapters.open import open_storage
+from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
+from orphangc.core.model.types import StoredObject
+from orphangc.ports import Storage
+
+
+@lru_cache(maxsize=4)
+def opened(base: Location) -> Storage:
+    """Return the storage, opened once for each executor process, which runs tasks in turn."""
+    return open_storage(base)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadObject:
+    """The file that holds what one object was read as."""
+
+    file: ExchangeFile
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectTask:
+    """Reads an object in an executor.
+
+    Attributes:
+        base: Location of the storage; credentials come from the executor's environment.
+    """
+
+    folder: WorkFolder
+    read: Callable[[Storage, StoredObject], Any]
+    base: Location
+
+    def __call__(self, listed: StoredObject) -> ReadObject:
+        """Return where it is written what was read."""
+        return ReadObject(self.folder.write_packed(self.read(opened(self.base), listed)))
