@@ -104,11 +104,7 @@ OF_THIS_HOST = frozenset(
 
 
 def store_time(root: Location, probe_in: Path | None) -> StoreTime:
-    """Return the time of the clock that dates the files below a folder; ``None`` if unknown.
-
-    Args:
-        probe_in: Folder for a new file whose time is read: the state location.
-    """
+    """Return the time of the clock that dates the files below a folder; ``None`` if unknown."""
     kind = (device_of(root) or "unknown").partition(" ")[0]
     local = host_now()
     if kind in OF_THIS_HOST:

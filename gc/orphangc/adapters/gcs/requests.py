@@ -84,10 +84,6 @@ class GcsRequests:
     ) -> requests.Response:
         """Return the answer to a request about the bucket.
 
-        Args:
-            is_upload: Whether it goes to where objects are uploaded.
-            is_once: Whether it is not repeated.
-
         Raises:
             RequestError: The answer is a refusal, or there is none.
         """

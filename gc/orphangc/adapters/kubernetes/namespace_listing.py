@@ -38,7 +38,6 @@ class KubernetesProblem(Exception):  # noqa: N818 - translated at the edge of ea
     """The API server gave no usable answer."""
 
     def __init__(self, message: str, *, status: int | None) -> None:
-        """Keep the status beside the message."""
         super().__init__(message)
         self.status = status
 

@@ -31,9 +31,6 @@ def batch_results(
     """Return ``None`` or the error of each deletion; a result that is absent is unknown.
 
     Results come in any order: by their places, one object would have the result of another.
-
-    Args:
-        error: Returns the error of a deletion that was not carried out.
     """
     answer: EmailMessage = BytesParser(policy=HTTP).parsebytes(
         f"Content-Type: {content_type}\r\n\r\n".encode() + body

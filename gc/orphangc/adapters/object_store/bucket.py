@@ -72,7 +72,6 @@ class RequestError(Exception):
     """
 
     def __init__(self, text: str, *, status: int = 0, code: str = "", is_sent: bool = True) -> None:
-        """Keep the facts beside the text."""
         super().__init__(": ".join(filter(None, (code, text))))
         self.status = status
         self.code = code

@@ -111,11 +111,6 @@ def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> No
     A store that keeps keys in folders lists ``a/x`` before ``a-b/y``, and by their bytes it comes
     behind: a listing that begins at ``a-b/`` never shows it. Elsewhere both orders agree.
 
-    Args:
-        shown: Key before the cut; ``None`` for the beginning.
-        until: The cut.
-        behind: First key that was shown behind it.
-
     Raises:
         StorageUnreachableError: It is not shown, or objects come and go there.
     """

@@ -282,7 +282,6 @@ class _Level:
 
     @property
     def folder(self) -> Folder:
-        """Return the level as a listing with a delimiter shows it."""
         named = tuple(name for name in self.folders if name)
         closed = ("",) if len(named) < len(self.folders) else ()
         return Folder(named, tuple(self.objects), closed)

@@ -96,11 +96,7 @@ class ListedBefore(EarlierStorage):
 def planned_storage(
     storage: Storage, plan: Plan, rows: Callable[[], Iterable[pa.RecordBatch]]
 ) -> Storage:
-    """Return a storage listed by the verdicts of a plan, which hold one row for each object.
-
-    Args:
-        rows: Reads its verdicts.
-    """
+    """Return a storage listed by the verdicts of a plan, which hold one row for each object."""
     inventory = plan.inventory
     earlier = EarlierListing(
         source=f"plan {plan.plan_id[:12]}" if inventory is None else f"inventory {inventory.uri}",

@@ -66,7 +66,6 @@ class ArrowSpool:
         self._parts: list[FinishedPart] = []
 
     def __enter__(self) -> Self:
-        """Return the spool; the first use creates its files."""
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:

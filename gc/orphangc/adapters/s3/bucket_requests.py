@@ -169,7 +169,6 @@ class DeleteRequests:
     """Deletes keys of one bucket; may be used by many threads at once."""
 
     def __init__(self, client: S3Client) -> None:
-        """Take a client that sends each request once."""
         self._client = client
         with client.translated("open"):
             self._sender = TemplateSender(client, "DeleteObjects")

@@ -122,12 +122,10 @@ class _Part:
     rows: int = 0
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Append a batch; see ``SpoolPart``."""
         self.rows += batch.num_rows
         self.files.take(batch)
 
     def finish(self, within: KeyRange) -> None:
-        """Record the end of a range; see ``SpoolPart``."""
         self.files.finished().append(within)
 
 

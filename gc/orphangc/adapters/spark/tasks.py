@@ -207,14 +207,12 @@ class _OnItems:
     stage: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield one pickled number and result for each item."""
         for batch in batches:
             for number in batch.column("id").to_pylist():
                 data = pickle.dumps(self.done(number))
                 yield pa.RecordBatch.from_pydict({"result": pa.array([data], pa.binary())})
 
     def done(self, number: int) -> tuple[int, Any]:
-        """Return the number and the result of an item."""
         result = self.work(self.items[number])
         self.folder.report_done(self.stage, number, result.rows)
         return number, result

@@ -196,7 +196,6 @@ class SentVerdicts:
     """A sink that moves its files to the work folder on ``close``; picklable then."""
 
     def __init__(self, folder: WorkFolder) -> None:
-        """Start with a temporary folder of this machine, which ``close`` removes."""
         self.sent: dict[str, ExchangeFile] = {}
         self._folder = folder
         self._here: TemporaryFolder | None = TemporaryFolder()

@@ -164,7 +164,6 @@ class _TopGroup(CommandGroup):
         )
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write usage, options and commands, each command with its whole first sentence."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         options = [shown for each in self.get_params(ctx) if (shown := each.get_help_record(ctx))]

@@ -69,11 +69,7 @@ _GIB = 2**30
 
 
 def unneeded_sentence(part: UnneededPart, price: float) -> str:
-    """Return how much is held by checkpoints that nothing living needs.
-
-    Args:
-        price: Price of a GiB a month in USD.
-    """
+    """Return how much is held by checkpoints that nothing living needs."""
     return (
         f"Checkpoints that nothing living needs hold {human_bytes(part.bytes)} in"
         f" {part.objects:,} files, {money(part.bytes, price)} a month."

@@ -62,7 +62,6 @@ class Daemon:
     """
 
     def __init__(self, status: StatusStore, children: Children) -> None:
-        """Take the store of the status and the workers; ``start`` starts the scheduler."""
         self._status = status
         self._children = children
         self._configuration = status.configuration

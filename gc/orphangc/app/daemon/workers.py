@@ -106,9 +106,6 @@ class Children:
     def page_part(self, checkpoint: str, aliases: Sequence[str]) -> str:
         """Return what a checkpoint holds as a part of a page, read in bounded time.
 
-        Args:
-            aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
-
         Raises:
             OrphanGcError: It cannot be read in time, or is too large for a page.
         """

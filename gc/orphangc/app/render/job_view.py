@@ -26,12 +26,7 @@ class ShownJob(ByKind):
 
     @classmethod
     def of(cls, job: Judged, found: Iterable[Tally | Cell], **more: Any) -> Self:
-        """Return the view of a job.
-
-        Args:
-            found: Verdicts on its files.
-            more: What a page adds.
-        """
+        """Return the view of a job."""
         return cls(
             part=job,
             name=name_of(job),

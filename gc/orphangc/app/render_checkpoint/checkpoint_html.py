@@ -62,7 +62,6 @@ class _Bar:
 
     @property
     def alternative(self) -> str:
-        """Return a description of the bar."""
         parts = (each.words for each in self.rects)
         return f"{self.view.label}: {', '.join(parts) or 'no state'}"
 

@@ -97,9 +97,6 @@ def make_expiry(
 
     Its cycle is remembered, as that of ``plan`` is.
 
-    Args:
-        price: Price of a GiB a month in it.
-
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
     """

@@ -60,7 +60,6 @@ class _PlanSink:
             self.files.close()
 
     def fetched(self, folder: Path) -> dict[str, str]:
-        """Move the worker's files to the plan's folder; return their sha256 by name."""
         match self.files:
             case None:
                 return {}
@@ -107,11 +106,7 @@ def opened_cycle(
     is_remembered: bool = True,
     shared: SharedCheckpoints | None = None,
 ) -> Iterator[tuple[Cycle, Environment]]:
-    """Yield one dry cycle of a storage root, while its engine still holds the listing.
-
-    Args:
-        listing: Folder that keeps an interrupted listing.
-    """
+    """Yield one dry cycle of a storage root, while its engine still holds the listing."""
     state = state_of(settings)
     tombstones, halted = state.tombstones(), state.halted()
     before = recalled(state, known)

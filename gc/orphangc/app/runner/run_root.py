@@ -171,7 +171,6 @@ class _ScheduledRun:
     made: MadePlan | None = None
 
     def go(self) -> None:
-        """Plan, then carry it out as far as the mode allows."""
         draft = self.draft
         if draft.effective_mode is not RunMode.REPORT and not has_planned(self.state):
             draft.effective_mode = RunMode.REPORT

@@ -78,7 +78,6 @@ class StatusStore:
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
-        """Start with the configuration and no records."""
         roots = self.configuration.storage_roots
         self._rows = {each.root: RootStatus(settings=each, unread=_UNREAD) for each in roots}
 

@@ -80,11 +80,7 @@ def _digest(text: str) -> str:
 def page(
     request: Request, template: str, context: Mapping[str, Any], status: int = 200
 ) -> HTMLResponse:
-    """Return a page.
-
-    Args:
-        request: Request, whose root path is that of a proxy.
-    """
+    """Return a page."""
     base = str(request.scope.get("root_path", "")).rstrip("/")
     names = {f"{kind}_name": each.name for kind, each in assets().items()}
     text = _environment().get_template(template).render(base=base, **names, **context)

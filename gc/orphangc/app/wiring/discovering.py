@@ -216,10 +216,6 @@ def completed(
 ) -> Configuration:
     """Return a configuration with discovered storage roots, each with the whole world.
 
-    Args:
-        over: Jobs that their resources replaced.
-        aliases: What other spellings of discovered places mean.
-
     Raises:
         SettingsError: A discovered storage root cannot be configured.
     """

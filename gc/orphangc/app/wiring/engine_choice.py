@@ -51,5 +51,4 @@ class KnownSize:
     is_exact: bool = True
 
     def __str__(self) -> str:
-        """Return number and source."""
         return f"{'' if self.is_exact else 'about '}{self.objects:,} objects ({self.source})"

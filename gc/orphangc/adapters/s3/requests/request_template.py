@@ -67,12 +67,7 @@ class RequestTemplate:
         headers: Mapping[str, str] = _NOTHING,
         body: bytes | None = None,
     ) -> AWSRequest:
-        """Return a request that is not signed yet; the answer to a GET request is streamed.
-
-        Args:
-            path: What follows the template's URL, encoded.
-            query: Parts of the query that differ between requests.
-        """
+        """Return a request that is not signed yet; the answer to a GET request is streamed."""
         varying = urlencode(query, quote_via=quote, safe="-_.~")
         text = "&".join((*self.query, *((varying,) if varying else ())))
         request = AWSRequest(
@@ -134,11 +129,7 @@ class TemplateSender:
     """
 
     def __init__(self, client: S3Client, operation: str, *, varying: Collection[str] = ()) -> None:
-        """Learn from every request that botocore sends.
-
-        Args:
-            operation: Name of the operation in botocore: ``ListObjectsV2``.
-        """
+        """Learn from every request that botocore sends."""
         self.template: RequestTemplate | None = None
         self._client = client
         self._varying = frozenset(varying)

@@ -232,6 +232,5 @@ class _Plain(yaml.SafeDumper):
     """Writes a list again where it is used again: people copy single storage roots."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Return ``True``."""
         del data
         return True

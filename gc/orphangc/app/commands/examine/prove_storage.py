@@ -85,13 +85,11 @@ class _NothingNamed:
     """Stands for the evidence of a cycle: no checkpoint names what a proof wrote."""
 
     def check(self) -> _NothingNamed:
-        """Return what no checkpoint names."""
         return self
 
     check_after = check
 
     def names(self, rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-        """Return bool[n]: of each row, that no checkpoint names it."""
         return np.zeros(rows.num_rows, np.bool_)
 
 

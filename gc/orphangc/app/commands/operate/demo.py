@@ -62,9 +62,6 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 def demonstrate(keep: Path | None) -> None:
     """Make a storage, plan, tombstone, sweep, and check that every checkpoint is still complete.
 
-    Args:
-        keep: Folder to make and keep; ``None`` for a temporary one.
-
     Raises:
         OrphanGcError: A retained checkpoint is incomplete afterwards, or an orphan is left.
     """

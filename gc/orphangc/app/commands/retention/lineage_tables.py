@@ -72,11 +72,7 @@ def verdict(checkpoint: LineageCheckpointPart) -> str:
 
 
 def expiry_tables(plan: Plan, price: float) -> Iterator[RenderableType]:
-    """Yield what no living job needs, oldest lineage first, and what the policy would let go.
-
-    Args:
-        price: Price of a GiB a month.
-    """
+    """Yield what no living job needs, oldest lineage first, and what the policy would let go."""
     report = plan.expiry
     if report is None:
         return

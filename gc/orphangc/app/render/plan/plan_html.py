@@ -121,12 +121,7 @@ def settings_rows(settings: StorageRootSettings) -> tuple[tuple[str, tuple[str, 
 
 
 def _setting(shown: object, value: object) -> tuple[str, ...]:
-    """Return one setting as people write it.
-
-    Args:
-        shown: Value as JSON, without credentials.
-        value: Value of the model; used for durations only.
-    """
+    """Return one setting as people write it."""
     if shown is None:
         return ()
     if isinstance(value, timedelta):

@@ -69,11 +69,7 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
 def outcome_tables(
     outcome: Mapping[str, Any], names: JobNames | None = None
 ) -> list[RenderableType]:
-    """Return the outcome of a sweep as tables.
-
-    Args:
-        outcome: Contents of ``outcome.json``; an absent value is not shown.
-    """
+    """Return the outcome of a sweep as tables."""
     parts: list[RenderableType] = [_outcome_heading(outcome), _counts_table(outcome)]
     for name, number in (outcome.get("uploads") or {}).items():
         parts.append(_text(f"unfinished uploads to abort, {name}: {number:,}"))

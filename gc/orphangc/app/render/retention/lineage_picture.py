@@ -91,11 +91,7 @@ class LineagePicture:
 
 
 def lineage_picture(lineage: LineagePart, now: datetime) -> LineagePicture:
-    """Return the picture of one lineage.
-
-    Args:
-        now: Time of its report, which is the right edge.
-    """
+    """Return the picture of one lineage."""
     jobs = lineage.jobs[-JOBS_DRAWN:]
     axis = _Axis.of(lineage, jobs, now)
     rows = {job.directories: _row(job, number, axis) for number, job in enumerate(jobs)}

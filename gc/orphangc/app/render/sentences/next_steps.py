@@ -204,11 +204,7 @@ def after_run(
     quarantine: Mapping[str, timedelta],
     undoable: Iterable[str],
 ) -> Iterator[str]:
-    """Yield what comes after a scheduled run.
-
-    Args:
-        undoable: Storage roots that keep what is deleted.
-    """
+    """Yield what comes after a scheduled run."""
     kept = frozenset(undoable)
     yield from _next_run(records, config, quarantine)
     for each in records:
