@@ -7,58 +7,29 @@ No error becomes an empty answer.
 
 from __future__ import annotations
 
-from orphangc.core.decision.kernel import VERDICT_SCHEMA
-from orphangc.ports.callbacks import Progress, Waiter
-from orphangc.ports.cluster import ClusterClient, ExporterChannel, FactsSource, HaMetadata
-from orphangc.ports.row_files import (
-    OUTCOME_SCHEMA,
-    OutcomeSink,
-    Spool,
-    SpoolPart,
-    TemporaryRows,
-    TemporarySpace,
-    VerdictSink,
-)
-from orphangc.ports.state import StateFiles
-from orphangc.ports.storage import Storage
-from orphangc.ports.storage_values import (
-    HIDDEN_SCHEMA,
-    LISTING_SCHEMA,
-    DeletionResult,
-    DeletionStatus,
-    EarlierListing,
-    EarlierPart,
-    Folder,
-    HiddenKind,
-    StoreTime,
-    Upload,
-)
-
-__all__ = [
-    "HIDDEN_SCHEMA",
-    "LISTING_SCHEMA",
-    "OUTCOME_SCHEMA",
-    "VERDICT_SCHEMA",
-    "ClusterClient",
-    "DeletionResult",
-    "DeletionStatus",
-    "EarlierListing",
-    "EarlierPart",
-    "ExporterChannel",
-    "FactsSource",
-    "Folder",
-    "HaMetadata",
-    "HiddenKind",
-    "OutcomeSink",
-    "Progress",
-    "Spool",
-    "SpoolPart",
-    "StateFiles",
-    "Storage",
-    "StoreTime",
-    "TemporaryRows",
-    "TemporarySpace",
-    "Upload",
-    "VerdictSink",
-    "Waiter",
-]
+from orphangc.core.decision.kernel import VERDICT_SCHEMA as VERDICT_SCHEMA
+from orphangc.ports.callbacks import Progress as Progress
+from orphangc.ports.callbacks import Waiter as Waiter
+from orphangc.ports.cluster import ClusterClient as ClusterClient
+from orphangc.ports.cluster import ExporterChannel as ExporterChannel
+from orphangc.ports.cluster import FactsSource as FactsSource
+from orphangc.ports.cluster import HaMetadata as HaMetadata
+from orphangc.ports.row_files import OUTCOME_SCHEMA as OUTCOME_SCHEMA
+from orphangc.ports.row_files import OutcomeSink as OutcomeSink
+from orphangc.ports.row_files import Spool as Spool
+from orphangc.ports.row_files import SpoolPart as SpoolPart
+from orphangc.ports.row_files import TemporaryRows as TemporaryRows
+from orphangc.ports.row_files import TemporarySpace as TemporarySpace
+from orphangc.ports.row_files import VerdictSink as VerdictSink
+from orphangc.ports.state import StateFiles as StateFiles
+from orphangc.ports.storage import Storage as Storage
+from orphangc.ports.storage_values import HIDDEN_SCHEMA as HIDDEN_SCHEMA
+from orphangc.ports.storage_values import LISTING_SCHEMA as LISTING_SCHEMA
+from orphangc.ports.storage_values import DeletionResult as DeletionResult
+from orphangc.ports.storage_values import DeletionStatus as DeletionStatus
+from orphangc.ports.storage_values import EarlierListing as EarlierListing
+from orphangc.ports.storage_values import EarlierPart as EarlierPart
+from orphangc.ports.storage_values import Folder as Folder
+from orphangc.ports.storage_values import HiddenKind as HiddenKind
+from orphangc.ports.storage_values import StoreTime as StoreTime
+from orphangc.ports.storage_values import Upload as Upload
