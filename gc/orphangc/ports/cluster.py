@@ -69,4 +69,4 @@ class ExporterChannel(Protocol):
         """Return the nonce that the exporter has to repeat, ``None`` if there is none."""
 
     def write(self, job_id: JobId, nonce: str) -> None:
-        """Write the nonce of the job's exporter anew, or raise ``StorageUnreachableError``."""
+        """Replace the nonce of the job's exporter, or raise ``StorageUnreachableError``."""

@@ -29,7 +29,13 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.azure.blob_pages import read_page
 from orphangc.adapters.files.translate import host_now, one_line
 from orphangc.adapters.object_store.batch_answer import PartAnswer, batch_results
-from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError, Unlisted
+from orphangc.adapters.object_store.bucket import (
+    Bucket,
+    BucketPage,
+    RequestError,
+    Unlisted,
+    if_present,
+)
 from orphangc.adapters.storage_options import storage_options
 from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import StoredObject
@@ -166,8 +172,7 @@ class AzureContainer(Bucket):
 
     def remove(self, name: str) -> None:
         """Remove a blob; see ``Bucket``."""
-        with _translated(), _absent_is_done():
-            self._client.delete_blob(name)
+        if_present(partial(_translated()(self._client.delete_blob), name))
 
     def keeps_versions(self) -> bool:
         """Return whether the account keeps deleted blobs, or versions; see ``Bucket``."""
@@ -273,13 +278,8 @@ class AzureContainer(Bucket):
         return tuple(sorted(f"abfs://{name}{at}{account}" for name in found))
 
     def _properties(self, name: str) -> BlobProperties | None:
-        with _translated():
-            try:
-                return self._client.get_blob_client(name).get_blob_properties()
-            except HttpResponseError as err:
-                if err.status_code == HTTPStatus.NOT_FOUND:
-                    return None
-                raise
+        blob = self._client.get_blob_client(name)
+        return if_present(_translated()(blob.get_blob_properties))
 
     def _delete(self, wanted: tuple[str, str]) -> RequestError | None:
         name, etag = wanted
@@ -335,15 +335,6 @@ def _noting(unread: list[str], right: str) -> Iterator[None]:
         if not err.is_forbidden:
             raise
         unread.append(right)
-
-
-@contextmanager
-def _absent_is_done() -> Iterator[None]:
-    try:
-        yield
-    except HttpResponseError as err:
-        if err.status_code != HTTPStatus.NOT_FOUND:
-            raise
 
 
 @contextmanager

@@ -15,7 +15,13 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.gcs.requests import GcsRequests, batch_body, part_error
 from orphangc.adapters.object_store.batch_answer import batch_results
-from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError, Unlisted
+from orphangc.adapters.object_store.bucket import (
+    Bucket,
+    BucketPage,
+    RequestError,
+    Unlisted,
+    if_present,
+)
 from orphangc.core.documents import google_bucket
 from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import StoredObject
@@ -175,11 +181,7 @@ class GcsBucket(Bucket):
 
     def remove(self, name: str) -> None:
         """Remove an object; see ``Bucket``."""
-        try:
-            self._requests.send("DELETE", _of(name))
-        except RequestError as err:
-            if not err.is_absent:
-                raise
+        if_present(lambda: self._requests.send("DELETE", _of(name)))
 
     def keeps_versions(self) -> bool:
         """Return whether the bucket has versions or soft delete; see ``Bucket``."""
@@ -220,12 +222,7 @@ class GcsBucket(Bucket):
         return None
 
     def _facts(self, name: str, wanted: Mapping[str, str]) -> dict[str, Any] | None:
-        try:
-            return _document(self._requests.send("GET", _of(name), wanted).content)
-        except RequestError as err:
-            if err.is_absent:
-                return None
-            raise
+        return if_present(lambda: _document(self._requests.send("GET", _of(name), wanted).content))
 
     def _is_kept(self, name: str, wanted: Mapping[str, str]) -> bool:
         try:

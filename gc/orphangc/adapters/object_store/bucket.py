@@ -342,6 +342,16 @@ class Bucket(ABC):
             raise self.explained(action, err) from err
 
 
+def if_present(ask: Callable[[], _R]) -> _R | None:
+    """Return an answer about an object, ``None`` if the store says that it is absent."""
+    try:
+        return ask()
+    except RequestError as err:
+        if err.is_absent:
+            return None
+        raise
+
+
 def each(work: Callable[[_T], _R], wanted: Iterable[_T]) -> list[_R]:
     """Return what ``work`` returns for each of these, in order; many run at the same time."""
     todo = list(wanted)

@@ -27,6 +27,7 @@ from orphangc.adapters.object_store.bucket import (
     ConditionsRefusedError,
     DatedAnswer,
     RequestError,
+    if_present,
 )
 from orphangc.adapters.object_store.listing import NO_TEXT
 from orphangc.adapters.s3.bucket_requests import (
@@ -151,7 +152,7 @@ class S3Bucket(Bucket):
 
     def head(self, name: str) -> StoredObject | None:
         """Return the facts of an object; see ``Bucket``."""
-        found = self._absent_as_none(self._heads.send, name)
+        found = if_present(partial(_requested()(self._heads.send), name))
         return None if found is None else _stored(self.relative(name), found)
 
     def get(self, name: str, *, start: int, size: int) -> bytes:
@@ -185,7 +186,7 @@ class S3Bucket(Bucket):
 
     def writer(self, name: str) -> str | None:
         """Return the writer of an object; see ``Bucket``."""
-        found = self._absent_as_none(lambda key: self._client.call("head_object", Key=key), name)
+        found = if_present(partial(_requested()(self._client.call), "head_object", Key=name))
         return None if found is None else found.get("Metadata", {}).get(_WRITER)
 
     def remove(self, name: str) -> None:
@@ -266,15 +267,6 @@ class S3Bucket(Bucket):
     def dated(self) -> DatedAnswer | None:
         """Return the times of the last answer; see ``Bucket``."""
         return self._client.dated
-
-    def _absent_as_none(self, ask: Callable[[str], Answer], name: str) -> Answer | None:
-        with _requested():
-            try:
-                return ask(name)
-            except boto.ClientError as err:
-                if error_code(err) in ABSENT:
-                    return None
-                raise
 
     def _read(self, body: bytes, *, prefix: str) -> BucketPage:
         with self._lock:  # sixty threads in turn cost less than sixty that compete

@@ -21,11 +21,16 @@ from orphangc.ports import OutcomeSink
 
 if TYPE_CHECKING:
     from orphangc.core.decision.judge import Judgement
-    from orphangc.core.documents.run_record import RunRecord
+    from orphangc.core.documents.plan import Tally
+    from orphangc.core.documents.run_record import RunRecord, SweptPart
 
 log = structlog.get_logger()
 
 _DELETED = "object.deleted"
+_LOGGED = (
+    *("run_id", "root", "mode", "effective_mode", "effective_mode_reason", "result", "exit_code"),
+    *("plan_id", "objects_listed", "bytes_listed", "missing_objects", "halted", "stopped", "error"),
+)
 _NAMED = ("key", "size", "reason", "etag", "outcome")
 
 
@@ -146,34 +151,17 @@ def log_refusal(err: RefusedError) -> None:
 
 def log_run(record: RunRecord) -> None:
     """Log one line with everything about a run."""
-    facts: dict[str, Any] = {
-        "mode": record.mode,
-        "effective_mode": record.effective_mode,
-        "effective_mode_reason": record.effective_mode_reason,
-        "result": record.result,
-        "exit_code": record.exit_code,
+    facts: dict[str, Any] = {name: getattr(record, name) for name in _LOGGED}
+    facts |= {
         "duration_seconds": (record.ended_at - record.started_at).total_seconds(),
-        "plan_id": record.plan_id,
-        "objects_listed": record.objects_listed,
-        "bytes_listed": record.bytes_listed,
         "jobs": len(record.jobs),
-        "amounts": {
-            f"{each.scope}/{each.action}/{each.reason}": {
-                "objects": each.objects,
-                "bytes": each.bytes,
-            }
-            for each in record.amounts
-        },
-        "swept": {
-            f"{each.action}/{each.outcome}": {"objects": each.objects, "bytes": each.bytes}
-            for each in record.swept
-        },
+        "amounts": {f"{e.scope}/{e.action}/{e.reason}": _amount(e) for e in record.amounts},
+        "swept": {f"{e.action}/{e.outcome}": _amount(e) for e in record.swept},
         "refusals": dict(record.refusals),
         "blocked": None if record.blocked is None else record.blocked.model_dump(),
-        "missing_objects": record.missing_objects,
-        "halted": record.halted,
-        "stopped": record.stopped,
-        "error": record.error,
     }
-    with_ids = {"run_id": record.run_id, "root": record.root, **facts}
-    always_shown().info("run.finished", **with_ids)
+    always_shown().info("run.finished", **facts)
+
+
+def _amount(part: Tally | SweptPart) -> dict[str, int]:
+    return {"objects": part.objects, "bytes": part.bytes}
