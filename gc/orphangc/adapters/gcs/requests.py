@@ -82,11 +82,7 @@ class GcsRequests:
         is_upload: bool = False,
         is_once: bool = False,
     ) -> requests.Response:
-        """Return the answer to a request about the bucket.
-
-        Raises:
-            RequestError: The answer is a refusal, or there is none.
-        """
+        """Return the answer to a request about the bucket, or raise ``RequestError``."""
         query = urlencode({**self._always, **(wanted or {})}, quote_via=quote, safe="")
         url = f"{self._upload if is_upload else self._base}{self._bucket}{path}"
         url = f"{url}?{query}" if query else url

@@ -380,11 +380,7 @@ _TYPES = ("flink-native-kubernetes", "flink-standalone-kubernetes")
 
 
 def read_namespace(namespace: str, *, timeout: timedelta) -> NamespaceDocuments:
-    """Return the documents of a namespace, or why they cannot be read.
-
-    Raises:
-        SettingsError: The extra ``kubernetes`` is not installed.
-    """
+    """Return the documents of a namespace, or why not; ``SettingsError`` without the extra."""
     listing = NamespaceListing(namespace, timeout=timeout)
     try:
         return _read(listing, namespace)

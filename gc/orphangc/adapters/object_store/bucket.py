@@ -307,11 +307,7 @@ class Bucket(ABC):
         folders: Iterable[str],
         token: str,
     ) -> BucketPage:
-        """Return a page of names, sizes, known times and identities.
-
-        Raises:
-            RequestError: A name does not start with ``prefix``: the answer is to another request.
-        """
+        """Return a page of its columns; a name that does not start with ``prefix`` is an error."""
         names, sizes, times, etags = columns
         folders = tuple(folders)
         for name in (*names, *folders):

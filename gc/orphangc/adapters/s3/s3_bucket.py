@@ -195,11 +195,7 @@ class S3Bucket(Bucket):
             self._client.call("delete_object", Key=name)
 
     def delete(self, objects: Sequence[tuple[str, str]]) -> list[str | RequestError | None]:
-        """Delete objects with their ETags in one request; see ``Bucket``.
-
-        Raises:
-            ConditionsRefusedError: The store takes no ETags. It will get none from now on.
-        """
+        """Delete with ETags in one request; ``ConditionsRefusedError`` if the store takes none."""
         has_conditions = self._has_conditions  # another thread may find out meanwhile
         try:
             with _requested():

@@ -167,11 +167,7 @@ class _SliceMarking:
     slice: LiveSlice
 
     def marks(self, columns: Columns) -> Marks:
-        """See ``Marking``.
-
-        Raises:
-            StorageUnreachableError: A row is of another slice, which alone knows if it is live.
-        """
+        """See ``Marking``; a row of another slice, which alone knows it, is an error."""
         if (slices_of(columns.hi, self.slice.count) != self.slice.number).any():
             raise StorageUnreachableError("a row came to the wrong part of the live set")
         return _marking_of(self.folder, self.slice.file).marks(columns)

@@ -62,11 +62,7 @@ class Cluster:
         self.slots = 1
 
     def prepare(self) -> None:
-        """Check package and work folder, and count the executors' cores.
-
-        Raises:
-            SettingsError: The executors do not see the work folder, or cannot load the package.
-        """
+        """Check package and work folder, and count cores, or raise ``SettingsError``."""
         seen = self.folder.write_value("seen")
         with translated(f"use --work {self.folder.location} on Spark's executors", SettingsError):
             answers = self._compare(seen)

@@ -48,11 +48,7 @@ def _option(match: re.Match[str]) -> str:
 
 
 def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
-    """Return validated settings from options, or from a part of the configuration file.
-
-    Raises:
-        SettingsError: A setting is invalid; the message names it, in one line.
-    """
+    """Return validated settings from options, or a part of the file; raise as ``settings_from``."""
     given = {name: value for name, value in values.items() if value is not None}
     for name in (*_PLACES, "alias"):
         if name in given:

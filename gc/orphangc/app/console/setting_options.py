@@ -199,11 +199,7 @@ def gathered(parameter: str, *names: str, **others: Any) -> Callable[[_Command],
 def engine_choice(
     *, engine: EngineName, work: str | None, spark_threshold: int | None
 ) -> EngineChoice:
-    """Return the engine that lists and decides; ``auto`` is decided where the size is known.
-
-    Raises:
-        SettingsError: ``--work`` names no place, or the engine does not use it.
-    """
+    """Return the choice of engine; ``SettingsError`` if ``--work`` is no place, or not used."""
     if engine is EngineName.LOCAL and work is not None:
         raise SettingsError("--work is for --engine spark or auto")
     return EngineChoice.of(engine, None if work is None else located(work), spark_threshold)

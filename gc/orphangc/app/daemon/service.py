@@ -35,11 +35,7 @@ _GOODBYE_SECONDS = 3
 
 
 def serve(config: Path) -> None:
-    """Run the schedules of a configuration until a signal comes, then stop in order.
-
-    Raises:
-        SettingsError: The configuration is not usable, or the daemon cannot listen at the address.
-    """
+    """Run the schedules of a configuration until a signal comes, or raise ``SettingsError``."""
     configuration = load_configuration(config)
     configure_logs(configuration.log, takes_others=True, is_daemon=True)
     if names := overriding():

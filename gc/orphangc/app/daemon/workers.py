@@ -104,11 +104,7 @@ class Children:
                     del self._running[process.pid]
 
     def page_part(self, checkpoint: str, aliases: Sequence[str]) -> str:
-        """Return what a checkpoint holds as a part of a page, read in bounded time.
-
-        Raises:
-            OrphanGcError: It cannot be read in time, or is too large for a page.
-        """
+        """Return a checkpoint as a part of a page in bounded time, or raise ``OrphanGcError``."""
         words = [*(word for each in aliases for word in ("--alias", each)), "--", checkpoint]
         with self._counted("page-part", *words) as process:
             if process is None:

@@ -29,11 +29,7 @@ from orphangc.errors import SettingsError
 
 
 def discovery_of_call(config: Path | None, given: Mapping[str, Any]) -> Discovered:
-    """Return what is discovered by a configuration file, by options, or by both.
-
-    Raises:
-        SettingsError: Nothing says what to read, or a setting is invalid.
-    """
+    """Return what is discovered by a file, by options, or by both, or raise ``SettingsError``."""
     configuration = Configuration() if config is None else load_configuration(config)
     own = configuration.discovery.model_dump(exclude_unset=True)
     chosen = {name: value for name, value in given.items() if value}

@@ -60,11 +60,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 def demonstrate(keep: Path | None) -> None:
-    """Make a storage, plan, tombstone, sweep, and check that every checkpoint is still complete.
-
-    Raises:
-        OrphanGcError: A retained checkpoint is incomplete afterwards, or an orphan is left.
-    """
+    """Make a storage, plan, tombstone, sweep; raise unless every checkpoint is still complete."""
     with _folder(keep) as folder:
         root = folder / "checkpoints"
         orphans = make_storage(root)
