@@ -36,7 +36,7 @@ _OURS = re.compile(r"(?:flinkstate|orphangc)\.errors\.(\w+): ([^\n]*)")
 
 @contextmanager
 def opened_session(*, is_verbose: bool = False) -> Iterator[SparkSession]:
-    """Yield the active session, that of ``SPARK_REMOTE``, or a new one; or raise ``SettingsError``."""
+    """Yield the active session, that of ``SPARK_REMOTE``, or a new one; raise if none starts."""
     show("pandas")  # PySpark imports it
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra
