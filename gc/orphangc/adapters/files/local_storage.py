@@ -255,10 +255,7 @@ class LocalStorage(Storage):
     @contextmanager
     def _folder(self, key: str) -> Iterator[int | None]:
         """Open a folder for scanning; ``None`` if it is absent, an error if the root is."""
-        try:
-            handle = self._open_root()
-        except OSError as err:
-            raise self._root_error(err) from err
+        handle = self._open_root()
         try:
             if key:
                 handle = _descend(handle, checked_parts(key))
@@ -280,10 +277,7 @@ class LocalStorage(Storage):
     def _parent(self, key: str) -> Iterator[tuple[int, str]]:
         """Open the folder of a key without following links."""
         parts = checked_parts(key)
-        try:
-            handle = self._open_root()
-        except OSError as err:
-            raise self._root_error(err) from err
+        handle = self._open_root()
         handle = _descend(handle, parts[:-1])
         try:
             yield handle, parts[-1]
@@ -292,22 +286,21 @@ class LocalStorage(Storage):
 
     def _open_root(self) -> int:
         """Open the root, the same as ever: an unmounted disk looks like an empty one."""
-        handle = os.open(self.location.path, _FOLDER & ~os.O_NOFOLLOW)
-        found = os.fstat(handle)
-        identity = (found.st_dev, found.st_ino)
-        if self._identity not in {None, identity}:
-            os.close(handle)
-            raise OSError(errno.ESTALE, "is another folder than when it was opened")
-        self._identity = identity
-        return handle
-
-    def _root_error(self, err: OSError) -> StorageUnreachableError:
         root = self.location.path
-        if isinstance(err, FileNotFoundError):
-            return StorageUnreachableError(f"folder {root} does not exist")
-        if isinstance(err, NotADirectoryError):
-            return StorageUnreachableError(f"{root} is not a folder")
-        return unreachable(f"list {root}", err)
+        try:
+            handle = os.open(root, _FOLDER & ~os.O_NOFOLLOW)
+            found = os.fstat(handle)
+            if self._identity not in {None, (found.st_dev, found.st_ino)}:
+                os.close(handle)
+                raise OSError(errno.ESTALE, "is another folder than when it was opened")  # noqa: TRY301 - one message
+        except FileNotFoundError as err:
+            raise StorageUnreachableError(f"folder {root} does not exist") from err
+        except NotADirectoryError as err:
+            raise StorageUnreachableError(f"{root} is not a folder") from err
+        except OSError as err:
+            raise unreachable(f"list {root}", err) from err
+        self._identity = (found.st_dev, found.st_ino)
+        return handle
 
     def _place(self, key: str) -> str:
         return str(self.location.child(key)) if key else str(self.location)

@@ -118,20 +118,13 @@ def _end(client: Any) -> None:
         _silent.debug("the session did not end in order")
 
 
-class KubernetesHa:
-    """One namespace."""
-
-    def __init__(self, namespace: str, *, timeout: timedelta) -> None:
-        """Take the namespace; ``SettingsError`` if the extra ``kubernetes`` is not installed."""
-        self._namespace = namespace
-        self._listing = NamespaceListing(namespace, timeout=timeout)
-        self.uri = f"kubernetes:{namespace}"
+class KubernetesHa(NamespaceListing):
+    """HA metadata of one namespace."""
 
     def observe(self) -> HaFacts:
         """Return the facts of the namespace, all or nothing; see ``FactsSource``."""
         try:
-            maps = self._listing.config_map_keys(HA_SELECTOR)
-            resources = self._listing.operated()
+            maps, resources = self.config_map_keys(HA_SELECTOR), self.operated()
         finally:
-            self._listing.close()
-        return kubernetes_facts(self._namespace, maps, resources)
+            self.close()
+        return kubernetes_facts(self.namespace, maps, resources)

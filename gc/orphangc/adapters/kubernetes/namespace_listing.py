@@ -80,7 +80,7 @@ class KubernetesApi:
                 " pod's account",
                 status=None,
             ) from err
-        configuration.retries = False  # ``ask_again`` counts attempts and waits between them
+        configuration.retries = False  # ``ask`` counts attempts and waits between them
         self._opened = self.client.ApiClient(configuration)
         return self._opened
 
@@ -90,17 +90,24 @@ class KubernetesApi:
             self._opened.close()
             self._opened = None
 
-    def ask(self, call: Callable[[Any, Any], Answer], *, seconds: float | None = None) -> Answer:
-        """Return the answer to one request, sent once.
+    def ask(self, call: Callable[[Any, Any], Answer]) -> Answer:
+        """Return the answer to one request, after a few attempts if needed.
 
         Args:
             call: Function of the client and of the keyword argument for the time limit.
-            seconds: Time limit instead of the usual one.
 
         Raises:
             KubernetesProblem: The API server gave no usable answer.
         """
-        limit = {"_request_timeout": seconds or self._timeout_seconds}
+        for attempt in stamina.retry_context(
+            on=_PassingProblem, attempts=_ATTEMPTS, timeout=None, wait_max=2
+        ):
+            with attempt:
+                return self._attempt(call)
+        raise AssertionError("the last attempt neither returned nor raised")
+
+    def _attempt(self, call: Callable[[Any, Any], Answer]) -> Answer:
+        limit = {"_request_timeout": self._timeout_seconds}
         try:
             return call(self._api_client(), limit)
         except self.client.ApiException as err:
@@ -112,15 +119,6 @@ class KubernetesApi:
             raise _PassingProblem(f"no answer: {_reason(err)}", status=None) from err
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as err:
             raise KubernetesProblem(f"unusable answer: {_one_line(err)}", status=None) from err
-
-    def ask_again(self, call: Callable[[Any, Any], Answer]) -> Answer:
-        """Return the answer to one request as ``ask`` does, after a few attempts if needed."""
-        for attempt in stamina.retry_context(
-            on=_PassingProblem, attempts=_ATTEMPTS, timeout=None, wait_max=2
-        ):
-            with attempt:
-                return self.ask(call)
-        raise AssertionError("the last attempt neither returned nor raised")
 
     def unavailable(self, what: str, err: KubernetesProblem) -> RegistryUnavailableError:
         """Return the error of this source of evidence for a problem."""
@@ -168,7 +166,7 @@ class NamespaceListing:
 
     def __init__(self, namespace: str, *, timeout: timedelta) -> None:
         """Take the namespace; ``SettingsError`` if the extra ``kubernetes`` is missing."""
-        self._namespace = namespace
+        self.namespace, self.uri = namespace, f"kubernetes:{namespace}"
         self._api = KubernetesApi(timeout=timeout)
 
     def close(self) -> None:
@@ -209,10 +207,10 @@ class NamespaceListing:
         def asked(limit: int, page: str | None) -> tuple[list[Any], str | None]:
             def call(client: Any, timeout: Any) -> Any:
                 return self._api.client.CoreV1Api(client).list_namespaced_config_map(
-                    self._namespace, limit=limit, _continue=page, **selector, **timeout
+                    self.namespace, limit=limit, _continue=page, **selector, **timeout
                 )
 
-            listed = self._api.ask_again(call)
+            listed = self._api.ask(call)
             if not all(isinstance(each.metadata.name, str) for each in listed.items):
                 raise TypeError("a ConfigMap has no name")
             page = listed.metadata._continue  # noqa: SLF001 - "continue" is a keyword of Python
@@ -252,7 +250,7 @@ class NamespaceListing:
             return read(api(self._api.client)(client), timeout)
 
         try:
-            return self._api.ask_again(call)
+            return self._api.ask(call)
         except KubernetesProblem as err:
             raise self._api.unavailable(where, err) from err
 
@@ -264,14 +262,14 @@ class NamespaceListing:
                 return self._api.client.CustomObjectsApi(client).list_namespaced_custom_object(
                     group,
                     version,
-                    self._namespace,
+                    self.namespace,
                     plural,
                     limit=limit,
                     **({"_continue": page} if page else {}),
                     **timeout,
                 )
 
-            listed = self._api.ask_again(call)
+            listed = self._api.ask(call)
             metadata = listed["metadata"]
             page = _next_page(plural, metadata.get("continue"), metadata.get("remainingItemCount"))
             return listed["items"], page
@@ -282,7 +280,7 @@ class NamespaceListing:
         self, what: str, asked: Callable[[int, str | None], tuple[list[Any], str | None]]
     ) -> Iterator[Any]:
         """Return all pages of one listing; restart a listing that expired half-way."""
-        where = f"{what} in namespace {self._namespace}"
+        where = f"{what} in namespace {self.namespace}"
         for _ in range(_LISTINGS):
             try:
                 return iter(self._pages(where, asked))
@@ -360,7 +358,7 @@ def selected_namespaces(selector: str | None, *, timeout: timedelta) -> list[str
                     label_selector=selector, limit=_PAGE, _continue=page, **limit
                 )
 
-            listed = api.ask_again(call)
+            listed = api.ask(call)
             found += [each.metadata.name for each in listed.items]
             page = _next_page(
                 "namespaces",
