@@ -106,14 +106,13 @@ class FlinkRest:
 
     def options(self) -> Mapping[str, str]:
         """Return the configuration of the cluster, asked once; it raises as ``observe`` does."""
-        return self._asked(self._options)
+        return self._asked(
+            lambda client: cluster_settings(*self._once(client, CONFIG_PATH, OPTIONS_PATH)).options
+        )
 
     def listed(self) -> Mapping[JobId, str]:
         """Return the status of every job that the cluster lists, asked once, as ``options``."""
         return self._asked(lambda client: listed_jobs(*self._once(client, JOBS_PATH)))
-
-    def _options(self, client: httpx.Client) -> Mapping[str, str]:
-        return cluster_settings(*self._once(client, CONFIG_PATH, OPTIONS_PATH)).options
 
     def _once(self, client: httpx.Client, *paths: str) -> list[bytes]:
         try:
@@ -176,14 +175,10 @@ class FlinkRest:
 
     def _answer(self, client: httpx.Client, path: str) -> _HttpAnswer:
         try:
-            for attempt in stamina.retry_context(
-                on=_PassingError, attempts=_ATTEMPTS, timeout=None, wait_max=2
-            ):
-                with attempt:
-                    return self._attempt(client, path)
+            again = stamina.retry(on=_PassingError, attempts=_ATTEMPTS, timeout=None, wait_max=2)
+            return again(lambda: self._attempt(client, path))()
         except _PassingError as err:
             raise RegistryUnavailableError(str(err)) from err
-        raise AssertionError("the last attempt neither returned nor raised")
 
     def _attempt(self, client: httpx.Client, path: str) -> _HttpAnswer:
         """Return the whole answer, bounded in bytes and in time.

@@ -86,16 +86,11 @@ class GcsRequests:
         query = urlencode({**self._always, **(wanted or {})}, quote_via=quote, safe="")
         url = f"{self._upload if is_upload else self._base}{self._bucket}{path}"
         url = f"{url}?{query}" if query else url
-        for attempt in stamina.retry_context(
-            on=_may_pass,
-            attempts=1 if is_once else ATTEMPTS,
-            wait_initial=FIRST_WAIT,
-            wait_max=8,
-            timeout=None,
-        ):
-            with attempt:
-                return self._answer(method, url, dict(headers or {}), body)
-        raise AssertionError  # pragma: no cover - the loop returns or raises
+        attempts = 1 if is_once else ATTEMPTS
+        again = stamina.retry(
+            on=_may_pass, attempts=attempts, wait_initial=FIRST_WAIT, wait_max=8, timeout=None
+        )
+        return again(lambda: self._answer(method, url, dict(headers or {}), body))()
 
     def buckets(self) -> Iterator[str]:
         """Yield the names of the buckets of the project.

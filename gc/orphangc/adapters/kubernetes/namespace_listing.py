@@ -99,12 +99,8 @@ class KubernetesApi:
         Raises:
             KubernetesProblem: The API server gave no usable answer.
         """
-        for attempt in stamina.retry_context(
-            on=_PassingProblem, attempts=_ATTEMPTS, timeout=None, wait_max=2
-        ):
-            with attempt:
-                return self._attempt(call)
-        raise AssertionError("the last attempt neither returned nor raised")
+        again = stamina.retry(on=_PassingProblem, attempts=_ATTEMPTS, timeout=None, wait_max=2)
+        return again(lambda: self._attempt(call))()
 
     def _attempt(self, call: Callable[[Any, Any], Answer]) -> Answer:
         limit = {"_request_timeout": self._timeout_seconds}

@@ -159,11 +159,8 @@ class S3Bucket(Bucket):
         """Return some bytes of an object; see ``Bucket``."""
         try:
             with _requested():
-                for attempt in stamina.retry_context(
-                    on=is_broken_body, attempts=3, wait_initial=0.2, wait_max=2
-                ):
-                    with attempt:
-                        return self._get(name, start, size)
+                again = stamina.retry(on=is_broken_body, attempts=3, wait_initial=0.2, wait_max=2)
+                return again(lambda: self._get(name, start, size))()
         except RequestError as err:
             if err.code != _BEHIND_THE_END:
                 raise

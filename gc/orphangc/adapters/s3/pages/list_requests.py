@@ -75,6 +75,9 @@ class _NotNowError(boto.ClientError):  # type: ignore[misc]
     """The store throttles requests or has an internal error."""
 
 
+_AGAIN = (_NotNowError, UnreadablePageError, *_PASSING)
+
+
 class AdaptivePageSize:
     """Number of keys to request in a page: fewer after a timeout, more again after some pages."""
 
@@ -112,18 +115,10 @@ class ListRequests:
     def fetch(self, query: Query, read: Callable[[bytes], _Page]) -> _Page:
         """Return what ``read`` makes of a page; retry, then raise ``StorageUnreachableError``."""
         try:
-            for attempt in stamina.retry_context(
-                on=(_NotNowError, UnreadablePageError, *_PASSING),
-                attempts=8,
-                timeout=600,
-                wait_initial=0.2,
-                wait_max=10,
-            ):
-                with attempt:
-                    return self._fetch(query, read)
+            again = stamina.retry(on=_AGAIN, attempts=8, timeout=600, wait_initial=0.2, wait_max=10)
+            return again(lambda: self._fetch(query, read))()
         except CALL_ERRORS as err:
             raise self._client.explained("list", err) from err
-        raise AssertionError("an attempt returns or raises")
 
     def _fetch(self, query: Query, read: Callable[[bytes], _Page]) -> _Page:
         if self._page_size.keys < _MOST_KEYS:
