@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CollectorRegistry
 from starlette.middleware.gzip import GZipMiddleware
@@ -55,6 +54,9 @@ def create_app(
     app = FastAPI(
         title="orphangc",
         version=__version__,
+        description=_DESCRIPTION,
+        openapi_tags=_TAGS,
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         docs_url=None,  # their pages load scripts from other hosts
         redoc_url=None,
         redirect_slashes=False,
@@ -71,14 +73,7 @@ def create_app(
 
 
 def _openapi_of(app: FastAPI) -> dict[str, Any]:
-    document = get_openapi(
-        title=app.title,
-        version=app.version,
-        description=_DESCRIPTION,
-        tags=_TAGS,
-        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        routes=app.routes,
-    )
+    document = FastAPI.openapi(app)
     for operations in document["paths"].values():
         for status, answer in operations["get"]["responses"].items():
             if int(status) >= 400:  # noqa: PLR2004 - where errors begin

@@ -29,7 +29,7 @@ from orphangc.app.wiring.compose import is_versioned, state_of
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.sharing import shared_in_pass
 from orphangc.collect.state.history import kept_record, newest_records
-from orphangc.core.documents.run_record import RunRecord, StoppedPart
+from orphangc.core.documents.run_record import RunRecord
 from orphangc.core.model.types import Action, Outcome
 from orphangc.errors import OrphanGcError
 
@@ -129,7 +129,10 @@ def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:
     )
     columns = ("storage root", "result", "mode", "orphans", "tombstones", "deleted")
     table = text_table(columns, rows)
-    return [table, *(Text(visible(line)) for line in (*_reasons(records), *verdict_lines(records)))]
+    return [
+        table,
+        *(Text(visible(line)) for line in (*_reasons(records), *map(_verdict, records)) if line),
+    ]
 
 
 def _reasons(records: Sequence[RunRecord]) -> Iterator[str]:
@@ -160,12 +163,11 @@ def steps_after(
     )
 
 
-def verdict_lines(records: Sequence[RunRecord]) -> list[str]:
-    """Return a line for each storage root with jobs of which nothing can be deleted."""
-    return [_verdict(each, each.blocked) for each in records if each.blocked is not None]
-
-
-def _verdict(record: RunRecord, found: StoppedPart) -> str:
+def _verdict(record: RunRecord) -> str:
+    """Return of how many jobs nothing can be deleted, and why; "" if there are none."""
+    found = record.blocked
+    if found is None:
+        return ""
     word = "blocked" if found.are_all else "partly blocked"
     return (
         f"{word}: {record.root}: nothing can be deleted of {found.jobs} of {found.of_jobs} jobs;"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
@@ -28,9 +27,9 @@ from orphangc.app.web.pages.page_view import (
     sustained_counts,
 )
 from orphangc.app.web.runs import all_runs
-from orphangc.core.documents.run_record import RunMode, RunRecord
+from orphangc.core.documents.run_record import RunMode
 from orphangc.core.model.types import Action, Outcome
-from orphangc.core.world.known_world import World, united_world
+from orphangc.core.world.known_world import united_world
 
 _RUNS_SHOWN = 12
 
@@ -48,7 +47,8 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
     cost = cost_of(left, http)
     only_reports = all(view.mode is RunMode.REPORT for view in roots)
     blocked = sum(fate_of(job) is Fate.BLOCKED for root in status.roots for job in root.jobs)
-    jobs, world = job_rows(status), world_view(plans)
+    jobs, worlds = job_rows(status), [each.world for each in plans if each.world is not None]
+    world = united_world(worlds) if worlds else None
     runs = all_runs(status)
     return {
         "status": status,
@@ -179,9 +179,3 @@ def _by_root(jobs: tuple[JobRow, ...], status: Status) -> list[list[JobRow]]:
     order = {root.settings.root: place for place, root in enumerate(status.roots)}
     ordered = sorted(jobs, key=lambda row: order[row.root])
     return [list(rows) for _, rows in groupby(ordered, key=lambda row: row.root)]
-
-
-def world_view(plans: Iterable[RunRecord]) -> World | None:
-    """Return what the newest plans searched, asked and missed; ``None`` if no plan has a world."""
-    worlds = [each.world for each in plans if each.world is not None]
-    return united_world(worlds) if worlds else None
