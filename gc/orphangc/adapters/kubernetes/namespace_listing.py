@@ -1,4 +1,7 @@
-"""Listings of one Kubernetes namespace, page by page; nothing is watched or written."""
+"""Listings of one Kubernetes namespace by the official client, page by page.
+
+Nothing is watched or written.
+"""
 
 from __future__ import annotations
 

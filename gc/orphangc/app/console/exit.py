@@ -1,4 +1,4 @@
-"""How a command ends: with a stable code, and one line on stderr for an error."""
+"""How a command ends: with what comes next, a stable code, and one line on stderr for an error."""
 
 from __future__ import annotations
 

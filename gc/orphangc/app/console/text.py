@@ -1,4 +1,4 @@
-"""Times, shares and ids as people read them."""
+"""Times, shares, ids and prices as people read them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 
 from flinkstate.text.shown_text import human_bytes
 
+if TYPE_CHECKING:  # --version loads no document
+    from orphangc.core.documents.lineage_report import UnneededPart
+    from orphangc.core.documents.plan import Plan
+
 NO_JOB = "(no job)"
 """Name shown for files outside all known job directories."""
 
+LIST_PRICE = 0.023
+"""List price of a GiB a month in S3 Standard, in USD."""
+_GIB = 2**30
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60))
 
 
@@ -57,15 +64,6 @@ def id_ranges(ids: Iterable[int], limit: int = 12) -> str:
             ranges.append([each, each])
     shown = [f"{a}" if a == b else f"{a}-{b}" for a, b in ranges[-limit:]]
     return ("... " if len(ranges) > limit else "") + ", ".join(shown)
-
-
-if TYPE_CHECKING:  # --version loads no document
-    from orphangc.core.documents.lineage_report import UnneededPart
-    from orphangc.core.documents.plan import Plan
-
-LIST_PRICE = 0.023
-"""List price of a GiB a month in S3 Standard, in USD."""
-_GIB = 2**30
 
 
 def unneeded_sentence(part: UnneededPart, price: float) -> str:

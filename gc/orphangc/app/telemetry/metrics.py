@@ -1,7 +1,8 @@
 """Prometheus metrics, computed from records at each scrape, so that no counter decreases.
 
 Every possible series exists from the start with 0: a rate needs a sample before the first event. No
-label holds a key or a job id, whose number has no bound.
+label holds a key or a job id, whose number has no bound. The daemon is scraped; a finished run
+pushes them to a Pushgateway, or leaves them in a file for the node exporter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors as documents of RFC 9457, and as pages for people."""
+"""Errors as documents of RFC 9457, and as pages for people, with the headers of every answer."""
 
 from __future__ import annotations
 

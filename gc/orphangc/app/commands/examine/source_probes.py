@@ -1,4 +1,4 @@
-"""Single tries of what a configuration names: state location, cluster, source of HA metadata."""
+"""Single tries of what a configuration names: state, cluster, HA metadata, what a search lists."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class JobRow(ShownJob):
     Attributes:
         job_id: Id of the job; "" if its owner is unknown.
         bar: Bar of its stored objects; that of the largest job is as wide as the picture.
-        snapshots: The same, with what it was restored from; ``None`` in a list of one run.
+        snapshots: Whether it needs what it was restored from; ``None`` in a list of one run.
     """
 
     job_id: str
