@@ -24,7 +24,7 @@ from orphangc.app.render.text_table import text_table
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.run_root import exit_code_of_all, run_root
 from orphangc.app.telemetry.logs import configure_logs
-from orphangc.app.telemetry.metrics import push, write_textfile
+from orphangc.app.telemetry.metrics_push import push, write_textfile
 from orphangc.app.wiring.compose import is_versioned, state_of
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.sharing import shared_in_pass
