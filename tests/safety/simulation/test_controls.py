@@ -6,7 +6,6 @@ in place the same machine finds nothing.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -26,23 +25,16 @@ from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.revalidate import revalidation
 from orphangc.collect.revalidate.registry_watch import RegistryWatch
 from orphangc.collect.runs.journal import Journal
-from orphangc.collect.state.lock import Lock
-from orphangc.core.areas.table import AREAS
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job
-from orphangc.core.decision.conditions import CONDITIONS
-from orphangc.core.decision.guards import GUARDS
-from orphangc.core.model import bounds
-from orphangc.core.model.codes import Condition, Guard
-from orphangc.core.model.types import AreaName
+from safety.incidents.removals import remove
 from safety.simulation.faults import Fault, LossError, Tally
 from safety.simulation.flinks import Job, Root
 from safety.simulation.world import World
 
 pytestmark = pytest.mark.ci
 
-_FAR = datetime(2100, 1, 1, tzinfo=UTC)
 _MOST = 200
 """Examples: each loss takes a dozen or so. Hypothesis tries numbers that it finds in what else is
 imported, so how many it takes depends on what ran before."""
@@ -373,22 +365,6 @@ def only_paths_count(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(revalidation, "_uuids", lambda _: iter(()))
 
 
-def no_cutoff(patch: pytest.MonkeyPatch) -> None:
-    """R9."""
-    patch.setattr(bounds, "cutoff", lambda _: _FAR)
-
-
-def no_recheck(patch: pytest.MonkeyPatch) -> None:
-    """R18."""
-    nothing = revalidation.CurrentReferences(UuidSet(), "ck")
-    patch.setattr(revalidation.Revalidation, "check", lambda _: nothing)
-
-
-def no_lock_check(patch: pytest.MonkeyPatch) -> None:
-    """The fence of whoever was taken for dead."""
-    patch.setattr(Lock, "check", lambda _: None)
-
-
 def unreadable_is_empty(patch: pytest.MonkeyPatch) -> None:
     """R6: what cannot be read refers to nothing."""
     patch.setattr(Observation, "unreadable", property(lambda _: ()))
@@ -413,7 +389,7 @@ def nothing_written_down(patch: pytest.MonkeyPatch) -> None:
 
 def no_gate(patch: pytest.MonkeyPatch) -> None:
     """R13: roots alone prove liveness, however many checkpoints are pending."""
-    patch.setitem(GUARDS, Guard.GATE, _content)
+    remove("guard:gate", patch)
     patch.setattr(revalidation, "_check_job", lambda *_: None)
 
 
@@ -431,11 +407,6 @@ def registry_times_do_not_count(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(bounds_of_job, "_registry_times", lambda _: [])
 
 
-def held_jobs_may_be_declared_ended(patch: pytest.MonkeyPatch) -> None:
-    """R13: whoever says that a job is over is believed."""
-    patch.setitem(CONDITIONS, Condition.HELD_BY_HA, _content)
-
-
 def ha_is_not_asked(patch: pytest.MonkeyPatch) -> None:
     """R4, R13: HA metadata tells of jobs that nothing else shows."""
     patch.setattr(
@@ -443,38 +414,31 @@ def ha_is_not_asked(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-def _content(*_: object) -> None:
-    """Object to nothing."""
-
-
 @dataclass(frozen=True)
 class Control:
-    """A guard that is taken away, and who notices."""
+    """A guard that is taken away, by a function or by its name there, and who notices."""
 
-    remove: Callable[[pytest.MonkeyPatch], None]
+    what: str | Callable[[pytest.MonkeyPatch], None]
     machine: type[RuleBasedStateMachine]
 
+    @property
+    def name(self) -> str:
+        """Return what is taken away."""
+        return self.what if isinstance(self.what, str) else self.what.__name__
 
-def the_log_is_bounded_as_flat_files_are(patch: pytest.MonkeyPatch) -> None:
-    """R45 without trigger times: by the store time of ``_metadata``."""
-    area = AREAS[AreaName.CHANGELOG]
-    patch.setitem(AREAS, AreaName.CHANGELOG, replace(area, bound=None))
-
-
-def every_unfinished_chk_n_is_over(patch: pytest.MonkeyPatch) -> None:
-    """R31 without ids."""
-    area = AREAS[AreaName.EXCLUSIVE]
-    patch.setitem(AREAS, AreaName.EXCLUSIVE, replace(area, objection=lambda *_: None))
+    def remove(self, patch: pytest.MonkeyPatch) -> None:
+        """Take it away."""
+        remove(self.what, patch) if isinstance(self.what, str) else self.what(patch)
 
 
 CONTROLS = [
-    Control(the_log_is_bounded_as_flat_files_are, Logging),
-    Control(every_unfinished_chk_n_is_over, Logging),
+    Control("trigger_bounds_the_log", Logging),
+    Control("rule_of_chk_n", Logging),
     Control(nothing_is_live, Leaking),
     Control(only_paths_count, Moved),
-    Control(no_cutoff, Leaking),
-    Control(no_recheck, PutBack),
-    Control(no_lock_check, Racing),
+    Control("cutoff", Leaking),
+    Control("looking_again", PutBack),
+    Control("lock_check", Racing),
     Control(unreadable_is_empty, Torn),
     Control(truncation_unnoticed, Truncated),
     Control(other_bases_unseen, Elsewhere),
@@ -482,7 +446,7 @@ CONTROLS = [
     Control(no_gate, FourAtOnce),
     Control(entries_protect_nothing, Exporting),
     Control(registry_times_do_not_count, Exporting),
-    Control(held_jobs_may_be_declared_ended, Suspended),
+    Control("condition:held_by_ha", Suspended),
     Control(ha_is_not_asked, Unlisted),
     Control(nothing_written_down, Leaking),
 ]
@@ -504,7 +468,7 @@ def searched(machine: type[RuleBasedStateMachine], examples: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "control", CONTROLS, ids=lambda each: f"{each.remove.__name__}-{each.machine.__name__}"
+    "control", CONTROLS, ids=lambda each: f"{each.name}-{each.machine.__name__}"
 )
 def test_the_machine_notices_that_a_guard_is_gone(control, monkeypatch, record_property) -> None:
     """Each of the losses that the guards are there for."""
@@ -513,7 +477,7 @@ def test_the_machine_notices_that_a_guard_is_gone(control, monkeypatch, record_p
     with pytest.raises(LossError):
         searched(control.machine, _MOST)
     found = control.machine.tally.done["examples"] - before
-    record_property("told", f"{control.remove.__name__} noticed in example {found}")
+    record_property("told", f"{control.name} noticed in example {found}")
 
 
 @pytest.mark.parametrize(
