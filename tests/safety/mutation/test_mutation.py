@@ -22,7 +22,7 @@ from safety.mutation.outcome import (
     survivors,
     unexplained,
 )
-from safety.mutation.tree import PROJECT, files, lay_out
+from safety.mutation.tree import BEYOND, PROJECT, files, lay_out
 
 KILLS = "tests/unit/core/dependencies/test_restore_fallback.py"
 TESTED, UNTESTED = "dependencies.restore_fallback", "model.flink_versions"  # by that file
@@ -54,9 +54,9 @@ def functions(path: Path, module: str) -> Iterator[tuple[str, str]]:
 
 
 def all_functions() -> dict[str, str]:
-    """Return the text of every function of the core, by its name."""
+    """Return the text of every function that may be mutated, by its name."""
     found: dict[str, str] = {}
-    for path in files("*"):
+    for path in (path for name in ("*", *BEYOND) for path in files(name)):
         parts = path.relative_to(PROJECT / "gc").with_suffix("").parts
         found.update(functions(path, ".".join(parts)))
     return found
@@ -122,3 +122,15 @@ def test_living_mutants_are_found_and_dead_ones_are_dead(tmp_path: Path) -> None
     untested = {name for name, word in found.items() if UNTESTED in name and word not in KILLED}
     assert untested
     assert alive == untested
+
+
+@pytest.mark.ci
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("kills")
+def test_whoever_shares_a_look_is_held_by_its_tests(tmp_path: Path) -> None:
+    """Mutants of ``single_flight`` mostly wait for ever: so many at once take little."""
+    lay_out(tmp_path, ["single_flight"])
+    mutmut(tmp_path, "run", "--max-children", "8")
+    found = statuses(tmp_path)
+    assert len(found) > 30
+    assert unexplained(survivors(tmp_path, found), equivalents()) == []

@@ -14,6 +14,14 @@ TESTS = (
 )
 """What has to kill: tests of the core alone. That a run of the whole command goes wrong somewhere
 would kill more mutants, and say less of each."""
+BEYOND = {
+    "single_flight": (
+        "orphangc/collect/revalidate",
+        ("tests/unit/collect/revalidate/test_single_flight.py",),
+    ),
+    "lineages": ("orphangc/app/runner", ("tests/cli/test_expire.py", "tests/cli/test_lineage.py")),
+}
+"""Modules outside the core that deletions rest on: where each lies, and which tests kill."""
 
 _WHOLE = ("tests", "deploy", "helm", "README.md", "LICENSE", "pyproject.toml")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*_cache", "*.pyc", ".hypothesis", ".cache")
@@ -45,15 +53,15 @@ def modules_of_part(number: int, parts: int) -> list[str]:
     return [each for each in found if each != "__init__"][number::parts]
 
 
-def lay_out(work: Path, modules: Sequence[str], tests: Sequence[str] = TESTS) -> None:
+def lay_out(work: Path, modules: Sequence[str], tests: Sequence[str] = ()) -> None:
     """Copy the project into a folder, or bring an earlier copy up to date.
 
     Args:
         work: The folder. What mutmut found out earlier stays there, and is used again for
             functions that have not changed.
-        modules: Names of modules of the core whose functions are to be mutated, such as
+        modules: Names of modules whose functions are to be mutated, such as
             ``judge`` or ``aws``; none means all.
-        tests: Files and folders of tests that are to kill.
+        tests: Files and folders of tests that are to kill; those of the modules if none is given.
 
     """
     for name in (*_WHOLE, "src", "gc"):
@@ -64,29 +72,37 @@ def lay_out(work: Path, modules: Sequence[str], tests: Sequence[str] = TESTS) ->
     _copy(PROJECT / "gc", work / "gc")  # what tests read beside the code
     files = [_source_of(each) for each in modules]
     settings = _SETTINGS.format(
-        modules=_listed(files or [f"src/{each}/*" for each in MUTATED]), tests=_listed(tests)
+        modules=_listed(files or [f"src/{each}/*" for each in MUTATED]),
+        tests=_listed(tests or tests_of(modules)),
     )
     project = work / "pyproject.toml"
     text = project.read_text(encoding="utf-8").replace('mypy_path = "gc"', 'mypy_path = "src"')
     project.write_text(text + settings, encoding="utf-8")
 
 
+def tests_of(modules: Sequence[str]) -> list[str]:
+    """Return the files and folders of tests that are to kill what is changed in modules."""
+    own = [each for module in modules if module in BEYOND for each in BEYOND[module][1]]
+    return own if modules and BEYOND.keys() >= {*modules} else [*TESTS, *own]
+
+
 def _source_of(module: str) -> str:
-    """Return the file of a module of the core in the copy; no two modules have one name.
+    """Return the file of a module in the copy; no two modules have one name.
 
     Raises:
-        ValueError: The core has no such module.
+        ValueError: There is no such module.
 
     """
     found = list(files(module))
     if len(found) != 1:
-        raise ValueError(f"the core has no module {module}")
+        raise ValueError(f"no module {module} is mutated")
     return f"src/{found[0].relative_to(PROJECT / 'gc').as_posix()}"
 
 
 def files(module: str) -> Iterator[Path]:
-    """Yield the files of the core of a name, ``*`` for all."""
-    for folder in MUTATED:
+    """Yield the files of a name, of the core or beyond it; ``*`` for all of the core."""
+    folders = [BEYOND[module][0]] if module in BEYOND else MUTATED
+    for folder in folders:
         yield from (PROJECT / "gc" / folder).rglob(f"{module}.py")
 
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from orphangc.collect.revalidate import single_flight
 from orphangc.collect.revalidate.single_flight import SingleFlight
 from support import speed
 from support.processes import until
@@ -63,14 +64,31 @@ def test_a_look_that_began_before_the_question_is_not_an_answer() -> None:
 
 
 def test_an_error_reaches_everybody_who_shares_the_look_and_nobody_else() -> None:
-    """The next look is a new one."""
+    """None of them takes it for a look that found nothing; the next look is a new one."""
     check = Counted()
+    check.may_end.clear()
     shared = SingleFlight(check)
-    shared.check = lambda: check() and (_ for _ in ()).throw(OSError("no"))
-    with pytest.raises(OSError, match="no"):
-        shared.fresh()
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(shared.fresh)
+        assert check.has_begun.wait(speed.patience())
+        others = [pool.submit(shared.fresh) for _ in range(3)]
+        until(lambda: waiting(shared) == len(others))
+        shared.check = lambda: check() and (_ for _ in ()).throw(OSError("no"))
+        check.may_end.set()
+        assert first.result(speed.patience()) == 1
+        for each in others:
+            with pytest.raises(OSError, match="no"):
+                each.result(speed.patience())
     shared.check = check
-    assert shared.fresh() == 2
+    assert shared.fresh() == 3
+
+
+def test_who_is_in_a_hurry_does_not_wait(monkeypatch) -> None:
+    """Not for a moment, whatever the clock says."""
+    monkeypatch.setattr(single_flight, "monotonic", lambda: 0.0)
+    shared = SingleFlight(Counted())
+    monkeypatch.setattr(shared._changed, "wait", lambda *_: pytest.fail("it waits"))
+    assert shared.fresh() == 1
 
 
 def test_who_has_patience_takes_the_next_look_of_somebody_else() -> None:
