@@ -62,7 +62,7 @@ _SERVERS = (
     "tests/integration/spark/",
     "tests/integration/browser/test_page.py",
 )
-_FLINK_ON_S3 = ("tests/integration/flink/test_collect_s3.py",)
+_FLINK_ON_S3 = ("tests/integration/flink/test_collect_layouts.py",)
 _FLINK = ("tests/integration/", "tests/contracts/cluster/test_flink_rest.py")
 _STORES = (
     *(f"tests/contracts/storage/test_{each}.py" for each in ("deleter", "extras", "lister")),

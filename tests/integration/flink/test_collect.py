@@ -146,58 +146,6 @@ MERGED = {
     "execution.checkpointing.file-merging.max-file-size": "32kb",
     "execution.checkpointing.data-inline-threshold": "0",
 }
-WITHIN = {**MERGED, "execution.checkpointing.file-merging.across-checkpoint-boundary": "false"}
-ACROSS = {**MERGED, "execution.checkpointing.file-merging.across-checkpoint-boundary": "true"}
-
-
-FORST = {"state.backend.type": "forst"}
-"""For synchronous state ForSt writes flat files; its own layout takes asynchronous state."""
-LAYOUTS = {"within": WITHIN, "across": ACROSS, "flat": {}, "forst": FORST}
-
-
-@pytest.mark.parametrize(
-    ("started_flink_cluster", "layout"),
-    [
-        pytest.param(
-            version,
-            LAYOUTS[name],
-            marks=pytest.mark.ci if (version, name) == ("2.3.0", "within") else pytest.mark.nightly,
-            id=f"{version}-{name}",
-        )
-        for version in ("1.20.5", "2.3.0")
-        for name in LAYOUTS
-        if (version, name) != ("1.20.5", "forst")
-    ],
-    indirect=["started_flink_cluster"],
-)
-def test_of_a_job_that_has_ended_all_goes_that_no_checkpoint_names(
-    flink_cluster: Cluster, tmp_path: Path, layout: dict[str, str]
-) -> None:
-    """R35: in every area; then each retained checkpoint restores, its contents compared."""
-    base = tmp_path / "ckpt"
-    job = flink_cluster.submit(base, interval=INTERVAL, config=layout)
-    flink_cluster.wait_for_checkpoints(job, 2)
-    flink_cluster.hold()
-    flink_cluster.wait_until_held()
-    flink_cluster.kill_taskmanager()
-    flink_cluster.release()
-    flink_cluster.start_taskmanager()
-    flink_cluster.wait_for_checkpoints(job, 1)
-    flink_cluster.hold()
-    flink_cluster.wait_until_held()
-    crash(flink_cluster)
-
-    named = named_in_metadata(base)
-    files = {path for path in (base / job).rglob("*") if path.is_file()}
-    dead = {path for path in files if path.name not in named and path.name != "_metadata"}
-    areas = {path.relative_to(base / job).parts[0].partition("-")[0] for path in dead}
-    left = {"shared"} if layout else {"shared", "chk"}  # merging puts what is exclusive elsewhere
-    assert left <= areas, "a pending checkpoint leaves files behind"
-    said = "--closed-world", "--ended-job", job, "--quiet-period", "0", "--max-delete-share", "1"
-    _, last = collected(Collector(base, tmp_path), *said)
-    assert last.files("delete") == dead
-    assert {path for path in (base / job).rglob("*") if path.is_file()} == files - dead
-    restore_all(flink_cluster, base / job)
 
 
 @pytest.mark.ci

@@ -53,9 +53,9 @@ class Mode(NamedTuple):
 
 
 # one a night, in this order (.ci/nightly): every layout, with one and with four at once, here and
-# there. Not merged across checkpoints on an object store: there Flink itself loses what is not
-# shown before it is closed (tests/integration/flink/test_collect_s3.py); nor ForSt's own files,
-# which it opens before they are closed.
+# there. Not merged across checkpoints on an object store, where Flink itself loses files
+# (tests/integration/flink/test_collect_layouts.py); nor ForSt's own files, which it opens before
+# they are closed.
 MODES = (
     "2.3.0-changelog-4-local",
     "1.20.5-flat-4-s3",
