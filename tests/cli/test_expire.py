@@ -461,6 +461,15 @@ def test_a_policy_that_cannot_be_meant_is_an_error(chain, options, said) -> None
     assert said in ran.err
 
 
+@pytest.mark.parametrize("option", ["--out", "--report"])
+def test_what_it_writes_never_lies_in_the_storage_root(chain, option) -> None:
+    """Nothing is planned then, and nothing written."""
+    place = chain.bed.root / "none"
+    ran = chain.expire(option, place)
+    assert (ran.code, place.exists()) == (2, False)
+    assert "is inside the storage root" in ran.err
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path
