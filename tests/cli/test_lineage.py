@@ -405,6 +405,24 @@ def test_what_an_unseen_job_may_begin_with_is_not_called_unneeded(chain, case) -
     assert '"origin_unknown"' in ran.out
 
 
+@pytest.mark.parametrize(
+    "case", ["the world is not closed", "its checkpoint is not read", "any checkpoint is not read"]
+)
+def test_what_an_unknown_checkpoint_may_name_is_not_called_unneeded(chain, case) -> None:
+    """What stops the plan says that its files may be needed; the report says nothing else."""
+    options = list(chain.options)
+    if case == "the world is not closed":
+        options.remove("--closed-world")
+    else:
+        place = chain.running.folder / "chk-37" if "its" in case else chain.bed.folder / "beside"
+        write(place / "_metadata", b"Iggz and nothing of a checkpoint", 2 * HOUR)
+        options += ["--extra-roots", chain.bed.folder / "beside"] if "any" in case else []
+    ran, plan = run("lineage", *options), run("plan", *options).json
+    assert (ran.json["unneeded_objects"], ran.json["unneeded_bytes"]) == (0, 0)
+    assert plan["unneeded"]["checkpoints"] == 0
+    assert '"stopped"' in ran.out
+
+
 def test_a_policy_must_keep_one() -> None:
     ran = run("expire", "/nowhere", "--keep-last", 0)
     assert (ran.code, ran.complaints) == (

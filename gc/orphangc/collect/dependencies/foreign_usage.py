@@ -29,15 +29,11 @@ from orphangc.core.dependencies.self_sustained_rule import (
 from orphangc.core.dependencies.unnamed_files import unnamed_files_problem
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
-from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
+from orphangc.core.model.codes import OTHERS_UNKNOWN
 from orphangc.core.model.naming import job_directory_of, place_of_folder
 from orphangc.core.model.types import ForeignKind
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
-
-_OTHERS_UNKNOWN = WORLD_CONDITIONS | {Condition.GATE_NOT_SEEN, Condition.CLOSED_WORLD}
-"""Conditions under which some job may need files of any place, unseen: one of a cluster that does
-not answer may have been restored from anything."""
 
 
 def _unsearched(judged: Iterable[Judgement], cycle: CycleEvidence) -> str:
@@ -48,7 +44,7 @@ def _unsearched(judged: Iterable[Judgement], cycle: CycleEvidence) -> str:
     if cycle.missed is not None:
         return cycle.missed.message
     blocked = (each for judgement in judged for each in judgement.blocked)
-    return next((each.message for each in blocked if each.condition in _OTHERS_UNKNOWN), "")
+    return next((each.message for each in blocked if each.condition in OTHERS_UNKNOWN), "")
 
 
 def _absent(missing: Iterable[str], base: Location) -> dict[Location, set[str]]:

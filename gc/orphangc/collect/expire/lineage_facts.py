@@ -37,6 +37,7 @@ from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.lineage.stated_origins import ShownOrigins, stated_continuations
 from orphangc.core.memory.job_lives import is_flink_rest, placed
 from orphangc.core.memory.remembered import RememberedJob
+from orphangc.core.model.codes import NEED_UNKNOWN
 from orphangc.core.model.types import JobState
 from orphangc.core.times.instants import shifted
 
@@ -273,15 +274,16 @@ def _began_anew(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
 
 
 def _problem(job: JobEvidence, cycle: Cycle) -> str | None:
-    """Return the guard or condition that stops the work on a job, or on all that may expire."""
+    """Return the guard or condition that stops the work on a job, or on all that may expire.
+
+    One that leaves unknown what needs its files is told before any other.
+    """
     if cycle.evidence.missed is not None:
         return cycle.evidence.missed.condition
-    judgement = cycle.judged.get(job.key)
-    if judgement is None:
-        return None
-    if judgement.refused is not None:
-        return judgement.refused.guard
-    return judgement.blocked[0].condition if judgement.blocked else None
+    judgement = cycle.judged.get(job.key, Judgement())
+    refused = () if judgement.refused is None else (str(judgement.refused.guard),)
+    found = (*refused, *(str(each.condition) for each in judgement.blocked))
+    return next((each for each in found if each in NEED_UNKNOWN), next(iter(found), None))
 
 
 def _is_self_sustained(job: JobEvidence, cycle: Cycle) -> bool | None:

@@ -10,9 +10,10 @@ from orphangc.core.cluster.job_facts import is_not_subsumed, latest_known_id
 from orphangc.core.decision.conditions import NEWEST_TESTED_FORMAT
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, mode_of
 from orphangc.core.decision.guards import configured_layout, unknown_layout, written_at
-from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement
+from orphangc.core.decision.judge import Judgement
 from orphangc.core.exporter.registry_snapshot import oldest_retained
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
+from orphangc.core.model.codes import GLOBAL_GUARDS
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, Mode
 from orphangc.core.times.instants import shifted
 

@@ -20,7 +20,7 @@ from orphangc.core.decision.evidence import (
 )
 from orphangc.core.decision.guards import GUARDS, is_present_run_read
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, exported_problem
-from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.codes import GLOBAL_GUARDS, Condition, Guard
 from orphangc.core.model.types import AreaName, JobState
 
 
@@ -73,16 +73,6 @@ class Judgement:
         """Return whether the refusal is about an area's files too."""
         return self.refused is not None and area not in self.spared
 
-
-GLOBAL_GUARDS = frozenset(
-    {
-        Guard.UNREADABLE_ROOT,
-        Guard.CLOCK_SKEW,
-        Guard.PARSER_DISAGREEMENT,
-        Guard.RETAINED_ROOT_MISSING,
-    }
-)
-"""Guards whose objection for one job refuses all jobs: the cause is not the job's own."""
 
 _CONTRADICTING = frozenset({Guard.ENDED_JOB_IS_RUNNING, Guard.TWO_OWNERS, Guard.REGISTRY})
 """Guards that find of a job which is said to be over that it is not, whatever else refuses it."""

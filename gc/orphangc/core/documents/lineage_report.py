@@ -5,7 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from orphangc.core.lineage.checkpoint_fates import CheckpointKind, RetentionAction, RetentionReason
+from orphangc.core.lineage.checkpoint_fates import (
+    CheckpointKind,
+    RetentionAction,
+    RetentionReason,
+    may_be_needed,
+)
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.frozen_part import FrozenPart
@@ -163,7 +168,7 @@ class LineageReport(FrozenPart):
             (at, lineage.life_of(each))
             for at, lineage in enumerate(self.lineages)
             for each in lineage.checkpoints
-            if not each.reason.is_needed
+            if not may_be_needed(each.reason, each.why)
         ]
         return UnneededPart(
             checkpoints=len(unneeded),

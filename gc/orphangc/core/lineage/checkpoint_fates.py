@@ -11,7 +11,7 @@ from functools import cached_property
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob
 from orphangc.core.lineage.retention_policy import RetentionPolicy, kept_by
-from orphangc.core.model.codes import WORLD_CONDITIONS, Condition
+from orphangc.core.model.codes import NEED_UNKNOWN, WORLD_CONDITIONS, Condition
 from orphangc.core.model.types import JobState
 from orphangc.core.times.instants import shifted
 
@@ -77,17 +77,23 @@ class RetentionReason(StrEnum):
     LINEAGE_DEAD = "lineage_dead"
     """Its owner declared the lineage dead, by name."""
 
-    @property
-    def is_needed(self) -> bool:
-        """Return whether it says that something living needs a checkpoint, or may."""
-        return self in {
-            RetentionReason.UNKNOWN_JOB,
-            RetentionReason.HELD,
-            RetentionReason.JOB_NOT_OVER,
-            RetentionReason.ORIGIN_UNKNOWN,
-        }
+
+def may_be_needed(reason: RetentionReason, why: str) -> bool:
+    """Return whether something living needs a checkpoint of some fate, or may.
+
+    It may where what stops the work leaves unknown which checkpoints there are, and what they name.
+    """
+    return reason in _NEEDED or why in NEED_UNKNOWN
 
 
+_NEEDED = frozenset(
+    {
+        RetentionReason.UNKNOWN_JOB,
+        RetentionReason.HELD,
+        RetentionReason.JOB_NOT_OVER,
+        RetentionReason.ORIGIN_UNKNOWN,
+    }
+)
 _UNSEEN_JOBS = frozenset(map(str, WORLD_CONDITIONS | {Condition.GATE_NOT_SEEN}))
 """Conditions that stop a job while another one may live unseen: in a place, or of a cluster."""
 _UNWANTED_ENDS = frozenset({"CANCELED", "FAILED"})
@@ -131,7 +137,7 @@ class CheckpointFate:
     @property
     def is_needed(self) -> bool:
         """Return whether something living needs it, or may."""
-        return self.reason.is_needed
+        return may_be_needed(self.reason, self.why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,6 +88,23 @@ An orphan of such a cycle may be in use elsewhere. A tombstone for it would halt
 soon as the missing place is searched, and its quarantine would have begun too early.
 """
 
+GLOBAL_GUARDS = frozenset(
+    {
+        Guard.UNREADABLE_ROOT,
+        Guard.CLOCK_SKEW,
+        Guard.PARSER_DISAGREEMENT,
+        Guard.RETAINED_ROOT_MISSING,
+    }
+)
+"""Guards whose objection for one job refuses all jobs: the cause is not the job's own."""
+
+OTHERS_UNKNOWN = WORLD_CONDITIONS | {Condition.GATE_NOT_SEEN, Condition.CLOSED_WORLD}
+"""Conditions under which some job may need files of any place, unseen: one of a cluster that does
+not answer may have been restored from anything."""
+
+NEED_UNKNOWN = frozenset(map(str, (*GLOBAL_GUARDS, *OTHERS_UNKNOWN, Guard.DEPENDENT_JOB)))
+"""Names of all that stops a job while a checkpoint that is not known may need its files."""
+
 
 class SearchScope(StrEnum):
     """What is searched for checkpoints that may refer here."""
