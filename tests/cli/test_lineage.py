@@ -12,7 +12,7 @@ import pytest
 from cli.helpers import DAY, UUID_1, Job, Ran, contents, flink, metadata, run, write
 from cli.redeploys import Redeploys, numbered
 from orphangc.collect.expire import assemble_report
-from support.rest_server import RestServer
+from support.rest_server import RestServer, as_json
 
 AT_ONCE_ENDED = ("--ended-for", "0")
 """A cycle saw each of the jobs alive a moment ago."""
@@ -421,6 +421,22 @@ def test_what_an_unknown_checkpoint_may_name_is_not_called_unneeded(chain, case)
     assert (ran.json["unneeded_objects"], ran.json["unneeded_bytes"]) == (0, 0)
     assert plan["unneeded"]["checkpoints"] == 0
     assert '"stopped"' in ran.out
+
+
+def test_a_running_job_of_a_configured_id_is_not_said_to_continue_nothing(chain) -> None:
+    """The operator configures a new id for each start: which run of it lives, nothing shows.
+
+    No statement lifts that, and the table promises none that does.
+    """
+    option = {"key": "$internal.pipeline.job-id", "value": chain.running.id}
+    chain.server.routes["/jobmanager/config"] = as_json([option])
+    policy = (*AT_ONCE_ENDED, "--keep-last", 3)
+    ran = chain.expire(*policy)
+    assert verdicts(ran)["0/6"] == ("keep", "no_successor")
+    assert f"job {chain.running.id} may have continued it" in ran.out
+    assert "no running job with a checkpoint continued it" not in ran.out
+    table = " ".join(chain.expire(*policy, "--output", "table").out.split())
+    assert "of a job whose id never comes back" in table
 
 
 def test_a_policy_must_keep_one() -> None:

@@ -413,16 +413,25 @@ def _without_successor(case: _Case) -> _Said | None:
         return None
     proven = [job for job in case.heirs if _is_proven(job, case.lineage, case.policy)]
     if not proven:
-        running = next((e for e in case.heirs if e.state is JobState.RUNNING), None)
-        if running is None:
-            why = "no running job with a checkpoint continued it"
-        else:
-            why = f"job {running.job_id} continued it, and has not run for ended_for since"
-        return RetentionReason.NO_SUCCESSOR, why
+        return RetentionReason.NO_SUCCESSOR, _why_unproven(case)
     if not _goes_on_under_its_name(case.job, case.heirs, proven, case.lineage):
         why = f"no running job with a checkpoint continued it as {', '.join(case.job.resources)}"
         return RetentionReason.NO_SUCCESSOR, why
     return None
+
+
+def _why_unproven(case: _Case) -> str:
+    """Return why no job that may have continued a checkpoint is proven to be its successor."""
+    running = next((e for e in case.heirs if e.state is JobState.RUNNING), None)
+    if running is not None:
+        return f"job {running.job_id} continued it, and has not run for ended_for since"
+    recurring = next((e for e in case.may_be_heirs if e.may_recur and not e.is_over), None)
+    if recurring is not None:
+        return (
+            f"job {recurring.job_id} may have continued it, and its cluster's configuration or a"
+            " name chose that id: whether the run that lives did is not known"
+        )
+    return "no running job with a checkpoint continued it"
 
 
 def _is_proven(job: LineageJob, lineage: Lineage, policy: RetentionPolicy) -> bool:

@@ -164,7 +164,10 @@ CHANGES: Mapping[RetentionReason, str] = {
     RetentionReason.NO_POLICY: "--keep-last 1, or another policy",
     RetentionReason.ENDED_RECENTLY: "--ended-for has passed since the job's last sign of life",
     RetentionReason.LINEAGE_LIVES: "--dead names the job, and what may have continued it is over",
-    RetentionReason.NO_SUCCESSOR: "--continued NEWER=OLDER@ID, if so it was; --dead gives it up",
+    RetentionReason.NO_SUCCESSOR: (
+        "--continued NEWER=OLDER@ID, if so it was, of a job whose id never comes back; --dead gives"
+        " it up where no living job may have continued it"
+    ),
     RetentionReason.SUCCESSOR_NEEDS_FILES: "the job is RUNNING, and names only files of its own",
     RetentionReason.KEEP_LAST: "a smaller --keep-last",
     RetentionReason.KEEP_WITHIN: "a shorter --keep-within",
