@@ -617,3 +617,16 @@ def test_storage_roots_in_one_bucket_search_it_once_in_a_run(on_s3, s3_server) -
     ran = run("world", "--config", config, "--output", "json")
     (storage,) = ran.json["storages"]
     assert (storage["uri"], storage["checkpoints"]) == (f"s3://{on_s3.bucket}/", 4)
+
+
+@pytest.mark.parametrize("is_in_root", [True, False])
+def test_what_flink_has_not_finished_to_write_to_gs_stops_nothing(story, is_in_root) -> None:
+    """A JobManager that is killed leaves a folder called as the ``_metadata`` will be."""
+    top = story.bed.root if is_in_root else story.bed.folder
+    place = f".inprogress/bucket/checkpoints/{story.job.id}/chk-9/_metadata"
+    part = write(top / place / str(uuid.uuid4()), b"part", 0 * DAY)
+    for _ in range(2):
+        plan, _swept = story.bed.cycle()
+    assert [each["job_id"] for each in plan.document["jobs"]] == [story.job.id]
+    assert part.exists()
+    assert not any(each.exists() for each in story.orphans)

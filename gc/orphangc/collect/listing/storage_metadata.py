@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from flinkstate.places.locations import is_within
 from orphangc.collect.listing.list_storage import STREAMS, closing, list_all
 from orphangc.collect.listing.noted_names import NotingSpool
-from orphangc.core.model.naming import EXPIRY_MARKER, FOLDERS, NUMBERED_FOLDERS
+from orphangc.core.model.naming import EXPIRY_MARKER, FOLDERS, NUMBERED_FOLDERS, UNFINISHED
 from orphangc.core.model.types import Scope, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.ports import LISTING_SCHEMA, Progress, Spool, SpoolPart, Storage
@@ -189,6 +189,8 @@ def job_directories(keys: pa.Array, times: pa.Array) -> dict[str, datetime | Non
 
 def _note(found: dict[str, datetime | None], directory: str, at: datetime | None) -> None:
     """Note a directory, with the newest time at which something of it was stored."""
+    if directory.startswith(UNFINISHED):
+        return
     known = found.get(directory)
     found[directory] = known if at is None or (known is not None and known > at) else at
 

@@ -24,6 +24,12 @@ _FLAT = re.compile(rf"(?:(0|[1-9][0-9]{{0,18}})_)?({_UUID})", re.ASCII)
 _ENDS_IN_UUID = re.compile(rf".*({_UUID})", re.ASCII | re.DOTALL)
 _DEPTH = re.compile(rf"([0-9]{{1,4}})-{_UUID}", re.ASCII)
 _WORKING_FOLDER = re.compile(r"op_.+__[0-9]+_[0-9]+__attempt_[0-9]+", re.ASCII | re.DOTALL)
+UNFINISHED = ".inprogress/"
+"""How keys of a bucket begin of what Flink has not finished to write; the path that it will have
+follows, and no job is there.
+
+Source: Flink 1.15-2.3, ``flink-gs-fs-hadoop``, ``BlobUtils.getTemporaryObjectPartialName``.
+"""
 FOLDERS = {Scope.SHARED: "shared", Scope.TASKOWNED: "taskowned", Scope.CHANGELOG: "dstl"}
 """Folders of a job directory that have one name."""
 NUMBERED_FOLDERS = {Scope.EXCLUSIVE: "chk-", Scope.FORST: "op_"}
@@ -164,6 +170,8 @@ def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
         folder: Key relative to the storage root.
         root_name: Last part of the storage root, which may itself be a job directory.
     """
+    if folder.startswith(UNFINISHED):
+        return FilePlace(None, JobId(""), Scope.OTHER)
     parts = folder.split("/") if folder else []
     owners = [root_name, *parts]
     for position, owner in enumerate(owners[:-1]):

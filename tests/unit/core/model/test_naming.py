@@ -275,3 +275,11 @@ def test_the_largest_checkpoint_folder_has_nineteen_digits() -> None:
     """Flink's ids are 64 bit; a longer number is no checkpoint."""
     assert place_of_folder(f"{JOB}/chk-{2**63 - 1}", "ck").checkpoint_id == 2**63 - 1
     assert place_of_folder(f"{JOB}/chk-{10**19}", "ck").scope is Scope.OTHER
+
+
+@pytest.mark.parametrize("area", ["chk-9/_metadata", "shared", "savepoint-4ae4a2-0123456789ab"])
+def test_what_flink_has_not_finished_to_write_to_gs_is_of_no_job(area: str) -> None:
+    """Its key is the one that it will have, below a folder at the top of the bucket."""
+    unfinished = f".inprogress/bucket/checkpoints/{JOB}/{area}"
+    assert place_of_folder(unfinished) == FilePlace(None, "", Scope.OTHER)
+    assert place_of_folder(f"a/{unfinished}").scope is not Scope.OTHER
