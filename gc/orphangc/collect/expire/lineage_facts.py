@@ -276,7 +276,7 @@ def _began_anew(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
 def _problem(job: JobEvidence, cycle: Cycle) -> str | None:
     """Return the guard or condition that stops the work on a job, or on all that may expire.
 
-    One that leaves unknown what needs its files is told before any other.
+    One that leaves unknown what needs its files comes before any other.
     """
     if cycle.evidence.missed is not None:
         return cycle.evidence.missed.condition
