@@ -12,11 +12,9 @@ from safety.mutation.outcome import (
     KILLED,
     Change,
     Equivalent,
-    change_of,
     counted,
     ended,
     equivalents,
-    function_of,
     mutmut,
     statuses,
     survivors,
@@ -27,15 +25,6 @@ from safety.mutation.tree import BEYOND, PROJECT, files, lay_out
 KILLS = "tests/unit/core/dependencies/test_restore_fallback.py"
 TESTED, UNTESTED = "dependencies.restore_fallback", "model.flink_versions"  # by that file
 BEFORE, AFTER = "if here > there:", "if here >= there:"
-DIFF = f"""\
---- gc/orphangc/core/dependencies/restore_fallback.py
-+++ gc/orphangc/core/dependencies/restore_fallback.py
-@@ -1,3 +1,3 @@
- def is_restore_fallback(root):
--    {BEFORE}
-+    {AFTER}
-         return None
-"""
 
 
 def functions(path: Path, module: str) -> Iterator[tuple[str, str]]:
@@ -75,22 +64,6 @@ def test_every_equivalent_is_still_about_code_that_is_there() -> None:
 def test_no_equivalent_is_argued_twice() -> None:
     twice = Counter(each.change for each in equivalents())
     assert not [change for change, times in twice.items() if times > 1]
-
-
-def test_a_change_is_read_from_a_name_and_a_diff() -> None:
-    name = "orphangc.core.dependencies.restore_fallback.x_is_restore_fallback__mutmut_9"
-    assert change_of(name, DIFF) == Change(
-        "orphangc.core.dependencies.restore_fallback.is_restore_fallback", BEFORE, AFTER
-    )
-
-
-def test_a_function_is_read_from_a_name() -> None:
-    assert (
-        function_of("orphangc.core.decision.judge.x__doubt__mutmut_16")
-        == "orphangc.core.decision.judge._doubt"
-    )
-    name = "flinkstate.places.locations.xǁLocationǁup__mutmut_3"
-    assert function_of(name) == "flinkstate.places.locations.Location.up"
 
 
 def test_a_survivor_is_explained_by_its_very_change_alone() -> None:
