@@ -91,15 +91,6 @@ def remove(name: str, patch: _Patch) -> None:
             REMOVALS[each](patch)
 
 
-def _put(place: object, name: str, value: object) -> _Removal:
-    """Return a removal that puts one thing in the place of another."""
-
-    def removal(patch: _Patch) -> None:
-        patch.setattr(place, name, value)
-
-    return removal
-
-
 def _content(*_: object) -> None:
     """Object to nothing; an entry that went and came back would be asked in another order."""
 
@@ -146,8 +137,9 @@ def _pins_and_snapshots(patch: _Patch) -> None:
     patch.setattr(mark, "_live_set", lambda observation, *_: live_set(observation, (), UuidSet()))
 
 
-_whole_storages = _put(compose, "storage_search", lambda *_: None)
-"""Search the named places alone, whatever else is in their storages."""
+def _whole_storages(patch: _Patch) -> None:
+    """Search the named places alone, whatever else is in their storages."""
+    patch.setattr(compose, "storage_search", lambda *_: None)
 
 
 def _metadata_of_another_name(patch: _Patch) -> None:
@@ -156,16 +148,29 @@ def _metadata_of_another_name(patch: _Patch) -> None:
         patch.setattr(each, "may_be_metadata", lambda key: key.split("/")[-1] == "_metadata")
 
 
-_checkpoints_that_stood = _put(cycle, "check_standing", lambda *_: None)
-"""Believe a listing that lacks what was there before and after it."""
-_silence_everywhere = _put(judged_cycle, "with_changes_elsewhere", lambda job, *_: job)
-"""Take a storage root that is still for a job that is."""
-_jobs_beside = _put(judged_cycle, "jobs_beside", lambda *_, **__: {})
-"""Judge no job that the search of storages alone shows (R12, R38)."""
-_siblings = _put(searched_places, "_siblings_of", lambda *_: [])
-"""Search no other storage root (R4)."""
-_reported_roots = _put(observe, "reported_places", lambda *_, **__: ([], ()))
-"""Look at no place that Flink or Kubernetes names (R4)."""
+def _checkpoints_that_stood(patch: _Patch) -> None:
+    """Believe a listing that lacks what was there before and after it."""
+    patch.setattr(cycle, "check_standing", lambda *_: None)
+
+
+def _silence_everywhere(patch: _Patch) -> None:
+    """Take a storage root that is still for a job that is."""
+    patch.setattr(judged_cycle, "with_changes_elsewhere", lambda job, *_: job)
+
+
+def _jobs_beside(patch: _Patch) -> None:
+    """Judge no job that the search of storages alone shows (R12, R38)."""
+    patch.setattr(judged_cycle, "jobs_beside", lambda *_, **__: {})
+
+
+def _siblings(patch: _Patch) -> None:
+    """Search no other storage root (R4)."""
+    patch.setattr(searched_places, "_siblings_of", lambda *_: [])
+
+
+def _reported_roots(patch: _Patch) -> None:
+    """Look at no place that Flink or Kubernetes names (R4)."""
+    patch.setattr(observe, "reported_places", lambda *_, **__: ([], ()))
 
 
 def _reading_anew(patch: _Patch) -> None:
@@ -199,8 +204,9 @@ def _looking_again(patch: _Patch) -> None:
     patch.setattr(revalidation.Revalidation, "check_after", blind)
 
 
-_cutoff = _put(bounds, "cutoff", lambda _: LATEST)
-"""Ask for no age (R10)."""
+def _cutoff(patch: _Patch) -> None:
+    """Ask for no age (R10)."""
+    patch.setattr(bounds, "cutoff", lambda _: LATEST)
 
 
 def _frozen_cutoff(patch: _Patch) -> None:
@@ -230,8 +236,9 @@ def _known_times(patch: _Patch) -> None:
     patch.setattr(columns, "_microseconds", lambda times: np.maximum(read(times), 1))
 
 
-_checkpoint_ids = _put(kernel, "_newest_older_id", lambda _: kernel._MOST)
-"""Let no checkpoint id in a name forbid anything (R24)."""
+def _checkpoint_ids(patch: _Patch) -> None:
+    """Let no checkpoint id in a name forbid anything (R24)."""
+    patch.setattr(kernel, "_newest_older_id", lambda _: kernel._MOST)
 
 
 def _grammar(patch: _Patch) -> None:
@@ -252,10 +259,14 @@ def _identity(patch: _Patch) -> None:
     patch.setattr(permission, "_is_equal", lambda left, _: np.ones(len(left), np.bool_))
 
 
-_limits = _put(decide_listing, "_with_limits", lambda view, *_: view)
-"""Let any share of a job go (R20)."""
-_traces_of_flink = _put(evidence_of_jobs, "has_trace_of_flink", lambda *_: True)
-"""Take every directory with the name of a job id for Flink's (R13)."""
+def _limits(patch: _Patch) -> None:
+    """Let any share of a job go (R20)."""
+    patch.setattr(decide_listing, "_with_limits", lambda view, *_: view)
+
+
+def _traces_of_flink(patch: _Patch) -> None:
+    """Take every directory with the name of a job id for Flink's (R13)."""
+    patch.setattr(evidence_of_jobs, "has_trace_of_flink", lambda *_: True)
 
 
 def _share_of_artifacts(patch: _Patch) -> None:
@@ -276,18 +287,28 @@ def _refusals_of_spared_jobs(patch: _Patch) -> None:
     )
 
 
-_dependents = _put(judge, "_pass_on", lambda *_, **__: None)
-"""Judge each directory by its own job alone (R12)."""
-_placement = _put(
-    job_reports,
-    "home_of",
-    lambda _, directories, *__: Home(keys=frozenset(directories), is_proven=True),
-)
-"""Believe an answer for whatever directory bears the job id that it is about (R3)."""
-_lock = _put(lock, "_check_is_free", lambda *_, **__: None)
-"""Take any lock over (R21)."""
-_lock_check = _put(lock.Lock, "check", lambda _: None)
-"""Believe that a lock, once taken, is held (R21)."""
+def _dependents(patch: _Patch) -> None:
+    """Judge each directory by its own job alone (R12)."""
+    patch.setattr(judge, "_pass_on", lambda *_, **__: None)
+
+
+def _placement(patch: _Patch) -> None:
+    """Believe an answer for whatever directory bears the job id that it is about (R3)."""
+    patch.setattr(
+        job_reports,
+        "home_of",
+        lambda _, directories, *__: Home(keys=frozenset(directories), is_proven=True),
+    )
+
+
+def _lock(patch: _Patch) -> None:
+    """Take any lock over (R21)."""
+    patch.setattr(lock, "_check_is_free", lambda *_, **__: None)
+
+
+def _lock_check(patch: _Patch) -> None:
+    """Believe that a lock, once taken, is held (R21)."""
+    patch.setattr(lock.Lock, "check", lambda _: None)
 
 
 def _halt_of_a_sweep(patch: _Patch) -> None:
@@ -303,8 +324,9 @@ def _halt_of_a_sweep(patch: _Patch) -> None:
     patch.setattr(revalidation.Revalidation, "_check_state", lambda self: self.lock.check())
 
 
-_plan_identity = _put(sweeping, "check_plan", lambda *_: None)
-"""Carry out whatever plan is given (design, section 4)."""
+def _plan_identity(patch: _Patch) -> None:
+    """Carry out whatever plan is given (design, section 4)."""
+    patch.setattr(sweeping, "check_plan", lambda *_: None)
 
 
 def _durations(patch: _Patch) -> None:
@@ -313,8 +335,9 @@ def _durations(patch: _Patch) -> None:
     patch.setattr(settings, "_LONGEST", timedelta.max)
 
 
-_safe_minimums = _put(settings, "SAFE_MINIMUMS", {})
-"""Believe any margin (R29)."""
+def _safe_minimums(patch: _Patch) -> None:
+    """Believe any margin (R29)."""
+    patch.setattr(settings, "SAFE_MINIMUMS", {})
 
 
 # --------------------------------------------------------------- what others do on top, put in
@@ -386,8 +409,9 @@ def _memory(patch: _Patch) -> None:
         patch.setattr(module, "recalled", lambda *_, **__: NOTHING_RECALLED)
 
 
-_memories_beside = _put(recalling, "with_memories_beside", lambda read, *_: read.memory)
-"""Remember only what cycles of one storage root saw, under one name of it (R4)."""
+def _memories_beside(patch: _Patch) -> None:
+    """Remember only what cycles of one storage root saw, under one name of it (R4)."""
+    patch.setattr(recalling, "with_memories_beside", lambda read, *_: read.memory)
 
 
 def _discovery_memory(patch: _Patch) -> None:
@@ -399,8 +423,9 @@ def _discovery_memory(patch: _Patch) -> None:
     patch.setattr(discovery_memory, "read_discovery_memory", nothing)
 
 
-_words_on_absent_parts = _put(UnclearFact, "word", property(lambda part: part.what))
-"""Take a word on what was gone for one on what is back (R4)."""
+def _words_on_absent_parts(patch: _Patch) -> None:
+    """Take a word on what was gone for one on what is back (R4)."""
+    patch.setattr(UnclearFact, "word", property(lambda part: part.what))
 
 
 def _words_on_former_resources(patch: _Patch) -> None:
@@ -410,8 +435,9 @@ def _words_on_former_resources(patch: _Patch) -> None:
     patch.setattr(UnclearFact, "what", nameless)
 
 
-_clusters_that_answered = _put(discovery, "clusters_before", lambda _: frozenset())
-"""Forget that a cluster answered where a workload may have one (R3a)."""
+def _clusters_that_answered(patch: _Patch) -> None:
+    """Forget that a cluster answered where a workload may have one (R3a)."""
+    patch.setattr(discovery, "clusters_before", lambda _: frozenset())
 
 
 def _marker_of_discovery(patch: _Patch) -> None:
@@ -445,8 +471,9 @@ def _lasting_blocks(patch: _Patch) -> None:
     patch.setattr(discovering, "united", corrected)
 
 
-_operators_defaults = _put(discovered_world, "_unread_defaults", lambda _: iter(()))
-"""Take the spec of a deployment for the whole configuration of its cluster (R3a)."""
+def _operators_defaults(patch: _Patch) -> None:
+    """Take the spec of a deployment for the whole configuration of its cluster (R3a)."""
+    patch.setattr(discovered_world, "_unread_defaults", lambda _: iter(()))
 
 
 def _roots_of_the_state(patch: _Patch) -> None:
@@ -461,8 +488,9 @@ def _rule_of_chk_n(patch: _Patch) -> None:
     patch.setitem(AREAS, AreaName.EXCLUSIVE, replace(area, objection=_content))
 
 
-_pinned_keys = _put(mark, "keys_at", lambda *_: ())
-"""Let a pin keep listed files alone."""
+def _pinned_keys(patch: _Patch) -> None:
+    """Let a pin keep listed files alone."""
+    patch.setattr(mark, "keys_at", lambda *_: ())
 
 
 def _pending_savepoints(patch: _Patch) -> None:
@@ -471,16 +499,24 @@ def _pending_savepoints(patch: _Patch) -> None:
         patch.setattr(module, "pending_savepoint_problem", _content)
 
 
-_writers_that_the_search_alone_shows = _put(abandoned_savepoints, "_hidden_writer", _content)
-"""Ask the jobs that the cycle judges alone who may be writing a savepoint (R33)."""
-_savepoints_of_earlier_cycles = _put(sighted, "_savepoints_in", lambda *_: ())
-"""Forget which savepoints earlier cycles saw whole (R33)."""
-_strange_names_in_savepoints = _put(survey, "_is_named", lambda *_: False)
-"""Look for no name in the folder of a savepoint that Flink gives no file of one (R33)."""
-_largest_chk_n_is_the_newest = _put(
-    bounds_of_job, "_completed_id", lambda job: max(job.ids_at_start, default=None)
-)
-"""Take the largest folder that is listed for the run's newest checkpoint (R31)."""
+def _writers_that_the_search_alone_shows(patch: _Patch) -> None:
+    """Ask the jobs that the cycle judges alone who may be writing a savepoint (R33)."""
+    patch.setattr(abandoned_savepoints, "_hidden_writer", _content)
+
+
+def _savepoints_of_earlier_cycles(patch: _Patch) -> None:
+    """Forget which savepoints earlier cycles saw whole (R33)."""
+    patch.setattr(sighted, "_savepoints_in", lambda *_: ())
+
+
+def _strange_names_in_savepoints(patch: _Patch) -> None:
+    """Look for no name in the folder of a savepoint that Flink gives no file of one (R33)."""
+    patch.setattr(survey, "_is_named", lambda *_: False)
+
+
+def _largest_chk_n_is_the_newest(patch: _Patch) -> None:
+    """Take the largest folder that is listed for the run's newest checkpoint (R31)."""
+    patch.setattr(bounds_of_job, "_completed_id", lambda job: max(job.ids_at_start, default=None))
 
 
 def _trigger_bounds_the_log(patch: _Patch) -> None:
@@ -489,8 +525,9 @@ def _trigger_bounds_the_log(patch: _Patch) -> None:
     patch.setitem(AREAS, AreaName.CHANGELOG, replace(area, bound=None))
 
 
-_clock_was_ahead = _put(bounds_of_job, "_was_clock_ahead", lambda *_: False)
-"""Take each trigger for dated by a right clock, whatever the storage shows (R45)."""
+def _clock_was_ahead(patch: _Patch) -> None:
+    """Take each trigger for dated by a right clock, whatever the storage shows (R45)."""
+    patch.setattr(bounds_of_job, "_was_clock_ahead", lambda *_: False)
 
 
 def _gate_of_merged_files(patch: _Patch) -> None:
@@ -500,8 +537,9 @@ def _gate_of_merged_files(patch: _Patch) -> None:
     patch.setitem(AREAS, AreaName.MERGED, replace(area, withstands=anything))
 
 
-_merging_within = _put(bounds_of_job, "_not_merged_within", _content)
-"""Take files for merged within each checkpoint without a statement (R46, R47)."""
+def _merging_within(patch: _Patch) -> None:
+    """Take files for merged within each checkpoint without a statement (R46, R47)."""
+    patch.setattr(bounds_of_job, "_not_merged_within", _content)
 
 
 def _quiet_is_an_end(patch: _Patch) -> None:
@@ -517,18 +555,34 @@ def _quiet_is_an_end(patch: _Patch) -> None:
     patch.setitem(GUARDS, Guard.NO_ROOTS, _content)
 
 
-_handles_in_state_bytes = _put(roots, "_WRITE_AHEAD_SINK", b"no such state")
-"""Forget that state bytes may name files (R37)."""
-_references_in_quarantine = _put(compose, "quarantined_in", lambda *_: [])
-"""Let files go before the ``_metadata`` that names them is gone for good (R44)."""
-_quarantine_of_other_roots = _put(compose, "quarantined_near", lambda *_: [])
-"""Forget what an overlapping storage root has in quarantine (R44)."""
-_origins_before_a_failover = _put(held_checkpoints, "_remembered", lambda *_: ())
-"""Hold only what Flink shows now as the origin of a job (R43)."""
-_origins_in_configurations = _put(held_checkpoints, "named_by_configurations", lambda *_: ())
-"""Forget what the configurations of clusters restore a job from (R43)."""
-_losses_that_concern_no_job_here = _put(CycleEvidence, "missed", None)
-"""Let what is lost stop the work on directories that it concerns, and on nothing else (R4)."""
+def _handles_in_state_bytes(patch: _Patch) -> None:
+    """Forget that state bytes may name files (R37)."""
+    patch.setattr(roots, "_WRITE_AHEAD_SINK", b"no such state")
+
+
+def _references_in_quarantine(patch: _Patch) -> None:
+    """Let files go before the ``_metadata`` that names them is gone for good (R44)."""
+    patch.setattr(compose, "quarantined_in", lambda *_: [])
+
+
+def _quarantine_of_other_roots(patch: _Patch) -> None:
+    """Forget what an overlapping storage root has in quarantine (R44)."""
+    patch.setattr(compose, "quarantined_near", lambda *_: [])
+
+
+def _origins_before_a_failover(patch: _Patch) -> None:
+    """Hold only what Flink shows now as the origin of a job (R43)."""
+    patch.setattr(held_checkpoints, "_remembered", lambda *_: ())
+
+
+def _origins_in_configurations(patch: _Patch) -> None:
+    """Forget what the configurations of clusters restore a job from (R43)."""
+    patch.setattr(held_checkpoints, "named_by_configurations", lambda *_: ())
+
+
+def _losses_that_concern_no_job_here(patch: _Patch) -> None:
+    """Let what is lost stop the work on directories that it concerns, and on nothing else (R4)."""
+    patch.setattr(CycleEvidence, "missed", None)
 
 
 def _ends_that_were_known(patch: _Patch) -> None:
@@ -541,10 +595,9 @@ def _ends_that_were_known(patch: _Patch) -> None:
     patch.setattr(Explanations, "_has_ended", taken)
 
 
-_ends_that_are_contradicted = _put(
-    lineage_facts, "is_over", lambda job, _, cycle: has_ended(job, cycle)
-)
-"""Let what expires believe that a job is over, whatever a guard found (R43)."""
+def _ends_that_are_contradicted(patch: _Patch) -> None:
+    """Let what expires believe that a job is over, whatever a guard found (R43)."""
+    patch.setattr(lineage_facts, "is_over", lambda job, _, cycle: has_ended(job, cycle))
 
 
 def _metadata_alone(patch: _Patch) -> None:
@@ -574,10 +627,9 @@ def _rules_of_a_lineage(patch: _Patch) -> None:
     patch.setattr(checkpoint_fates, "RULES", left)
 
 
-_edges_of_lineages = _put(
-    lineage_facts, "lineages_of", lambda jobs, own, *_: lineages_of(jobs, own, ())
-)
-"""Take each job for a lineage of its own (R41)."""
+def _edges_of_lineages(patch: _Patch) -> None:
+    """Take each job for a lineage of its own (R41)."""
+    patch.setattr(lineage_facts, "lineages_of", lambda jobs, own, *_: lineages_of(jobs, own, ()))
 
 
 def _points_of_restores(patch: _Patch) -> None:
@@ -589,26 +641,54 @@ def _points_of_restores(patch: _Patch) -> None:
     patch.setattr(lineage_graph.Lineage, "_covers", covers)
 
 
-_runs_of_successors = _put(lineage_graph.Lineage, "_is_of_one_run", lambda *_: True)
-"""Take each edge to a job for one to the run of it that lives (R41)."""
-_ids_that_were_chosen = _put(lineage_facts, "fixed_ids", lambda _: frozenset())
-"""Forget that an id was chosen when its cluster is gone (R41)."""
-_times_of_ends = _put(lineage_facts, "shifted", lambda at, _: at + timedelta(days=999))
-"""Take what is stored after the end of a job for a thing of the run that ended (R40)."""
-_modes_of_older_jobs = _put(continuation, "_is_given_up", lambda _, newer: newer.is_stateless)
-"""Ask only of the newer job of a resource whether that takes over no state (R41)."""
-_reports_of_ends = _put(lineage_facts, "_is_reported", lambda _: True)
-"""Take a job in the place of another one for Flink's report that this one ended (R40)."""
-_places_of_records = _put(lineage_facts, "placed", lambda records, _: tuple(records))
-"""Take what any cluster showed of a job id for a fact about each job of that id (R40, R43)."""
-_checkpoints_of_statements = _put(stated_origins, "is_job_id", lambda _: False)
-"""Take a job that is stated without a checkpoint for its oldest retained one (R41)."""
-_sizes_of_files = _put(assemble_report, "incomplete", lambda *_, **__: frozenset())
-"""Ask only whether a file is there (R41)."""
-_compression_of_changes = _put(stored_sizes, "_is_compressed", lambda *_: False)
-"""Take the size in each handle for that of the stored file (R41)."""
-_markers_of_expiries = _put(cycle, "with_expiries", lambda before, *_, **__: before)
-"""Forget that a marker shows an expiry which the state location does not know (R44)."""
+def _runs_of_successors(patch: _Patch) -> None:
+    """Take each edge to a job for one to the run of it that lives (R41)."""
+    patch.setattr(lineage_graph.Lineage, "_is_of_one_run", lambda *_: True)
+
+
+def _ids_that_were_chosen(patch: _Patch) -> None:
+    """Forget that an id was chosen when its cluster is gone (R41)."""
+    patch.setattr(lineage_facts, "fixed_ids", lambda _: frozenset())
+
+
+def _times_of_ends(patch: _Patch) -> None:
+    """Take what is stored after the end of a job for a thing of the run that ended (R40)."""
+    patch.setattr(lineage_facts, "shifted", lambda at, _: at + timedelta(days=999))
+
+
+def _modes_of_older_jobs(patch: _Patch) -> None:
+    """Ask only of the newer job of a resource whether that takes over no state (R41)."""
+    patch.setattr(continuation, "_is_given_up", lambda _, newer: newer.is_stateless)
+
+
+def _reports_of_ends(patch: _Patch) -> None:
+    """Take a job in the place of another one for Flink's report that this one ended (R40)."""
+    patch.setattr(lineage_facts, "_is_reported", lambda _: True)
+
+
+def _places_of_records(patch: _Patch) -> None:
+    """Take what any cluster showed of a job id for a fact about each job of that id (R40, R43)."""
+    patch.setattr(lineage_facts, "placed", lambda records, _: tuple(records))
+
+
+def _checkpoints_of_statements(patch: _Patch) -> None:
+    """Take a job that is stated without a checkpoint for its oldest retained one (R41)."""
+    patch.setattr(stated_origins, "is_job_id", lambda _: False)
+
+
+def _sizes_of_files(patch: _Patch) -> None:
+    """Ask only whether a file is there (R41)."""
+    patch.setattr(assemble_report, "incomplete", lambda *_, **__: frozenset())
+
+
+def _compression_of_changes(patch: _Patch) -> None:
+    """Take the size in each handle for that of the stored file (R41)."""
+    patch.setattr(stored_sizes, "_is_compressed", lambda *_: False)
+
+
+def _markers_of_expiries(patch: _Patch) -> None:
+    """Forget that a marker shows an expiry which the state location does not know (R44)."""
+    patch.setattr(cycle, "with_expiries", lambda before, *_, **__: before)
 
 
 def _markers_of_savepoints(patch: _Patch) -> None:
@@ -621,8 +701,9 @@ def _markers_of_savepoints(patch: _Patch) -> None:
     patch.setattr(CheckpointFolders, "mark", marked)
 
 
-_proofs_of_successors = _put(checkpoint_fates, "_is_proven", lambda job, *_: not job.is_over)
-"""Take each job that is not over for a successor (R41)."""
+def _proofs_of_successors(patch: _Patch) -> None:
+    """Take each job that is not over for a successor (R41)."""
+    patch.setattr(checkpoint_fates, "_is_proven", lambda job, *_: not job.is_over)
 
 
 def _policies_of_owners(patch: _Patch) -> None:
@@ -643,8 +724,9 @@ def _origins_that_are_stated(patch: _Patch) -> None:
     patch.setattr(checkpoint_fates, "RULES", rules)
 
 
-_origins_that_no_cycle_saw = _put(lineage_facts, "hidden_origins", lambda *_, **__: ())
-"""Take a job whose origin is not known for one that began from nothing (R43)."""
+def _origins_that_no_cycle_saw(patch: _Patch) -> None:
+    """Take a job whose origin is not known for one that began from nothing (R43)."""
+    patch.setattr(lineage_facts, "hidden_origins", lambda *_, **__: ())
 
 
 def _changes_of_jobs_beside(patch: _Patch) -> None:
@@ -653,10 +735,14 @@ def _changes_of_jobs_beside(patch: _Patch) -> None:
     patch.setattr(ChangesBeside, "lists", lambda *_: True)
 
 
-_what_fails_with_its_job = _put(checkpoint_fates, "_lasts", lambda each, *_: each.is_restorable)
-"""Count what Flink deletes when a job fails among what a policy keeps (R41)."""
-_makers_of_savepoints = _put(sighted_lineage, "is_made_by", lambda *_: True)
-"""Take each savepoint for one of the job whose first six digits its folder bears (R42)."""
+def _what_fails_with_its_job(patch: _Patch) -> None:
+    """Count what Flink deletes when a job fails among what a policy keeps (R41)."""
+    patch.setattr(checkpoint_fates, "_lasts", lambda each, *_: each.is_restorable)
+
+
+def _makers_of_savepoints(patch: _Patch) -> None:
+    """Take each savepoint for one of the job whose first six digits its folder bears (R42)."""
+    patch.setattr(sighted_lineage, "is_made_by", lambda *_: True)
 
 
 def _places_of_other_roots(patch: _Patch) -> None:
@@ -671,8 +757,9 @@ def _namers_of_savepoints(patch: _Patch) -> None:
     patch.setattr(savepoint_clearing.SavepointClearing, "_check_unnamed", lambda *_: None)
 
 
-_self_contained_savepoints = _put(savepoint_folders, "_obstacle", lambda *_: None)
-"""Take each savepoint in a named place for self-contained (R42)."""
+def _self_contained_savepoints(patch: _Patch) -> None:
+    """Take each savepoint in a named place for self-contained (R42)."""
+    patch.setattr(savepoint_folders, "_obstacle", lambda *_: None)
 
 
 REMOVALS: Mapping[str, _Removal] = {
