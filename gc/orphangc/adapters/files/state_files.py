@@ -52,36 +52,28 @@ class LocalStateFiles:
 
     def names(self, folder: str) -> list[str]:
         """Return the names in ``folder``, sorted; see ``StateFiles``."""
-        path = self._path(folder) if folder else self._root
-        with self._translated("list", path):
-            try:
-                found = [entry.name for entry in path.iterdir()]
-            except FileNotFoundError:
-                return []
+        found: list[str] = []
+        with self._at("list", folder or None) as path, suppress(FileNotFoundError):
+            found = [entry.name for entry in path.iterdir()]
         if any(name.startswith(TEMPORARY) for name in found):
             _remove_leftovers(path)
         return sorted(name for name in found if not name.startswith((TEMPORARY, PROBE)))
 
     def read(self, name: str) -> bytes | None:
         """Return a whole file; see ``StateFiles``."""
-        path = self._path(name)
-        with self._translated("read", path):
-            try:
-                return path.read_bytes()
-            except FileNotFoundError:
-                return None
+        with self._at("read", name) as path, suppress(FileNotFoundError):
+            return path.read_bytes()
+        return None
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file by renaming a finished one; see ``StateFiles``."""
-        path = self._path(name)
-        with self._translated("write", path), self._finished(path, data) as finished:
+        with self._at("write", name) as path, self._finished(path, data) as finished:
             finished.replace(path)
             _sync_folder(path.parent)
 
     def create(self, name: str, data: bytes) -> bool:
         """Write a file unless it exists, by linking a finished one; see ``StateFiles``."""
-        path = self._path(name)
-        with self._translated("create", path), self._finished(path, data) as finished:
+        with self._at("create", name) as path, self._finished(path, data) as finished:
             try:
                 os.link(finished, path)
             except FileExistsError:
@@ -95,21 +87,14 @@ class LocalStateFiles:
 
     def remove(self, name: str) -> None:
         """Remove one file; see ``StateFiles``."""
-        path = self._path(name)
-        with self._translated("remove", path):
+        with self._at("remove", name) as path:
             path.unlink(missing_ok=True)
 
     def modified_at(self, name: str) -> datetime | None:
         """Return the time of a file by the file system's clock; see ``StateFiles``."""
-        path = self._path(name)
-        with self._translated("stat", path):
-            try:
-                return from_microseconds(path.stat().st_mtime_ns // 1000)
-            except FileNotFoundError:
-                return None
-
-    def _path(self, name: str) -> Path:
-        return self._root.joinpath(*checked_parts(name))
+        with self._at("stat", name) as path, suppress(FileNotFoundError):
+            return from_microseconds(path.stat().st_mtime_ns // 1000)
+        return None
 
     @contextmanager
     def _finished(self, path: Path, data: bytes) -> Iterator[Path]:
@@ -132,9 +117,10 @@ class LocalStateFiles:
                 temporary.unlink(missing_ok=True)
 
     @contextmanager
-    def _translated(self, action: str, path: Path) -> Iterator[None]:
+    def _at(self, action: str, name: str | None) -> Iterator[Path]:
+        path = self._root if name is None else self._root.joinpath(*checked_parts(name))
         try:
-            yield
+            yield path
         except OSError as err:
             raise unreachable(f"{action} {path}", err.strerror or err) from err
 
