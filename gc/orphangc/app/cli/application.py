@@ -214,8 +214,7 @@ class _WorldGroup(TyperGroup):
 world_commands = App(
     cls=_WorldGroup,
     help="Show what is searched and named, and what changed since earlier cycles. Give ROOT or"
-    " --config"
-    " FILE (all options: orphangc world show --help), or a command.",
+    " --config FILE (all options: orphangc world show --help), or a command.",
     epilog="Example: orphangc world --config orphangc.yaml",
     no_args_is_help=True,
 )

@@ -76,8 +76,7 @@ def self_sustained(
         str | None,
         typer.Option(
             help="Checkpoint or savepoint that the job was restored from; without it all that"
-            " is not"
-            " the job's own.",
+            " is not the job's own.",
             metavar="PATH",
         ),
     ] = None,

@@ -54,8 +54,7 @@ REASON_MEANINGS: Mapping[Reason, str] = {
     ),
     Reason.UNRECOGNISED: (
         "Its name fits none of Flink's naming schemes: it is probably a file of another"
-        " program. It is"
-        " counted and never touched."
+        " program. It is counted and never touched."
     ),
 }
 

@@ -121,8 +121,7 @@ def _first_run(status: Status) -> str:
         begin = "The first run"
     return (
         f"{begin} lists what is stored, reads every checkpoint, and reports which files no"
-        f" checkpoint"
-        " needs. Nothing is changed or deleted by it, whatever the mode."
+        f" checkpoint needs. Nothing is changed or deleted by it, whatever the mode."
     )
 
 
