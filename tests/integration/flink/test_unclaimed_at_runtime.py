@@ -7,7 +7,7 @@ operator under an old uid; Flink alone restores it without a word.
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from cli.helpers import run
 from flinkstate.commands.declarations_file import read_declarations
 from flinkstate.operator_ids import operator_id
 from integration.flink.test_unclaimed import AS_WRITTEN, DRAWERS, KEYS, ONCE
-from integration.harness.flinkbed.cluster import Cluster
+from integration.harness.flinkbed.cluster import ClaimMode, Cluster
 from integration.harness.flinkbed.fixtures import NEWEST, VERSIONS, require_flink
 from integration.harness.flinkbed.plugin import UNCLAIMED, plugin_jar
 from integration.harness.flinkbed.settings import ON_REQUEST, Workload, as_numbers
@@ -85,9 +85,19 @@ def watched(backend: str, **more: str) -> dict[str, str]:
     return ONCE | settings | {f"orphangc.{key}": value for key, value in more.items()}
 
 
-def version_6(*, lazy: bool = False) -> list[str]:
-    """Return the arguments of the job's version 6."""
-    return ["--version", "6", "--lazy", str(lazy).lower()]
+def restart(
+    cluster: Cluster,
+    folder: Path,
+    left: Path,
+    *,
+    config: Mapping[str, str],
+    arguments: Sequence[str] = ("--version", "6", "--lazy", "false"),
+    mode: ClaimMode = "NO_CLAIM",
+) -> str:
+    """Start version 6, or another, from a checkpoint; return the job."""
+    return cluster.submit(
+        folder, left, mode, interval=ON_REQUEST, config=config, arguments=[*arguments]
+    )
 
 
 def read_back(cluster: Cluster, job: str) -> dict[str, int]:
@@ -158,13 +168,8 @@ def version_1(cluster: Cluster, folder: Path, backend: str) -> Path:
 def test_without_the_plugin_flink_says_nothing(bench: Bench, tmp_path: Path, backend: str) -> None:
     """The control: it restores, runs, and keeps in every checkpoint what nothing reads."""
     cluster = bench.plain
-    job = cluster.submit(
-        tmp_path,
-        bench.left[backend],
-        "NO_CLAIM",
-        interval=ON_REQUEST,
-        config=ONCE | {"state.backend.type": backend},
-        arguments=version_6(),
+    job = restart(
+        cluster, tmp_path, bench.left[backend], config=ONCE | {"state.backend.type": backend}
     )
     assert read_back(cluster, job)["labels"] == KEYS
     cluster.wait_for_checkpoints(job, 2)
@@ -177,14 +182,7 @@ def test_without_the_plugin_flink_says_nothing(bench: Bench, tmp_path: Path, bac
 def test_report_names_all_of_it(bench: Bench, tmp_path: Path, backend: str) -> None:
     """In files, and in the log; nothing else changes."""
     with bench.cluster("report") as cluster:
-        job = cluster.submit(
-            tmp_path,
-            bench.left[backend],
-            "NO_CLAIM",
-            interval=ON_REQUEST,
-            config=watched(backend),
-            arguments=version_6(),
-        )
+        job = restart(cluster, tmp_path, bench.left[backend], config=watched(backend))
         found = read_back(cluster, job)
         assert {name: found[name] for name in AS_WRITTEN} == AS_WRITTEN
         cluster.wait_for_checkpoints(job, 2)
@@ -238,11 +236,10 @@ def run_until_it_fails(
     cluster: Cluster, folder: Path, left: Path, *, backend: str, version: str
 ) -> None:
     """Start a version with the policy ``fail``."""
-    job = cluster.submit(
+    job = restart(
+        cluster,
         folder,
         left,
-        "NO_CLAIM",
-        interval=ON_REQUEST,
         config=watched(backend, **{"unclaimed-state.policy": "fail"}),
         arguments=["--version", version],
     )
@@ -282,13 +279,12 @@ def test_ignore_drops_it_from_the_second_checkpoint_on(
     settings = {"unclaimed-state.policy": "ignore", "declarations": str(declared)}
     with bench.cluster("ignore") as cluster:
         config = watched(backend, **settings)
-        job = cluster.submit(
+        job = restart(
+            cluster,
             tmp_path,
             bench.left[backend],
-            "NO_CLAIM",
-            interval=ON_REQUEST,
             config=config,
-            arguments=version_6(lazy=True),
+            arguments=("--version", "6", "--lazy", "true"),
         )
         found = read_back(cluster, job)
         assert {name: found[name] for name in AS_WRITTEN} == AS_WRITTEN
@@ -298,14 +294,7 @@ def test_ignore_drops_it_from_the_second_checkpoint_on(
         assert states_in(first) == LEFT
         assert states_in(second) == set()
 
-        again = cluster.submit(
-            tmp_path,
-            second,
-            "CLAIM",
-            interval=ON_REQUEST,
-            config=config,
-            arguments=version_6(),
-        )
+        again = restart(cluster, tmp_path, second, config=config, mode="CLAIM")
         found = read_back(cluster, again)
         assert {name: found[name] for name in AS_WRITTEN} == AS_WRITTEN
         cluster.wait_for_checkpoints(again, 2)
@@ -318,13 +307,8 @@ def test_what_is_declared_is_neither_refused_nor_dropped(bench: Bench, tmp_path:
     assert run("declare", bench.left["rocksdb"], "--out", declared).code == 0
     settings = {"declarations": str(declared), "unclaimed-state.policy": "fail"}
     with bench.cluster("fail", {"orphangc.declarations": str(declared)}) as cluster:
-        job = cluster.submit(
-            tmp_path,
-            bench.left["rocksdb"],
-            "NO_CLAIM",
-            interval=ON_REQUEST,
-            config=watched("rocksdb", **settings),
-            arguments=version_6(),
+        job = restart(
+            cluster, tmp_path, bench.left["rocksdb"], config=watched("rocksdb", **settings)
         )
         assert read_back(cluster, job)["labels"] == KEYS
         cluster.wait_for_checkpoints(job, 2)
@@ -429,14 +413,7 @@ def test_forst_is_reported_and_learnt_and_nothing_of_it_is_dropped(
     declared = declared_by_6(left, tmp_path / "declared.yaml")
     settings = {"unclaimed-state.policy": "ignore", "declarations": str(declared)}
     with bench.cluster("ignore") as cluster:
-        job = cluster.submit(
-            tmp_path,
-            left,
-            "NO_CLAIM",
-            interval=ON_REQUEST,
-            config=watched("forst", **settings),
-            arguments=version_6(),
-        )
+        job = restart(cluster, tmp_path, left, config=watched("forst", **settings))
         found = read_back(cluster, job)
         assert {name: found[name] for name in AS_WRITTEN} == AS_WRITTEN
         cluster.wait_for_checkpoints(job, 2)
@@ -472,14 +449,7 @@ def test_one_restore_with_the_plugin_is_reported(
     bench = Bench(NEWEST, work, {}, None)  # type: ignore[arg-type]
     with bench.cluster("report") as cluster:
         left = version_1(cluster, work / "left", "rocksdb")
-        job = cluster.submit(
-            tmp_path,
-            left,
-            "NO_CLAIM",
-            interval=ON_REQUEST,
-            config=watched("rocksdb"),
-            arguments=version_6(),
-        )
+        job = restart(cluster, tmp_path, left, config=watched("rocksdb"))
         assert read_back(cluster, job)["labels"] == KEYS
         cluster.wait_for_checkpoints(job, 2)
         wait_until(
