@@ -39,12 +39,7 @@ class SettingsError(FlinkStateError):
 
 
 class UnreadableMetadataError(FlinkStateError):
-    """Bytes that are not exactly one Flink ``_metadata`` file.
-
-    Attributes:
-        offset: First byte that could not be accounted for.
-        reason: What was found there.
-    """
+    """Bytes that are not exactly one Flink ``_metadata`` file."""
 
     def __init__(self, reason: str, *, offset: int) -> None:
         """Keep the place beside the sentence."""

@@ -38,7 +38,6 @@ def uuid_lots(data: Buffer) -> Iterator[bytes]:
 
 
 def _in_window(text: npt.NDArray[np.uint8]) -> bytes:
-    """Return the UUIDs that begin before the last 35 positions."""
     places = len(text) - _LENGTH + 1
     starts = np.flatnonzero(text[_HYPHENS[0] : _HYPHENS[0] + places] == ord("-"))
     for hyphen in _HYPHENS[1:]:

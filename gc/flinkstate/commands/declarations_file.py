@@ -35,12 +35,7 @@ _INSIDE: Mapping[str, type[BaseModel]] = {
 
 
 def read_declarations(path: Path) -> Declarations:
-    """Return the checked declarations.
-
-    Raises:
-        SettingsError: The file cannot be read, is no YAML, or holds an unknown key (the message
-            names the nearest known one), a wrong value, or a key twice. The message is one line.
-    """
+    """Return the checked declarations, or raise ``SettingsError``, a message of one line."""
     content = _parsed(path)
     if not isinstance(content, dict):
         raise SettingsError(f"{path}: a mapping with the keys version and operators is needed")
@@ -58,11 +53,7 @@ def declarations_yaml(
     heading: str = "",
     remarks: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Return the file's text.
-
-    Args:
-        remarks: Comments above operators, by operator id.
-    """
+    """Return the file's text."""
     parts = [*_comments([heading] if heading else []), "version: 1\n"]
     parts.append("operators:\n" if declarations.operators else "operators: []\n")
     for operator in declarations.operators:
@@ -142,11 +133,6 @@ def _problem(err: yaml.YAMLError) -> str:
 
 
 def _check_keys(content: object, model: type[BaseModel], path: Path, where: str) -> None:
-    """Make sure that all keys are known, at any depth.
-
-    Raises:
-        SettingsError: A key is unknown; the message names the nearest known one.
-    """
     if not isinstance(content, dict):
         return  # the model reports what is wrong with it
     for key, value in content.items():

@@ -111,7 +111,6 @@ def _written(found: FoundPartition, files: CheckpointFiles, folder: Path) -> dic
 
 
 def _chunks(found: FoundPartition, files: CheckpointFiles) -> Iterator[bytes]:
-    """Yield the bytes of a partition; fewer if the file is shorter."""
     at, left = found.offset, found.size
     while left is None or left > 0:
         size = _CHUNK_BYTES if left is None else min(left, _CHUNK_BYTES)

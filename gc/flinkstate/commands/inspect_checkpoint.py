@@ -59,7 +59,6 @@ class Questions:
     """Options of ``inspect`` that hold for every checkpoint.
 
     Attributes:
-        aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
         rescale_to: Parallelisms for which the state of each subtask is shown, as ``[OPERATOR=]N``.
     """
 
@@ -74,11 +73,7 @@ class Questions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspected:
-    """One inspected checkpoint.
-
-    Attributes:
-        problems: What is wrong with it, one line each, with the exit code.
-    """
+    """One inspected checkpoint."""
 
     document: dict[str, Any]
     checkpoint: OpenedCheckpoint | None = None
@@ -89,12 +84,7 @@ class Inspected:
 def inspect_checkpoints(
     uris: Sequence[str], questions: Questions, host: Host
 ) -> Iterator[Inspected]:
-    """Yield the contents of each checkpoint; one that cannot be read yields a document with
-    ``error``.
-
-    Raises:
-        FlinkStateError: An alias is invalid, or the checkpoint to compare with cannot be read.
-    """
+    """Yield each checkpoint, or its ``error``; a wrong alias raises ``FlinkStateError``."""
     aliases = aliases_from(questions.aliases)
     rescaling = rescaling_from(questions.rescale_to)
     against = None
@@ -120,8 +110,6 @@ def inspect_checkpoints(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """The options of ``inspect``, read."""
-
     questions: Questions
     host: Host
     aliases: tuple[Alias, ...]
@@ -167,10 +155,7 @@ def _inspected(uri: str, asked: _Asked) -> Inspected:
         document["verified"] = verified.document
         problems += [(verified.exit_code, f"{directory}: {line}") for line in verified.lines()]
     return Inspected(
-        document=document,
-        checkpoint=checkpoint,
-        comparison=comparison,
-        problems=tuple(problems),
+        document=document, checkpoint=checkpoint, comparison=comparison, problems=tuple(problems)
     )
 
 
@@ -202,13 +187,10 @@ def show_checkpoints(
     *,
     write_page: Callable[[Sequence[Inspected]], object] | None = None,
 ) -> list[tuple[ExitCode, str]]:
-    """Print checkpoints, each in one line as soon as it is read, or all together at the end.
+    """Print each checkpoint in one line once read, or all at the end, or raise ``OSError``.
 
     Returns:
         What is wrong with them, one line each, with the exit code.
-
-    Raises:
-        OSError: The page cannot be written.
     """
     kept: list[Inspected] = []
     problems: list[tuple[ExitCode, str]] = []
@@ -241,7 +223,6 @@ def _shown(
     inspected: Inspected,
     render: Callable[[dict[str, Any], CheckpointContents], list[RenderableType]],
 ) -> Iterator[RenderableType]:
-    """Yield what a checkpoint holds, and what was asked of it besides."""
     if inspected.checkpoint is None:
         return
     yield from render(inspected.document, inspected.checkpoint.contents)
@@ -299,17 +280,13 @@ def _with(state: KeyedStateContents, entries: Entries) -> KeyedStateContents:
 
 
 class _Counting:
-    """Counts the entries of operators."""
-
     def __init__(self, files: CheckpointFiles, pool: ThreadPoolExecutor) -> None:
         self._files = files
         self._pool = pool
 
     def of_operator(self, operator: Operator) -> Entries:
-        """Return the entries of an operator's keyed states.
-
-        Raises:
-            FlinkStateError: A file cannot be read, or has another format.
+        """Return the entries of an operator's keyed states; ``FlinkStateError`` if a file cannot be
+        read, or has another format.
         """
         found: Entries = {}
         tables: set[Extent] = set()

@@ -21,11 +21,7 @@ from flinkstate.files.host import FolderReader, Host
 from flinkstate.files.paths import located
 from flinkstate.files.read_contents import contents_of
 from flinkstate.metadata.reader import read_metadata
-from flinkstate.places.checkpoint_names import (
-    METADATA_NAME,
-    checkpoint_id_of,
-    job_id_of,
-)
+from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of, job_id_of
 from flinkstate.places.locations import Alias, Location, canonical
 from flinkstate.state.contents import CheckpointContents, OperatorContents
 from flinkstate.state.extents import Extent, Inline, place_of
@@ -54,17 +50,7 @@ class OpenedCheckpoint:
 def read_checkpoint(
     uri: str, host: Host, *, aliases: Sequence[Alias] = (), reads_state: bool = True
 ) -> OpenedCheckpoint:
-    """Return a checkpoint.
-
-    Args:
-        uri: Its folder, or its ``_metadata`` file under any name.
-
-    Raises:
-        SettingsError: ``uri`` names no place.
-        StorageUnreachableError: The store cannot be reached, or refuses access.
-        UnreadableMetadataError: The bytes are not exactly one metadata file.
-        FlinkStateError: There is no checkpoint.
-    """
+    """Return the one checkpoint that a URI names, or raise ``FlinkStateError``."""
     folder, stored_at, data = _read_reported(located(uri), host)
     metadata = read_metadata(data)
     files = CheckpointFiles(folder, host, aliases)
@@ -84,11 +70,7 @@ def read_named(
     reads_state: bool = True,
     outcome: str = "nothing is written",
 ) -> OpenedCheckpoint:
-    """Return a checkpoint; an error names the checkpoint that cannot be read.
-
-    Raises:
-        FlinkStateError: The checkpoint cannot be read.
-    """
+    """Return a checkpoint; a ``FlinkStateError`` names the checkpoint that cannot be read."""
     try:
         return read_checkpoint(uri, host, aliases=aliases, reads_state=reads_state)
     except UnreadableMetadataError as err:
@@ -131,11 +113,7 @@ class CheckpointFiles:
         self._folders: dict[Location, FolderReader | FlinkStateError] = {}
 
     def part(self, path: str, *, start: int, size: int) -> bytes | None:
-        """Return ``size`` bytes from ``start`` on, fewer at the end; ``None`` if there is no file.
-
-        Raises:
-            FlinkStateError: The path is invalid, or cannot be read.
-        """
+        """Return up to ``size`` bytes, ``None`` without a file, or raise ``FlinkStateError``."""
         place = self._place(path)
         return self._folder(place.parent).part(place.name, start=start, size=size)
 
@@ -150,11 +128,7 @@ class CheckpointFiles:
         return self.part(place.path, start=(place.start or 0) + start, size=size)
 
     def sizes(self, paths: Sequence[str]) -> list[int | None]:
-        """Return the size of each file of one folder in bytes, ``None`` for an absent one.
-
-        Raises:
-            FlinkStateError: A path is invalid, or the folder cannot be read.
-        """
+        """Return sizes of one folder's files, ``None`` if absent, or raise ``FlinkStateError``."""
         places = [self._place(path) for path in paths]
         folder = places[0].parent
         if folder.scheme == "file" and not Path(folder.path).exists():
@@ -201,7 +175,6 @@ def _read_reported(place: Location, host: Host) -> tuple[Location, datetime | No
 
 
 def _read(place: Location, host: Host) -> tuple[Location, datetime | None, bytes]:
-    """Return folder, store time and bytes of a metadata file, given its folder or any file."""
     if place.scheme == "file" and not Path(place.path).exists():
         raise FlinkStateError(f"there is no checkpoint: {place} does not exist")
     found = _file(host.reader(place.parent), place.name, host.max_bytes)
@@ -215,7 +188,6 @@ def _read(place: Location, host: Host) -> tuple[Location, datetime | None, bytes
 
 
 def _file(folder: FolderReader, name: str, max_bytes: int) -> tuple[datetime | None, bytes] | None:
-    """Return store time and bytes of a file, ``None`` if there is none of this name."""
     stored = folder.stat([name])[0] if name else None
     if stored is None:
         return None

@@ -37,13 +37,7 @@ _MAX_BYTES = 4 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedPruning:
-    """Keyed state that was rewritten.
-
-    Attributes:
-        handles: New handles, by operator id and index of the subtask.
-        files: Names of the new files, beside the new ``_metadata``.
-        kept: Why the keyed state of an operator stays as it is, by its id.
-    """
+    """Keyed state that was rewritten."""
 
     handles: dict[tuple[str, int], KeyedHandle] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
@@ -55,13 +49,10 @@ def prune_keyed(
     comparison: DeclarationComparison,
     write: Callable[[str, bytes], object],
 ) -> KeyedPruning:
-    """Write the keyed state of operators without their unclaimed keyed states.
+    """Write keyed state without its unclaimed states; ``FlinkStateError`` if a file is unreadable.
 
     All subtasks of an operator are rewritten, or none: a state that only some of them lack
     would come back at the next change of the parallelism.
-
-    Raises:
-        FlinkStateError: A state file cannot be read.
     """
     gone: dict[str, set[str]] = {}
     for each in comparison.unclaimed:
@@ -90,13 +81,10 @@ def unprunable(checkpoint: OpenedCheckpoint, operators: Collection[str]) -> dict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _KeyedTarget:
-    """Where new files go, and what is noted of them."""
-
     found: KeyedPruning
     write: Callable[[str, bytes], object]
 
     def stored(self, handle: KeyGroupsHandle, data: bytes, index: KeyGroupOffsets) -> KeyedHandle:
-        """Return the new handle of new bytes, which go into a file if the old ones did."""
         if isinstance(handle.delegate, BytesHandle):
             return replace(handle, groups=index, delegate=replace(handle.delegate, data=data))
         name = str(uuid.uuid4())
@@ -162,11 +150,6 @@ class _KeyedSource:
         return self.files.within(self.files.place_of(handle.delegate), start, size) or b""
 
     def bytes(self, handle: KeyGroupsHandle) -> bytes:
-        """Return the whole stream of a handle.
-
-        Raises:
-            FlinkStateError: It is missing, cut short, or too large.
-        """
         place = self.files.place_of(handle.delegate)
         if isinstance(place, Inline):
             return place.data

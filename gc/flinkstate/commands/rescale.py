@@ -42,7 +42,6 @@ class Rescaling:
 
     Attributes:
         every: Parallelism of every operator without one of its own; ``None``: it keeps its own.
-        operators: Parallelism of single operators, by id, uid or name.
     """
 
     every: int | None = None
@@ -50,12 +49,7 @@ class Rescaling:
 
 
 def rescaling_from(texts: Sequence[str]) -> Rescaling:
-    """Return the parallelisms that options ``N`` and ``OPERATOR=N`` state.
-
-    Raises:
-        SettingsError: An option has another form, or Flink knows no such parallelism; or two
-            options are about the same.
-    """
+    """Return the parallelisms of options ``N``, ``OPERATOR=N``, or raise ``SettingsError``."""
     every: int | None = None
     operators: dict[str, int] = {}
     for text in texts:
@@ -78,15 +72,12 @@ def rescaling_from(texts: Sequence[str]) -> Rescaling:
 
 
 def rescaled_document(metadata: Metadata, rescaling: Rescaling) -> _Document:
-    """Return the distribution of every operator's state at new parallelisms.
+    """Return every operator's state at new parallelisms; ``SettingsError`` if one is no operator's.
 
     ``from_subtask`` is the old subtask, ``offsets`` and ``sizes`` are those of its handle in
     ``operators``. Sizes and bytes are null where a handle does not give them. Every new subtask
     gets a union state whole: ``union_states`` lists it once for the operator, and each subtask
     has one entry of it, whose ``from_subtask``, ``offsets`` and ``sizes`` are null.
-
-    Raises:
-        SettingsError: The checkpoint has no such operator, or several.
     """
     by_id = {
         find_operator(metadata, name).id: parallelism
@@ -135,8 +126,6 @@ def _operator(assignment: StateAssignment) -> _Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Unions:
-    """The entries of every new subtask for union states, and the size of all of them."""
-
     entries: tuple[_Document, ...]
     bytes: int | None
 
@@ -176,7 +165,6 @@ def _subtask(subtask: NewSubtask, unions: Mapping[str, _Unions]) -> _Document:
 
 
 def _range(groups: KeyGroupRange) -> list[int]:
-    """Return first and last key group."""
     return [groups.first, groups.first + groups.count - 1]
 
 
@@ -264,7 +252,6 @@ def _left_out(operator: RescaledOperator, many: int) -> str:
 
 
 def _given(subtask: _Document) -> list[tuple[str, str, str]]:
-    """Return the state that a subtask is given: its kind, its old subtask, and its size."""
     return [
         *(_state_row(each, "") for each in subtask["operator_states"]),
         *(_state_row(each, "raw ") for each in subtask["raw_operator_states"]),

@@ -25,11 +25,7 @@ from flinkstate.places.locations import Location
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """Result of ``unclaimed``.
-
-    Attributes:
-        kept: Why keyed state of an operator was not pruned, by its id.
-    """
+    """Result of ``unclaimed``."""
 
     checkpoint: Location
     comparison: DeclarationComparison
@@ -42,9 +38,6 @@ class Claims:
 
         1 means that Flink cannot restore the checkpoint, whatever is declared. 4 means that nothing
         unclaimed was found but not all could be read: the rest may be unclaimed.
-
-        Args:
-            ignores_unclaimed: Whether unclaimed state, found or not readable, is no reason.
         """
         files = ExitCode.DONE if self.verified is None else self.verified.exit_code
         if not (self.comparison.is_clean or ignores_unclaimed):
@@ -173,7 +166,6 @@ def _prune(
 
 
 def _objection(found: DeclarationComparison) -> str | None:
-    """Return why no state can be removed safely; ``None`` if it can."""
     for operator in found.misnamed:
         hint = f" (did you mean {operator.nearest!r}?)" if operator.nearest else ""
         return (
@@ -213,12 +205,7 @@ class NewCheckpoint:
     """
 
     def __init__(self, place: Location, host: Host) -> None:
-        """Open the folder.
-
-        Raises:
-            SettingsError: It is a file, or not empty.
-            FlinkStateError: It cannot be listed.
-        """
+        """Open the folder, or raise ``SettingsError`` if it is a file, or not empty."""
         if place.scheme == "file" and Path(place.path).is_file():
             raise SettingsError(f"{place} is a file: give a new folder")
         self._place = place
@@ -233,11 +220,7 @@ class NewCheckpoint:
         self._metadata: bytes | None = None
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a new file under a name that no other process uses.
-
-        Raises:
-            FlinkStateError: It cannot be written.
-        """
+        """Write a new file under a name of its own, or raise ``FlinkStateError``."""
         self._written.append(name)  # first: a write whose answer is lost may have happened
         try:
             self._files.create(name, data)

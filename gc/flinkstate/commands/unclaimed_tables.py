@@ -19,7 +19,6 @@ from flinkstate.compatibility.comparison import (
     MissingState,
     ReplacedOperator,
     Unclaimed,
-    Uncompared,
 )
 from flinkstate.text.shown_text import counted, human_bytes, visible
 
@@ -45,7 +44,6 @@ def comparison_document(claims: Claims) -> dict[str, Any]:
 
 
 def _parted(claims: Claims) -> tuple[list[Unclaimed], list[Unclaimed]]:
-    """Return what a pruned checkpoint lacks, and what stays in it."""
     found = claims.comparison.unclaimed
     stay = [each for each in found if not each.is_prunable or _is_kept(each, claims)]
     return [each for each in found if each not in stay], stay
@@ -132,10 +130,21 @@ def comparison_warnings(claims: Claims) -> list[str]:
         *map(_changed, found.changed),
         *map(_other_serializer, found.serializers),
         *map(_absent, found.absent),
-        *map(_missing, found.missing),
-        *map(_uncompared, found.uncompared),
+        *(
+            f"declared {_state(each)} is not in the checkpoint{_new(each)}"
+            for each in found.missing
+        ),
+        *(
+            f"operator {visible(each.operator.label)} cannot be compared: {visible(each.why)}"
+            for each in found.uncompared
+        ),
         *(_multiplying(each) for each in found.unclaimed if each.multiplies),
-        *(_kept(each, claims) for each in found.unclaimed if _is_kept(each, claims)),
+        *(
+            f"{_state(each)} stays in the pruned checkpoint:"
+            f" {visible(claims.kept[each.operator.id])}"
+            for each in found.unclaimed
+            if _is_kept(each, claims)
+        ),
     ]
     if found.unclaimed:
         lines.append(f"{_sum(found)}: {_head(claims)}")
@@ -143,8 +152,17 @@ def comparison_warnings(claims: Claims) -> list[str]:
         lines.append(f"whether more is unclaimed cannot be known: {_head(claims)}: {_none(found)}")
     if claims.pruned_to is not None:
         gone = (each for each in _parted(claims)[0] if each.kind is FindingKind.KEYED_STATE)
-        lines += map(_emptied, gone)
-        lines.append(_leaning(claims))
+        lines += (
+            f"{_state(each)} keeps its name in the pruned checkpoint, without entries, and is"
+            " reported of it again: inspect --count-entries shows that it is empty, unclaimed"
+            " --ignore-unclaimed-state accepts it"
+            for each in gone
+        )
+        lines.append(
+            f"{visible(str(claims.pruned_to))} refers to files of the original checkpoint, which"
+            " must stay: restore it in NO_CLAIM mode, for in CLAIM mode Flink deletes them in the"
+            " end"
+        )
     return lines
 
 
@@ -155,27 +173,6 @@ def _multiplying(each: Unclaimed) -> str:
         f" {counted(now, 'partition')}, and nothing reads it: every subtask restores all of them"
         f" and writes them again. After the next restore there are {now * factor:,} at parallelism"
         f" {factor}, and so on at each one. Prune it, or claim it and clear it"
-    )
-
-
-def _kept(each: Unclaimed, claims: Claims) -> str:
-    return (
-        f"{_state(each)} stays in the pruned checkpoint: {visible(claims.kept[each.operator.id])}"
-    )
-
-
-def _emptied(each: Unclaimed) -> str:
-    return (
-        f"{_state(each)} keeps its name in the pruned checkpoint, without entries, and is reported"
-        " of it again: inspect --count-entries shows that it is empty, unclaimed"
-        " --ignore-unclaimed-state accepts it"
-    )
-
-
-def _leaning(claims: Claims) -> str:
-    return (
-        f"{visible(str(claims.pruned_to))} refers to files of the original checkpoint, which must"
-        " stay: restore it in NO_CLAIM mode, for in CLAIM mode Flink deletes them in the end"
     )
 
 
@@ -211,10 +208,6 @@ def _absent(each: AbsentOperator) -> str:
     return f"{what} is not in the checkpoint{_new(each)}"
 
 
-def _missing(each: MissingState) -> str:
-    return f"declared {_state(each)} is not in the checkpoint{_new(each)}"
-
-
 def _new(each: AbsentOperator | MissingState) -> str:
     if each.is_stated_new:
         return ", as is said of it"
@@ -224,7 +217,3 @@ def _new(each: AbsentOperator | MissingState) -> str:
 def _state(each: Unclaimed | ChangedState | MissingState) -> str:
     kind, name = each.kind.replace("_", " "), visible(each.state or "")
     return f"{kind} {name} of operator {visible(each.operator.label)}"
-
-
-def _uncompared(each: Uncompared) -> str:
-    return f"operator {visible(each.operator.label)} cannot be compared: {visible(each.why)}"

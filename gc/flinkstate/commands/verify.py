@@ -92,7 +92,6 @@ def verify_files(checkpoint: OpenedCheckpoint, host: Host) -> VerifiedFiles:
 
 
 def _batches(expected: Sequence[ExpectedFile]) -> Iterator[list[ExpectedFile]]:
-    """Yield files of one folder each, so many at a time."""
     folders: dict[str, list[ExpectedFile]] = {}
     for each in expected:
         folders.setdefault(each.path.rpartition("/")[0], []).append(each)
@@ -108,13 +107,12 @@ def _verified(
         damaged = [
             FileProblem(path=each.path, problem=problem)
             for each, stored in zip(batch, sizes, strict=True)
-            if (problem := each.problem(stored)) is not None and not _is_compressed(each, files)
+            if (problem := each.problem(stored)) is not None
+            and not (
+                each.may_be_compressed and files.part(each.path, start=0, size=1) == COMPRESSED
+            )
         ]
     except FlinkStateError as err:
         unseen = [FileProblem(path=each.path, problem=str(err)) for each in batch]
         return [], unseen, len(batch)
     return damaged, [], len(batch)
-
-
-def _is_compressed(file: ExpectedFile, files: CheckpointFiles) -> bool:
-    return file.may_be_compressed and files.part(file.path, start=0, size=1) == COMPRESSED

@@ -57,10 +57,7 @@ _MODES = {
 
 class _Value(BaseModel):
     model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        use_attribute_docstrings=True,
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
     )
 
 

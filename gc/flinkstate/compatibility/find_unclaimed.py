@@ -36,7 +36,7 @@ from flinkstate.state.contents import (
     KeyedStateKind,
     OperatorContents,
 )
-from flinkstate.values.metadata_values import HandleKind, Metadata, Operator, Subtask
+from flinkstate.values.metadata_values import HandleKind, Metadata, Subtask
 
 _SNAPSHOT = "Snapshot"
 _NESTED = re.compile("[<(]")
@@ -53,11 +53,11 @@ def stateful_operators(metadata: Metadata) -> frozenset[str]:
     Source: Flink 1.8-2.3, ``Checkpoints.loadAndValidateCheckpoint``,
     ``OperatorSubtaskState.hasState``.
     """
-    return frozenset(each.id for each in metadata.operators if _has_state(each))
-
-
-def _has_state(operator: Operator) -> bool:
-    return operator.coordinator is not None or any(map(_holds, operator.subtasks or ()))
+    return frozenset(
+        each.id
+        for each in metadata.operators
+        if (each.coordinator is not None or any(map(_holds, each.subtasks or ())))
+    )
 
 
 def _holds(subtask: Subtask) -> bool:
@@ -73,11 +73,7 @@ def _holds(subtask: Subtask) -> bool:
 def compared(
     contents: CheckpointContents, declarations: Declarations, *, stateful: Collection[str]
 ) -> DeclarationComparison:
-    """Compare the state in a checkpoint with declarations.
-
-    Args:
-        stateful: Result of ``stateful_operators`` for the same checkpoint.
-    """
+    """Compare the state in a checkpoint with declarations."""
     stored = {each.id for each in contents.operators}
     declared = {each.stored_in(stored): each for each in declarations.operators}
     known = sorted(
@@ -109,9 +105,7 @@ def _of_operator(
         whole = Unclaimed(kind=FindingKind.OPERATOR, operator=ref, bytes=operator.total_bytes)
         return Findings(unclaimed=(whole,))
     ref = OperatorRef(
-        id=operator.id,
-        uid=operator.uid or declared.uid,
-        name=operator.name or declared.name,
+        id=operator.id, uid=operator.uid or declared.uid, name=operator.name or declared.name
     )
     unclaimed = tuple(_unclaimed_of(operator, declared, ref))
     missing = tuple(_missing_states(operator, declared, unclaimed, ref))
@@ -286,11 +280,6 @@ def _declared_names(declared: OperatorDeclaration) -> set[str]:
 
 
 def _absent_operator(declared: OperatorDeclaration, known: Sequence[str]) -> AbsentOperator:
-    """Return a declared operator that is not stored, with the most similar stored one.
-
-    Args:
-        known: Uids, names and ids of all stored operators, in order.
-    """
     wanted = [name for name in (declared.uid, declared.name, declared.id) if name]
     return AbsentOperator(
         label=declared.label,
@@ -328,6 +317,5 @@ def _missing_states(
 
 
 def _nearest(wanted: Sequence[str], known: Sequence[str]) -> str | None:
-    """Return the known name most similar to the first wanted name that resembles any."""
     close = (difflib.get_close_matches(name, known, n=1) for name in wanted)
     return next((found[0] for found in close if found), None)

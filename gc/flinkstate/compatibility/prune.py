@@ -39,15 +39,11 @@ def pruned_bytes(
     directory: str,
     keyed: KeyedHandles = MappingProxyType({}),
 ) -> bytes:
-    """Return the ``_metadata`` of the pruned checkpoint, parsed again and checked.
+    """Return the pruned ``_metadata``, parsed again and checked, or raise ``FlinkStateError``.
 
     Args:
         directory: Directory of its relative files, as Flink will address it.
         keyed: New handles of keyed state; their relative files are beside the new metadata.
-
-    Raises:
-        FlinkStateError: The metadata cannot be pruned, or the result refers to a file to which the
-            original does not refer.
     """
     wanted = pruned(metadata, comparison, directory=directory, keyed=keyed)
     try:
@@ -93,9 +89,7 @@ def pruned(
             )
     kept = tuple(
         _without(
-            operator,
-            states=states.get(operator.id, ()),
-            loses_coordinator=operator.id in orphaned,
+            operator, states=states.get(operator.id, ()), loses_coordinator=operator.id in orphaned
         )
         for operator in metadata.operators
         if operator.id not in gone
@@ -152,7 +146,6 @@ def _without_states(
 
 
 def _absolute(value: Any, directory: str) -> Any:
-    """Return a value with every relative handle replaced by an absolute one."""
     if isinstance(value, RelativeHandle):
         return FileHandle(path=absolute_path(directory, value.name), size=value.size)
     if isinstance(value, tuple):
@@ -172,12 +165,9 @@ def _absolute(value: Any, directory: str) -> Any:
 def _check(
     data: bytes, wanted: Metadata, original: Metadata, directory: str, *, new: Collection[str]
 ) -> None:
-    """Check that the bytes encode the wanted metadata, and name no file beyond the original's.
+    """Raise unless the bytes encode what is wanted and name no other file: a bug of ours.
 
     Relative ones are the new files of keyed state.
-
-    Raises:
-        FlinkStateError: The check fails: this is a bug of ours, which must not reach Flink.
     """
     references = read_references(data)
     files = {each.path for each in files_of(original, directory=directory)}

@@ -31,11 +31,7 @@ _PruneTo = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class CheckpointCommands:
-    """The commands of one program.
-
-    Attributes:
-        host: Returns how it opens places.
-    """
+    """The commands of one program."""
 
     program: str
     host: Callable[[], Host]
@@ -60,11 +56,7 @@ class CheckpointCommands:
         write_page: Callable[[Sequence[Inspected]], object] | None = None,
         **questions: Any,
     ) -> None:
-        """Print what checkpoints hold, and exit with the least code of what is wrong with them.
-
-        Args:
-            questions: Fields of ``Questions``.
-        """
+        """Print what checkpoints hold, and exit with the least code of what is wrong with them."""
         from flinkstate.commands.inspect_checkpoint import (
             Questions,
             inspect_checkpoints,

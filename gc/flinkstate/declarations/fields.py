@@ -42,10 +42,7 @@ class _Marker:
 
 
 def keyed_state(
-    state_id: str | None = None,
-    *,
-    serializer: str | None = None,
-    queryable_name: str | None = None,
+    state_id: str | None = None, *, serializer: str | None = None, queryable_name: str | None = None
 ) -> Any:
     """Return the marker of a keyed state; the annotation gives its kind and type.
 
@@ -153,7 +150,6 @@ def _own(owner: type) -> dict[str, tuple[_Marker, Any] | None]:
 
 
 def _dataclass_markers(owner: type, annotations: dict[str, Any]) -> dict[str, Any]:
-    """Return the markers that a data class with slots keeps out of its namespace."""
     if "__dataclass_fields__" not in vars(owner) or not is_dataclass(owner):
         return {}
     defaults = {each.name: each.default for each in fields(owner)}
@@ -304,7 +300,6 @@ def text_of(annotation: Any) -> str:
 
 
 def _type_arguments(cls: type) -> dict[type, Mapping[Any, Any]]:
-    """Return the types that a class substitutes for the type variables of each base class."""
     arguments: dict[type, Mapping[Any, Any]] = {}
     for each in cls.__mro__:
         given = arguments.get(each, {})

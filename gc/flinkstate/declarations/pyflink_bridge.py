@@ -93,7 +93,6 @@ def _types_of(descriptor: KeyedStateDescriptor, chosen: Any, count: int) -> tupl
 
 
 def _split(text: str) -> list[str]:
-    """Return the parts between commas that no bracket encloses."""
     parts, depth = [""], 0
     for each in text:
         depth += (each == "[") - (each == "]")

@@ -69,15 +69,11 @@ class KeyGroupEntries:
 
 
 def read_key_group(data: bytes, *, group: int, groups: int, states: int) -> KeyGroupEntries:
-    """Return the entries of one key group, which ``data`` holds to the last byte.
+    """Return the entries of exactly one key group, or raise ``UnreadableMetadataError``.
 
     Args:
         data: Bytes from the offset of the key group to the next one.
         group: Number of the key group, with which each key begins.
-        groups: Number of all key groups, the maximum parallelism.
-
-    Raises:
-        UnreadableMetadataError: The bytes are not exactly one such key group.
     """
     prefix = group.to_bytes(2 if groups > _ONE_BYTE_GROUPS else 1)
     reader = _Reader(data, prefix)
@@ -106,7 +102,6 @@ class _Reader:
         self._prefix = prefix
 
     def number(self) -> int:
-        """Return the next state's number."""
         if self.position + _NUMBER.size > len(self._data):
             raise self.error("no state number")
         (found,) = _NUMBER.unpack_from(self._data, self.position)
@@ -114,7 +109,6 @@ class _Reader:
         return int(found)
 
     def state(self) -> tuple[bytes, tuple[int, ...]]:
-        """Return the entries of a state, and the offset of each; one at least."""
         first, offsets, is_last = self.position, [], False
         while not is_last:
             offsets.append(self.position - first)
@@ -136,7 +130,6 @@ class _Reader:
         self.position = end
 
     def _checked_key(self, start: int) -> bool:
-        """Return whether a state's number follows the entry whose key begins here."""
         head = self._data[start : min(start + len(self._prefix), self.position)]
         if len(head) < len(self._prefix):
             raise self.error("a key without its key group")

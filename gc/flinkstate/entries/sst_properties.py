@@ -34,7 +34,6 @@ class TableProperties:
 
     Attributes:
         entries: Number of entries; a key that was written again may have one in several files.
-        deletions: Number of those that delete a key.
     """
 
     column_family: str
@@ -43,14 +42,7 @@ class TableProperties:
 
 
 def read_properties(tail: bytes, *, size: int) -> TableProperties:
-    """Return the properties of a table file.
-
-    Args:
-        tail: Its last bytes.
-
-    Raises:
-        UnreadableMetadataError: The bytes are no end of such a file, or too few.
-    """
+    """Return a table file's properties; ``UnreadableMetadataError`` if it does not end so."""
     first = size - len(tail)
     if len(tail) < _FOOTER or int.from_bytes(tail[-8:], "little") != _MAGIC:
         raise UnreadableMetadataError("no table file of RocksDB", offset=size)
@@ -72,13 +64,11 @@ def read_properties(tail: bytes, *, size: int) -> TableProperties:
 
 
 def _handle(data: bytes) -> tuple[int, int]:
-    """Return offset and size of a block."""
     offset, at = _varint(data, 0)
     return offset, _varint(data, at)[0]
 
 
 def _block(tail: bytes, first: int, handle: tuple[int, int]) -> bytes:
-    """Return an uncompressed block without its restart points."""
     offset, size = handle
     start = offset - first
     if start < 0 or start + size + _TRAILER > len(tail) or size < 4:  # noqa: PLR2004
@@ -107,7 +97,6 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number, and the position behind it."""
     value = shift = 0
     while at < len(data) and shift < 64:  # noqa: PLR2004 - bits
         value |= (data[at] & 0x7F) << shift

@@ -119,12 +119,7 @@ class FsspecFolder:
         return sorted(_last(each["name"]) for each in self._entries(folder) or ())
 
     def create(self, name: str, data: bytes) -> bool:
-        """Create a file; see ``FolderWriter``.
-
-        Raises:
-            StorageUnreachableError: It cannot be written, or the file system cannot create a file
-                only if there is none.
-        """
+        """Create a file only if there is none, or raise ``StorageUnreachableError``."""
         with self._translated("create", name):
             self._fs.makedirs(self._root, exist_ok=True)
             try:
@@ -152,7 +147,6 @@ class FsspecFolder:
             self._fs.rm_file(self._path(name))
 
     def _entries(self, folder: str = "") -> list[Mapping[str, Any]] | None:
-        """Return what is in the folder, ``None`` if it does not exist."""
         path = self._path(folder) if folder else self._root
         with self._translated("list", folder):
             try:

@@ -39,19 +39,11 @@ class FolderReader(Protocol):
     """One folder, opened; may be called from several threads at once."""
 
     def read(self, key: str, *, max_bytes: int) -> bytes | None:
-        """Return a whole file, or ``None`` if it is absent.
-
-        Raises:
-            StorageUnreachableError: Anything but absence, also a file over ``max_bytes``.
-        """
+        """Return a whole file, ``None`` if absent, or raise ``StorageUnreachableError``."""
         ...
 
     def part(self, key: str, *, start: int, size: int) -> bytes | None:
-        """Return ``size`` bytes from ``start`` on, fewer at the end, ``None`` if it is absent.
-
-        Raises:
-            StorageUnreachableError: Anything but absence.
-        """
+        """Return up to ``size`` bytes, ``None`` if absent, or raise ``StorageUnreachableError``."""
         ...
 
     def stat(self, keys: Sequence[str]) -> Sequence[StoredFile | None]:
@@ -89,11 +81,7 @@ Progress = Callable[[str, int, int], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """A program that runs the commands.
-
-    Attributes:
-        max_bytes: Largest ``_metadata`` that is read.
-    """
+    """A program that runs the commands."""
 
     reader: Callable[[Location], FolderReader]
     writer: Callable[[Location], FolderWriter]

@@ -23,11 +23,7 @@ def absolute(uri: str) -> str:
 
 
 def located(uri: str) -> Location:
-    """Return the place that an argument names: a URI, or a path from here.
-
-    Raises:
-        SettingsError: The argument names no place.
-    """
+    """Return the place that a URI, or a path from here, names, or raise ``SettingsError``."""
     try:
         return canonical(absolute(uri))
     except ValueError as err:
@@ -35,11 +31,7 @@ def located(uri: str) -> Location:
 
 
 def aliases_from(texts: Sequence[str]) -> tuple[Alias, ...]:
-    """Return the aliases that options of the form ``FROM=TO`` state.
-
-    Raises:
-        SettingsError: An alias has another form, or one of its sides is no place.
-    """
+    """Return the aliases that options of the form ``FROM=TO`` state, or raise ``SettingsError``."""
     try:
         found = [parse_alias(each) for each in map(_with_absolute_sides, texts)]
     except ValueError as err:
@@ -58,23 +50,16 @@ def local(path: Path) -> Location:
 
 
 def local_target(path: Path) -> Location:
-    """Return the location of a local file or folder to write.
-
-    Raises:
-        SettingsError: It is a URI, of which a path would make folders such as ``s3:``.
-    """
+    """Return a local file or folder to write, or raise ``SettingsError`` for a URI."""
     if _URI.match(str(path)):
         raise SettingsError(f"{path} is a URI: a local path is needed here")
     return local(path)
 
 
 def refuse_inside(checkpoint: Location, path: Path) -> None:
-    """Refuse to write to a local path in a checkpoint's folder.
+    """Raise ``SettingsError`` for a local path in a checkpoint's folder, or a URI.
 
     Flink deletes the folder only if nothing else is in it.
-
-    Raises:
-        SettingsError: The path is in the folder, or it is a URI.
     """
     if is_inside(local_target(path), checkpoint):
         raise SettingsError(f"{path} is inside the checkpoint {checkpoint}: choose another")
@@ -88,13 +73,10 @@ def resolved(place: Location) -> Location:
 
 
 def spellings(place: Location) -> frozenset[Location]:
-    """Return every name of a local folder without links: each mount that shows it has one.
+    """Return a local folder's name by each mount; ``SettingsError`` if it may be any folder.
 
     Two places are one folder if they share a name. Each of them may be hidden by another mount:
     that can only make two folders one.
-
-    Raises:
-        SettingsError: The table of mounts does not have it, so it may be any folder.
     """
     real = resolved(place)
     if real.scheme != "file" or sys.platform != "linux":

@@ -82,9 +82,6 @@ def compared(this: Side, other: Side) -> CheckpointComparison:
 
     Files are the same if they are at the same place, however their path is spelled; two
     segments of a merged file are the same if they begin at the same byte of it.
-
-    Args:
-        other: Checkpoint to compare it with; what it has alone is "dropped".
     """
     return CheckpointComparison(
         checkpoint_id=other.metadata.checkpoint_id,
@@ -118,10 +115,7 @@ def _operator(
     known = [pair[1] for pair in (here, there) if pair is not None]
     keyed = _states(here, there, lambda each: {state.name for state in each.keyed_states or ()})
     operator = _states(here, there, lambda each: {state.name for state in each.operator_states})
-    unknown = {
-        *(keyed[0] if _is_unknown(there) else ()),
-        *(keyed[1] if _is_unknown(here) else ()),
-    }
+    unknown = {*(keyed[0] if _is_unknown(there) else ()), *(keyed[1] if _is_unknown(here) else ())}
     return OperatorComparison(
         id=known[0].id,
         uid=next((each.uid for each in known if each.uid), None),
@@ -138,7 +132,6 @@ def _operator(
 def _states(
     here: _Pair | None, there: _Pair | None, names: Callable[[OperatorContents], set[str]]
 ) -> tuple[set[str], set[str]]:
-    """Return the names of states that only one of both has."""
     mine = set() if here is None else names(here[1])
     theirs = set() if there is None else names(there[1])
     return mine - theirs, theirs - mine
@@ -176,7 +169,6 @@ _Key = tuple[object, int | None]
 
 
 def _stored(pieces: Iterable[Extent | Inline], side: Side) -> tuple[dict[_Key, int], int]:
-    """Return the bytes at each place, and those inside ``_metadata``."""
     places: dict[_Key, int] = {}
     inline: list[Inline] = []
     for piece in pieces:

@@ -86,11 +86,7 @@ def _operator_state(state: OperatorStateContents) -> _Document:
         "bytes": state.bytes,
         "serializer": state.serializer,
         "subtasks": [
-            {
-                "subtask": share.subtask,
-                "offsets": list(share.offsets),
-                "sizes": list(share.sizes),
-            }
+            {"subtask": share.subtask, "offsets": list(share.offsets), "sizes": list(share.sizes)}
             for share in state.shares
         ],
     }

@@ -28,9 +28,6 @@ def describe(metadata: model.Metadata, *, directory: str) -> _Document:
 
     Texts may hold lone surrogates: ``json.dumps`` can write them with ``ensure_ascii`` only.
 
-    Args:
-        directory: The directory of the metadata file, as the reader addresses it.
-
     Source: Flink 1.8-2.3, getters of ``CheckpointMetadata`` and the state handles.
     """
     scribe = _Scribe(directory)
@@ -76,8 +73,6 @@ def _properties(properties: model.CheckpointProperties | None) -> _Document | No
 
 @dataclass(frozen=True, slots=True)
 class _Scribe:
-    """Describes records relative to one directory."""
-
     directory: str
 
     def operator(self, operator: model.Operator) -> _Document:
@@ -116,14 +111,6 @@ class _Scribe:
         return [[entry.name, self.handle(entry.handle)] for entry in entries]
 
 
-def _bytes(_scribe: _Scribe, handle: handles.BytesHandle) -> _Document:
-    return {"type": "bytes", "name": handle.name, "data": handle.data.hex()}
-
-
-def _file(_scribe: _Scribe, handle: handles.FileHandle) -> _Document:
-    return {"type": "file", "path": handle.path, "size": handle.size}
-
-
 def _relative(scribe: _Scribe, handle: handles.RelativeHandle) -> _Document:
     return {
         "type": "relative",
@@ -142,10 +129,6 @@ def _segment(_scribe: _Scribe, handle: handles.SegmentHandle) -> _Document:
         "scope": handle.scope.name,
         "logical_id": handle.logical_id,
     }
-
-
-def _empty_segment(_scribe: _Scribe, _handle: handles.EmptySegmentHandle) -> _Document:
-    return {"type": "empty-segment"}
 
 
 def _key_groups(scribe: _Scribe, handle: handles.KeyGroupsHandle) -> _Document:
@@ -220,14 +203,6 @@ def _states(states: tuple[handles.OperatorState, ...]) -> _Document:
     }
 
 
-def _operator(scribe: _Scribe, handle: handles.OperatorHandle) -> _Document:
-    return {
-        "type": "operator",
-        "states": _states(handle.states),
-        "delegate": scribe.handle(handle.delegate),
-    }
-
-
 def _merged_operator(scribe: _Scribe, handle: handles.MergedOperatorHandle) -> _Document:
     return {
         "type": "operator-merged",
@@ -268,17 +243,29 @@ def _merged_channel(scribe: _Scribe, handle: handles.MergedChannelHandle) -> _Do
 
 
 _WRITERS: dict[type, Callable[[_Scribe, Any], _Document]] = {
-    handles.BytesHandle: _bytes,
-    handles.FileHandle: _file,
+    handles.BytesHandle: lambda _scribe, handle: {
+        "type": "bytes",
+        "name": handle.name,
+        "data": handle.data.hex(),
+    },
+    handles.FileHandle: lambda _scribe, handle: {
+        "type": "file",
+        "path": handle.path,
+        "size": handle.size,
+    },
     handles.RelativeHandle: _relative,
     handles.SegmentHandle: _segment,
-    handles.EmptySegmentHandle: _empty_segment,
+    handles.EmptySegmentHandle: lambda _scribe, _handle: {"type": "empty-segment"},
     handles.KeyGroupsHandle: _key_groups,
     handles.IncrementalHandle: _incremental,
     handles.ChangelogHandle: _changelog,
     handles.ChangelogBytesHandle: _changelog_bytes,
     handles.ChangelogFilesHandle: _changelog_files,
-    handles.OperatorHandle: _operator,
+    handles.OperatorHandle: lambda scribe, handle: {
+        "type": "operator",
+        "states": _states(handle.states),
+        "delegate": scribe.handle(handle.delegate),
+    },
     handles.MergedOperatorHandle: _merged_operator,
     handles.ChannelHandle: _channel,
     handles.MergedChannelHandle: _merged_channel,

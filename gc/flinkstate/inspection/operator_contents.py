@@ -54,11 +54,7 @@ _Read = TypeVar("_Read", KeyedHeader, OperatorHeader, tuple[KeyedStateContents, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorSurvey:
-    """One operator, and the headers that name its states.
-
-    Attributes:
-        managed: Headers that together hold each operator state at least once.
-    """
+    """One operator, and the headers that name its states."""
 
     operator: Operator
     directory: str
@@ -181,7 +177,6 @@ def _add(states: dict[str, KeyedStateContents], found: Iterable[KeyedStateConten
 
 
 def _names_in(changes: Changes, found: HeaderBytes) -> tuple[KeyedStateContents, ...] | str:
-    """Return the states that changes introduce, or the reason why they could not be read."""
     flag = b"" if changes.flag is None else found[changes.flag]
     if flag not in (b"", b"\0"):
         return flag if isinstance(flag, str) else "names in compressed changes are unknown"
@@ -198,7 +193,6 @@ def _together(reasons: list[str]) -> str | None:
 
 
 def _read(header: Header, found: HeaderBytes, read: Callable[[bytes], _Read]) -> _Read | str:
-    """Return a header, or the reason why it could not be read."""
     data = found[header]
     if isinstance(data, str):
         return data

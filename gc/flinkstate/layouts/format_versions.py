@@ -104,9 +104,7 @@ class Tables:
 
     @property
     def has_channel_kinds(self) -> bool:
-        """Return whether a channel handle begins with its kind; older files have plain handles
-        only.
-        """
+        """Return whether a channel handle begins with its kind, as in newer files."""
         return self.version >= _CHANNEL_KINDS_SINCE
 
     @property
@@ -149,11 +147,7 @@ _TABLES = {
 
 
 def tables_of(version: int, variant: LayoutVariant) -> Tables:
-    """Return the layouts that are legal in a file of a version.
-
-    Raises:
-        ValueError: The version or its variant is unknown.
-    """
+    """Return the layouts that are legal in a file of a version, or raise ``ValueError``."""
     tables = _TABLES.get((version, variant))
     if tables is None:
         raise ValueError(f"no layout {variant} of version {version}")
@@ -161,13 +155,7 @@ def tables_of(version: int, variant: LayoutVariant) -> Tables:
 
 
 def _layouts(tables: Tables) -> list[RecordLayout]:
-    slots = (
-        tables.streams,
-        tables.keyed,
-        tables.operator_handles,
-        tables.inputs,
-        tables.outputs,
-    )
+    slots = (tables.streams, tables.keyed, tables.operator_handles, tables.inputs, tables.outputs)
     return [
         tables.operator,
         tables.subtask,

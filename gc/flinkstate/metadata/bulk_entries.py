@@ -35,10 +35,6 @@ class EntryShape:
 
     Attributes:
         fixed: Offset and value of each byte that must equal the first entry's.
-        texts: Offset and size of texts that name no file.
-        reference: Offset and size of the path or relative name.
-        part: Kind of the reference: path or relative name.
-
     """
 
     size: int
@@ -49,14 +45,7 @@ class EntryShape:
 
 
 def shape_at(data: Buffer, start: int, tables: Tables) -> EntryShape | None:
-    """Return the shape of the entry at ``start``, or None if its kind cannot be read in runs.
-
-    Args:
-        data: Bytes of the whole file.
-        start: Offset of an entry that has already been accepted.
-        tables: Layouts of the file.
-
-    """
+    """Return the shape of the entry at ``start``, or None if its kind cannot be read in runs."""
     at = start + 2 + int.from_bytes(data[start : start + 2], "big")
     layout = tables.streams[data[at]]
     parts = [part for _, part in layout.fields]
@@ -88,13 +77,6 @@ def reference_runs(data: Buffer, start: int, shape: EntryShape, limit: int) -> I
     """Yield the references of the entries from ``start`` on, while they fit the shape.
 
     Windows grow, so that a short run costs little.
-
-    Args:
-        data: Bytes of the whole file.
-        start: Offset of the first entry of the run.
-        shape: Shape of the entries.
-        limit: Maximum number of entries; the file holds enough bytes for them.
-
     """
     window = _FIRST_WINDOW
     while limit > 0:
@@ -112,7 +94,6 @@ def reference_runs(data: Buffer, start: int, shape: EntryShape, limit: int) -> I
 
 
 def _fitting(data: Buffer, start: int, shape: EntryShape, count: int) -> int:
-    """Return the number of leading entries with the first entry's lengths and codes."""
     for offset, value in shape.fixed:
         column = data[start + offset : start + count * shape.size : shape.size]
         if column != value * count:
@@ -121,7 +102,6 @@ def _fitting(data: Buffer, start: int, shape: EntryShape, count: int) -> int:
 
 
 def _references(data: Buffer, start: int, shape: EntryShape, count: int) -> list[str]:
-    """Return the references of ``count`` entries, or none if a text is not plain ASCII."""
     stop = start + count * shape.size
     columns = [
         data[start + place : stop : shape.size]

@@ -35,10 +35,6 @@ def _duration(parser: Parser) -> int:
     return duration
 
 
-def _optional_utf(parser: Parser) -> str | None:
-    return parser.cursor.utf() or None
-
-
 def _path(parser: Parser) -> str:
     at = parser.cursor.position
     path = parser.cursor.utf()
@@ -53,10 +49,6 @@ def _relative_name(parser: Parser) -> str:
     if not is_plain_name(name):
         raise parser.cursor.error(f"relative name {name!r} is no plain file name", at=at)
     return name
-
-
-def _operator_id(parser: Parser) -> str:
-    return parser.cursor.take(16).hex()
 
 
 def _flag(parser: Parser) -> bool:
@@ -83,10 +75,6 @@ def _scope(parser: Parser) -> SegmentScope:
     return _SCOPES[value]
 
 
-def _longs(parser: Parser) -> tuple[int, ...]:
-    return parser.cursor.longs(parser.cursor.count(8))
-
-
 def read_range(parser: Parser) -> tuple[int, int]:
     """Return first key group and number of key groups, both within Flink's bounds."""
     at = parser.cursor.position
@@ -107,14 +95,6 @@ def _key_group_offsets(parser: Parser) -> KeyGroupOffsets:
     return KeyGroupOffsets(first=first, offsets=parser.cursor.longs(count))
 
 
-def _stream(parser: Parser) -> Any:
-    return parser.coded(parser.tables.streams, "stream handle here")
-
-
-def _segment_stream(parser: Parser) -> Any:
-    return parser.coded(parser.tables.segments, "segment handle")
-
-
 def _coordinator(parser: Parser) -> Any:
     """Return the coordinator's state; the flag must be 0 or 1, as in Flink's own reader."""
     parser.has_coordinator = not _none_follows(parser)
@@ -124,7 +104,6 @@ def _coordinator(parser: Parser) -> Any:
 
 
 def _none_follows(parser: Parser) -> bool:
-    """Return whether the next code means "none"; move over it if so."""
     cursor = parser.cursor
     if cursor.position < cursor.end and cursor.data[cursor.position] == 0:
         cursor.position += 1
@@ -177,10 +156,6 @@ def read_channels(parser: Parser) -> tuple[Any, ...]:
 _channel_records = _records(RECORD_LISTS[RecordPart.CHANNELS])
 
 
-def _increment(parser: Parser) -> Any:
-    return parser.coded(parser.tables.increments, "changelog increment")
-
-
 def _channel_handle(parser: Parser, slot: dict[int, RecordLayout], plain_code: int) -> Any:
     if parser.tables.has_channel_kinds:
         return parser.coded(slot, "channel state handle here")
@@ -192,14 +167,6 @@ def _channel_handles(
 ) -> tuple[Any, ...]:
     count = parser.cursor.count(parser.tables.smallest_channel)
     return tuple([_channel_handle(parser, slot, plain_code) for _ in range(count)])
-
-
-def _inputs(parser: Parser) -> tuple[Any, ...]:
-    return _channel_handles(parser, parser.tables.inputs, 1)
-
-
-def _outputs(parser: Parser) -> tuple[Any, ...]:
-    return _channel_handles(parser, parser.tables.outputs, 2)
 
 
 def read_subtasks(parser: Parser) -> Iterator[Any] | None:
@@ -257,27 +224,32 @@ READERS: dict[RecordPart, Reader] = {
     RecordPart.INDEX: _index,
     RecordPart.DURATION: _duration,
     RecordPart.UTF: lambda parser: parser.cursor.utf(),
-    RecordPart.OPTIONAL_UTF: _optional_utf,
+    RecordPart.OPTIONAL_UTF: lambda parser: parser.cursor.utf() or None,
     RecordPart.PATH: _path,
     RecordPart.DIRECTORY: _path,
     RecordPart.RELATIVE_NAME: _relative_name,
-    RecordPart.OPERATOR_ID: _operator_id,
+    RecordPart.OPERATOR_ID: lambda parser: parser.cursor.take(16).hex(),
     RecordPart.BLOB: lambda parser: parser.cursor.blob(),
     RecordPart.FLAG: _flag,
     RecordPart.MODE: _mode,
     RecordPart.SCOPE: _scope,
-    RecordPart.LONGS: _longs,
+    RecordPart.LONGS: lambda parser: parser.cursor.longs(parser.cursor.count(8)),
     RecordPart.KEY_GROUP_RANGE: _key_group_range,
     RecordPart.KEY_GROUP_OFFSETS: _key_group_offsets,
-    RecordPart.STREAM: _stream,
-    RecordPart.SEGMENT_STREAM: _segment_stream,
+    RecordPart.STREAM: lambda parser: parser.coded(parser.tables.streams, "stream handle here"),
+    RecordPart.SEGMENT_STREAM: lambda parser: parser.coded(
+        parser.tables.segments, "segment handle"
+    ),
     RecordPart.COORDINATOR: _coordinator,
     RecordPart.KEYED: _keyed,
     RecordPart.OPTIONAL_OPERATOR: _optional_operator,
     RecordPart.KEYED_LIST: list_of(_keyed, RecordPart.KEYED.smallest),
-    RecordPart.INCREMENTS: list_of(_increment, RecordPart.KEYED.smallest),
-    RecordPart.INPUTS: _inputs,
-    RecordPart.OUTPUTS: _outputs,
+    RecordPart.INCREMENTS: list_of(
+        lambda parser: parser.coded(parser.tables.increments, "changelog increment"),
+        RecordPart.KEYED.smallest,
+    ),
+    RecordPart.INPUTS: lambda parser: _channel_handles(parser, parser.tables.inputs, 1),
+    RecordPart.OUTPUTS: lambda parser: _channel_handles(parser, parser.tables.outputs, 2),
     RecordPart.NAMED_STREAMS: read_named,
     RecordPart.CHANGES: _records(RECORD_LISTS[RecordPart.CHANGES]),
     RecordPart.CHANGELOG_FILES: _records(RECORD_LISTS[RecordPart.CHANGELOG_FILES]),

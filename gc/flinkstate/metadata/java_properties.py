@@ -82,13 +82,10 @@ class _Stream:
 
 
 def read_properties(cursor: Cursor) -> CheckpointProperties | None:
-    """Return the properties, or None for a Java null; move the cursor behind them.
+    """Return the properties, None for a Java null, or raise ``UnreadableMetadataError``.
 
     The reader supports only the parts of Java's object stream that Flink's three classes use:
     arrays, block data and classes with custom methods have no reliable end.
-
-    Raises:
-        UnreadableMetadataError: The stream holds anything else.
 
     Source: Flink 1.16-2.3, ``MetadataV4Serializer``, ``CheckpointProperties``; Java object
     serialization stream protocol, version 2.
@@ -104,7 +101,6 @@ def read_properties(cursor: Cursor) -> CheckpointProperties | None:
 
 
 def _properties(stream: _Stream, value: _Value, start: int) -> CheckpointProperties:
-    """Return the properties of the parsed object, if it has the expected class."""
     if not isinstance(value, _Object) or value.of.name != _PROPERTIES:
         stream.fail("not a CheckpointProperties object", start)
     if value.of.uid != _PROPERTIES_UID:
@@ -121,7 +117,6 @@ def _properties(stream: _Stream, value: _Value, start: int) -> CheckpointPropert
 
 
 def _type_words(stream: _Stream, kind: _Value, start: int) -> dict[str, Any]:
-    """Return the fields that depend on the snapshot type."""
     if isinstance(kind, _Object) and kind.of.name == _CHECKPOINT:
         fields = {"sharingFilesStrategy": ("sharing_strategy", _SHARING)}
     elif isinstance(kind, _Object) and kind.of.name == _SAVEPOINT:
@@ -155,7 +150,6 @@ def _expect_fields(stream: _Stream, found: _Object, names: set[str], start: int)
 
 
 def _value(stream: _Stream) -> _Value:
-    """Return the next object, string, enum constant or null."""
     at = stream.cursor.position
     tag = stream.cursor.u1()
     stream.depth += 1
@@ -243,7 +237,6 @@ def _flag(stream: _Stream) -> bool:
 
 
 def _lineage(of: _Class) -> list[_Class]:
-    """Return the class and its super classes, outermost first."""
     chain: list[_Class] = []
     current: _Class | None = of
     while current is not None:
@@ -292,7 +285,6 @@ def _new_class(stream: _Stream, flags: int) -> _Class:
 
 
 def _field(stream: _Stream) -> tuple[str, str]:
-    """Return type letter and name of the next field description."""
     at = stream.cursor.position
     letter = chr(stream.cursor.u1())
     name = stream.cursor.utf()
@@ -304,12 +296,8 @@ def _field(stream: _Stream) -> tuple[str, str]:
     return letter, name
 
 
-def _null(_stream: _Stream) -> None:
-    return None
-
-
 _VALUES: dict[int, Callable[[_Stream], _Value]] = {
-    _NULL: _null,
+    _NULL: lambda _stream: None,
     _REFERENCE: _referred_value,
     _OBJECT: _object,
     _STRING: _string,

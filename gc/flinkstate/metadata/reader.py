@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flinkstate.layouts.format_versions import ALL_LAYOUTS
-from flinkstate.layouts.record_layouts import RecordLayout
 from flinkstate.metadata.field_readers import READERS
-from flinkstate.metadata.parser import MetadataPass, Parser, parse_metadata
+from flinkstate.metadata.parser import MetadataPass, parse_metadata
 from flinkstate.values.metadata_values import Metadata
 
 
 def read_metadata(data: bytes) -> Metadata:
-    """Return the whole content of a ``_metadata`` file.
+    """Return the whole content of a ``_metadata`` file, or raise ``UnreadableMetadataError``.
 
     Writing the value gives the same bytes. The reader supports versions 2 to 7, with any mixture
     of handle codes; version 7 is known from Flink's sources only.
-
-    Raises:
-        UnreadableMetadataError: The bytes are not exactly one metadata file. The references of
-            the checkpoint are then unknown.
 
     Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``.
     """
@@ -35,14 +28,12 @@ def read_metadata(data: bytes) -> Metadata:
     )
 
 
-def _build(parser: Parser, layout: RecordLayout) -> Any:
-    return layout.make(**{name: read(parser) for name, read in parser.steps[layout]})
-
-
 _FULL = MetadataPass(
     steps={
         layout: tuple((name, READERS[part]) for name, part in layout.fields)
         for layout in ALL_LAYOUTS
     },
-    record=_build,
+    record=lambda parser, layout: layout.make(
+        **{name: read(parser) for name, read in parser.steps[layout]}
+    ),
 )

@@ -33,10 +33,8 @@ class ReferenceFacts(MetadataFacts):
     """What one metadata file says of itself, without the names of its files.
 
     Attributes:
-        handles: Number of handles of all kinds, nested ones included.
         directories: Absolute paths of directories that Flink deletes as a whole.
         ref_checkpoint_ids: Ids of older checkpoints that must be kept as long (version 7).
-
     """
 
     handles: int
@@ -59,7 +57,6 @@ class References(ReferenceFacts):
     Source: Flink 1.15-2.3, ``IncrementalRemoteKeyedStateHandle.registerSharedStates``: it registers
     its shared state only, neither its private state nor its meta data. No other handle of the
     RocksDB and heap backends registers files.
-
     """
 
     paths: Sequence[str]
@@ -68,8 +65,6 @@ class References(ReferenceFacts):
 
 
 class _Lots(list[ReferenceLot]):
-    """Every lot of a file."""
-
     take = list[ReferenceLot].append
 
 
@@ -88,25 +83,19 @@ _Sink = TypeVar("_Sink", bound=ReferenceSink)
 
 
 def pack_references(data: Buffer, new_sink: Callable[[], _Sink]) -> tuple[ReferenceFacts, _Sink]:
-    """Return the facts of a ``_metadata`` file, and give the names of its files to a sink.
+    """Return a file's facts and its names in a sink, or raise ``UnreadableMetadataError``.
 
     It refuses exactly the files that ``read_metadata`` refuses, because it uses the same parser
     with cheaper steps.
 
     Args:
-        data: Bytes of the whole file, in memory or mapped.
         new_sink: Returns the sink for one attempt to read the file: layouts of old releases may
             need several.
 
     Returns:
         The facts, and the sink of the attempt that read the file.
 
-    Raises:
-        UnreadableMetadataError: The bytes are not exactly one metadata file; its references are
-            unknown.
-
     Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``.
-
     """
     frame = parse_metadata(data, replace(_COLLECTING, new_sink=new_sink))
     parser = frame.parser
@@ -148,19 +137,6 @@ def _keeping(part: RecordPart, keep: Callable[[Parser, Any], None]) -> Reader:
     return collect
 
 
-def _blob(parser: Parser) -> None:
-    parser.cursor.skip(parser.cursor.count(1))
-
-
-def _longs(parser: Parser) -> None:
-    parser.cursor.skip(8 * parser.cursor.count(8))
-
-
-def _key_group_offsets(parser: Parser) -> None:
-    _, count = read_range(parser)
-    parser.cursor.skip(8 * count)
-
-
 def _keyed_list(parser: Parser) -> None:
     """Read over a list whose elements may be one byte each: gathered, they take eight."""
     for _ in range(parser.cursor.count(RecordPart.KEYED.smallest)):
@@ -199,21 +175,18 @@ def _named_streams(parser: Parser) -> None:
 
 
 def _shared_streams(parser: Parser) -> None:
-    """Read over the list of shared state."""
     outside, parser.is_in_shared = parser.is_in_shared, True
     _named_streams(parser)
     parser.is_in_shared = outside
 
 
 def _step(name: str, part: RecordPart) -> Reader:
-    """Return the reader of one field of a layout."""
     if name == "shared" and part is RecordPart.NAMED_STREAMS:
         return _shared_streams
     return _REPLACED.get(part) or READERS[part]
 
 
 def _take_run(parser: Parser, shape: EntryShape, left: int) -> int:
-    """Read entries at the position as a run; return their number."""
     cursor = parser.cursor
     start = cursor.position
     limit = min(left, (cursor.end - start) // shape.size)
@@ -227,7 +200,6 @@ def _take_run(parser: Parser, shape: EntryShape, left: int) -> int:
 
 
 def _keep(parser: Parser, shape: EntryShape, references: list[str]) -> bool:
-    """Record the references of a run; return False if a name needs the entry-by-entry reader."""
     if shape.part is RecordPart.PATH:
         parser.add_paths(references)
         return True
@@ -252,10 +224,10 @@ _REPLACED: dict[RecordPart, Reader] = {
     RecordPart.REFERENCE: _keeping(
         RecordPart.REFERENCE, lambda parser, found: parser.ref_checkpoint_ids.append(found)
     ),
-    RecordPart.BLOB: _blob,
-    RecordPart.LONGS: _longs,
+    RecordPart.BLOB: lambda parser: parser.cursor.skip(parser.cursor.count(1)),
+    RecordPart.LONGS: lambda parser: parser.cursor.skip(8 * parser.cursor.count(8)),
     RecordPart.KEY_GROUP_RANGE: read_range,
-    RecordPart.KEY_GROUP_OFFSETS: _key_group_offsets,
+    RecordPart.KEY_GROUP_OFFSETS: lambda parser: parser.cursor.skip(8 * read_range(parser)[1]),
     RecordPart.KEYED_LIST: _keyed_list,
     RecordPart.NAMED_STREAMS: _named_streams,
     RecordPart.SUBTASKS: _subtasks,

@@ -18,7 +18,7 @@ from flinkstate.layouts.format_versions import (
 from flinkstate.layouts.handle_layouts import RECORD_LISTS
 from flinkstate.layouts.record_layouts import RecordLayout, RecordPart
 from flinkstate.metadata.cursor import encode_utf
-from flinkstate.values.handles import Channel, KeyGroupOffsets, KeyGroupRange
+from flinkstate.values.handles import Channel, KeyGroupOffsets
 from flinkstate.values.metadata_values import (
     LayoutVariant,
     MasterState,
@@ -33,8 +33,6 @@ _PLAIN_CODES = (1, 2)
 
 @dataclass(slots=True)
 class _Output:
-    """Bytes written so far, and the layouts of the file."""
-
     tables: Tables
     data: bytearray = field(default_factory=bytearray)
 
@@ -99,35 +97,15 @@ def _operator(out: _Output, operator: Operator) -> None:
     out.record(out.tables.operator, operator)
 
 
-def _duration(out: _Output, duration: int) -> None:
-    out.pack(">qi", duration, 0)
-
-
 def _utf(out: _Output, text: str | None) -> None:
     raw = encode_utf(text or "")
     out.pack(">H", len(raw))
     out.data += raw
 
 
-def _operator_id(out: _Output, digits: str) -> None:
-    out.data += bytes.fromhex(digits)
-
-
-def _longs(out: _Output, values: tuple[int, ...]) -> None:
-    out.pack(f">i{len(values)}q", len(values), *values)
-
-
-def _range(out: _Output, groups: KeyGroupRange) -> None:
-    out.pack(">ii", groups.first, groups.count)
-
-
 def _offsets(out: _Output, groups: KeyGroupOffsets) -> None:
     count = len(groups.offsets)
     out.pack(f">ii{count}q", groups.first, count, *groups.offsets)
-
-
-def _stream(out: _Output, handle: Any) -> None:
-    out.coded(out.tables.streams, handle)
 
 
 def _or_none(out: _Output, slot: dict[int, RecordLayout], handle: Any) -> None:
@@ -199,21 +177,21 @@ _WRITERS: dict[RecordPart, Callable[[_Output, Any], None]] = {
     RecordPart.I4: lambda out, value: out.pack(">i", value),
     RecordPart.I8: lambda out, value: out.pack(">q", value),
     RecordPart.INDEX: lambda out, value: out.pack(">i", value),
-    RecordPart.DURATION: _duration,
+    RecordPart.DURATION: lambda out, value: out.pack(">qi", value, 0),
     RecordPart.UTF: _utf,
     RecordPart.OPTIONAL_UTF: _utf,
     RecordPart.PATH: _utf,
     RecordPart.DIRECTORY: _utf,
     RecordPart.RELATIVE_NAME: _utf,
-    RecordPart.OPERATOR_ID: _operator_id,
+    RecordPart.OPERATOR_ID: lambda out, value: out.data.extend(bytes.fromhex(value)),
     RecordPart.BLOB: _Output.blob,
     RecordPart.FLAG: lambda out, value: out.pack(">B", value),
     RecordPart.MODE: lambda out, value: out.pack(">B", value),
     RecordPart.SCOPE: lambda out, value: out.pack(">i", value),
-    RecordPart.LONGS: _longs,
-    RecordPart.KEY_GROUP_RANGE: _range,
+    RecordPart.LONGS: lambda out, value: out.pack(f">i{len(value)}q", len(value), *value),
+    RecordPart.KEY_GROUP_RANGE: lambda out, value: out.pack(">ii", value.first, value.count),
     RecordPart.KEY_GROUP_OFFSETS: _offsets,
-    RecordPart.STREAM: _stream,
+    RecordPart.STREAM: lambda out, value: out.coded(out.tables.streams, value),
     RecordPart.SEGMENT_STREAM: lambda out, value: out.coded(out.tables.segments, value),
     RecordPart.COORDINATOR: lambda out, value: _or_none(out, out.tables.coordinators, value),
     RecordPart.KEYED: _keyed,

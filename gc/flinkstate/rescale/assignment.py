@@ -104,7 +104,12 @@ def redistribute(operator: Operator, parallelism: int) -> StateAssignment:
     if problem := _out_of_bounds(operator):
         return replace(assignment, refused=problem)
     if operator.subtasks and parallelism > operator.max_parallelism:
-        return replace(assignment, refused=_too_wide(operator, parallelism))
+        return replace(
+            assignment,
+            refused=f"the maximum parallelism of operator {_label(operator)} is"
+            f" {operator.max_parallelism}: Flink restores no parallelism above it, so not"
+            f" {parallelism}",
+        )
     by_index = {subtask.index: subtask for subtask in operator.subtasks}
     old = [by_index.get(index, Subtask(index=index)) for index in range(operator.parallelism)]
     managed = repartition([each.managed_operator for each in old], parallelism)
@@ -137,11 +142,7 @@ _UNKNOWN_ORDER = (
 
 
 def _out_of_bounds(operator: Operator) -> str | None:
-    """Return the error in an operator's numbers, which a damaged file may hold."""
-    numbers = {
-        "parallelism": operator.parallelism,
-        "maximum parallelism": operator.max_parallelism,
-    }
+    numbers = {"parallelism": operator.parallelism, "maximum parallelism": operator.max_parallelism}
     for word, number in numbers.items():
         if not 1 <= number <= MAX_PARALLELISM:
             return (
@@ -153,13 +154,6 @@ def _out_of_bounds(operator: Operator) -> str | None:
 
 def _label(operator: Operator) -> str:
     return operator.uid or operator.name or operator.id
-
-
-def _too_wide(operator: Operator, parallelism: int) -> str:
-    return (
-        f"the maximum parallelism of operator {_label(operator)} is"
-        f" {operator.max_parallelism}: Flink restores no parallelism above it, so not {parallelism}"
-    )
 
 
 _Taken = tuple[int, KeyedHandle, KeyGroupRange]
@@ -180,12 +174,10 @@ class _OldHandles:
         self._ends_so_far = list(accumulate(ends, max))
 
     def of_subtask(self, index: int) -> Iterator[_Taken]:
-        """Yield the whole handle of one old subtask, if it has one."""
         if handle := self._handles[index]:
             yield index, handle, groups_of(handle)
 
     def with_some_of(self, groups: KeyGroupRange) -> Iterator[_Taken]:
-        """Yield the handles that hold any of the key groups, in the order of subtasks."""
         start = bisect_right(self._ends_so_far, groups.first)
         end = bisect_left(self._firsts, groups.first + groups.count)
         for subtask, handle, held in sorted(self._old[start:end], key=lambda each: each[0]):
@@ -200,7 +192,6 @@ def _assign_keyed(
     *,
     is_raw: bool = False,
 ) -> list[tuple[AssignedKeyed, ...]]:
-    """Return the keyed state that each new subtask reads from the old handles."""
     old = _OldHandles(handles)
 
     def taken(index: int) -> Iterator[_Taken]:

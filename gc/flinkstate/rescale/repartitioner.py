@@ -21,12 +21,7 @@ from flinkstate.values.handles import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignedState:
-    """Partitions of one operator state from one old subtask's handle.
-
-    Attributes:
-        offsets: Offsets of the partitions in the handle; empty if there are none.
-        delegate: Stream that the offsets point into.
-    """
+    """Partitions of one operator state from one old subtask's handle."""
 
     name: str
     mode: StateMode
@@ -49,7 +44,6 @@ class Repartitioned:
     """Operator state of the new subtasks.
 
     Attributes:
-        shares: State of each new subtask that is not in ``unions``.
         unions: State that every new subtask gets whole, which is kept once: of 256 old subtasks
             and 300 new ones each operator would have 76,800 entries.
     """
@@ -72,9 +66,6 @@ def repartition(
 
     With the same parallelism every subtask keeps its state, and gets a union state whole. A
     broadcast state that a subtask lacks is also assigned as above, *besides* the kept copies.
-
-    Args:
-        handles: Handle of each old subtask, None if it has no such state.
 
     Returns:
         None if Java's order of the names cannot be computed (``order_of_put``).
@@ -169,15 +160,12 @@ def _split_evenly(states: Iterable[list[AssignedState]], shares: list[_Assigned]
 
 
 class _Unassigned:
-    """Partitions of one state that are not assigned yet."""
-
     def __init__(self, handles: list[AssignedState]) -> None:
         self._handles = handles
         self._at = 0
         self._taken = 0
 
     def take(self, count: int) -> Iterator[AssignedState]:
-        """Yield the next partitions by handle; handles without partitions too."""
         while count > 0:
             handle = self._handles[self._at]
             remaining = len(handle.offsets) - self._taken

@@ -35,12 +35,7 @@ class KeyedHeader:
 
 
 def read_keyed_header(data: bytes) -> KeyedHeader:
-    """Return the header that ``data`` holds, to the last byte.
-
-    Raises:
-        UnreadableMetadataError: The bytes are not exactly one header of a known form, or its
-            states are ambiguous. All its states are then unknown.
-    """
+    """Return the one header that ``data`` is, or raise ``UnreadableMetadataError``."""
     cursor = Cursor(data)
     version = cursor.i4()
     if version != _VERSION:
@@ -97,12 +92,7 @@ class OperatorHeader:
 
 
 def read_operator_header(data: bytes) -> OperatorHeader:
-    """Return the header that ``data`` holds, to the last byte.
-
-    Raises:
-        UnreadableMetadataError: The bytes are not exactly one header of a known form, or its
-            states are ambiguous.
-    """
+    """Return the one header that ``data`` is, or raise ``UnreadableMetadataError``."""
     cursor = Cursor(data)
     version = cursor.i4()
     if version not in _VERSIONS:

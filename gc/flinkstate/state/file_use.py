@@ -15,8 +15,6 @@ class FileUse:
 
     Attributes:
         bytes: Size of the operator's distinct extents in the file, None if a size is unknown.
-        roles: Kinds of the extents: ``operator``, ``raw_operator``, ``keyed``, ``raw_keyed``,
-            ``channel``.
     """
 
     path: str
@@ -94,11 +92,7 @@ class ExpectedFile:
         return max(self.size or 0, self.least)
 
     def problem(self, stored: int | None) -> str | None:
-        """Return what is wrong with a file of this size in bytes, ``None`` if nothing is.
-
-        Args:
-            stored: Size of the stored file; ``None`` if there is none.
-        """
+        """Return what is wrong with a file of this size in bytes, ``None`` if nothing is."""
         if stored is None:
             return "is missing"
         if self.size is not None and stored != self.size:
@@ -109,11 +103,7 @@ class ExpectedFile:
 
 
 def expected_files(metadata: Metadata, *, directory: str) -> tuple[ExpectedFile, ...]:
-    """Return every file that the metadata names, in the order of first mention.
-
-    Args:
-        directory: The directory of the metadata file, as the reader addresses it.
-    """
+    """Return every file that the metadata names, in the order of first mention."""
     found: dict[str, ExpectedFile] = {}
     for extent in all_extents(metadata, directory=directory):
         if isinstance(extent, Extent):

@@ -32,11 +32,7 @@ _LARGEST_METADATA = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """Position of one header.
-
-    Attributes:
-        size: Size of the header in bytes; None for the whole extent.
-    """
+    """Position of one header."""
 
     place: Extent | Inline
     size: int | None
@@ -47,7 +43,6 @@ class Changes:
     """Changes that may introduce states.
 
     Attributes:
-        content: Begin of a set of changes, or one change of metadata.
         flag: Byte that says whether the file is compressed; None for one change of metadata.
     """
 
@@ -57,11 +52,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedHeaders:
-    """Headers that name the states in one keyed handle.
-
-    Attributes:
-        changes: Changes of a changelog that are not materialized.
-    """
+    """Headers that name the states in one keyed handle."""
 
     headers: tuple[Header, ...] = ()
     changes: tuple[Changes, ...] = ()
@@ -75,9 +66,6 @@ class KeyedHeaders:
 
 def keyed_headers(handle: KeyedHandle, directory: str) -> KeyedHeaders:
     """Return the headers with the names of a managed keyed handle's states.
-
-    Args:
-        handle: Handle in the slot for managed keyed state; raw keyed state has no such header.
 
     Source: Flink 1.8-2.3, ``RocksDBIncrementalRestoreOperation`` (the meta file),
     ``FullSnapshotRestoreOperation``, ``HeapRestoreOperation`` (before the first key group).

@@ -25,7 +25,6 @@ class PhysicalFile:
 
     Attributes:
         size: Size in bytes, None if unknown: handles state only segment sizes of merged files.
-        kind: Kind of the first handle that names the file.
     """
 
     path: str
@@ -58,17 +57,12 @@ def _gather(value: Any, found: list[Handle]) -> None:
 
 @cache
 def _kind_of(kind: type) -> tuple[bool, tuple[str, ...]]:
-    """Return whether values of a class are handles, and which fields may hold some."""
     names = tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()
     return issubclass(kind, _HANDLES), names
 
 
 def absolute_path(directory: str, name: str) -> str:
-    """Return the absolute path of a relative handle's file.
-
-    Args:
-        name: Name of the file, one path component.
-    """
+    """Return the absolute path of a relative handle's file."""
     return f"{directory.rstrip('/')}/{name}"
 
 

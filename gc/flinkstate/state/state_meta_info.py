@@ -61,11 +61,7 @@ class StateRecordKind(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRecord:
-    """Record of one state in a header.
-
-    Attributes:
-        serializers: Serializers whose classes are known.
-    """
+    """Record of one state in a header."""
 
     name: str
     kind: StateRecordKind
@@ -96,14 +92,7 @@ class RecordReader:
             return outermost_class(cursor)
 
     def section(self, kinds: Collection[StateRecordKind]) -> tuple[StateRecord, ...]:
-        """Return the records of one section: a count and as many records.
-
-        Args:
-            kinds: Kinds that this section of a header can hold.
-
-        Raises:
-            UnreadableMetadataError: The section does not match its count.
-        """
+        """Return a section's records, as counted, or raise ``UnreadableMetadataError``."""
         count = self._count()
         records = tuple([self._record(kinds) for _ in range(count)])
         names = {record.name for record in records}
@@ -112,11 +101,7 @@ class RecordReader:
         return records
 
     def finish(self) -> None:
-        """Check that all bytes are read, and that no landmark was skipped.
-
-        Raises:
-            UnreadableMetadataError: Bytes are left, or a landmark was skipped.
-        """
+        """Raise ``UnreadableMetadataError`` unless all bytes are read, no landmark skipped."""
         cursor = self._cursor
         if not self._is_lost and not cursor.at_end():
             raise cursor.error(f"{cursor.end - cursor.position} bytes behind the last state")
@@ -178,17 +163,12 @@ class RecordReader:
         return tuple(read)
 
     def _landmark(self) -> int | None:
-        """Return the position of the next record's kind, behind its name."""
         cursor = self._cursor
         found = _LANDMARK.search(cursor.data, cursor.position, cursor.end)
         return None if found is None else found.start()
 
     def _name_start(self, end: int, earliest: int) -> int:
-        """Return the position of the length of the name that ends at ``end``.
-
-        Raises:
-            UnreadableMetadataError: No length fits, or several do.
-        """
+        """Return where the length of the name that ends at ``end`` is; one must fit."""
         data = self._cursor.data
         # no text has a zero: only the length may hold one
         last_zero = data.rfind(b"\0", earliest, end)

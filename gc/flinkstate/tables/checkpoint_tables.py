@@ -29,7 +29,11 @@ def checkpoint_tables(
         _head(document),
         _operators_table(document["operators"], views),
         _states_table(views),
-        *_unknown(views),
+        *[
+            Text(f"{visible(view.label)}: {_doubt(view)}")
+            for view in views
+            if view.contents.keyed_unknown is not None
+        ],
         _files_table(document["files"]),
     ]
 
@@ -79,14 +83,6 @@ def _states_table(views: tuple[OperatorView, ...]) -> Table:
                 _text(state.serializers),
             )
     return table
-
-
-def _unknown(views: tuple[OperatorView, ...]) -> list[Text]:
-    return [
-        Text(f"{visible(view.label)}: {_doubt(view)}")
-        for view in views
-        if view.contents.keyed_unknown is not None
-    ]
 
 
 def _doubt(view: OperatorView) -> str:

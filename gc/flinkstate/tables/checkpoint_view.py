@@ -55,7 +55,6 @@ class StateRow:
     """One state of an operator.
 
     Attributes:
-        name: Name that the job gave it; a description, for state without a name.
         bytes: Size in bytes; ``None`` if the state shares its files with others.
     """
 
@@ -82,7 +81,6 @@ class OperatorView:
     """One operator of a checkpoint.
 
     Attributes:
-        states: States, named ones first.
         slices: Size of each kind of state, in the order of ``PARTS``; the sum is ``bytes``.
     """
 
@@ -98,7 +96,6 @@ class RescaledOperator:
     """One operator as people read it.
 
     Attributes:
-        caption: What moves besides; "" if nothing does.
         rows: New subtask, its key groups, kind of the state, old subtask, size; the first two are
             "" in all but the first row of a subtask.
     """
@@ -179,7 +176,6 @@ def _entries(state: KeyedStateContents) -> str:
 
 
 def _serializer_text(serializer: Serializer) -> str:
-    """Return a description of a serializer, without Flink's VoidNamespace."""
     words = _short(serializer.snapshot)
     match serializer.role:
         case "value":

@@ -166,12 +166,7 @@ _WORD = re.compile(r"(?:orphangc (?:world )?[a-z-]+|--[a-z-]+ [A-Z])\S*|\S+")
 
 
 def fitted(table: Table, width: int) -> list[RenderableType]:
-    """Return a table in the light style that fits, or the paragraphs of its rows.
-
-    Args:
-        table: The table; it is changed.
-        width: Columns of the terminal.
-    """
+    """Return a table in the light style that fits, or the paragraphs of its rows."""
     from rich import box  # noqa: PLC0415 - JSON needs none
     from rich.text import Text  # noqa: PLC0415
 
@@ -203,7 +198,6 @@ def _width(column: Column) -> int:
 
 
 def _texts(column: Column) -> Iterator[str]:
-    """Yield the header and every cell of a column as plain text."""
     from rich.text import Text  # noqa: PLC0415
 
     for cell in (column.header, *column.cells):
