@@ -20,7 +20,6 @@ class AreaFolder:
     Attributes:
         sub_folder: Name of the sub-folder that shows the layout; ``None`` for files directly in
             the folder of the scope.
-        below: Path from that sub-folder to the files.
     """
 
     scope: Scope
@@ -87,7 +86,6 @@ class Area:
     """One kind of files.
 
     Attributes:
-        written_by: Processes of Flink that write its files.
         named_by: Handles of ``_metadata`` that name its files, and by what (R36).
         rule_running: Number of the rule for a job that may run, "" where there is none.
         rule_ended: Number of the rule for a job that is over, "" where there is none.
@@ -118,11 +116,7 @@ class Area:
 
 
 def only_ended(why_running: str) -> Rule:
-    """Return the rule of an area that is collected under a proven end only (R34, R35).
-
-    Args:
-        why_running: Reason for which the files of a job that may run are kept.
-    """
+    """Return the rule of an area that is collected under a proven end only (R34, R35)."""
 
     def objection(facts: AreaFacts, _: FilePlace) -> str | None:
         if facts.state is not JobState.ENDED:

@@ -18,8 +18,7 @@ from orphangc.core.model.types import AreaName, JobState, Scope
 def area_of_folder(place: FilePlace) -> AreaName | None:
     """Return the area whose files are in or below a folder, ``None`` for no folder of Flink's."""
     return next(
-        (area.name for area in AREAS.values() if any(f.leads_to(place) for f in area.folders)),
-        None,
+        (area.name for area in AREAS.values() if any(f.leads_to(place) for f in area.folders)), None
     )
 
 

@@ -37,8 +37,7 @@ MERGED_FILES = Area(
     layout=DirectoryLayout.MERGED,
     folders=(
         AreaFolder(
-            Scope.SHARED,
-            re.compile(r"job_[0-9a-f]{32}_op_[0-9a-f]{32}_[0-9]+_[0-9]+", re.ASCII),
+            Scope.SHARED, re.compile(r"job_[0-9a-f]{32}_op_[0-9a-f]{32}_[0-9]+_[0-9]+", re.ASCII)
         ),
         AreaFolder(Scope.TASKOWNED, re.compile(r"job_[0-9a-f]{32}_tm_.+", re.DOTALL)),
     ),

@@ -80,7 +80,6 @@ def ha_remark(name: str) -> str | None:
 
 
 def _staging_file(name: str, place: FilePlace) -> Artifact:
-    """Return the staging file of a ``_metadata`` that was never finished."""
     parsed = parse_artifact_name(name.removeprefix(_STAGING_START))
     is_named = name.startswith(_STAGING_START) and parsed is not None and parsed[0] is None
     is_in_checkpoint = place.scope in {Scope.EXCLUSIVE, Scope.SAVEPOINT}

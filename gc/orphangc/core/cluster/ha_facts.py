@@ -31,7 +31,6 @@ class Hold:
         cluster: The Flink cluster whose HA metadata it is; "" for a resource of the operator.
         retained_ids: Ids of the checkpoints in its completed store, maybe with savepoints.
         markers: Other entries that it keeps: ``counter``, ``jobGraph``, ``executionPlan``.
-        states: Words of a resource that show it.
     """
 
     job_id: JobId
@@ -65,7 +64,6 @@ class JobNamed:
     """A job of some resource.
 
     Attributes:
-        name: Name of the resource for people, ``NAMESPACE/NAME``.
         identity: Its kind and uid, which no other resource ever has; "" if unknown.
         is_stateless: Whether it says that a new job of it takes over no state.
     """

@@ -77,12 +77,7 @@ _IN_PLACE = frozenset({"ForStStateBackend"})
 Source: Flink 2.0-2.3, ``ForStStateBackend``.
 """
 _STORAGES = frozenset(
-    {
-        "FileSystemCheckpointStorage",
-        "RocksDBStateBackend",
-        "FsStateBackend",
-        "CheckpointIdStorage",
-    }
+    {"FileSystemCheckpointStorage", "RocksDBStateBackend", "FsStateBackend", "CheckpointIdStorage"}
 )
 """Storages that write Flink's file layout; up to 1.20 the two backends name their storage too.
 
@@ -99,12 +94,10 @@ class CheckpointFacts:
 
     Attributes:
         id: Number of the job's counter, shared by checkpoints and savepoints.
-        status: Flink's word: IN_PROGRESS, COMPLETED, FAILED.
         is_savepoint: Savepoints never hold back subsumption.
         discarded: Whether its deletion was *started*; ``None`` if it is not complete.
         external_path: Folder of its ``_metadata``; ``None`` if it has none (yet).
         triggered_at: Trigger time by the JobManager's clock.
-        acknowledged_at: Time of the last acknowledgement by the same clock; ``None`` if not shown.
     """
 
     id: RestCount
@@ -149,13 +142,8 @@ class JobFacts:
         max_concurrent: Checkpoints that may be pending at once; this and the next five are
             ``None`` for a job that cannot checkpoint (batch). A streaming job that has it switched
             off is shown with an endless interval instead (seen in 1.20.5 and 2.3.0).
-        state_backend: Simple class name.
-        checkpoint_storage: Simple class name.
         changelog_enabled: Whether the changelog is on; ``None`` also before Flink 1.16.
         checkpoint_interval_ms: Interval in milliseconds; 2**63-1 means "not periodic".
-        checkpoint_timeout_ms: After which Flink aborts a pending checkpoint.
-        latest_completed_id: Newest completed checkpoint since this JobManager started.
-        in_progress_ids: Pending ones in the history, ascending.
         in_progress_count: Pending ones by Flink's counter; the history may be shorter.
         completed_count: Completed since this JobManager started, savepoints included.
         checkpoints: History and latest ones, newest first, each id once.
@@ -204,7 +192,6 @@ class ClusterSettings:
 
     Attributes:
         cache_seconds: Maximum age of answers; a second request must come later than that.
-        cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
         checkpoint_directories: Places of checkpoints in its configuration; a job's code may decide
             otherwise.
         are_ids_fixed: Whether its configuration chooses the id of its first job. Flink 2.3 computes

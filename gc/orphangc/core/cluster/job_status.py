@@ -20,7 +20,6 @@ class JobStatus:
     """Everything that is said of one job's life.
 
     Attributes:
-        before: Answers of Flink's REST API before the checkpoints were read.
         is_held: Whether HA metadata, or a resource of the operator, shows that it is not over.
         may_be_running: Whether a cluster runs a job of this id in an unknown directory.
         is_end_recorded: Whether a record of Flink's shows the end of its newest run (R34).
@@ -81,10 +80,6 @@ class JobStatus:
         """Return whether the job is over, for itself and for the jobs whose files it needs.
 
         A statement alone is not believed while the job's directory still changes.
-
-        Args:
-            changed_at: Newest store time of anything of the job, ``None`` if it has nothing.
-            now: Start of the cycle by the same clock.
         """
         if not self.is_end_proven:
             return False

@@ -44,7 +44,6 @@ def is_anothers(
 
     Args:
         stored_at: Store time of its ``_metadata``; ``None`` proves nothing.
-        facts: Answer of a request after the checkpoint was seen.
 
     Source: Flink 1.14-2.3, ``CheckpointStatsHistory``: a checkpoint enters when it is triggered,
     and the oldest one leaves.
@@ -54,7 +53,9 @@ def is_anothers(
     margin = -slack if facts.latest_completed_id is None else slack
     if checkpoint_id in known or stored_at is None or stored_at <= _began(facts) + margin:
         return False
-    if _shows_all_completed(facts) and stored_at > _began(facts) + slack:
+    if (
+        facts.completed_count == sum(shown.is_completed for shown in facts.checkpoints)
+    ) and stored_at > _began(facts) + slack:
         return True  # what it was restored from may be retained beside older ones
     return checkpoint_id > max(known, default=-1) or checkpoint_id > min(listed, default=2**63)
 
@@ -68,7 +69,6 @@ def out_of_order(
     write here, whatever its bounded history still shows.
 
     Args:
-        stored: Store time of each checkpoint in the job's directory, by id.
         slack: Maximum difference between these clocks, and between unordered store times.
 
     Source: Flink 1.14-2.3, ``CheckpointIDCounter.getAndIncrement``.
@@ -85,10 +85,4 @@ def out_of_order(
 
 
 def _began(facts: JobFacts) -> datetime:
-    """Return when the JobManager began to count checkpoints, by its clock."""
     return max(facts.started_at, facts.graph_built_at or facts.started_at)
-
-
-def _shows_all_completed(facts: JobFacts) -> bool:
-    """Return whether the answer shows each checkpoint that it counts as completed."""
-    return facts.completed_count == sum(shown.is_completed for shown in facts.checkpoints)

@@ -83,15 +83,7 @@ def kubernetes_facts(
     config_maps: Iterable[tuple[str, Iterable[str]]],
     resources: Mapping[str, Iterable[Mapping[str, Any]]],
 ) -> HaFacts:
-    """Return the facts of one namespace.
-
-    Args:
-        config_maps: Name and keys of each HA ConfigMap.
-        resources: The custom resources by plural, as JSON documents.
-
-    Raises:
-        RegistryUnavailableError: A part of a resource cannot be understood.
-    """
+    """Return the facts of one namespace, or raise ``RegistryUnavailableError``."""
     maps = [(name, list(keys)) for name, keys in config_maps]
     holds = [hold for name, keys in maps for hold in config_map_holds(namespace, name, keys)]
     places: set[PlaceNamed] = set()
@@ -120,7 +112,6 @@ def kubernetes_facts(
 
 
 def _kind_of(plural: str) -> str:
-    """Return the kind of a resource; of a kind that is not known, no field is."""
     if plural not in KINDS:
         raise RegistryUnavailableError(
             f"unusable answer: there are {plural}, a kind of an operator that is newer than this"
@@ -172,7 +163,6 @@ def _id_of(uri: str, key: str) -> list[int]:
 
 
 def _cluster_of(name: str) -> str:
-    """Return the cluster id of a ConfigMap that belongs to no single job."""
     for ending in ("-cluster-config-map", "-dispatcher-leader"):
         if name.endswith(ending):
             return name.removesuffix(ending)
@@ -231,13 +221,11 @@ def _folders(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[FolderNamed
 
 
 def _default_schemes(leaves: Iterable[tuple[str, Any]], by: str) -> tuple[str, ...]:
-    """Return the default file systems that the specs of a resource choose, each once."""
     found = (value for path, value in leaves if path.endswith(f".{DEFAULT_SCHEME}"))
     return tuple(dict.fromkeys(text for each in found for text in _text(each, by)))
 
 
 def _text(value: Any, where: str) -> list[str]:
-    """Return a text with content; any other type cannot be understood."""
     if value is None:
         return []
     if not isinstance(value, str):
@@ -246,10 +234,7 @@ def _text(value: Any, where: str) -> list[str]:
 
 
 def _names(leaves: Sequence[tuple[str, Any]], name: str, identity: str) -> Iterator[JobNamed]:
-    """Yield the job that a resource runs, or ran last.
-
-    What it was deployed with counts, too: the job may be that of another mode still.
-    """
+    # what it was deployed with counts, too: the job may be that of another mode still
     modes = {value for path, value in leaves if path.endswith("job.upgradeMode")}
     is_stateless = ("spec.job.upgradeMode", "stateless") in leaves and modes == {"stateless"}
     for path, job in leaves:
@@ -258,7 +243,6 @@ def _names(leaves: Sequence[tuple[str, Any]], name: str, identity: str) -> Itera
 
 
 def _resource_holds(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[Hold]:
-    """Yield a hold for each job id of a resource whose job is not certainly over."""
     said = [(path, value) for path, value in leaves if isinstance(value, str)]
     jobs = {job for path, job in said if path.endswith("jobStatus.jobId") and job}
     states = [*_why_not_over(said), *_unobserved(dict(leaves))]
@@ -272,7 +256,6 @@ def _resource_holds(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[Hold
 
 
 def _why_not_over(said: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the words that show that a resource's job goes on, or may; none if it is over."""
     stated = dict(said)
     words = []
     state = stated.get("status.jobStatus.state", "unknown")

@@ -17,11 +17,7 @@ _IN_PROGRESS = "IN_PROGRESS"
 
 
 def pending_savepoint_problem(clusters: Iterable[ClusterFacts]) -> str | None:
-    """Return which job may be writing a savepoint, ``None`` if no visible one does.
-
-    Args:
-        clusters: Answers of all clusters, from before the listing and from after it.
-    """
+    """Return which job may be writing a savepoint, ``None`` if no visible one does."""
     shown = (job for cluster in clusters for job in cluster.jobs.values())
     return next((problem for job in shown if (problem := _problem(job)) is not None), None)
 

@@ -21,11 +21,7 @@ Directories = Mapping[str, Sequence[Location]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobAnswer:
-    """Answers of one cluster about one job id.
-
-    Attributes:
-        cluster_ids: Clusters of HA metadata that its configuration names, with namespace.
-    """
+    """Answers of one cluster about one job id."""
 
     uri: str
     job_id: JobId
@@ -50,7 +46,6 @@ class Home:
     """Where an answer belongs.
 
     Attributes:
-        keys: Keys of the jobs that it concerns; empty if it fits none.
         is_proven: It reports checkpoints of its own there, or is configured to write there. One
             that was merely restored from there, or reports nothing, proves no end.
         is_elsewhere: Whether its checkpoints, or its configuration, fit no directory.
@@ -92,7 +87,8 @@ def home_of(answer: JobAnswer, directories: Directories, aliases: Sequence[Alias
     code may override, then what it was restored from. An answer that reports none of them may
     speak of the only directory there is.
     """
-    own = {*places_of((each for facts in answer.facts for each in _own_paths(facts)), aliases)}
+    shown = (each for facts in answer.facts for each in facts.checkpoints if not each.is_savepoint)
+    own = {*places_of((each.external_path for each in shown), aliases)}
     if own:
         keys = _lying_in(own, directories)
         return Home(keys=keys, is_proven=bool(keys), is_elsewhere=not keys)
@@ -117,10 +113,6 @@ def configured_directories(answer: JobAnswer, aliases: Sequence[Alias]) -> set[L
     return {base.child(answer.job_id) for base in bases}
 
 
-def _own_paths(facts: JobFacts) -> Iterable[str | None]:
-    return (each.external_path for each in facts.checkpoints if not each.is_savepoint)
-
-
 def _lying_in(places: Collection[Location], directories: Directories) -> frozenset[str]:
     return frozenset(
         key
@@ -131,13 +123,7 @@ def _lying_in(places: Collection[Location], directories: Directories) -> frozens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holders:
-    """Jobs that a hold may be of.
-
-    Attributes:
-        keys: Keys of the jobs; all of the job id if nothing distinguishes them.
-        is_matched: Whether something distinguished them.
-        is_elsewhere: Whether it is shown to be of a job in none of the directories.
-    """
+    """Jobs that a hold may be of."""
 
     keys: frozenset[str]
     is_matched: bool

@@ -217,7 +217,6 @@ def _cluster_ids(options: Mapping[str, str]) -> Iterator[str]:
 
 
 def _first_of(options: Mapping[str, str], keys: Iterable[str]) -> str | None:
-    """Return the value of the first of the keys that is there."""
     return next((options[key] for key in keys if key in options), None)
 
 
@@ -231,25 +230,25 @@ def listed_jobs(body: bytes) -> dict[JobId, str]:
 
 
 def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: str) -> JobFacts:
-    """Return the facts of one job from its three answers.
+    """Return the facts of one job from its three answers, or raise ``RegistryUnavailableError``.
 
     Args:
         listed_status: The status in ``/jobs``, which is live, while the details are cached.
-
-    Raises:
-        RegistryUnavailableError: A needed field is missing or of another type, or an answer is
-            about another job; the message names path and field.
     """
     details = _read(_RestJob, answers.details, job_path(job_id))
     if details.jid != job_id:
         raise RegistryUnavailableError(f"{job_path(job_id)}: field jid is {details.jid}")
-    statistics = _statistics(job_id, answers.checkpoints)
+    statistics = (
+        None
+        if answers.checkpoints is None
+        else _read(_Checkpoints, answers.checkpoints, checkpoints_path(job_id))
+    )
     checkpoints = _checkpoints(statistics)
     completed = [e.id for e in checkpoints if e.is_completed and not e.is_savepoint]
     return JobFacts(
         job_id=job_id,
         flink_version=version,
-        status=_status(details.state, listed_status),
+        status=listed_status if details.state in GLOBALLY_TERMINAL else details.state,
         started_at=details.start_time,
         answered_at=details.now,
         incarnation=_incarnation(details.timestamps),
@@ -291,19 +290,10 @@ def _seconds(value: str) -> float:
     return int(match[1]) * factor
 
 
-def _statistics(job_id: JobId, body: bytes | None) -> _Checkpoints | None:
-    return None if body is None else _read(_Checkpoints, body, checkpoints_path(job_id))
-
-
 def _config(job_id: JobId, body: bytes | None) -> dict[str, Any]:
     if body is None:
         return dict.fromkeys(_CheckpointConfig.model_fields)
     return _read(_CheckpointConfig, body, checkpoint_config_path(job_id)).model_dump()
-
-
-def _status(detailed: str, listed: str) -> str:
-    """Return the status that both answers confirm: the one that is not terminal, if any."""
-    return listed if detailed in GLOBALLY_TERMINAL else detailed
 
 
 def _incarnation(timestamps: _Timestamps) -> str | None:

@@ -42,7 +42,6 @@ def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
 
     Args:
         ensemble: Name of the ZooKeeper, whatever path below it was requested.
-        paths: Paths of all nodes, from the root of the ensemble.
     """
     jobs: dict[tuple[str, str], _JobPath] = {}
     count = 0
@@ -72,7 +71,6 @@ def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
 
 
 def _take(job: _JobPath, kind: str | None, rest: str) -> None:
-    """Add the fact of one node of a job."""
     folder, _, name = rest.rpartition("/")
     if folder == ("checkpoints" if kind is None else "") and kind in {None, "checkpoints"}:
         found = checkpoint_id_of(name)

@@ -60,9 +60,16 @@ class FileNames:
         lengths = list(map(len, columns.hi))
         ids = None
         if has_ids:
-            ids = _joined(
-                np.full(length, _NO_ID, np.int64) if part is None else part
-                for part, length in zip(columns.ids, lengths, strict=True)
+            ids = np.concatenate(
+                [
+                    np.empty(0, np.int64),
+                    *(
+                        (
+                            np.full(length, _NO_ID, np.int64) if part is None else part
+                            for part, length in zip(columns.ids, lengths, strict=True)
+                        )
+                    ),
+                ]
             )
         columns.ids.clear()
         hi, lo = _popped(columns.hi), _popped(columns.lo)
@@ -176,7 +183,6 @@ class NameColumns:
     Attributes:
         hi: First halves of the UUIDs of flat artifact names, uint64 each.
         ids: Checkpoint ids of the same names, int64 each; ``None`` where none of a part has one.
-        others: All other names.
     """
 
     __slots__ = ("hi", "ids", "lo", "others")
@@ -212,10 +218,11 @@ class PathColumns:
     def add(self, paths: Sequence[str]) -> None:
         """Take some paths."""
         for start in range(0, len(paths), _BLOCK):
-            _add_lot(paths[start : start + _BLOCK], _split, self._of)
-
-    def _of(self, folder: str) -> NameColumns:
-        return self.folders.setdefault(folder, NameColumns())
+            _add_lot(
+                paths[start : start + _BLOCK],
+                _split,
+                lambda folder: self.folders.setdefault(folder, NameColumns()),
+            )
 
     def by_folder(self) -> dict[str, FileNames]:
         """Return the base names by folder, and leave nothing here."""
@@ -242,7 +249,6 @@ def _add_lot(
     split: Callable[[str], tuple[str, str]],
     columns_of: Callable[[str], NameColumns],
 ) -> None:
-    """Add texts that end in base names to the columns of their folders."""
     try:
         data = pa.array(texts, pa.binary())
     except UnicodeEncodeError:  # half a surrogate pair: no artifact's name, and no Arrow text
@@ -270,7 +276,6 @@ def _add_uuids(
     """Add names that end in UUIDs.
 
     Args:
-        heads: Folder, and beginning of the name, of each kind of text.
         head_of: int32[n], row of ``heads`` for each UUID.
         uuids: uint64[n] twice, the halves of the UUIDs.
     """
@@ -291,15 +296,10 @@ def _add_uuids(
 
 
 def _id_before_uuid(before: str) -> int:
-    """Return the checkpoint id that stands before the UUID of a name."""
     parsed = parse_artifact_name(before + ANY_UUID)
     if parsed is None:
         return _NOT_FLAT
     return _NO_ID if parsed[0] is None else parsed[0]
-
-
-def _joined(parts: Iterable[_Ids]) -> _Ids:
-    return np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def _popped(parts: list[_Words]) -> _Words:

@@ -59,7 +59,6 @@ class Columns:
     """One batch of n objects; folders, which a listing may show too, are left out.
 
     Attributes:
-        batch: The objects, ``LISTING_SCHEMA``.
         kind: int32[n], index into ``kinds``.
         hi: uint64[n], first half of the UUID that the base name ends in, 0 if it ends in none.
         lo: uint64[n], the second half.
@@ -130,11 +129,7 @@ class Recogniser:
         self._of_head: Callable[[bytes], RowKind] = lru_cache(_REMEMBERED)(self._ask)
 
     def columns(self, batch: pa.RecordBatch) -> Columns:
-        """Return the objects of a ``LISTING_SCHEMA`` batch, sliced or not, as columns.
-
-        Raises:
-            ValueError: A key is null or no UTF-8, or the times are not in microseconds.
-        """
+        """Return a ``LISTING_SCHEMA`` batch as columns; ``ValueError`` if it is no whole one."""
         sizes = batch.column("size")
         objects = batch.filter(sizes.is_valid()) if sizes.null_count else batch
         keys = objects.column("key").cast(pa.binary())
@@ -148,7 +143,6 @@ class Recogniser:
     def _kinds(
         self, keys: pa.BinaryArray, has_uuid: npt.NDArray[np.bool_]
     ) -> tuple[list[RowKind], npt.NDArray[np.int32]]:
-        """Return the kinds of a batch, and int32[n], which is each row's."""
         if has_uuid.all():
             return self._kinds_of_heads(keys)
         kinds, of_heads = self._kinds_of_heads(keys.filter(pa.array(has_uuid)))
@@ -159,7 +153,6 @@ class Recogniser:
         return kinds, kind
 
     def _kinds_of_heads(self, keys: pa.BinaryArray) -> tuple[list[RowKind], npt.NDArray[np.int32]]:
-        """Return the same of keys that all end in a UUID."""
         heads = pc.binary_slice(keys, 0, -UUID_LENGTH).dictionary_encode()
         return list(map(self._of_head, heads.dictionary.to_pylist())), heads.indices.to_numpy()
 
@@ -178,7 +171,6 @@ class Recogniser:
         )
 
     def _kinds_of_others(self, keys: list[bytes], kinds: list[RowKind]) -> list[int]:
-        """Return which kind each key without a UUID is, adding to ``kinds`` what is new."""
         known: dict[tuple[str, DirectoryLayout], int] = {}
         found: list[int] = []
         for key in keys:

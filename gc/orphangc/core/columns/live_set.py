@@ -68,6 +68,5 @@ class LiveSet:
 
 
 def _cuts(hi: _Words, number: int) -> list[int]:
-    """Return where each of the first leading bytes starts, and the end."""
     leading = np.arange(number, dtype=np.uint64) << np.uint64(56)
     return [*np.searchsorted(hi, leading).tolist(), len(hi)]

@@ -129,6 +129,5 @@ def marked_rows(batch: pa.RecordBatch, recogniser: Recogniser, marking: Marking)
 
 
 def _folder_rows(batch: pa.RecordBatch) -> list[str]:
-    """Return the keys of a batch's folders, without their trailing slash."""
     is_folder = batch.column("size").is_null()
     return [key.rstrip("/") for key in batch.column("key").filter(is_folder).to_pylist()]

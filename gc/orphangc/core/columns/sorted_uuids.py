@@ -40,10 +40,6 @@ class SortedUuids:
 
     A directory over the leading bits leads to a few entries each, for UUIDs are random; where
     they are not, a look-up takes more steps and is as exact. Not to be changed while read.
-
-    Attributes:
-        hi: uint64[n], first halves.
-        lo: uint64[n], second halves.
     """
 
     __slots__ = ("_shift", "_starts", "hi", "lo")
@@ -64,7 +60,6 @@ class SortedUuids:
         return len(self.hi)
 
     def _index(self) -> None:
-        """Note where each run of leading bits starts."""
         bits = max(1, (len(self.hi) // _ENTRIES_PER_START).bit_length())
         self._shift = np.uint64(64 - bits)
         self._starts = np.empty((1 << bits) + 1, np.min_scalar_type(len(self.hi)))
@@ -84,7 +79,6 @@ class SortedUuids:
         return rows, is_there
 
     def _find_page(self, hi: _Words, lo: _Words) -> tuple[_Rows, _Mask]:
-        """Return the same for so few that the steps between stay in the processor's cache."""
         run = (hi >> self._shift).view(np.int64)
         last = self._starts.take(run + 1).astype(np.int64)
         rows = _bisect(
@@ -110,8 +104,6 @@ class SortedUuids:
         return is_same
 
     def _find_tied(self, hi: _Words, lo: _Words, first: _Rows, last: _Rows) -> _Rows:
-        """Return the same where several entries share their first half."""
-
         def is_less(middle: _Rows) -> _Mask:
             high, low = self.hi.take(middle, mode="clip"), self.lo.take(middle, mode="clip")
             is_below: _Mask = (high < hi) | ((high == hi) & (low < lo))

@@ -17,12 +17,7 @@ def stored_objects(rows: pa.RecordBatch) -> list[StoredObject]:
     instants = rows["modified_at"].cast(pa.int64()).to_pylist()
     keys, sizes, etags = (rows[name].to_pylist() for name in ("key", "size", "etag"))
     return [
-        StoredObject(
-            key=ObjectKey(key),
-            size=size,
-            modified_at=from_microseconds(us),
-            etag=etag,
-        )
+        StoredObject(key=ObjectKey(key), size=size, modified_at=from_microseconds(us), etag=etag)
         for key, size, us, etag in zip(keys, sizes, instants, etags, strict=True)
     ]
 

@@ -114,11 +114,7 @@ def heads_of(keys: pa.BinaryArray, has_uuid: _Mask) -> pa.BinaryArray:
 
 
 def compacted(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch of ``TOMBSTONE_SCHEMA`` as compact rows, in its order.
-
-    Raises:
-        ValueError: It is no such batch, or a required value is missing.
-    """
+    """Return a ``TOMBSTONE_SCHEMA`` batch as compact rows; ``ValueError`` if it is no whole one."""
     if not batch.schema.equals(TOMBSTONE_SCHEMA):
         raise ValueError(f"these are no tombstones: {batch.schema.names}")
     if any(batch.column(f.name).null_count for f in TOMBSTONE_SCHEMA if not f.nullable):

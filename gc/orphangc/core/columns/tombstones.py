@@ -77,11 +77,7 @@ class Tombstones:
 
     @classmethod
     def from_batches(cls, batches: Iterable[pa.RecordBatch]) -> Tombstones:
-        """Return the tombstones of batches; of two with one key the later counts.
-
-        Raises:
-            ValueError: A batch is no ``TOMBSTONE_SCHEMA``, or something that must be there is not.
-        """
+        """Return batches' tombstones, of a key the later one, or raise ``ValueError``."""
         return cls(ordered(map(compacted, batches)))
 
     def restricted(self, mask: _Mask) -> Tombstones:
@@ -140,7 +136,6 @@ class Tombstones:
         return Remembered(since_us, has)
 
     def _is_same(self, mine: _Rows, columns: Columns, theirs: _Rows) -> _Mask:
-        """Return whether tombstones and listed objects agree: ``StoredObject.is_same_as``."""
         rows, listed = self._rows.take(pa.array(mine)), columns.batch.take(pa.array(theirs))
         is_same = pc.and_(
             pc.equal(rows.column("size"), listed.column("size")),
@@ -152,7 +147,6 @@ class Tombstones:
         return np.asarray(pc.and_(is_same, is_same_etag))
 
     def _find(self, keys: pa.BinaryArray, tails: Sixteen) -> _Rows:
-        """Return the row of each key, -1 for one that is not here."""
         found = np.full(len(keys), -1, np.int64)
         if len(self) == 0:
             return found

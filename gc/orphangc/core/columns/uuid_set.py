@@ -62,11 +62,7 @@ class UuidSet:
             self.extend(*words_of(b"".join(lot)))
 
     def extend(self, hi: _Words, lo: _Words) -> None:
-        """Add n UUIDs, each as two numbers, in any order, known ones or not.
-
-        Raises:
-            ValueError: The columns differ in length, or are no uint64.
-        """
+        """Add n UUIDs, known or not, each as two uint64, in any order, or raise ``ValueError``."""
         _check_columns(hi, lo)
         for start in range(0, len(hi), _STAGED):
             part = slice(start, start + _STAGED)
@@ -177,7 +173,6 @@ class UuidSet:
         self._recent.insert(hi[~is_known], lo[~is_known])
 
     def _merge(self) -> None:
-        """Move the recent members to the others."""
         if len(self._recent) == 0:
             return
         self._is_whole = False
@@ -196,7 +191,6 @@ def _check_columns(hi: _Words, lo: _Words) -> None:
 
 
 def _is_in_order(hi: _Words, lo: _Words) -> bool:
-    """Return whether each UUID is above the one before it."""
     for start in range(0, len(hi), _BLOCK):
         part, following = slice(start, start + _BLOCK), slice(start + 1, start + 1 + _BLOCK)
         high, low = hi[following], lo[following]

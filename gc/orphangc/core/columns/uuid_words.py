@@ -52,7 +52,6 @@ def hex_heads(texts: pa.BinaryArray) -> Sixteen:
 
 
 def _read(texts: pa.BinaryArray, length: int, read: Callable[[pa.BinaryArray], Sixteen]) -> Sixteen:
-    """Return what ``read`` finds in the texts that are long enough."""
     is_long = np.asarray(pc.binary_length(texts)) >= length
     if is_long.all():
         return read(texts)
@@ -78,7 +77,6 @@ def _read_heads(texts: pa.BinaryArray) -> Sixteen:
 
 
 def _decoded(letters: _Letters, is_candidate: _Mask) -> Sixteen:
-    """Return the bytes of uint8[n, 32], with any values."""
     digits = letters.tobytes()
     # unhexlify also takes capitals, and raises at anything else: what it gets has neither
     harmless = digits.translate(_OTHERS_TO_ZERO)
@@ -91,7 +89,6 @@ def _decoded(letters: _Letters, is_candidate: _Mask) -> Sixteen:
 
 
 def _letters(texts: pa.BinaryArray, width: int) -> _Letters:
-    """Return uint8[n, width]: the bytes of texts that are all so wide."""
     if len(texts) == 0:
         return np.empty((0, width), np.uint8)
     _, offsets, data = texts.buffers()
@@ -134,7 +131,6 @@ def _encoded(hi: _Words, lo: _Words) -> _Letters:
 
 
 def _texts(letters: _Letters) -> pa.StringArray:
-    """Return uint8[n, width] as n texts."""
     count, width = letters.shape
     offsets = np.arange(0, letters.size + 1, width, dtype=np.int32)
     return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(letters))

@@ -82,8 +82,6 @@ def _outside_path(job: JobEvidence, _: CycleEvidence) -> str | None:
 
 
 def _lost(condition: Condition) -> Check:
-    """Return the check for one kind of what earlier cycles saw and this one does not."""
-
     def check(job: JobEvidence, cycle: CycleEvidence) -> str | None:
         """R4: a fact that disappears without explanation may still be true.
 

@@ -61,7 +61,6 @@ def contradiction(
 def _without_entry(
     snapshot: RegistrySnapshot, checkpoints: Iterable[Checkpoint]
 ) -> Iterator[tuple[Checkpoint, list[str]]]:
-    """Yield each retained checkpoint that has shared state without an entry, and its names."""
     retained = {each.id for each in snapshot.retained if not each.is_savepoint}
     checked = [each for each in checkpoints if each.checkpoint_id in retained]
     if not checked:

@@ -73,7 +73,6 @@ def is_spread_over(directory: Location, folders: Iterable[Location], other: Loca
 
     Args:
         folders: Folders that these name files in; several must have random parts of one length.
-        other: Directory of the same job id, perhaps one that no checkpoint names.
     """
     named = {place for folder in folders if (place := job_directory_of(folder)) is not None}
     parts = {part for each in named if (part := random_part(directory, each)) is not None}

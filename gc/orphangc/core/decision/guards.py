@@ -378,7 +378,6 @@ def is_present_run_read(job: JobEvidence) -> bool:
 
 
 def _pairs(job: JobEvidence) -> list[tuple[JobFacts, JobFacts]]:
-    """Return REST's facts before and after, of each cluster that ran the job for a part of it."""
     return [
         (before, after)
         for before, after in zip(job.before, job.after, strict=False)

@@ -12,12 +12,7 @@ from dataclasses import dataclass, replace
 from orphangc.core.areas.table import AREAS
 from orphangc.core.cluster.job_status import is_quiet
 from orphangc.core.decision.conditions import CONDITIONS
-from orphangc.core.decision.evidence import (
-    Check,
-    CycleEvidence,
-    JobEvidence,
-    has_ended,
-)
+from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.guards import GUARDS, is_present_run_read
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, exported_problem
 from orphangc.core.model.codes import GLOBAL_GUARDS, Condition, Guard
@@ -78,12 +73,7 @@ _CONTRADICTING = frozenset({Guard.ENDED_JOB_IS_RUNNING, Guard.TWO_OWNERS, Guard.
 """Guards that find of a job which is said to be over that it is not, whatever else refuses it."""
 
 _PASSING: frozenset[Guard | Condition] = frozenset(
-    {
-        Guard.FUTURE_TIME,
-        Guard.UNSTABLE_ROOT,
-        Condition.NOT_QUIET,
-        Condition.GATE_NOT_SEEN,
-    }
+    {Guard.FUTURE_TIME, Guard.UNSTABLE_ROOT, Condition.NOT_QUIET, Condition.GATE_NOT_SEEN}
 )
 """Guards and conditions that the next cycle may find lifted without a change of settings."""
 
@@ -95,12 +85,7 @@ def judge(
     guards: Mapping[Guard, Check] = GUARDS,
     conditions: Mapping[Condition, Check] = CONDITIONS,
 ) -> Judgement:
-    """Return what refuses or blocks one job, by its own and the cycle's evidence alone.
-
-    Args:
-        guards: Table of guards; tests remove one to show what it prevents.
-        conditions: Table of conditions; tests remove one to show what it prevents.
-    """
+    """Return what refuses or blocks one job, by its own and the cycle's evidence alone."""
     refusals = tuple(
         Refusal(guard, message, _may_pass(guard, job, cycle))
         for guard, check in guards.items()
@@ -181,17 +166,13 @@ def _pass_on(
     *,
     cycle: CycleEvidence,
 ) -> None:
-    """Propagate refusals and blocks of a job that may go on to the jobs it depends on."""
     shown = f"job {job.key}"
     if not job.is_collected and job.directories:
         shown += f" of {job.directories[0].parent}"
     needed, whom = _needed_by(job, by_key), f"{shown}, whose state refers to files here,"
     others = by_key.keys() - {job.key}
     if _is_unread(job, cycle):
-        needed, whom = (
-            others,
-            f"{shown}, whose checkpoints nobody read, may need files here, and",
-        )
+        needed, whom = (others, f"{shown}, whose checkpoints nobody read, may need files here, and")
     for key in needed:
         judged[key] = _with_refusal_of(own, judged[key], whom) or judged[key]
         if own.blocked:
@@ -248,7 +229,6 @@ def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 
 def _is_seen_running(job: JobEvidence) -> bool:
-    """Return whether REST showed the job alive before and after the listing."""
     return all(
         any(not facts.is_globally_terminal for facts in side) for side in (job.before, job.after)
     )
@@ -263,14 +243,10 @@ def _is_shown(job: JobEvidence) -> bool:
 
 
 def _is_answered(job: JobEvidence, cycle: CycleEvidence) -> bool:
-    """Return whether the job's exporter reports what its registry contains now."""
     if job.exported is None:
         return False
     problem = exported_problem(
-        job.exported,
-        now=cycle.now,
-        clock_skew=cycle.margins.clock_skew,
-        max_age=REGISTRY_MAX_AGE,
+        job.exported, now=cycle.now, clock_skew=cycle.margins.clock_skew, max_age=REGISTRY_MAX_AGE
     )
     return problem is None
 

@@ -82,8 +82,6 @@ class BoundsTable:
     """What the rule compares with, as columns: one row for each of a sequence of bounds.
 
     Attributes:
-        is_refused: bool[m].
-        is_report_only: bool[m].
         cutoff_us: int64[m], what is stored at or after it stays.
         newest_older_id: int64[m], the largest checkpoint id that does not forbid.
         quarantine_us: int64[m], a tombstone laid at or after it is still in quarantine: the
@@ -123,7 +121,6 @@ def _newest_older_id(bounds: JobBounds) -> int:
 
 
 def _quarantine_us(bounds: JobBounds) -> int:
-    """Return the instant from which on a tombstone is too young for either reason."""
     start, newest = bounds.quarantine_start, bounds.newest_completed_at
     return microseconds(start if newest is None else min(start, newest))
 
@@ -210,12 +207,7 @@ _REASON_WORDS = pa.array([each.value for each in _REASONS])
 
 
 def verdict_batch(
-    columns: Columns,
-    actions: _Codes,
-    reasons: _Codes,
-    *,
-    owner: _Owners,
-    job_ids: Sequence[str],
+    columns: Columns, actions: _Codes, reasons: _Codes, *, owner: _Owners, job_ids: Sequence[str]
 ) -> pa.RecordBatch:
     """Return the verdicts as ``VERDICT_SCHEMA``, one row an object, in the listing's order.
 

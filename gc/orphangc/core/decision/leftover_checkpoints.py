@@ -16,7 +16,6 @@ class LeftBehind:
     """What would be collected if one old checkpoint of a job did not exist.
 
     Attributes:
-        cutoff: Cutoff of the job without it.
         names: UUIDs of files in the job's directories that it names and no other checkpoint does.
     """
 

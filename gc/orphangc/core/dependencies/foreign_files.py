@@ -24,12 +24,7 @@ _FEW = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Namer:
-    """A source of names of a job's state files: a checkpoint of its own, or its exported registry.
-
-    Attributes:
-        checkpoint_id: ``None`` for a registry snapshot.
-        files: Base names by folder.
-    """
+    """A source of names of a job's files: a checkpoint of its own, or its exported registry."""
 
     uri: str
     checkpoint_id: int | None
@@ -62,7 +57,6 @@ class Foreign:
 
     Attributes:
         uuids: UUIDs that the names of its files end in, in any folder.
-        names: Names of its files that end in no UUID.
         is_known: Whether these are all its files; if not, any file outside the job's directories
             may be one.
     """
@@ -94,13 +88,7 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The remaining references to a foreign place.
-
-    Attributes:
-        references: Number of distinct files.
-        sample: A few of them, as they are spelled.
-        named_by: Checkpoints or registries that name them, the newest checkpoint first.
-    """
+    """The remaining references to a foreign place."""
 
     references: int = 0
     sample: tuple[str, ...] = ()
@@ -191,7 +179,6 @@ def _names_meant(foreign: Foreign, reference: UnownedReference) -> FileNames:
 
 
 def _same_names(foreign: Foreign, names: FileNames) -> FileNames:
-    """Return the names that are those of the place's files, or that end in the same UUIDs."""
     others = [name for name in names.others if name in foreign.names or _ends(name, foreign.uuids)]
     flat = [
         head + text
@@ -203,7 +190,6 @@ def _same_names(foreign: Foreign, names: FileNames) -> FileNames:
 
 
 def _ends(name: str, uuids: UuidSet) -> bool:
-    """Return whether a name ends in one of the UUIDs."""
     uuid = uuid_of(name)
     return uuid is not None and uuid in uuids
 

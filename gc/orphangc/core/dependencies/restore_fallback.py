@@ -23,9 +23,6 @@ def is_restore_fallback(
     It does where it is the newest one that Flink shows, or that HA metadata retains: a higher
     number may be left from another life of the job. It does as well unless a newer one of its own
     exists, and none of the others names a file below it.
-
-    Args:
-        checkpoints: The job's own checkpoints, savepoints and the checkpoint itself among them.
     """
     held = (max(each.retained_ids, default=None) for each in holds)
     if checkpoint_id in {*map(latest_known_id, facts), *held}:

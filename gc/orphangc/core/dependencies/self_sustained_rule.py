@@ -38,8 +38,6 @@ class ForeignUsage:
     Attributes:
         judgement: Refusal and blocks of the job; a refused job is never self-sustained.
         unowned: References that no file of the job's own is known to satisfy.
-        restored: Reported origins of the job, with the checkpoint's id.
-        is_over: Whether the job's end is proven.
     """
 
     job: JobEvidence
@@ -50,7 +48,6 @@ class ForeignUsage:
 
 
 def _own_places(job: JobEvidence) -> tuple[Location, ...]:
-    """Return the job's directories, of all places where its checkpoints were read."""
     found = {each.directory for each in job.own_checkpoints if each.directory is not None}
     return tuple(sorted({*job.directories, *found}, key=str))
 
@@ -58,7 +55,6 @@ def _own_places(job: JobEvidence) -> tuple[Location, ...]:
 def _restored_places(
     job: JobEvidence, aliases: Sequence[Alias] = ()
 ) -> tuple[tuple[int, Location], ...]:
-    """Return id and folder of each foreign snapshot that the job is said to be restored from."""
     said = [(each.restored.id, each.restored.external_path) for each in job.facts if each.restored]
     said += [
         (each.id, resolve(each.path, one.checkpoint_dir))
@@ -120,15 +116,7 @@ def checks_of(
     unseen: Mapping[Location, str] | None = None,
     weigh: Weigh = unweighed,
 ) -> tuple[UsageCheckPart, ...]:
-    """Return a check of everything that is not the job's own, and one of each foreign place.
-
-    Args:
-        foreigners: Places to check: those of its unowned references, and those that it was
-            restored from.
-        users: Other users of a snapshot's files, by its place.
-        unseen: Why others may need files of a snapshot, unseen, by its place.
-        weigh: Returns the bytes of a place's files that the references name.
-    """
+    """Return a check of everything that is not the job's own, and one of each foreign place."""
     doubt = _doubt(usage, foreigners)
     named = [(each, meant(each, usage.unowned)) for each in foreigners]
     foreign = [reference for reference in usage.unowned if not reference.is_own]
@@ -198,7 +186,6 @@ def _judged(
 
 
 def _unseen(usage: ForeignUsage) -> str | None:
-    """Return why a job without a checkpoint here may have some in another place."""
     if usage.job.own_checkpoints:
         return None
     completed = [each.latest_completed_id for each in usage.job.facts]
@@ -225,7 +212,6 @@ def has_nothing_since(usage: ForeignUsage, restored_id: int) -> bool:
 
 
 def _doubt(usage: ForeignUsage, foreigners: Sequence[Foreign]) -> str | None:
-    """Return why a job without references to foreign files may still need one."""
     if usage.judgement.refused is not None:
         return usage.judgement.refused.message
     sink = next((each for each in usage.job.own_checkpoints if each.has_write_ahead_sink), None)

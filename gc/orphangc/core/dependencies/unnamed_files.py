@@ -13,11 +13,7 @@ from orphangc.core.model.types import Scope
 def unnamed_files_problem(
     checkpoints: Iterable[Checkpoint], facts: Iterable[JobFacts] = ()
 ) -> str | None:
-    """Return why a job may use files that none of its checkpoints names, ``None`` if it does not.
-
-    Args:
-        facts: Answers of Flink about it: a database in place may name no file of its own yet.
-    """
+    """Return why a job may use files that no checkpoint of its names, ``None`` if it does not."""
     for each in facts:
         if (problem := unnamed_layout_problem(each)) is not None:
             return f"{problem}: it may use files unnamed"

@@ -99,7 +99,6 @@ class HaFact(Fact, subject=("type", "where", "cluster_id"), seen="is_present"):
     """HA services of a cluster.
 
     Attributes:
-        type: ``kubernetes`` or ``zookeeper``.
         where: Namespace, or ``host:port,host:port/path``.
         is_present: Whether this cycle read it; otherwise an earlier one did.
     """
@@ -209,7 +208,6 @@ class ResourceFacts(Fact, subject=("name", "uid"), seen="is_present"):
 
     Attributes:
         made: ConfigMaps that the operator makes for its clusters, those that it must have.
-        is_made_read: Whether this cycle read one of them.
         is_effective: Whether any cycle did: it has the operator's defaults.
         is_running: Whether a JobManager of it may run.
         session: Deployment whose cluster it runs in, "" for its own.
@@ -263,7 +261,6 @@ class Discovery(FrozenPart):
     """Everything that was discovered, and everything that earlier cycles discovered.
 
     Attributes:
-        unclear: Sources that could not be read at all.
         unnamed: Workloads that look like Flink, and that no configuration names.
     """
 

@@ -49,9 +49,6 @@ def world_of_discovery(
 
     A storage root inside another one, or around it, is searched but collected by none: two runs
     would judge the same files by different evidence.
-
-    Args:
-        configured: Storage roots that are configured by hand: they win.
     """
     roots = _unique(_named(discovery, {DirectoryUse.CHECKPOINTS}))
     chosen, nested = _outermost(discovery, configured)
@@ -101,7 +98,6 @@ def _where(discovery: Discovery, kind: str) -> Iterator[str]:
 def _outermost(
     discovery: Discovery, configured: Sequence[str]
 ) -> tuple[list[str], list[UnclearFact]]:
-    """Return the storage roots to collect, and that nested ones cannot be collected."""
     chosen: list[str] = []
     nested: list[UnclearFact] = []
     origins = {e.uri: e.origin for o in discovery.resources for e in o.directories[::-1]}
@@ -176,12 +172,6 @@ def silent_sources(
 
     The API server answers with an empty list for a namespace that does not exist. One that showed
     something in an earlier cycle is spelled as it was then, and its resources are remembered.
-
-    Args:
-        speaking: Namespaces that show something, or that could not be read.
-        namespaces: Namespaces that a setting names.
-        selection: Label selector of namespaces, or a word for all of them; "" without one.
-        seen: Namespaces of which earlier cycles saw a resource.
     """
     named = tuple(namespaces)
     silent = [Origin(kind="Namespace", namespace="", name=name) for name in named]

@@ -17,16 +17,9 @@ from orphangc.core.discovery.remembered_facts import Succession
 
 
 def discovery_document(
-    discovery: Discovery,
-    *,
-    unclear: Iterable[UnclearFact] = (),
-    over: Iterable[Succession] = (),
+    discovery: Discovery, *, unclear: Iterable[UnclearFact] = (), over: Iterable[Succession] = ()
 ) -> dict[str, Any]:
-    """Return every fact with its source, in ``from``: kind, namespace, name, field.
-
-    Args:
-        discovery: Facts of this cycle and earlier ones; ``present`` is false for earlier ones.
-    """
+    """Return every fact with its source, in ``from``: kind, namespace, name, field."""
     resources = discovery.resources
     successors = {each.job_id: each.successor for each in over}
     directories = [each for one in resources for each in one.directories]
@@ -68,7 +61,6 @@ _INSIDE = {"origin", "digest", "is_present", "is_fixed", "uid"}
 
 
 def _entry(fact: DiscoveredFact, **more: Any) -> dict[str, Any]:
-    """Return a fact, whether this cycle read it, and its source."""
     shown = fact.model_dump(mode="json", exclude=_INSIDE)
     present = getattr(fact, "is_present", True)
     return {**shown, **more, "present": present, "from": fact.origin.model_dump()}

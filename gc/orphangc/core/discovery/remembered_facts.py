@@ -15,7 +15,6 @@ from orphangc.core.discovery.discovered_facts import (
     CLUSTER,
     SEARCHED_USES,
     Discovery,
-    JobFact,
     Origin,
     ResourceFacts,
 )
@@ -60,7 +59,6 @@ def _with_newest_jobs(resource: ResourceFacts) -> ResourceFacts:
 
 
 def _earlier(resource: ResourceFacts) -> ResourceFacts:
-    """Return what a resource named, nothing of which this cycle has seen yet."""
     kinds = ("directories", "ha", "pins", "jobs", "unclear")
     facts: dict[str, Iterable[Fact]] = {name: getattr(resource, name) for name in kinds}
     gone = {"is_present": False}
@@ -125,9 +123,6 @@ def _of_resource(resource: ResourceFacts, names: Mapping[str, set[str]]) -> Iter
     if len(running) != 1 or any(job.is_present for job in resource.jobs if job not in running):
         return
     for job in resource.jobs:
-        if not job.is_present and _may_succeed(job, resource) and len(names[job.job_id]) == 1:
+        is_one = job.uid == resource.uid and len(names[job.job_id]) == 1
+        if is_one and not (job.is_present or job.is_fixed or may_recur(job.job_id)):
             yield Succession(job_id=job.job_id, successor=running[0].job_id, origin=resource.origin)
-
-
-def _may_succeed(job: JobFact, resource: ResourceFacts) -> bool:
-    return job.uid == resource.uid and not job.is_fixed and not may_recur(job.job_id)

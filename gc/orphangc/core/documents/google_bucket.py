@@ -22,11 +22,7 @@ _NARROW = {
 
 
 def google_settings(bucket: Mapping[str, Any]) -> BucketSettings:
-    """Return the settings that a resource states.
-
-    Raises:
-        ValueError: It is damaged.
-    """
+    """Return the settings that a resource states; ``ValueError`` if it is damaged."""
     try:
         rules = bucket.get("lifecycle", {}).get("rule", ())
         kept = int(bucket.get("softDeletePolicy", {}).get("retentionDurationSeconds", 0))
@@ -53,7 +49,6 @@ def _days(seconds: int) -> int:
 
 
 def _rules(rule: Mapping[str, Any], number: int) -> Iterator[LifecycleRule]:
-    """Yield a rule for each prefix that it is about: it has no name but its place."""
     action, when = rule["action"], rule.get("condition", {})
     kind = str(action["type"])
     is_of_versions = when.get("isLive") is False or bool(_OF_VERSIONS & when.keys())

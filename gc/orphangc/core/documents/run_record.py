@@ -291,7 +291,14 @@ def totals_after(before: Totals, record: RunRecord) -> Totals:
         duration_seconds=_sum(
             before.duration_seconds, [(str(each.phase), each.duration_seconds) for each in ended]
         ),
-        last_success_at={**before.last_success_at, **_successes(record)},
+        last_success_at={
+            **before.last_success_at,
+            **{
+                str(each.phase): shifted(each.started_at, timedelta(seconds=each.duration_seconds))
+                for each in record.phases
+                if each.result is RunResult.DONE
+            },
+        },
     )
 
 
@@ -316,15 +323,6 @@ def totals_merged(one: Totals, other: Totals) -> Totals:
 def _bucket(phase: PhaseRecord) -> str:
     edges = (edge for edge in DURATION_BUCKETS_SECONDS if phase.duration_seconds <= edge)
     return f"{phase.phase}/{next(edges, 'inf')}"
-
-
-def _successes(record: RunRecord) -> dict[str, datetime]:
-    """Return when each phase that was done ended."""
-    return {
-        str(each.phase): shifted(each.started_at, timedelta(seconds=each.duration_seconds))
-        for each in record.phases
-        if each.result is RunResult.DONE
-    }
 
 
 def _sum(before: Mapping[str, _Number], added: Iterable[tuple[str, _Number]]) -> dict[str, _Number]:

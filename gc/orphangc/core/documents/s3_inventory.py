@@ -203,7 +203,6 @@ def _format(name: str) -> FileFormat:
 
 
 def _created_at(value: object) -> datetime:
-    """Return the instant of a number of milliseconds since 1970, which is spelled as text."""
     if not isinstance(value, str) or not _MILLISECONDS.fullmatch(value):
         raise UnreadableInventoryError("creationTimestamp is no number of milliseconds")
     found = from_milliseconds(int(value))
@@ -213,7 +212,6 @@ def _created_at(value: object) -> datetime:
 
 
 def _columns(schema: str, file_format: FileFormat) -> tuple[str, ...]:
-    """Return the names of the columns in order: of a list, a Parquet message, or a Hive struct."""
     if len(schema) > _LONGEST_SCHEMA:
         raise UnreadableInventoryError("fileSchema is too long")
     if file_format is FileFormat.CSV:
@@ -232,11 +230,6 @@ def _columns(schema: str, file_format: FileFormat) -> tuple[str, ...]:
 
 
 def _check_columns(manifest: Manifest) -> None:
-    """Make sure that the files have a listing's columns, and distinguish versions from objects.
-
-    Raises:
-        SettingsError: They have not.
-    """
     needed = list(_REQUIRED)
     if any(manifest.name_of(column) in manifest.columns for column in _OF_VERSIONS):
         needed += _OF_VERSIONS

@@ -141,7 +141,6 @@ def remembered(
     """Return the newest checks with the results of earlier checks of the same places.
 
     Args:
-        looks: Newest checks, that of everything first.
         is_ended: Whether no newer checkpoint can come, so that one check confirms.
     """
     known = {(each.kind, each.place): each for each in before}
@@ -177,7 +176,11 @@ def _after(
     ):
         since, since_id = before.since, before.since_checkpoint_id
         confirmed_at = before.confirmed_at
-    is_enough = is_ended or _is_newer(newest_checkpoint_id, since_id)
+    is_enough = is_ended or (
+        newest_checkpoint_id is not None
+        and since_id is not None
+        and newest_checkpoint_id > since_id
+    )
     confirmed_at = (confirmed_at or at) if check.value and is_enough else None
     is_origin = check.restored_from or (before is not None and before.restored_from)
     return RememberedUsageCheck(
@@ -195,10 +198,6 @@ def _goes_on(before: RememberedUsageCheck, newest: int | None) -> bool:
     return before.since_checkpoint_id is None or (
         newest is not None and newest >= before.since_checkpoint_id
     )
-
-
-def _is_newer(newest: int | None, since: int | None) -> bool:
-    return newest is not None and since is not None and newest > since
 
 
 def merged(

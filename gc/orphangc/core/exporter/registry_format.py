@@ -61,17 +61,13 @@ _LOT = 1 << 12
 
 
 def read_snapshot(data: Buffer, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> RegistrySnapshot:
-    """Return the one whole snapshot that ``data`` is; it is read a part at a time.
+    """Return the one whole snapshot that ``data`` is, or raise ``UnreadableSnapshotError``.
 
     Of several faults the message names header, footer and digest before an entry: a truncated
     file ends without a footer.
 
     Args:
-        data: The file, plain or gzipped.
         max_bytes: Limit of the unpacked size, against bombs.
-
-    Raises:
-        UnreadableSnapshotError: Anything else; the message names line and reason.
     """
     body = _Body(_lines(_unpacked(data, max_bytes)))
     entries = RegistryEntries(body.entries())
@@ -81,11 +77,7 @@ def read_snapshot(data: Buffer, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> Regis
 def write_snapshot(
     snapshot: RegistrySnapshot, entries: Collection[RegistryEntry], *, compress: bool = False
 ) -> bytes:
-    """Return the bytes of a snapshot with these entries; same in, same out.
-
-    Raises:
-        ValueError: A snapshot cannot have this value (naive time, negative id, ...).
-    """
+    """Return a snapshot's bytes with these entries, always the same, or raise ``ValueError``."""
     header = _header_of(snapshot)
     _snapshot_of(header)
     body = b"".join(map(_entry_line, entries))
@@ -117,15 +109,12 @@ class _Changelog(_SnapshotPart):
 
 
 class _Settings(_SnapshotPart):
-    """The fields that version 2 adds to the header."""
-
     state_backend: Text | None
     changelog: _Changelog | None
     file_merging: MergingSettings | None
 
     @property
     def value(self) -> JobSettings:
-        """Return what they say of the job's settings."""
         return JobSettings(
             state_backend=self.state_backend,
             changelog=None if self.changelog is None else self.changelog.enabled,
@@ -190,7 +179,6 @@ def _parts(data: Buffer) -> Iterator[bytes]:
 
 
 def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield what stands between line feeds, before the first and behind the last."""
     begun: list[bytes] = []
     for part in parts:
         *whole, rest = part.split(b"\n")
@@ -203,15 +191,6 @@ def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 @dataclass(slots=True)
 class _Body:
-    """What stands between header and footer, read once.
-
-    Attributes:
-        header: What the entries are part of, once all of them are read.
-        number: Number of entry lines so far.
-        digest: Digest of them.
-        problem: Why the first line that is no entry is none.
-    """
-
     lines: Iterator[bytes]
     header: RegistrySnapshot = field(init=False)
     number: int = 0
@@ -275,7 +254,6 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 
 def _object(line: bytes) -> dict[str, object]:
-    """Return the one JSON object of a line; ``ValueError`` if it is none or more follows."""
     try:
         text = line.decode("utf-8")
         value, end = _DECODER.raw_decode(text)
@@ -293,7 +271,6 @@ def _object(line: bytes) -> dict[str, object]:
 
 
 def _checked(check: Callable[[dict[str, object]], _PartT], line: bytes, number: int) -> _PartT:
-    """Return the object of a line as what it must be."""
     try:
         return check(_object(line))
     except ValidationError as err:
@@ -307,7 +284,6 @@ def _checked(check: Callable[[dict[str, object]], _PartT], line: bytes, number: 
 
 
 def _snapshot_of(fields: Mapping[str, object]) -> RegistrySnapshot:
-    """Return the snapshot of a header, without its entries."""
     version = _Envelope.model_validate(fields).version
     left = {name: each for name, each in fields.items() if name not in _Envelope.model_fields}
     added = {

@@ -86,7 +86,6 @@ class RegistryEntries:
     def _take(
         self, kind: EntryKind, paths: list[str], columns: dict[EntryKind, PathColumns]
     ) -> None:
-        """Move some paths to the columns of their kind."""
         self.counts[kind] = self.counts.get(kind, 0) + len(paths)
         columns.setdefault(kind, PathColumns()).add(paths)
         paths.clear()
@@ -339,7 +338,6 @@ def check_successor(
 
     Args:
         first: Read before the listing; it gives the oldest retained id.
-        second: Read after the listing; its entries protect.
     """
     return (
         identity_problem(first, second)
@@ -392,9 +390,7 @@ def cycle_problem(first: RegistrySnapshot, second: RegistrySnapshot, *, nonce: s
     hold too.
 
     Args:
-        first: Read before the listing.
         second: Read after the nonce was written.
-        nonce: Fresh in each cycle.
     """
     if second.source is not Mode.REGISTRY:
         return f"a {second.source} snapshot knows no more than the roots that it came from"

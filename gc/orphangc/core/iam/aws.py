@@ -87,7 +87,7 @@ Statement = dict[str, Any]
 def aws_policy(
     needs: Iterable[StorageNeed], *, partition: str = "aws", is_ceph: bool = False
 ) -> dict[str, Any]:
-    """Return an identity policy that allows the needs and nothing else.
+    """Return a policy that allows the needs alone; ``ValueError`` if a bucket has none by prefix.
 
     IAM's ``*`` and ``?`` match slashes too: so objects deeper than an orphan can be are denied,
     and with them every ``_metadata``; where checkpoints expire, every other one than theirs.
@@ -96,9 +96,6 @@ def aws_policy(
         is_ceph: For Ceph's radosgw, which requires a permission on the bucket before it checks
             the keys of a DeleteObjects request, and whose older releases (seen: 16) end a ``*``
             at the first character that could follow it.
-
-    Raises:
-        ValueError: A bucket is of a kind without permissions by prefix.
     """
     found = list(dict.fromkeys(needs))
     buckets = sorted({_checked(need.place.authority) for need in found})
@@ -129,7 +126,6 @@ def _literal(text: str) -> str:
 
 
 def _prefix(place: Location) -> str:
-    """Return what all keys below a place begin with, as IAM spells it."""
     path = place.path.lstrip("/")
     return _literal(f"{path}/") if path else ""
 
@@ -138,7 +134,6 @@ def _prefix(place: Location) -> str:
 
 
 def _listings(needs: Iterable[StorageNeed], bucket: str, arn: str) -> Iterable[Statement]:
-    """Yield what may be listed of a bucket: all below some prefixes, one level of others."""
     for right, (sid, action) in _LISTINGS.items():
         asked = [n for n in needs if n.right is right and n.place.authority == bucket]
         whole = sorted({_listed(each) for each in asked if each.area is not StorageArea.FOLDER})
@@ -159,7 +154,6 @@ def _listing(sid: str, action: str, bucket: str, prefixes: list[str]) -> Stateme
 
 
 def _listed(need: StorageNeed) -> str:
-    """Return the pattern of the ``prefix`` of a permitted request."""
     if need.area is StorageArea.ITSELF:
         return _literal(need.place.path.lstrip("/"))
     return f"{_prefix(need.place)}*"
@@ -177,7 +171,6 @@ _BUCKET_ACTIONS: Mapping[Right, tuple[str, ...]] = {
 
 
 def _of_buckets(needs: Iterable[StorageNeed], right: Right, arn: str) -> Iterable[Statement]:
-    """Yield what a right that knows no prefix allows."""
     asked = sorted({need.place.authority for need in needs if need.right is right})
     if asked:
         sid, *actions = _BUCKET_ACTIONS[right]
@@ -188,7 +181,6 @@ def _of_buckets(needs: Iterable[StorageNeed], right: Right, arn: str) -> Iterabl
 
 
 def _objects(needs: Iterable[StorageNeed], arn: str, *, is_ceph: bool) -> Iterable[Statement]:
-    """Yield a statement for each purpose and what may be done to the same objects."""
     actions: dict[tuple[Purpose, str], list[str]] = {}
     for need in needs:
         if (action := _OBJECT_ACTIONS.get(need.right)) is not None:
@@ -206,7 +198,6 @@ def _objects(needs: Iterable[StorageNeed], arn: str, *, is_ceph: bool) -> Iterab
 
 
 def _keys(need: StorageNeed, *, is_ceph: bool) -> list[str]:
-    """Return patterns of keys below the place of a need."""
     if need.area is StorageArea.METADATA:
         depths = _CEPH_DEPTHS if is_ceph else (0,)
         return ["*/" * depth + f"*{METADATA_WORD}*" for depth in depths]
@@ -292,7 +283,6 @@ def _allow(sid: str, actions: list[str], resources: list[str]) -> Statement:
 
 
 def _numbered(statements: Iterable[Statement]) -> Iterable[Statement]:
-    """Yield the statements with ids that are unique."""
     seen: Counter[str] = Counter()
     for each in statements:
         seen[each["Sid"]] += 1

@@ -75,12 +75,7 @@ _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f'\\]")
 
 
 def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
-    """Return a role definition, and the assignment whose condition narrows it.
-
-    Raises:
-        ValueError: A path has a character that a condition cannot hold, something is needed that
-            is written for S3 only, or two accounts are named: a condition knows containers only.
-    """
+    """Return a role, and the assignment whose condition narrows it, or raise ``ValueError``."""
     found = list(dict.fromkeys(needs))
     managed = {action for need in found for action in _MANAGEMENT.get(need.right, ())}
     found = [need for need in found if need.right not in _MANAGEMENT]
@@ -119,7 +114,6 @@ def azure_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
 
 
 def _condition(needs: Iterable[StorageNeed]) -> str:
-    """Return clauses, one for each action, all of which must hold."""
     rules: dict[str, dict[str, None]] = {}
     for need in needs:
         is_listing = need.right in _LISTINGS
@@ -143,7 +137,6 @@ def _matched(action: str, *, is_listing: bool) -> str:
 
 
 def _listed(need: StorageNeed) -> str:
-    """Return the test of the requested prefix."""
     below = _below(need)
     match need.area:
         case StorageArea.ITSELF:
@@ -161,8 +154,7 @@ _BESIDE_NONCES: Mapping[StorageArea, str] = {
 
 
 def _objects(need: StorageNeed) -> str:
-    """Return what must be true of the path of a blob."""
-    below = _like(_below(need))
+    below = _SPECIAL.sub(lambda match: f"\\{match[0]}", _checked(_below(need)))
     match need.area:
         case StorageArea.ITSELF:
             tests = [f"{_PATH} StringEquals {_text(_below(need).rstrip('/'))}"]
@@ -186,7 +178,6 @@ def _objects(need: StorageNeed) -> str:
 
 
 def _of_expiry(job: str) -> str:
-    """Return the test of a ``_metadata``, and of a marker beside it."""
     return _either(_likes(f"{job}chk-*/_metadata"), _likes(f"{job}chk-*/{EXPIRY_MARKER}*"))
 
 
@@ -200,7 +191,6 @@ def _files(below: str, *, is_own: bool) -> list[str]:
 
 
 def _both(need: StorageNeed, tests: Iterable[str]) -> str:
-    """Return that the container is the need's and that every test is true."""
     container = need.place.authority.partition("@")[0]
     return "(" + " AND ".join([f"{_CONTAINER} StringEquals {_text(container)}", *tests]) + ")"
 
@@ -208,11 +198,6 @@ def _both(need: StorageNeed, tests: Iterable[str]) -> str:
 def _below(need: StorageNeed) -> str:
     path = need.place.path.lstrip("/")
     return f"{path}/" if path else ""
-
-
-def _like(text: str) -> str:
-    """Return the pattern of exactly this text."""
-    return _SPECIAL.sub(lambda match: f"\\{match[0]}", _checked(text))
 
 
 def _text(text: str) -> str:

@@ -59,12 +59,7 @@ _IS_OBJECT = 'resource.type == "storage.googleapis.com/Object"'
 
 
 def gcs_policy(needs: Iterable[StorageNeed]) -> dict[str, Any]:
-    """Return custom roles, and for each bucket the bindings to add to its policy (version 3).
-
-    Raises:
-        ValueError: A path has a character that a condition cannot hold, or something is needed
-            that is written for S3 only.
-    """
+    """Return roles, and each bucket's bindings (version 3); ``ValueError`` for S3's needs."""
     granted: dict[str, dict[str, set[str]]] = {}
     for need in needs:
         if need.right not in _PERMISSIONS:
@@ -112,25 +107,18 @@ def _bindings(granted: Mapping[str, Iterable[str]]) -> list[dict[str, Any]]:
 
 
 def _text(text: str) -> str:
-    """Return a string of CEL.
-
-    Raises:
-        ValueError: It would mean something else in a condition.
-    """
     if _UNSPEAKABLE.search(text):
         raise ValueError(f"{text!r} has a character that a condition cannot hold")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _name(place: Location, *, is_object: bool = False) -> str:
-    """Return the resource name that all objects below a place begin with."""
     path = place.path.lstrip("/")
     below = path if is_object or not path else f"{path}/"
     return f"projects/_/buckets/{place.authority}/objects/{below}"
 
 
 def _condition(need: StorageNeed) -> str:
-    """Return the CEL expression for the objects of a need."""
     base = _name(need.place)
     below = f"resource.name.startsWith({_text(base)})"
     match need.area:
@@ -161,7 +149,6 @@ def _condition(need: StorageNeed) -> str:
 
 
 def _in_folders(base: str, folders: Iterable[str], *, is_own: bool) -> str:
-    """Return the expression for files in some folders of a job."""
     found = [
         f"resource.name.startsWith({_text(base + each)})"
         if is_own
@@ -184,6 +171,5 @@ _IN_FOLDERS: Mapping[StorageArea, tuple[tuple[str, ...], bool]] = {
 
 
 def _extracted(base: str, name: str, following: str) -> str:
-    """Return the expression for the text between the base and its end, "" if there is none."""
     spelled = _text(base)[:-1]
     return f'resource.name.extract({spelled}{{{name}}}{following}")'

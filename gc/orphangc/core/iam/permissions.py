@@ -94,11 +94,7 @@ def needs_of(
     may_examine: bool = False,
     work: str | None = None,
 ) -> tuple[StorageNeed, ...]:
-    """Return all permissions that runs of a storage root need.
-
-    Args:
-        may_expire: Whether checkpoints expire by a retention policy, or only come back.
-    """
+    """Return all permissions that runs of a storage root need."""
     root, searched = settings.location, (*settings.own_places, *settings.other_roots)
     if settings.search is SearchScope.STORAGE:
         searched = tuple(storage_of(each, None) for each in searched)
@@ -125,7 +121,6 @@ def needs_of(
 def _needs(
     purpose: Purpose, place: Location, area: StorageArea, *rights: Right
 ) -> Iterator[StorageNeed]:
-    """Yield some rights in one area of one place."""
     for right in rights:
         yield StorageNeed(right=right, area=area, place=place, purpose=purpose)
 
@@ -149,7 +144,6 @@ def _registry(place: Location) -> Iterator[StorageNeed]:
 
 
 def _inventory(settings: StorageRootSettings) -> Iterator[StorageNeed]:
-    """Yield the needs of reading reports: manifests in dated folders, their files beside."""
     if settings.inventory is None:
         return
     place = canonical(settings.inventory)
@@ -171,14 +165,12 @@ def _versions(
 
 
 def _examined(settings: StorageRootSettings, root: Location) -> Iterator[StorageNeed]:
-    """Yield the needs of reading what the buckets themselves do to objects."""
     rights = (Right.READ_BUCKET_SETTINGS, Right.TELL_VERSIONING)
     for place in filter(None, (root, settings.state_location)):
         yield from _needs(Purpose.LOOK, place, StorageArea.BELOW, *rights)
 
 
 def _own(uri: str | None, purpose: Purpose) -> Iterator[StorageNeed]:
-    """Yield the needs of a place of our own."""
     rights = (Right.LIST, Right.READ, Right.WRITE, Right.DELETE)
     if uri is not None:
         yield from _needs(purpose, canonical(uri), StorageArea.BELOW, *rights)

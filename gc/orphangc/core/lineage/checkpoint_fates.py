@@ -122,11 +122,7 @@ _EXPIRING = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointFate:
-    """Verdict on one checkpoint.
-
-    Attributes:
-        why: Words for people: what holds it, or which rule keeps it.
-    """
+    """Verdict on one checkpoint."""
 
     checkpoint: LineageCheckpoint
     lineage: Lineage
@@ -174,8 +170,6 @@ class RetentionFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class _Case:
-    """One checkpoint, and what its fate depends on."""
-
     checkpoint: LineageCheckpoint
     job: LineageJob
     lineage: Lineage
@@ -184,24 +178,20 @@ class _Case:
 
     @cached_property
     def is_dead(self) -> bool:
-        """Return whether its owner declared its lineage, or its branch of it, dead."""
         is_meant = self.lineage.is_over or not self.job.names.isdisjoint(self.policy.dead)
         return is_meant and self.policy.declares_dead(self.lineage)
 
     @cached_property
     def is_meant(self) -> bool:
-        """Return whether Flink was to delete it."""
         return is_meant_to_be_deleted(self.checkpoint, self.job)
 
     @cached_property
     def heirs(self) -> tuple[LineageJob, ...]:
-        """Return the jobs that surely continued it."""
         keys = self.lineage.continued_by(self.checkpoint)
         return tuple(job for job in self.lineage.jobs if job.key in keys)
 
     @cached_property
     def may_be_heirs(self) -> tuple[LineageJob, ...]:
-        """Return the jobs that may have continued it."""
         return self.lineage.may_be_continued_by(self.checkpoint)
 
     @cached_property
@@ -229,7 +219,6 @@ _Said = tuple[RetentionReason, str]
 
 
 def _fate(checkpoint: LineageCheckpoint, lineage: Lineage, facts: RetentionFacts) -> CheckpointFate:
-    """Return what the first rule that speaks says of a checkpoint."""
     job = lineage.job_at(checkpoint.place)
     case = _Case(
         checkpoint=checkpoint,
@@ -299,7 +288,6 @@ def _needs_origin(job: LineageJob, lineage: Lineage) -> bool:
 
 
 def _of_unknown_job(case: _Case) -> _Said | None:
-    """No job is known to have made it."""
     if case.job is _NO_JOB:
         return RetentionReason.UNKNOWN_JOB, "no job is known to have made it"
     return None
@@ -323,7 +311,6 @@ def _job_not_over(case: _Case) -> _Said | None:
 
 
 def _stopped(case: _Case) -> _Said | None:
-    """A guard or a condition stops the work on its job."""
     problem = case.job.problem
     if problem in _UNSEEN_JOBS:
         return (
@@ -334,7 +321,6 @@ def _stopped(case: _Case) -> _Said | None:
 
 
 def _not_collectable(case: _Case) -> _Said | None:
-    """It is not surely this storage root's to let go."""
     if not case.job.is_of_root:
         return RetentionReason.NOT_COLLECTABLE, "its job belongs to another storage root"
     if not case.checkpoint.is_collectable:
@@ -362,7 +348,6 @@ def _without_policy(case: _Case) -> _Said | None:
 
 
 def _ended_recently(case: _Case) -> _Said | None:
-    """Its job has not been over for ``ended_for``."""
     life = case.job.last_life_at
     if case.is_meant:
         return None
@@ -393,7 +378,6 @@ def _not_dead(case: _Case) -> _Said | None:
 
 
 def _undeclared(lineage: Lineage, dead: Collection[str]) -> str | None:
-    """Return what of a lineage that is over its owner did not give up, ``None`` if nothing."""
     last = lineage.last_jobs
     for job in last:
         if len(last) > 1 and job.names.isdisjoint(dead):
@@ -480,7 +464,6 @@ def _successor_needs_files(case: _Case) -> _Said | None:
 
 
 def _kept_by_rules(case: _Case) -> _Said | None:
-    """The owner's policy keeps it: too few others stand for it."""
     if case.is_meant or case.is_dead:
         return None
     policy, names = case.policy, case.facts.names
@@ -542,7 +525,6 @@ def _meant_to_be_deleted(case: _Case) -> _Said | None:
 
 
 def _dead(case: _Case) -> _Said | None:
-    """Its owner declared it dead."""
     return (RetentionReason.LINEAGE_DEAD, case.lineage.name) if case.is_dead else None
 
 

@@ -51,7 +51,6 @@ class Continuation(Fact, subject=("older", "newer", "source", "checkpoint"), see
         checkpoint_id: Its id; ``None`` if unknown: then the edge covers no checkpoint.
         stored_at: Its store time, as the first cycle saw that found it; ``None`` if none did.
         restored_at: Time of the restore by Flink's clock; ``None`` if no source states it.
-        seen_at: Time of the last cycle that saw the evidence.
         first_seen_at: Time of the first one, in memories of earlier releases.
     """
 
@@ -77,7 +76,6 @@ class ResourceJob(Fact, subject=("resource", "job_id"), seen="seen_at"):
     """A job that a Kubernetes resource ran.
 
     Attributes:
-        resource: Name of the resource, ``NAMESPACE/NAME``.
         identity: Kind and uid of the resource, "" if unknown.
         is_stateless: Whether every cycle saw the resource say that a new job takes over no state.
     """
@@ -142,10 +140,6 @@ def resource_continuations(
     One that was created again is another resource: its job may have begun from nothing,
     and then the last checkpoint of the older job alone has that job's state. Jobs that the same
     cycle saw first have no order, and get no edge.
-
-    Args:
-        directories: Job directory of each job id that one directory alone has.
-        from_nothing: Ids of the jobs that are known to have begun so.
     """
     by_resource: dict[str, list[ResourceJob]] = {}
     for job in jobs:

@@ -73,9 +73,7 @@ class ExpiredCheckpoint(Fact, subject=("uri", "sha256"), seen="step"):
         return self.released_at is None and self.restored_at is None
 
 
-def written_times(
-    records: Iterable[ExpiredCheckpoint],
-) -> dict[tuple[str, str], datetime]:
+def written_times(records: Iterable[ExpiredCheckpoint]) -> dict[tuple[str, str], datetime]:
     """Return when each checkpoint was written that may have been put back, by folder and digest."""
     return {
         (each.uri, each.sha256): each.stored_at
@@ -89,7 +87,6 @@ class ExpiryMarker:
     """What an expiry, or its undoing, left in the folder of a checkpoint.
 
     Attributes:
-        folder: The checkpoint's folder.
         state: State location that knows of the quarantine; "" for a file that was being written.
         stored_at: When the store took it; ``None`` if that is not known.
         root: Storage root or extra root whose expiry it is: no checkpoint expires that names files

@@ -20,11 +20,8 @@ class LineageJob:
     """One job of a lineage.
 
     Attributes:
-        is_of_root: Whether a directory of it is in the storage root.
         is_over: Whether positive evidence proves its end, and its directory has been still since.
-        problem: Name of the guard or condition that stops its work; ``None`` if nothing does.
         last_life_at: Last time at which anything of it was written or a source showed it alive.
-        first_life_at: Store time of the oldest object or checkpoint of it; ``None`` if unknown.
         started_at: Earliest known start of its present run, by Flink's clock.
         is_running_throughout: Whether Flink showed it RUNNING before the listing and after it.
         may_recur: Whether another run of it may have the same id, and so the same directory.
@@ -70,7 +67,6 @@ class LineageCheckpoint:
             for, upon which nothing relies.
         is_collectable: Whether its files are collected: they are in job directories of the
             storage root, or it is a savepoint that may go with its folder.
-        obstacle: Reason for which they are not.
         holds: What needs it now (R43), as words for people: a pin, an HA entry, a restored path.
         deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` if
             unknown (R40).
@@ -99,13 +95,7 @@ class LineageCheckpoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Lineage:
-    """Jobs that continued one another.
-
-    Attributes:
-        jobs: Its jobs, oldest first.
-        checkpoints: Their checkpoints and savepoints, oldest first.
-        fixed_ids: Job ids that a cluster's configuration was seen to choose.
-    """
+    """Jobs that continued one another."""
 
     jobs: tuple[LineageJob, ...]
     checkpoints: tuple[LineageCheckpoint, ...] = ()
@@ -218,7 +208,6 @@ class Lineage:
 
     @cached_property
     def _taken(self) -> dict[str, list[Continuation]]:
-        """Edges to each savepoint."""
         edges = [edge for edge in self.continuations if edge.is_of_savepoint]
         return grouped(edges, lambda edge: edge.newer)
 
@@ -231,12 +220,10 @@ class Lineage:
 
     @cached_property
     def _restores(self) -> dict[str, list[Continuation]]:
-        """Edges from each run."""
         return grouped(self.continuations, lambda edge: self._runs[edge.older])
 
     @cached_property
     def _hops(self) -> dict[str, set[str]]:
-        """Keys of the jobs that are known to be restored from each run."""
         return {
             run: {
                 self._key_of(e.newer)
@@ -255,7 +242,6 @@ class Lineage:
         return found
 
     def _key_of(self, place: str) -> str:
-        """Return the key of the job of a directory, or the place itself if none is known."""
         job = self.job_of_place.get(place)
         return place if job is None else job.key
 
@@ -311,7 +297,6 @@ class Lineage:
         return checkpoint.checkpoint_id < number and is_before and not self._recurs(run)
 
     def _restored_id(self, edge: Continuation) -> int | None:
-        """Return the id of what an edge shows as restored, ``None`` if it is not known."""
         if edge.checkpoint_id is not None or not edge.checkpoint:
             return edge.checkpoint_id
         origin = self._by_uri.get(edge.checkpoint)
@@ -327,7 +312,6 @@ class Lineage:
         return min(times) if times else edge.restored_at
 
     def _is_from_before(self, edge: Continuation, checkpoint: LineageCheckpoint) -> bool:
-        """Return whether an edge shows a restore from before a checkpoint, by id and by time."""
         run, until = self._runs[edge.older], self._restored_point(edge)
         if run != self._runs[checkpoint.place] or self._recurs(run):
             return False
@@ -339,7 +323,6 @@ class Lineage:
         return number < checkpoint.checkpoint_id and until < stored_at
 
     def _reached(self, places: Iterable[str]) -> set[str]:
-        """Return the places that edges lead to from some places, these included."""
         found = set(places)
         todo = list(found)
         while todo:
@@ -354,7 +337,6 @@ class Lineage:
 
 
 def _is_before(one: LineageCheckpoint, other: LineageCheckpoint) -> bool:
-    """Return whether a run completed one before another, by id and by store time."""
     if one.stored_at is None or other.stored_at is None:
         return False
     return one.checkpoint_id < other.checkpoint_id and one.stored_at < other.stored_at
@@ -366,11 +348,7 @@ def lineages_of(
     continuations: Iterable[Continuation],
     fixed_ids: Collection[str] = (),
 ) -> tuple[Lineage, ...]:
-    """Return the lineages: every job and checkpoint is in exactly one.
-
-    Args:
-        continuations: Edges; one of an unknown place joins what it names all the same.
-    """
+    """Return the lineages: every job and checkpoint is in exactly one."""
     known = [job for job in jobs if job.places]
     own = sorted(checkpoints, key=lambda each: each.order)
     edges = [each for each in continuations if each.older != each.newer]
@@ -423,19 +401,15 @@ def _oldest_first(lineage: Lineage) -> tuple[datetime, str]:
 
 
 class _Joined:
-    """Disjoint sets of places."""
-
     def __init__(self) -> None:
         self._above: dict[str, str] = {}
 
     def top(self, place: str) -> str:
-        """Return the place that stands for the set of a place."""
         above = self._above.setdefault(place, place)
         while above != place:
             place, above = above, self._above[above]
         return place
 
     def join(self, one: str, other: str) -> None:
-        """Make one set of two."""
         first, second = sorted((self.top(one), self.top(other)))
         self._above[second] = first

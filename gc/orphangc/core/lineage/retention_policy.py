@@ -68,11 +68,6 @@ _ORIGIN = re.compile(
 
 
 def _continued(value: object) -> object:
-    """Return what each job continued by its id, also from texts ``NEWER=OLDER@ID``.
-
-    Raises:
-        ValueError: A text is none of these, or one job has two origins.
-    """
     if isinstance(value, list | tuple):
         parts = [str(each).partition("=") for each in value]
         if len({newer for newer, _, _ in parts}) < len(parts):
@@ -93,11 +88,6 @@ def _continued(value: object) -> object:
 
 
 def _not_empty(value: object) -> object:
-    """Return names.
-
-    Raises:
-        ValueError: One of them is empty.
-    """
     if isinstance(value, list | tuple) and "" in value:
         raise ValueError("a name is empty")
     return value
@@ -162,11 +152,7 @@ class RetentionPolicy(KeepRules):
 def kept_by(
     rules: KeepRules, checkpoints: Sequence[LineageCheckpoint], now: datetime
 ) -> dict[str, str]:
-    """Return the rule that keeps each checkpoint of some, by its URI.
-
-    Args:
-        checkpoints: Restorable checkpoints and savepoints that may stand for one another.
-    """
+    """Return the rule that keeps each checkpoint of some, by its URI."""
     newest = sorted(checkpoints, key=lambda each: each.order, reverse=True)
     kept = {each.uri: "keep_last" for each in newest[: rules.keep_last]}
     if rules.keep_within is not None:
@@ -194,7 +180,6 @@ def _periods(rules: KeepRules) -> Iterator[tuple[str, int, _Period]]:
 def _newest_of_each(
     newest: Sequence[LineageCheckpoint], count: int, period: _Period
 ) -> list[LineageCheckpoint]:
-    """Return the newest savepoint of each of the last periods that have one."""
     found: dict[Hashable, LineageCheckpoint] = {}
     for each in newest:
         if each.stored_at is not None:

@@ -16,10 +16,8 @@ class Acknowledgement(Fact, subject=("condition", "what"), seen="at"):
     """What a person acknowledged.
 
     Attributes:
-        what: Place, directory, checkpoint or cluster.
         since: Last time at which a cycle had seen it whole; a later loss of the same thing is
             another fact.
-        by: Account that gave it, and its machine.
     """
 
     condition: str = Field(min_length=1)
@@ -39,10 +37,6 @@ def is_acknowledged(
 
 
 def acknowledging_command(root: str, condition: str, what: str, *, state: str | None) -> str:
-    """Return the command line by which a person acknowledges one fact, to be copied to a shell.
-
-    Args:
-        state: State location; ``None`` for the default one.
-    """
+    """Return the command line by which a person acknowledges one fact, to be copied to a shell."""
     words = ["orphangc", "world", "acknowledge", root, str(condition), what]
     return shlex.join([*words, *(() if state is None else ("--state", state))])

@@ -47,11 +47,7 @@ MOST_OTHERS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleComparison:
-    """Comparison of one cycle with the memory.
-
-    Attributes:
-        facts: Facts that earlier cycles saw, this one does not, and nothing explains.
-    """
+    """Comparison of one cycle with the memory."""
 
     facts: tuple[LostFact, ...]
     memory: WorldMemory
@@ -118,7 +114,6 @@ class _After:
         return at is not None and self.sighting.at - at <= KEPT_AFTER_END
 
     def directories(self) -> Iterator[RememberedDirectory]:
-        """Yield the directories, also those that are gone and missed."""
         seen = {each.uri: each for each in self.sighting.directories}
         for known in self.memory.directories:
             now = seen.pop(known.uri, None)
@@ -149,7 +144,6 @@ class _After:
         yield now.model_copy(update=update)
 
     def _missed(self, known: RememberedDirectory) -> tuple[object, ...]:
-        """Return the lost checkpoints of a directory that a person has not acknowledged."""
         if (Condition.JOB_DIRECTORY_EMPTIED, known.uri) in self.acknowledged:
             return ()
         if (Condition.PLACE_LOST, known.place) in self.acknowledged:
@@ -198,7 +192,6 @@ class _After:
         )
 
     def reports(self, jobs: tuple[RememberedJob, ...]) -> Iterator[RememberedReport]:
-        """Yield the reported checkpoints that were not found."""
         for each in reports_after(self.memory, self.sighting, jobs):
             is_known = (Condition.CHECKPOINT_NOT_FOUND, each.uri) in self.acknowledged
             over = each.resolved_at or (each.reported_at if is_known else None)
@@ -292,7 +285,6 @@ def _registries_after(
     jobs: Sequence[RememberedJob],
     facts: Iterable[LostFact],
 ) -> Iterator[RememberedRegistry]:
-    """Yield the records for the next cycle's memory."""
     yield from sighting.registries
     standing = {each.what for each in facts if not each.is_acknowledged}
     missed = {
@@ -310,12 +302,14 @@ def _registries_after(
 def _registries_missed(
     memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob]
 ) -> Mapping[str, list[RememberedRegistry]]:
-    """Return the records that are gone, and that nothing explains, by registry folder."""
     missed: dict[str, list[RememberedRegistry]] = {}
+    homes = {(each.job_id, each.home) for each in sighting.registries}
     for known in memory.registries:
         if known.resolved_at is not None or known.uri in sighting.registry_jobs:
             continue
-        if not (_is_registry_over(known, sighting, jobs) or _has_registry_moved(known, sighting)):
+        # the same job, by its directory, may export to another place now
+        has_moved = known.home and (known.job_id, known.home) in homes
+        if not (has_moved or _is_registry_over(known, sighting, jobs)):
             missed.setdefault(known.location, []).append(known)
     return missed
 
@@ -323,7 +317,6 @@ def _registries_missed(
 def _is_registry_over(
     known: RememberedRegistry, sighting: Sighting, jobs: Sequence[RememberedJob]
 ) -> bool:
-    """Return whether the job was seen over after its newest snapshot, or is declared ended."""
     if known.job_id in sighting.declared_ended:
         return True
     if any(each.is_alive for each in sighting.jobs if each.job_id == known.job_id):
@@ -336,13 +329,6 @@ def _is_registry_over(
         and each.ended_at >= known.taken_at
         for each in jobs
         if each.job_id == known.job_id
-    )
-
-
-def _has_registry_moved(known: RememberedRegistry, sighting: Sighting) -> bool:
-    """Return whether the same job, by its directory, exports to another place now."""
-    return bool(known.home) and any(
-        (each.job_id, each.home) == (known.job_id, known.home) for each in sighting.registries
     )
 
 

@@ -61,16 +61,13 @@ class Explanations:
     """Possible explanations of a missing checkpoint.
 
     Attributes:
-        jobs: All records of a job, with the facts of this cycle, by job id.
         claimers: Directories of the jobs that were restored from a checkpoint, by checkpoint, each
             with the start of its job's run.
-        shown: Directories that contain checkpoints now.
         expired: When a sweep released each checkpoint from quarantine, by folder and digest.
         unfound: Checkpoints that a cluster shows completed and not discarded after the listing,
             and that are not there.
         searched: Directories of which some checkpoint is there now, or was explained away; and of
             the jobs before them, which are over and whose directory is in a searched place.
-        users: Other directories whose checkpoints name, or named, files in one, by directory.
     """
 
     sighting: Sighting
@@ -168,7 +165,6 @@ class Explanations:
         return shown.has_subsumed(oldest, checkpoint.stored_until)
 
     def _kept(self, checkpoint: RememberedCheckpoint) -> SeenReport | None:
-        """Return the report that shows it kept, ``None`` if one shows a later one at its path."""
         report, stored = self.unfound.get(checkpoint.uri), checkpoint.stored_at
         if report is None or report.triggered_at is None or stored is None:
             return report
@@ -218,7 +214,6 @@ class Explanations:
     def _is_declared(
         self, checkpoint: RememberedCheckpoint, directory: RememberedDirectory
     ) -> bool:
-        """Return whether its job is declared ended; in which state is unknown."""
         seen = self.sighting
         if not seen.are_all_declared_ended and directory.job_id not in seen.declared_ended:
             return False
@@ -259,7 +254,6 @@ class Explanations:
         )
 
     def _savepoints_of(self, job_id: str) -> set[str]:
-        """Return the savepoints that jobs started from and that can be of this job alone."""
         found = {uri for uri in self.claimers if savepoint_may_be_of(uri, job_id)}
         others = {*self.jobs, *self.directories} - {job_id}
         is_shared = found and any(savepoint_may_be_of(e, o) for o in others for e in found)
@@ -298,7 +292,6 @@ class Explanations:
 
 
 def _unfound(sighting: Sighting) -> dict[str, SeenReport]:
-    """Return the reports of what is not there; of one path, that of a living job."""
     reports = (each for each in sighting.reports if each.path not in sighting.present)
     return {each.path: each for each in sorted(reports, key=lambda one: one.is_living)}
 
@@ -373,7 +366,6 @@ def _was_before_the_end(checkpoint: RememberedCheckpoint, record: RememberedJob)
 
 
 def _is_of_earlier_run(checkpoint: RememberedCheckpoint, record: RememberedJob) -> bool:
-    """Return whether it was stored before the current run of a job began from none of its own."""
     if record.began_at is None or not record.began_anew:
         return False
     return checkpoint.stored_until < record.began_at

@@ -160,7 +160,6 @@ def _oldest_of_its_own(seen: SeenJob, sighting: Sighting) -> datetime | None:
 
 
 def _goes_on_from_its_own(seen: SeenJob) -> bool:
-    """Return whether a job was restored from a checkpoint that it completed itself."""
     directory, _, _ = (seen.restored or "").rpartition("/")
     return directory.rpartition("/")[2] == seen.job_id
 
@@ -181,7 +180,6 @@ class _Stops:
 
     Attributes:
         ids: Known ids, by their first digits; those of one application may begin alike.
-        newest: Newest checkpoint id that earlier cycles saw, by job id.
         newest_now: Newest checkpoint id, also of this cycle, by job id.
     """
 
@@ -192,7 +190,6 @@ class _Stops:
 
     @classmethod
     def of(cls, memory: WorldMemory, sighting: Sighting) -> _Stops:
-        """Return the stops from memory and cycle together."""
         directories = (*memory.directories, *sighting.directories)
         known = {each.job_id for each in directories} | {each.job_id for each in memory.jobs}
         known |= {each.job_id for each in sighting.jobs}
@@ -208,10 +205,6 @@ class _Stops:
 
     def ends_before(self, seen: SeenJob, record: RememberedJob) -> tuple[str, ...] | None:
         """Return the ends that a run may have had, ``None`` if the job after it goes on in it.
-
-        Args:
-            seen: Job that runs in its place now.
-            record: Job whose run it was.
 
         One that starts empty says nothing of the end before it, nor does one that starts from a
         savepoint: people take one, cancel the job, and start another. A failover goes on from a
@@ -252,10 +245,6 @@ class _Successors:
     """The running jobs that may have taken the place of another one (R34, E5).
 
     Attributes:
-        clusters: Whether each configured cluster answered.
-        ran: Jobs that it showed alive last, by cluster.
-        shown: Jobs that it shows alive, by cluster or resource.
-        running: Facts of Flink's REST API about each running job, by job id.
         by_savepoint: Running jobs, by the job id's first digits, that started from a savepoint
             of such a job.
     """
@@ -269,7 +258,6 @@ class _Successors:
 
     @classmethod
     def of(cls, memory: WorldMemory, sighting: Sighting, stops: _Stops) -> _Successors:
-        """Return the running jobs of a cycle."""
         shown: dict[str, set[str]] = {}
         running: dict[str, SeenJob] = {}
         savepoints: dict[str, tuple[SeenJob, ...]] = {}
@@ -315,7 +303,6 @@ class _Successors:
         return [self.running[each] for each in sorted(shown) if each in self.running]
 
     def _from_its_savepoint(self, record: RememberedJob) -> tuple[SeenJob, ...]:
-        """Return the running jobs that started from a savepoint of one its cluster forgot."""
         if not self.clusters.get(record.by):
             return ()
         return self.by_savepoint.get(record.job_id[:_DIGITS], ())

@@ -44,9 +44,7 @@ class LostFact:
     """A fact of an earlier cycle that no longer holds.
 
     Attributes:
-        since: Last time at which a cycle saw it whole.
         reach: Directories that are blocked; ``None`` for all of the storage root.
-        is_acknowledged: Whether a person acknowledged exactly this fact, so that it blocks nothing.
     """
 
     condition: Condition
@@ -65,13 +63,7 @@ class LostFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """Lost facts of each kind, before acknowledgements.
-
-    Attributes:
-        checkpoints: Checkpoints that nothing explains, by directory.
-        kept: Explained checkpoints that the memory keeps all the same, by directory.
-        facts: One fact for each loss that blocks.
-    """
+    """Lost facts of each kind, before acknowledgements."""
 
     checkpoints: Mapping[str, tuple[RememberedCheckpoint, ...]]
     kept: Mapping[str, tuple[RememberedCheckpoint, ...]]
@@ -86,11 +78,7 @@ def lost_of(
     *,
     uncovered: Iterable[LostFact] = (),
 ) -> Lost:
-    """Return what earlier cycles saw, this one does not, and nothing explains.
-
-    Args:
-        uncovered: Storages that no statement of a closed world covers.
-    """
+    """Return what earlier cycles saw, this one does not, and nothing explains."""
     known = tuple(given)
     why = Explanations.of(memory, sighting, jobs)
     gone = {
@@ -128,7 +116,6 @@ _Gone = tuple[tuple[RememberedCheckpoint, LossExplanation | None], ...]
 
 
 def _gone(directory: RememberedDirectory, sighting: Sighting, why: Explanations) -> _Gone:
-    """Return the checkpoints of a directory that are gone, each with its explanation."""
     if is_place_unreachable(directory.place, sighting):
         return ()
     return tuple(
@@ -164,9 +151,7 @@ def _place_of(uri: str, sighting: Sighting) -> SeenPlace | None:
 
 
 def _places_lost(
-    memory: WorldMemory,
-    sighting: Sighting,
-    lost: Mapping[str, Sequence[RememberedCheckpoint]],
+    memory: WorldMemory, sighting: Sighting, lost: Mapping[str, Sequence[RememberedCheckpoint]]
 ) -> Iterator[LostFact]:
     for place in memory.places:
         if place.resolved_at is not None or not place.checkpoints:
@@ -184,11 +169,8 @@ def _places_lost(
 
 
 def _is_place_missed(
-    place: RememberedPlace,
-    memory: WorldMemory,
-    lost: Mapping[str, Sequence[RememberedCheckpoint]],
+    place: RememberedPlace, memory: WorldMemory, lost: Mapping[str, Sequence[RememberedCheckpoint]]
 ) -> bool:
-    """Return whether a place without checkpoints now had any that nothing explains."""
     own = (each.uri for each in memory.directories if each.place == place.uri)
     return place.has_more_others or bool(place.others) or any(uri in lost for uri in own)
 
@@ -285,10 +267,7 @@ def _checkpoints_lost(
 
 
 def _reports_missed(
-    memory: WorldMemory,
-    sighting: Sighting,
-    jobs: Sequence[RememberedJob],
-    why: Explanations,
+    memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob], why: Explanations
 ) -> Iterator[LostFact]:
     """Yield what Flink reports, or reported, completed and not discarded, and is not found.
 
@@ -344,13 +323,7 @@ def reports_after(
 
 @dataclass(frozen=True, slots=True)
 class _ReportsShown:
-    """What a cycle shows of reported checkpoints.
-
-    Attributes:
-        directories: Directories that hold checkpoints now.
-        kept: Checkpoints of living jobs that a cluster shows completed and not discarded, after
-            the listing.
-    """
+    """What a cycle shows of reported checkpoints."""
 
     sighting: Sighting
     directories: Mapping[str, RememberedDirectory]
@@ -358,7 +331,6 @@ class _ReportsShown:
 
     @classmethod
     def of(cls, sighting: Sighting) -> _ReportsShown:
-        """Return what a cycle shows."""
         return cls(
             sighting,
             directories={each.uri: each for each in sighting.directories},
@@ -510,7 +482,6 @@ def lost_fact(
     """Return a loss; its message is the sentence, and how to acknowledge this one fact.
 
     Args:
-        fact: The condition that blocks, what is lost, and when a cycle last saw it whole.
         sentence: What was there, what is there now, and after the colon how to bring it back.
     """
     condition, what, since = fact
@@ -536,11 +507,7 @@ def with_word(fact: LostFact, given: Sequence[Acknowledgement], memory: WorldMem
     if (
         not is_known
         and given
-        and fact.condition
-        in {
-            Condition.JOB_DIRECTORY_EMPTIED,
-            Condition.CHECKPOINT_NOT_FOUND,
-        }
+        and fact.condition in {Condition.JOB_DIRECTORY_EMPTIED, Condition.CHECKPOINT_NOT_FOUND}
     ):
         places = [each.place for each in memory.directories if is_within(fact.what, (each.uri,))]
         is_known = any(

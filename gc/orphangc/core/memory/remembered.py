@@ -61,7 +61,6 @@ class RememberedCheckpoint(Fact, subject=("uri", "sha256"), seen="seen_at"):
     Attributes:
         deleted_on: Ends of the job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
             the format does not say.
-        sha256: Digest of its ``_metadata``, "" if unknown.
         is_self_contained: Whether every file that it needs is in its own folder.
     """
 
@@ -83,13 +82,9 @@ class RememberedDirectory(LastingFact, subject=("uri",), seen="seen_at"):
     """A folder that held checkpoints: a job directory, or a folder of copied checkpoints.
 
     Attributes:
-        job_id: Job id of the directory, "" if unknown.
-        place: Searched place that it was found in.
         checkpoints: Checkpoints of the last cycle that found any, and those lost before.
         depends_on: Directories in which these checkpoints name files, and those of jobs that its
             job may have been restored from.
-        names: Directories in which these checkpoints name files.
-        was_over: Whether the job was known to be over then.
     """
 
     uri: str = Field(min_length=1)
@@ -130,7 +125,6 @@ class RememberedPlace(LastingFact, subject=("uri",), seen="seen_at"):
         device: Identity of the file system or bucket that held it; ``None`` if unknown.
         seen_at: Time of the last cycle that found a checkpoint in it, else of the first cycle.
         others: Some checkpoints in no remembered directory, savepoints mostly.
-        has_more_others: Whether there were more of those.
         is_stated: Whether a person's statement of a closed world covers a storage.
     """
 
@@ -152,9 +146,6 @@ class RememberedReport(LastingFact, subject=("uri",), seen="reported_at"):
 
     Attributes:
         uri: Folder of the job's checkpoints, or the checkpoint's own.
-        named_by: Cluster that reported it.
-        first_reported_at: Time of the first cycle that missed it.
-        reported_at: Time of the last cycle in which it was reported.
     """
 
     uri: str = Field(min_length=1)
@@ -176,7 +167,6 @@ class RememberedCluster(Fact, subject=("uri",), seen="answered_at"):
     """A cluster that answered.
 
     Attributes:
-        alive: Ids of the jobs that it showed alive then.
         contradicted: Jobs among them that were declared ended all the same: that statement does not
             account for them when the cluster is silent.
     """
@@ -192,14 +182,10 @@ class RememberedJob(Fact, subject=("job_id", "by"), seen="known_at"):
 
     Attributes:
         job_id: Identifier of the job; many clusters may run jobs of one id.
-        directories: Job directories of the paths reported for it.
-        alive_at: Time of the last cycle that saw it alive.
         started_at: Start of its newest JobManager, by that one's clock.
         began_at: Start of the first JobManager of its current run, as far as cycles saw it.
         began_anew: Whether a cycle saw that run go on from no checkpoint of its own.
-        ended_at: Time of the last cycle that knew of an end of it.
         ended_as: Terminal states, one of which it ended in; all are possible.
-        ended_from: Start of the run that ended.
         ended_as_before: Terminal states of the run before that one.
         stores_in: Job directories that its cluster's configuration gives it.
         needs: Directories in which its checkpoints name files, or else the one that it was
@@ -235,7 +221,6 @@ class RememberedRegistry(LastingFact, subject=("uri",), seen="seen_at"):
         directories: Directories below the storage root of its entries, and its own.
         is_all_known: Whether each path of it names a place; else it may need files anywhere.
         taken_at: Time of its newest snapshot, by the JobManager's clock.
-        seen_at: Time of the last cycle that found any.
     """
 
     uri: str = Field(min_length=1)
@@ -249,11 +234,7 @@ class RememberedRegistry(LastingFact, subject=("uri",), seen="seen_at"):
 
 
 class StandingFact(FrozenPart):
-    """What the last cycle missed, and no person has acknowledged.
-
-    Attributes:
-        since: Last time at which a cycle saw it whole.
-    """
+    """What the last cycle missed, and no person has acknowledged."""
 
     condition: str
     what: str
@@ -295,9 +276,6 @@ def newest_restored(places: Iterable[str], own: Collection[str]) -> tuple[str, .
     """Return the restored checkpoints that are kept, each once and in their order.
 
     However often a job fails over, what it was first started from is not pushed out.
-
-    Args:
-        places: Places of restored checkpoints, the newest last.
     """
     known = tuple(dict.fromkeys(places))
     mine = [each for each in known if each.rpartition("/")[0] in own]

@@ -63,9 +63,6 @@ def unlocated_jobs(
     """Yield the jobs that no cluster shows any more and whose checkpoints are not found.
 
     Each with the directories that it may need files of, ``None`` for all of the storage root.
-
-    Args:
-        silent: Clusters that are missed themselves.
     """
     located = _Located.of(memory, sighting, jobs)
     for record in jobs:
@@ -97,7 +94,6 @@ def _left_none(record: RememberedJob) -> bool:
 
 
 def _is_acknowledged_with_cluster(record: RememberedJob, given: Iterable[Acknowledgement]) -> bool:
-    """Return whether a person acknowledged that the cluster which showed it last is silent."""
     return any(
         each.condition == "cluster_silent"
         and each.what == record.by
@@ -114,8 +110,6 @@ class _Located:
         directories: Directories that hold, or held, checkpoints, and those of missed reports:
             what disappears from them has a fact of its own.
         by_id: These directories, and those in which other jobs were restored, by job id.
-        shown: Clusters that show a job of it now, by job id.
-        clusters: Clusters that ever showed one, by job id.
     """
 
     sighting: Sighting
@@ -126,7 +120,6 @@ class _Located:
 
     @classmethod
     def of(cls, memory: WorldMemory, sighting: Sighting, jobs: Iterable[RememberedJob]) -> _Located:
-        """Return the directories from memory and cycle together."""
         by_id: dict[str, set[str]] = {}
         for each in (*memory.directories, *sighting.directories):
             by_id.setdefault(each.job_id, set()).add(each.uri)

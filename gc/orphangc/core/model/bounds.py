@@ -80,7 +80,6 @@ class JobBounds:
     Attributes:
         is_refused: Whether the job's work is refused: keep everything.
         is_ended: Whether nothing can be pending, so that the checkpoint id proves nothing more.
-        bounds: The named parts of the cutoff.
         quarantine_start: A tombstone laid at or after it is still in quarantine.
         newest_completed_at: Store time of the newest completed checkpoint that proves progress
             since a tombstone; ``None`` for a job that has ended, ``NEVER`` if unknown.

@@ -118,7 +118,6 @@ _Rules = Mapping[str, Rule | With | None]
 
 @lru_cache
 def _rules(kind: type[Fact]) -> _Rules:
-    """Return the rule of each field of a kind, ``None`` where the later sighting says it."""
     return {
         name: next((each for each in field.metadata if isinstance(each, Rule | With)), None)
         for name, field in kind.model_fields.items()

@@ -47,7 +47,6 @@ class FilePlace:
         job_id: Job id in the directory's name; "" if the name is none or there is no directory.
         inner: Path below the area's folder, "" directly in it; below the job directory for ForSt's
             working files.
-        checkpoint_id: Number of a ``chk-<n>`` folder.
     """
 
     job_directory: str | None
@@ -63,7 +62,6 @@ class Artifact:
 
     Attributes:
         uuid: 16 bytes, of a file of an area only: it can be a candidate.
-        checkpoint_id: Number in ``<checkpointID>_<UUID>`` only.
     """
 
     layout: DirectoryLayout
@@ -104,7 +102,6 @@ def expiry_marker(state: str, depth: int) -> str:
     """Return the name of the marker of a state location in ``chk-<n>/``.
 
     Args:
-        state: Its 32 digits.
         depth: Number of folders from the storage root, whose expiry it is, down to ``chk-<n>/``.
     """
     return f"{EXPIRY_MARKER}{depth}-{uuid.UUID(hex=state)}"
@@ -135,7 +132,6 @@ def is_possible_key(key: str) -> bool:
 
 
 def _area_of(part: str) -> tuple[Scope, int | None] | None:
-    """Return the area that a folder name opens inside a job directory."""
     if part in _AREAS:
         return _AREAS[part], None
     checkpoint_id = checkpoint_id_of(part)
@@ -143,7 +139,6 @@ def _area_of(part: str) -> tuple[Scope, int | None] | None:
 
 
 def _place_in(parts: list[str], position: int, job_id: str) -> FilePlace | None:
-    """Return the place if ``parts[position]`` opens an area of the job directory before it."""
     area = _area_of(parts[position])
     above, below = parts[:position], parts[position + 1 :]
     if "" in above:
@@ -167,7 +162,6 @@ def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
     which ``state.backend.forst.primary-dir`` puts directly there.
 
     Args:
-        folder: Key relative to the storage root.
         root_name: Last part of the storage root, which may itself be a job directory.
     """
     if folder.startswith(UNFINISHED):
@@ -185,7 +179,6 @@ def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
 
 
 def _outside(parts: list[str], owners: list[str]) -> FilePlace:
-    """Return the place of a folder that is in no area."""
     if parts and is_savepoint_folder(owners[-1]):
         return FilePlace(None, JobId(""), Scope.SAVEPOINT)
     if parts and parts[-1] == FOLDERS[Scope.CHANGELOG]:
@@ -198,11 +191,7 @@ def _outside(parts: list[str], owners: list[str]) -> FilePlace:
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """The job directories that the scans showed, and their jobs.
-
-    Attributes:
-        keys: Job key by job directory.
-    """
+    """The job directories that the scans showed, and their jobs."""
 
     base: Location
     keys: Mapping[Location, str]

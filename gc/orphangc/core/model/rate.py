@@ -44,7 +44,6 @@ class DeletionRate:
         ceiling: Keys a second that are never exceeded in the long run.
         page: Number of keys that failures suggest; never more than ``largest``.
         refused: Rate at which the store had enough last, ``None`` if it never had.
-        refusals: Number of refusals in a row, no success between them.
         due: Time of the next request's turn if the rate is kept exactly.
     """
 
@@ -60,11 +59,7 @@ class DeletionRate:
 
     @classmethod
     def of(cls, ceiling: float, largest: int) -> DeletionRate:
-        """Return the initial rate: the ceiling, and full requests.
-
-        Raises:
-            ValueError: One of them is not positive.
-        """
+        """Return the initial rate: the ceiling, and full requests, or raise ``ValueError``."""
         if ceiling <= 0 or largest <= 0:
             raise ValueError(f"a pace of {ceiling} keys a second, {largest} a request, is none")
         return cls(ceiling=ceiling, largest=largest, page=largest)

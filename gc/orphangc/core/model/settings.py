@@ -31,10 +31,7 @@ from orphangc.core.model.types import AreaName
 
 SAFE_MINIMUMS: Mapping[str, tuple[timedelta, str]] = MappingProxyType(
     {
-        "grace_period": (
-            timedelta(hours=24),
-            "what a checkpoint still writes would look orphaned",
-        ),
+        "grace_period": (timedelta(hours=24), "what a checkpoint still writes would look orphaned"),
         "quarantine_period": (
             timedelta(hours=24),
             "no second cycle, a day later, would confirm what one cycle found",
@@ -64,12 +61,9 @@ _LONGEST = timedelta(days=10_000)
 
 
 def parse_duration(value: object) -> object:
-    """Return ``72h``, ``1d12h``, ``15m``, ``30s`` or ``0`` as a duration; leave one as it is.
+    """Return ``1d12h``, ``15m``, ``30s`` or ``0`` as a duration, or raise ``ValueError``.
 
     A number without a unit is none: YAML's ``quarantine_period: 24`` means hours to a person.
-
-    Raises:
-        ValueError: The value is none of these, or longer than 10,000 days.
     """
     if isinstance(value, timedelta):
         return value
@@ -99,15 +93,13 @@ def _in_words(value: timedelta) -> str:
     return f"{minutes}m" if minutes % 60 else f"{minutes // 60}h"
 
 
-def _spell_duration(value: timedelta) -> str:
-    return f"{int(value.total_seconds())}s"
-
-
 Duration = Annotated[
     timedelta,
     BeforeValidator(parse_duration),
     AfterValidator(_in_range),
-    PlainSerializer(_spell_duration, return_type=str, when_used="json"),
+    PlainSerializer(
+        lambda value: f"{int(value.total_seconds())}s", return_type=str, when_used="json"
+    ),
     WithJsonSchema({"type": "string", "pattern": rf"^(0|(?=.){_DURATION.pattern})$"}),
 ]
 """A duration as people write it; whole seconds."""
@@ -161,12 +153,7 @@ def _acknowledged(value: str) -> str:
 
 
 def http_url(value: str, what: str) -> str:
-    """Return the address of a service that answers over HTTP; user and password may stand in it.
-
-    Raises:
-        ValueError: It is none, or holds a credential elsewhere, which would be shown. The message
-            repeats no part of it.
-    """
+    """Return the address of a service, maybe with a user; ``ValueError`` repeats no part of it."""
     try:
         parts = urlsplit(value)
         is_address = parts.scheme in {"http", "https"} and bool(parts.hostname)
@@ -184,10 +171,6 @@ def http_url(value: str, what: str) -> str:
             " '/' and '@' in them as %2F and %40"
         )
     return value
-
-
-def _flink_rest(value: str) -> str:
-    return http_url(value, "a Flink REST endpoint")
 
 
 def without_credentials(value: str) -> str:
@@ -209,11 +192,6 @@ def _zookeeper(value: str) -> str:
 
 
 def _shares(value: object) -> object:
-    """Return a share, or shares by job id, of a number, a mapping, or texts ``JOB=SHARE``.
-
-    Raises:
-        ValueError: A share is no number from 0 to 1, or a name is no job id.
-    """
     if isinstance(value, list | tuple) and value:
         parts = [str(each).rpartition("=") for each in value]
         value = {job if equals else "default": share for job, equals, share in parts}
@@ -259,7 +237,6 @@ DeleteShare = Annotated[
 
 
 def _areas(value: object) -> object:
-    """Return names of areas, each given alone or several with commas between, each once."""
     parts = [value] if isinstance(value, str) else value
     if not isinstance(parts, list | tuple):
         return value
@@ -298,7 +275,7 @@ Switch = Annotated[bool, BeforeValidator(_switch)]
 Place = Annotated[str, AfterValidator(_place)]
 RestUrl = Annotated[
     str,
-    AfterValidator(_flink_rest),
+    AfterValidator(lambda value: http_url(value, "a Flink REST endpoint")),
     PlainSerializer(without_credentials, return_type=str, when_used="json"),
 ]
 NamespaceName = Annotated[str, AfterValidator(_namespace)]
@@ -467,7 +444,6 @@ class StorageRootSettings(BaseModel):
         return self
 
     def _short_margins(self) -> Iterator[tuple[str, str]]:
-        """Yield each margin below its safe minimum, and what happens there."""
         for name, (minimum, danger) in SAFE_MINIMUMS.items():
             if getattr(self, name) < minimum:
                 yield f"{name} below {_in_words(minimum)}", danger
@@ -586,11 +562,7 @@ class StorageRootSettings(BaseModel):
     def is_declared_ended_elsewhere(
         self, job_id: str, directories: Collection[Location], *, has_trace: bool
     ) -> bool:
-        """Return whether the settings of the storage root that holds a job say that it is over.
-
-        Args:
-            has_trace: Whether anything shows that Flink wrote them; ``all`` needs it.
-        """
+        """Return whether the settings of the storage root that holds a job say that it is over."""
         named = {job_id, "all"} if has_trace else {job_id}
         if any(self.location.contains(each) for each in directories):
             return False

@@ -44,7 +44,6 @@ class Cell:
 
     Attributes:
         job_id: Owner of the directory; "" for objects in no known job's directory.
-        age: Age at the start of the cycle.
     """
 
     job_id: str

@@ -141,7 +141,6 @@ class StoredObject:
     """One object as a listing or a HEAD request shows it.
 
     Attributes:
-        key: Key relative to the storage root.
         modified_at: Store time, aware UTC; ``None`` if the store gives none.
         etag: Opaque identity of the bytes, unquoted, where the store has one.
     """
@@ -171,7 +170,6 @@ class Tombstone:
 
     Attributes:
         object: The object as it was then; any difference later invalidates the tombstone.
-        since: Store time of the complete cycle that first found the orphan.
     """
 
     object: StoredObject

@@ -53,12 +53,10 @@ _Edge = tuple[int, str]
 
 
 def _start(within: KeyRange) -> _Edge:
-    """Return the lower end as something that can be compared."""
     return (0, "") if within.after is None else (1, within.after)
 
 
 def _end(within: KeyRange) -> _Edge:
-    """Return the upper end as something that can be compared."""
     return (2, "") if within.until is None else (1, within.until)
 
 
@@ -67,11 +65,7 @@ def _between(start: _Edge, end: _Edge) -> KeyRange:
 
 
 def gaps(finished: Iterable[KeyRange], within: KeyRange = EVERYTHING) -> list[KeyRange]:
-    """Return what no finished range covers, in ascending order; nothing if all is finished.
-
-    Raises:
-        ValueError: Two ranges overlap, so a key would be there twice.
-    """
+    """Return what no finished range covers, in order; ``ValueError`` if two overlap."""
     found = []
     reached, last = _start(within), _end(within)
     for each in sorted(finished, key=_start):
@@ -95,11 +89,7 @@ def split_at(within: KeyRange, boundaries: Iterable[str]) -> list[KeyRange]:
 
 @dataclass(frozen=True, slots=True)
 class Landmarks:
-    """Points in the key space, and about how many objects are between each and the next.
-
-    Attributes:
-        totals: The sum of the weights up to and with each point.
-    """
+    """Points in the key space, and about how many objects are between each and the next."""
 
     keys: tuple[str, ...] = ()
     totals: tuple[float, ...] = ()
@@ -148,11 +138,6 @@ def landmarks(
 
     Names that are UUIDs are spread evenly, so they are as many hex prefixes; ``<id>_<uuid>`` and
     all other names stand where they stand. A folder that nothing is known of counts little.
-
-    Args:
-        directories: Keys of the job directories, whose ``shared/`` may contain files.
-        names: A sample of base names by the key of their folder.
-        counts: Number of names that the sample of a folder represents, if not its own.
     """
     counted = {f"{each}/shared" if each else "shared": 1 for each in directories}
     for folder, sample in names.items():
@@ -169,7 +154,6 @@ def landmarks(
 
 
 def _points(sample: Sequence[str], count: int, room: int) -> Iterable[tuple[str, float]]:
-    """Yield at most about ``room`` points of a folder by name, each with its weight."""
     others = [name for name in sample if (parse_artifact_name(name) or (0, b""))[0] is not None]
     share = len(others) / len(sample) if sample else 0.0
     if others:

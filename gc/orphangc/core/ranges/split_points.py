@@ -24,13 +24,7 @@ _DIGITS = 12
 _LONGEST = 512
 """Bytes of a key that is made up; longer than that only between names that are longer still."""
 
-_BLOCKS = (
-    (0x21, 0x7E),
-    (0xA1, 0xD7FF),
-    (0xE000, 0xFDCF),
-    (0xFDF0, 0xFFFD),
-    (0x10000, 0x1FFFD),
-)
+_BLOCKS = ((0x21, 0x7E), (0xA1, 0xD7FF), (0xE000, 0xFDCF), (0xFDF0, 0xFFFD), (0x10000, 0x1FFFD))
 """Code points that every server accepts: no control characters, surrogates, non-characters."""
 
 _PAST_ALL = 0x110000
@@ -89,13 +83,11 @@ def scale_of(first: str, last: str) -> Scale:
 
 
 def _common(one: str, other: str) -> int:
-    """Return how many characters two texts begin with in common."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _run(text: str, at: int, alphabet: str) -> tuple[int, int]:
-    """Return start and end of the letters of an alphabet, no slash, around a place in a key."""
     start = end = at
     while start > 0 and text[start - 1] in alphabet:
         start -= 1
@@ -123,7 +115,6 @@ def midpoint(position: str, within: KeyRange, scale: Scale | None = None) -> str
 
 
 def _on_scale(start: str, until: str | None, scale: Scale) -> str | None:
-    """Return the middle on a scale, in as few digits as needed; ``None`` if there is none."""
     low, high = scale.at(start), scale.at(until)
     middle, slack = (low + high) / 2, (high - low) / 8
     for digits in range(1, _DIGITS + 1):
@@ -135,7 +126,6 @@ def _on_scale(start: str, until: str | None, scale: Scale) -> str | None:
 
 
 def _by_code_point(start: str, until: str | None) -> str | None:
-    """Return a short text between two others, ``None`` if no usable one is there."""
     if until is None:
         return _above(start, 0)
     at = _common(start, until)
@@ -148,7 +138,6 @@ def _by_code_point(start: str, until: str | None) -> str | None:
 
 
 def _above(start: str, at: int) -> str:
-    """Return a text that is greater than ``start`` and keeps ``at`` of its characters."""
     for length in range(at, len(start)):
         char = _middle_char(ord(start[length]), _PAST_ALL)
         if char is not None:

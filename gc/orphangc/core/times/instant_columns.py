@@ -11,11 +11,7 @@ _TYPE = pa.timestamp("us", tz="UTC")
 
 
 def known_times(times: pa.Array) -> pa.Array:
-    """Return times with null, which is unknown, in the place of each one that is out of range.
-
-    Args:
-        times: ``timestamp[us, tz=UTC]``; returned as they are if all are known.
-    """
+    """Return times with null, which is unknown, in the place of each one that is out of range."""
     numbers = times.cast(pa.int64())
     if _are_known(numbers):
         return times
@@ -34,13 +30,9 @@ def with_known_times(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def check_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch of a file as it is: every text is UTF-8, and every time is known.
+    """Return a batch if its texts are UTF-8 and its times known, or raise ``ValueError``.
 
     Arrow reads both without a check, and fails when Python asks for them.
-
-    Raises:
-        ValueError: A text is no UTF-8, or a column holds times of another unit or zone, or one that
-            is out of range.
     """
     batch.validate(full=True)
     for field, column in zip(batch.schema, batch.columns, strict=True):

@@ -14,11 +14,7 @@ from orphangc.core.times.instants import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownState:
-    """The state location of an earlier plan.
-
-    Attributes:
-        remembered_at: Time of what the plan left in it; ``None`` if unknown.
-    """
+    """The state location of an earlier plan."""
 
     states: frozenset[str]
     at: datetime
@@ -27,12 +23,7 @@ class KnownState:
 
 
 class MemoryMarker(FrozenPart):
-    """The marker beside the memory, which a state of a version without a memory does not have.
-
-    Attributes:
-        state: Identifier of the state location; the memory has it too.
-        since: Time of the first cycle that left this memory.
-    """
+    """The marker beside the memory, which a state of a version without a memory does not have."""
 
     schema_version: int = Field(default=1, ge=1, le=1)
     root: str
@@ -51,11 +42,7 @@ def known_state(
 
 
 def other_state(own: Iterable[str], known: Iterable[KnownState]) -> KnownState | None:
-    """Return the source of a state location that is not this one, ``None`` if there is none.
-
-    Args:
-        own: Identifiers of this one; none if it was never written.
-    """
+    """Return the source of a state location that is not this one, ``None`` if there is none."""
     here = set(own)
     return next((each for each in known if not each.states & here), None)
 
@@ -63,11 +50,7 @@ def other_state(own: Iterable[str], known: Iterable[KnownState]) -> KnownState |
 def later_state(
     own: Iterable[str], written_at: datetime | None, known: Iterable[KnownState]
 ) -> KnownState | None:
-    """Return the source that knows this state location at a later time, ``None`` if there is none.
-
-    Args:
-        written_at: Time of the newest cycle that this one remembers.
-    """
+    """Return the source that knows this state location at a later time, or ``None``."""
     here = set(own)
     return next(
         (

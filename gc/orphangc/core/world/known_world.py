@@ -55,9 +55,6 @@ def storage_of(place: Location, mount: Location | None) -> Location:
     That is the bucket or container, or the mounted file system. On the machine's own file system,
     which holds everything, and where nothing bounds a storage, it is the folder around the place;
     the top folder is none.
-
-    Args:
-        mount: Where its file system is mounted; ``None`` for the machine's own, or no file system.
     """
     if place.scheme in OBJECT_STORES:
         return place.top
@@ -124,7 +121,6 @@ class KnownCluster(FrozenPart):
 
     Attributes:
         answers: Whether it answered both times in this cycle.
-        problem: Why it gave no usable answer.
     """
 
     uri: str
@@ -155,11 +151,7 @@ class ClosedWorld(FrozenPart):
 
 
 class World(FrozenPart):
-    """Places that were searched or named, clusters, and changes around one storage root.
-
-    Attributes:
-        storages: Storages that are searched whole.
-    """
+    """Places that were searched or named, clusters, and changes around one storage root."""
 
     places: tuple[SearchedPlace, ...]
     storages: tuple[SearchedStorage, ...] = ()
@@ -227,7 +219,6 @@ def united_world(worlds: Sequence[World]) -> World:
 def _once(
     found: Iterable[_T], subject: Callable[[_T], object], joined: Callable[[_T, _T], _T]
 ) -> tuple[_T, ...]:
-    """Return what was found of each subject, once."""
     by_subject: dict[object, _T] = {}
     for each in found:
         by_subject[subject(each)] = joined(by_subject.get(subject(each), each), each)
@@ -253,11 +244,7 @@ def closed_world_of(
     is_stated: bool,
     is_empty: Callable[[str], bool],
 ) -> ClosedWorld:
-    """Return the statement, bound to the storages and places that count as searched.
-
-    Args:
-        storages: Every searched storage; a place in one is covered with it.
-    """
+    """Return the statement, bound to the storages and places that count as searched."""
     whole = [each.uri for each in storages if each.problem is None]
     covered = (
         each.uri
@@ -275,10 +262,6 @@ def without_unasked(
     """Return the world of the places that the call names, and the changes of all others.
 
     A plan does not distinguish these: it is blocked until they are searched and asked again.
-
-    Args:
-        world: World as one call of ``orphangc world ROOT`` finds it.
-        registries: Locations of registry snapshots that the call named.
     """
     named = [each.uri for each in world.places]
     named += [*(each.uri for each in world.clusters), *registries]

@@ -72,10 +72,6 @@ def ha_facts(
     """Yield all HA services that any source of a configuration names.
 
     A kind that is not known is not understood.
-
-    Args:
-        name: Cluster id, if no option gives one.
-        namespace: Namespace of the cluster, if no option gives one.
     """
     where = origin.of("high-availability.type")
     for word in all_of(options, *HA_TYPE_OPTIONS):
@@ -108,7 +104,6 @@ def ha_facts(
 
 
 def _zookeepers(options: Options) -> Iterator[str]:
-    """Yield each ZooKeeper with the path in it, as ``host:port,host:port/path``."""
     roots = all_of(options, *ZOOKEEPER_ROOT_OPTIONS) or ("flink",)
     for quorum, root in product(all_of(options, *ZOOKEEPER_OPTIONS), roots):
         hosts = [each.strip() for each in quorum.split(",")]

@@ -68,10 +68,7 @@ _JOB_STATUS: Schema = {
         "savepointHistory": [{"location": Holds.PIN}],
     },
 }
-_RECONCILED: Schema = {
-    "lastReconciledSpec": JsonText(_SPEC),
-    "lastStableSpec": JsonText(_SPEC),
-}
+_RECONCILED: Schema = {"lastReconciledSpec": JsonText(_SPEC), "lastStableSpec": JsonText(_SPEC)}
 _OPERATED: Schema = {
     "spec": _SPEC,
     "status": {"jobStatus": _JOB_STATUS, "reconciliationStatus": _RECONCILED},
@@ -97,13 +94,7 @@ ConfigMaps = Mapping[str, Mapping[str, str | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A resource as the API server shows it.
-
-    Attributes:
-        surrounding: Options of the session cluster that it runs in.
-        deployments: Names of the FlinkDeployments of its namespace.
-        workloads: Names of the Deployments and StatefulSets of its namespace.
-    """
+    """A resource as the API server shows it."""
 
     kind: str
     namespace: str
@@ -226,7 +217,6 @@ def _facts(
 
 
 def _made_configurations(resource: Resource) -> Iterator[FoundOptions | UnclearFact]:
-    """Yield the configurations that the operator made: files of both formats, if both are there."""
     for name in resource.made:
         content = resource.maps.get(name, {})
         for file in (each for each in CONFIGURATION_FILES if each in content):
@@ -269,7 +259,6 @@ def _job(field: FoundField, resource: Resource) -> JobFact:
 
 
 def _is_id_chosen(resource: Resource) -> bool:
-    """Return whether the present spec chose a job id, or may have."""
     spec = (each for each in fields_of(resource.document, _SCHEMAS[resource.kind]))
     return any(
         isinstance(each, UnclearFieldError)

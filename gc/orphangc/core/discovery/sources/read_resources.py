@@ -46,10 +46,8 @@ class NamespaceDocuments:
     """What the API server showed of one namespace.
 
     Attributes:
-        resources: Documents by kind: the operator's kinds, and workloads.
         config_maps: Texts of the readable ConfigMaps that resources may name.
         unknown_kinds: Further kinds of the operator's group: their fields are not known.
-        problems: Listings that failed, and why.
         is_selected: Whether the API server listed it; otherwise only a setting names it.
     """
 
@@ -192,7 +190,6 @@ def is_operated(document: Mapping[str, Any]) -> bool:
 
 
 def _words(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield its name, its labels, those of its pods, and the images of its containers."""
     pod = value_at(document, "spec", "template")
     yield from _texts(document, "metadata", "name")
     for labels in (value_at(document, "metadata", "labels"), value_at(pod, "metadata", "labels")):

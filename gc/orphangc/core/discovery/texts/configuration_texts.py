@@ -26,14 +26,7 @@ _LINE = re.compile(r"(?P<key>[^\s:]+)\s*:\s*(?P<value>.*)")
 
 
 def options_of_file(name: str, text: str) -> Mapping[str, Any]:
-    """Return the options of a configuration file.
-
-    Args:
-        name: Base name of the file, which decides its format.
-
-    Raises:
-        UnclearFieldError: It cannot be understood.
-    """
+    """Return the options of a configuration file, or raise ``UnclearFieldError``."""
     if len(text) > _MOST_CHARS:
         raise UnclearFieldError(name, f"has more than {_MOST_CHARS} characters", value=text)
     if name == OLD_FILE:
@@ -45,13 +38,10 @@ def options_of_file(name: str, text: str) -> Mapping[str, Any]:
 
 
 def _of_lines(name: str, text: str) -> dict[str, str]:
-    """Return the options of the older format.
+    """Return the options of the older format; ``UnclearFieldError`` if a line is of another form or
+    below another option, as in YAML, or two lines give one option two values.
 
     A line without a space behind its colon counts: some releases read it, and others skip it.
-
-    Raises:
-        UnclearFieldError: A line is of another form or below another option, as in YAML, or two
-            lines give one option two values.
     """
     found: dict[str, str] = {}
     around: int | None = None
@@ -81,11 +71,6 @@ class _UniqueKeys(yaml.SafeLoader):
     """Loads YAML, and refuses a key that stands twice, as Flink does."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
-        """Return a mapping.
-
-        Raises:
-            ConstructorError: A key stands twice in it.
-        """
         found = super().construct_mapping(node, deep=deep)
         if len(found) != len(node.value):
             raise yaml.constructor.ConstructorError(None, None, "a key stands twice")

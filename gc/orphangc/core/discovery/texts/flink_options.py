@@ -158,7 +158,6 @@ class Reading:
         is_local_here: Whether a local path is one of this machine: true of its own files, and not
             of a pod's.
         endpoints: Hosts of the S3 store that this process reaches; empty for AWS's own.
-        rest: Template of the address of a REST service.
     """
 
     aliases: Sequence[Alias] = ()
@@ -282,7 +281,6 @@ def _use_of(name: str, value: object) -> DirectoryUse | None:
 
 
 def _leading_elsewhere(name: str, value: object) -> str | None:
-    """Return why an option leads to files in a place that is not known, ``None`` if it does not."""
     text = "" if value is None else _spelled(value)
     for why, option, harmless in _ELSEWHERE:
         is_harmless = not text or re.fullmatch(harmless, text, re.IGNORECASE)
@@ -292,7 +290,6 @@ def _leading_elsewhere(name: str, value: object) -> str | None:
 
 
 def _spelled(value: Any) -> str:
-    """Return a scalar value as Flink's files spell it."""
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
@@ -338,7 +335,6 @@ def understood(value: str, where: Origin, reading: Reading) -> Location | Unclea
 
 
 def _as_alias(place: Location) -> str:
-    """Return how an alias spells a text in which no place can be read, "" for a place."""
     return f" ({redacted(str(place))}=PLACE)" if place.scheme == UNREADABLE else ""
 
 
@@ -375,7 +371,6 @@ def _other_store(place: Location, reading: Reading) -> str | None:
 
 
 def _authority_problem(place: Location) -> str | None:
-    """Return why the authority of a place cannot be the name of a bucket or a service."""
     user = place.authority.rpartition("@")[0]
     if ":" in user or redacted(str(place)) != str(place):
         return "holds a password"
@@ -387,7 +382,6 @@ def _authority_problem(place: Location) -> str | None:
 
 
 def _endpoints(place: Location, reading: Reading) -> Iterator[str]:
-    """Yield the S3 endpoints that options name for a place, for its bucket or for all."""
     for name, values in reading.options.items() if place.scheme == "s3" else ():
         match = _ENDPOINT.fullmatch(name)
         if match and match["bucket"] in {None, place.authority}:

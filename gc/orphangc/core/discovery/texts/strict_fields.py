@@ -23,9 +23,7 @@ class UnclearFieldError(Exception):
     def fact(self, origin: Origin) -> UnclearFact:
         """Return the error as a part of a resource that cannot be read."""
         return UnclearFact(
-            why=f"{self}: correct it",
-            digest=digest_of(self.value),
-            origin=origin.of(self.field),
+            why=f"{self}: correct it", digest=digest_of(self.value), origin=origin.of(self.field)
         )
 
 
@@ -76,7 +74,6 @@ def fields_of(
 
 
 def _below(value: Any, schema: Schema) -> Iterator[tuple[str, Schema, Any]]:
-    """Yield name, schema and value of each part of a value."""
     if isinstance(schema, JsonText):
         yield from _parsed(value, schema)
     elif isinstance(schema, Mapping):
