@@ -52,10 +52,7 @@ class Cycle:
         plan: Unsigned: the verdict files are not in it yet.
         views: Evidence, judgement and bounds of collected jobs, by job key.
         jobs: Evidence of every job, also of jobs in extra roots.
-        beside: Jobs that only the search of storages shows.
         sinks: Closed sinks of the verdicts, one for each worker.
-        savepoints: Folders of savepoints whose files may go.
-        expiries: What expiries left in any place that was searched.
     """
 
     settings: StorageRootSettings
@@ -126,10 +123,7 @@ def run_cycle(
 
 
 def _recalled(
-    before: Recalled,
-    seen: Observation,
-    environment: Environment,
-    expiries: Iterable[ExpiryMarker],
+    before: Recalled, seen: Observation, environment: Environment, expiries: Iterable[ExpiryMarker]
 ) -> Recalled:
     """Return what earlier cycles saw, and what the markers of expiries show of it to be lost.
 
@@ -152,12 +146,6 @@ def _unread(expiries: Iterable[ExpiryMarker], seen: Observation) -> tuple[Expiry
 def _survey(
     marked: MarkedCycle, environment: Environment, *, tombstones: Tombstones
 ) -> ListingSurvey:
-    """Return what the listing shows.
-
-    Raises:
-        RefusedError: The storage root shows nothing of Flink's.
-        StorageUnreachableError: The listing lacks what stood all the time.
-    """
     questions = _questions(marked, environment)
     if questions.since is None:
         before, after = (part[0].scan for part in (marked.seen.first, marked.seen.second))
@@ -177,7 +165,6 @@ def _found(
     environment: Environment,
     expiries: Iterable[ExpiryMarker],
 ) -> Found:
-    """Return what the cycle found, with what its jobs miss and what they need of others."""
     collected = (view.evidence for view in decided.views.values())
     missing = missing_by_job(collected, survey.missing, marked.seen, environment.storage)
     usages = foreign_usages_of(
@@ -201,16 +188,12 @@ def _found(
         missing=missing,
         savepoints_kept=decided.savepoints_kept,
         foreign_usages=replace(
-            usages,
-            named=named,
-            beside=known.living_beside,
-            quarantines=_unread(expiries, seen),
+            usages, named=named, beside=known.living_beside, quarantines=_unread(expiries, seen)
         ),
     )
 
 
 def _questions(marked: MarkedCycle, environment: Environment) -> SurveyQuestions:
-    """Return what the cycle asks of its listing."""
     seen = marked.seen
     scans = [part[0].scan for part in (seen.first, seen.second)]
     return SurveyQuestions(
@@ -227,7 +210,6 @@ def _questions(marked: MarkedCycle, environment: Environment) -> SurveyQuestions
 
 
 def _storages_of_latest(marked: MarkedCycle, environment: Environment) -> tuple[Storage, ...]:
-    """Return the searched storages in which a latest checkpoint names files outside all bases."""
     latest = (job.latest for job in marked.mark.jobs.values() if job.latest is not None)
     folders = {folder for checkpoint in latest for folder in checkpoint.files}
     bases = [base.location for base in environment.bases]
@@ -248,11 +230,6 @@ def _with_standing(memory: WorldMemory, before: Recalled, recalled: Recalled) ->
 def _check_is_storage_root(
     base: Location, marked: Mark, surveyed: Surveyed, seen: Observation
 ) -> None:
-    """Make sure that Flink's files are below the storage root now, whatever a listing showed.
-
-    Raises:
-        RefusedError: Nothing does, or nothing of it can be read.
-    """
     if not (surveyed.jobs or seen.unreadable or _is_anything_below(base, marked)):
         raise RefusedError(
             f"no job directory below {base} ({surveyed.objects} objects listed);"
@@ -261,13 +238,9 @@ def _check_is_storage_root(
         )
     broken = [each for each in seen.unreadable if not each.is_acknowledged]
     if broken and not marked.jobs:
-        raise RefusedError(
-            f"{broken[0].problem}; nothing was planned",
-            guard=Guard.UNREADABLE_ROOT,
-        )
+        raise RefusedError(f"{broken[0].problem}; nothing was planned", guard=Guard.UNREADABLE_ROOT)
 
 
 def _is_anything_below(base: Location, marked: Mark) -> bool:
-    """Return whether a job directory or a checkpoint is below the storage root itself."""
     checkpoints = (each.folder for each in marked.checkpoints if each.folder != base)
     return any(base.contains(place) for place in (*marked.owners.keys, *checkpoints))

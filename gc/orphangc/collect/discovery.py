@@ -54,8 +54,6 @@ def shown_now(
     """Return what all sources show now, and which of them cannot be read.
 
     Args:
-        by_hand: Addresses of clusters that a person named, without credentials.
-        ask: Asks a cluster by such an address.
         selection: Label selector of namespaces, or a word for all of them; "" without one.
     """
     found = discovery_of(namespaces, files, reading)

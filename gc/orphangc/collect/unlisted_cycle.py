@@ -72,11 +72,7 @@ class ShortCycle:
 
 
 def unlisted_cycle(environment: Environment, *, halted: str | None, before: Recalled) -> ShortCycle:
-    """Return the result of a cycle that lists no objects; it changes and remembers nothing.
-
-    Raises:
-        StorageUnreachableError: The storage root or an extra root cannot be searched.
-    """
+    """Return a cycle that lists and remembers nothing, or raise ``StorageUnreachableError``."""
     search = None if environment.search is None else replace(environment.search, own=None)
     unlisted = replace(environment, engine=UnlistedEngine(), search=search)
     seen = observe(unlisted)

@@ -46,10 +46,6 @@ def derive_snapshot(
     ``created`` is the oldest retained checkpoint that refers to a file, for its true creator is
     not in the name. The sequence is the time in microseconds: it rises from export to export.
 
-    Args:
-        sizes: Bytes of what is stored below the directory, by path.
-        taken_at: Aware UTC, before the checkpoints were listed.
-
     Raises:
         RefusedError: A checkpoint's state is in a layout that checkpoints cannot prove (R2), or
             the job has no checkpoint at all.
@@ -72,20 +68,19 @@ def derive_snapshot(
         taken_at=taken_at,
         checkpoint_dir=str(directory),
         max_concurrent=None if facts is None else facts.max_concurrent,
-        retained=tuple(map(_retained, checkpoints)),
+        retained=tuple(
+            RetainedCheckpoint(
+                id=checkpoint.checkpoint_id,
+                is_savepoint=bool(checkpoint.is_savepoint),
+                path=str(checkpoint.folder),
+            )
+            for checkpoint in checkpoints
+        ),
         issued=_issued(facts),
         restored=_restored(facts),
         entries=RegistryEntries(entries),
     )
     return snapshot, entries
-
-
-def _retained(checkpoint: Checkpoint) -> RetainedCheckpoint:
-    return RetainedCheckpoint(
-        id=checkpoint.checkpoint_id,
-        is_savepoint=bool(checkpoint.is_savepoint),
-        path=str(checkpoint.folder),
-    )
 
 
 def _issued(facts: JobFacts | None) -> tuple[IssuedCheckpoint, ...]:

@@ -51,7 +51,6 @@ def spooled(storage: Storage, key: ObjectKey, *, max_bytes: int) -> Buffer | Non
 
 
 def _parts_of(storage: Storage, stored: StoredObject) -> Buffer:
-    """Return what is read of an object, to its end or to where a part is missing."""
     key = stored.key
     try:
         with tempfile.TemporaryFile(prefix="orphangc-") as file:

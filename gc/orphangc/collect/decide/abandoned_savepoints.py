@@ -32,11 +32,7 @@ SAVEPOINTS = "savepoint folders"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbandonedSavepoints:
-    """What is known of the folders of savepoints without a ``_metadata``; picklable.
-
-    Attributes:
-        folders: Keys of those whose files are judged, relative to the storage root.
-    """
+    """What is known of the folders of savepoints without a ``_metadata``; picklable."""
 
     listed: int
     folders: frozenset[str]
@@ -44,11 +40,7 @@ class AbandonedSavepoints:
     objection: str | None = None
 
     def warning(self, problem: str | None) -> str | None:
-        """Return why such folders are kept, ``None`` if their files are judged.
-
-        Args:
-            problem: Reason for which too much would go (R20).
-        """
+        """Return why such folders are kept, ``None`` if their files are judged."""
         why = self.objection or problem
         if why is None:
             return None
@@ -118,7 +110,6 @@ def _without_metadata(
 
 
 def _stopped(known: JudgedCycle) -> str | None:
-    """Return why a job that is stopped may be writing a savepoint, ``None`` if none is stopped."""
     if known.evidence.missed is not None:
         return f"a job that is lost may need them: {known.evidence.missed.message}"
     if not known.judged:
@@ -132,7 +123,6 @@ def _stopped(known: JudgedCycle) -> str | None:
 
 
 def _hidden_writer(beside: Sequence[JobEvidence]) -> str | None:
-    """Return which job, of those that the search alone shows, is not over."""
     return next(
         (
             f"job {each.key}, which may be writing a savepoint, is shown by no cluster: ask its"
@@ -166,6 +156,5 @@ def _bounds(cycle: CycleEvidence, timeout: timedelta | None) -> JobBounds:
 
 
 def _is_old(listed: SavepointListed, bounds: JobBounds) -> bool:
-    """Return whether every file of a folder was stored before all bounds."""
     newest = from_microseconds(listed.newest_us)
     return newest is not None and newest < bounds.cutoff

@@ -321,7 +321,6 @@ def _passing(seen: Observation) -> set[Location]:
 
 
 def _warnings(found: Found) -> tuple[str, ...]:
-    """Return warnings: facts to check that stop nothing."""
     warnings = []
     collected = [each.evidence for each in found.views.values() if each.evidence.is_collected]
     if any(job.own_checkpoints for job in collected) and not any(
@@ -351,7 +350,6 @@ def _lost_checkpoints(found: Found, base: Location) -> Iterator[str]:
 
 
 def _ha_warnings(found: Found, environment: Environment) -> list[str]:
-    """Return contradictions of namespaces and ZooKeepers to the operator's statements."""
     warnings = [
         f"{facts.uri} shows nothing of Flink's: mistyped?"
         for facts in found.seen.ha_after
@@ -371,7 +369,6 @@ def _ha_warnings(found: Found, environment: Environment) -> list[str]:
 
 
 def _unknown_jobs(known: JudgedCycle, settings: StorageRootSettings) -> Iterator[str]:
-    """Yield a warning for each job that is declared to be over and that nothing shows."""
     memory = known.comparison.memory
     tables = (known.jobs.values(), known.beside.values(), memory.jobs, memory.directories)
     shown = {each.job_id for table in tables for each in table}
@@ -398,9 +395,6 @@ def lost_checkpoints(job: JobEvidence, absent: Collection[str], base: Location) 
     """Yield a warning for each checkpoint of a job that lacks files, a few of many.
 
     Nothing is done about them: a checkpoint that lacks files still protects the others.
-
-    Args:
-        absent: Keys of files that its checkpoints name and nothing shows.
     """
     if not absent:
         return

@@ -29,11 +29,7 @@ _KEYS = ("job_id", "scope", "action", "reason", "age")
 
 
 class Breakdown:
-    """A sink that keeps sums only: its memory grows with jobs, never with objects.
-
-    Attributes:
-        now: Start of the cycle by the store's clock; ages count from it.
-    """
+    """A sink that keeps sums only: its memory grows with jobs, never with objects."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
@@ -66,7 +62,6 @@ class Breakdown:
 
 
 def _together(first: pa.Table, second: pa.Table) -> pa.Table:
-    """Return the sums of two tables of sums as one."""
     both = pa.concat_tables([first, second.select(first.column_names)])
     added = both.group_by(_KEYS).aggregate([("objects", "sum"), ("bytes", "sum")])
     return added.rename_columns({"objects_sum": "objects", "bytes_sum": "bytes"}).select(
@@ -75,7 +70,6 @@ def _together(first: pa.Table, second: pa.Table) -> pa.Table:
 
 
 def _bucket_numbers(modified_at: pa.Array, now: datetime) -> pa.Array:
-    """Return the place in ``_BUCKETS`` of each store time: the number of edges that it passed."""
     stored_us = modified_at.cast(pa.int64())
     now_us = microseconds_of(now)
     number = pa.scalar(0, pa.int8())

@@ -30,13 +30,7 @@ from orphangc.ports import VerdictSink
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidedListing:
-    """Every listed object decided on.
-
-    Attributes:
-        views: Collected jobs by job key, each with the conditions that only verdicts can show.
-        savepoints: Folders of savepoints whose files may go.
-        savepoints_kept: Warning about abandoned folders of savepoints that are kept.
-    """
+    """Every listed object decided on."""
 
     views: Mapping[str, JobView]
     counts: Counts
@@ -95,7 +89,6 @@ def decide_listing(
 def _left_behind(
     view: JobView, marked: Mark, cycle: CycleEvidence, listed_at: datetime | None
 ) -> LeftBehind | None:
-    """Return a job's leftover checkpoint, and the bounds without it."""
     job, judgement = view.evidence, view.judgement
     old = oldest_left_behind(job, before=cycle.now - cycle.margins.grace_period)
     if old is None or judgement.refused is not None:
@@ -143,10 +136,7 @@ def _savepoints_problem(counts: Counts, settings: StorageRootSettings) -> str | 
 def _share_problem(view: JobView, counts: Counts, settings: StorageRootSettings) -> str | None:
     """Return why too much would go of ``shared/`` alone, or of all areas together (R20)."""
     key = view.evidence.key
-    parts = {
-        "files in shared/": ((key, True),),
-        "files in all areas": ((key, True), (key, False)),
-    }
+    parts = {"files in shared/": ((key, True),), "files in all areas": ((key, True), (key, False))}
     messages = (
         share_problem(
             view.evidence.job_id,

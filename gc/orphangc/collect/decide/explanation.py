@@ -46,11 +46,7 @@ def explain(
     tombstone: Tombstone | None,
     base: Location,
 ) -> dict[str, Any]:
-    """Return why the object has its verdict, as a document.
-
-    Args:
-        row: Verdict of the object, ``VERDICT_SCHEMA``.
-    """
+    """Return why the object has its verdict, as a document."""
     folder, _, name = key.rpartition("/")
     place = place_of_folder(folder, base.name)
     artifact = recognise(name, place)
@@ -84,7 +80,6 @@ def explain(
 
 
 def _how(checkpoint: Checkpoint, folder: Location, name: str) -> str | None:
-    """Return how a checkpoint names a file: its path, its base name, its UUID, its raw bytes."""
     if name in checkpoint.files.get(folder, ()):
         return "path"
     if any(name in names for names in checkpoint.files.values()):
@@ -98,7 +93,6 @@ def _how(checkpoint: Checkpoint, folder: Location, name: str) -> str | None:
 
 
 def _names_uuid(names: FileNames, uuid: bytes) -> bool:
-    """Return whether some name ends in the UUID."""
     (hi,), (lo,) = words_of(uuid)
     all_hi, all_lo = names.uuids
     return bool(((all_hi == hi) & (all_lo == lo)).any())

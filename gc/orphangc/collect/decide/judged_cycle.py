@@ -44,7 +44,6 @@ class MarkedCycle:
     """What a cycle saw, and what is live by it.
 
     Attributes:
-        searched: Every place and storage that was searched.
         namings: Names of files outside all of these, or that a listing must show.
     """
 
@@ -72,7 +71,6 @@ class JudgedCycle:
 
     Attributes:
         judged: What stops each job, also of those that work in place and only the search shows.
-        beside: Jobs that only the search shows.
     """
 
     jobs: Mapping[str, JobEvidence]
@@ -96,11 +94,7 @@ def judged_cycle(
     halted: str | None,
     before: Recalled,
 ) -> JudgedCycle:
-    """Return the evidence of every job, and what stops it.
-
-    Args:
-        survey: Facts of the listing; ``None`` for a cycle that lists no objects.
-    """
+    """Return the evidence of every job, and what stops it."""
     seen, marked = cycle.seen, cycle.mark
     paths = named_outside(
         cycle.namings,
@@ -181,10 +175,6 @@ def jobs_beside(
 
     A copy of a judged job's directory is no other job, unless another run may have its id. A
     change log is of the job whose checkpoint names it, wherever its base path is.
-
-    Args:
-        jobs: Jobs that the cycle judges.
-        fixed_ids: Job ids that a cluster's configuration was seen to choose.
     """
     judged = {each for job in jobs.values() for each in job.directories}
     logs = change_logs_of(marked.checkpoints)

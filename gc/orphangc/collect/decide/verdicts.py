@@ -55,9 +55,7 @@ class DecidedJob:
     """What the objects of one job are compared with; picklable.
 
     Attributes:
-        job_id: Identifier of the job, "" for objects in no job directory.
         facts: Facts that the rules of areas ask for; ``None`` for objects in no job directory.
-        spared: Areas of a refused job that are judged all the same.
         open: The same bounds for objects of an area that nothing refuses, by area.
         kept: The same bounds for objects of any other area: they are only reported.
     """
@@ -123,10 +121,6 @@ class Counts:
         removals: Number of objects to delete, now or later, by job key and whether they are
             directly in ``shared/``; those that the owner let go by a retention policy are expected,
             and not among them.
-        candidates: Number of objects that could go at all, by the same.
-        revived: A few keys that have a tombstone and are referred to again.
-        reported: Contents of report-only areas, by scope and job id.
-        held_back: Objects that a leftover checkpoint alone keeps, by job key.
     """
 
     objects: Counter[tuple[Scope, Action, Reason]] = field(default_factory=Counter)
@@ -152,7 +146,6 @@ class _BoundsRow(NamedTuple):
 
     Attributes:
         key: Key of the collected job that owns the objects, "" if none does.
-        is_flat: Whether they are directly in ``shared/``.
         area: Area that has bounds of its own, ``None`` for the bounds of the job.
     """
 
@@ -164,12 +157,7 @@ class _BoundsRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidePass(ListingPass[Decided]):
-    """Gives every object its verdict, and every verdict to a sink.
-
-    Attributes:
-        left_behind: Leftover checkpoint, if there is one, by job key.
-        released: UUIDs of files that the owner let go, by a retention policy.
-    """
+    """Gives every object its verdict, and every verdict to a sink."""
 
     owners: Owners
     jobs: Mapping[str, DecidedJob]
@@ -233,7 +221,6 @@ class DecidePass(ListingPass[Decided]):
         return total
 
     def _compared(self, key: str) -> DecidedJob:
-        """Return what the objects of a job, or in no job directory, are compared with."""
         if key == SAVEPOINTS and self.savepoints is not None:
             return DecidedJob("", self.savepoints.bounds, None)
         return self.jobs.get(key) or DecidedJob("", self.outside_jobs, None)
@@ -293,13 +280,11 @@ def _report(
 
 
 def _numpy(columns: Columns) -> npt.NDArray[np.int64]:
-    """Return the sizes in bytes."""
     sizes = columns.batch.column("size").to_numpy(zero_copy_only=False)
     return np.asarray(sizes, np.int64)
 
 
 def _count(counts: Counts, columns: Columns, verdicts: Verdicts) -> None:
-    """Add objects and bytes by area, action and reason."""
     of_kind = np.array([_SCOPES.index(kind.place.scope) for kind in columns.kinds], np.int64)
     shape = (len(_SCOPES), len(_ACTIONS), len(_REASONS))
     cells = np.ravel_multi_index((of_kind[columns.kind], *verdicts), shape)
@@ -343,7 +328,6 @@ def _count_removals(
 def _add_held(
     held: HeldBack, left: LeftBehind, columns: Columns, verdicts: Verdicts, *, is_own: _Mask
 ) -> None:
-    """Add what is kept of one job only because of a checkpoint that was left behind."""
     is_old = (columns.modified_us != NO_TIME) & (columns.modified_us < microseconds(left.cutoff))
     by_name = _is(verdicts.reasons, Reason.REFERENCED)
     by_name &= left.names.contains(columns.hi, columns.lo)
@@ -382,7 +366,6 @@ def _add_reported(total: Reported, more: Reported) -> None:
 
 
 def _add(total: Counts, more: Counts) -> None:
-    """Add what another worker counted."""
     total.objects.update(more.objects)
     total.bytes.update(more.bytes)
     total.removals.update(more.removals)

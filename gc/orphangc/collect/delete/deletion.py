@@ -58,11 +58,8 @@ class BatchDone:
     """Result of a batch.
 
     Attributes:
-        outcomes: Outcomes of its objects, ``OUTCOME_SCHEMA``.
-        again: Objects to request again, unrequested or unsuccessful, ``RETRY_SCHEMA``.
         is_answered: Whether the store said of one of them what became of it.
         is_failure: Whether at least one object was requested and each failed or got no answer.
-        stopped_by: Reason why nothing more may be deleted.
     """
 
     outcomes: pa.RecordBatch = field(default_factory=lambda: _NOTHING)
@@ -75,12 +72,7 @@ class BatchDone:
 
 @dataclass(slots=True)
 class BatchWork:
-    """One batch, and what deletes it.
-
-    Attributes:
-        rows: ``RETRY_SCHEMA``, of one job, ordered by key.
-        has_asked: Whether the storage may have been asked to delete.
-    """
+    """One batch, and what deletes it."""
 
     by: Deletion
     number: int
@@ -120,7 +112,6 @@ class BatchWork:
         return tries_again(self.rows, is_unknown, ["broken off"] * self.rows.num_rows)
 
     def _delete(self, going: pa.RecordBatch, kept: pa.RecordBatch) -> BatchDone:
-        """Ask the storage once, and settle what it answered for."""
         sent_at = self.by.limiter.clock()
         self.has_asked = True
         results = self._ask(going)
@@ -152,7 +143,6 @@ class BatchWork:
             return [DeletionResult(key=o.key, status=failed, error=str(err)) for o in objects]
 
     def _adapt_rate(self, statuses: Sequence[DeletionStatus], sent_at: float) -> None:
-        """Adapt the rate and the size of requests to the answer."""
         refused = statuses.count(DeletionStatus.REFUSED)
         unknown = statuses.count(DeletionStatus.UNKNOWN)
         unsuccessful = unknown + (refused if refused < len(statuses) else 0)
@@ -164,7 +154,6 @@ class BatchWork:
             self.by.limiter.note_success(sent_at)
 
     def _record(self, done: pa.RecordBatch) -> OrphanGcError | None:
-        """Journal the outcomes of the batch; return the error if that fails."""
         try:
             self.by.journal.write_outcomes(self.number, done)
         except OrphanGcError as err:
@@ -292,10 +281,6 @@ class Deletion:
 
         Objects that were not reached are ``planned``: the next run decides again. Once the limiter
         is stopped nothing more begins; running batches end and are recorded.
-
-        Args:
-            due: Rows of ``VERDICT_SCHEMA``, ordered by key.
-            record: Receives rows of ``OUTCOME_SCHEMA``.
         """
         run = _DeletionRun(self, RetryQueue(iter(due)), record, total)
         return run.all(run.one_by_one if self.storage.at_once == 1 else run.many_at_once)
@@ -303,8 +288,6 @@ class Deletion:
 
 @dataclass(slots=True)
 class _DeletionRun:
-    """One call of ``Deletion.delete``."""
-
     deletion: Deletion
     due: RetryQueue
     record: RecordOutcomes
@@ -324,12 +307,10 @@ class _DeletionRun:
         return self.stopped_by
 
     def one_by_one(self) -> None:
-        """Deal with everything, one batch after the other."""
         while (work := self._next()) is not None:
             self._take(work, work.do())
 
     def many_at_once(self) -> None:
-        """Deal with everything, as many batches at a time as the storage profits from."""
         at_once = self.deletion.storage.at_once
         pending: dict[Future[BatchDone], BatchWork] = {}
         with ThreadPoolExecutor(at_once, thread_name_prefix="batch") as pool:
@@ -349,7 +330,6 @@ class _DeletionRun:
                         self._take(work, future.result())
 
     def _next(self) -> BatchWork | None:
-        """Return the next batch, ``None`` when there is none or nothing may go any more."""
         deletion = self.deletion
         if self.stopped_by is not None:
             return None
@@ -362,7 +342,6 @@ class _DeletionRun:
         return work
 
     def _take(self, work: BatchWork, done: BatchDone) -> None:
-        """Record the outcomes of a batch, and decide whether to go on."""
         self._record(done.outcomes)
         self.due.put_back(done.again)
         del self.under_way[work.number]
@@ -376,7 +355,6 @@ class _DeletionRun:
             log.warning("sweep.stopped", reason=str(stopped_by), batch=work.number)
 
     def _enough(self, done: BatchDone) -> OrphanGcError | None:
-        """Return why to give up although the evidence still holds."""
         if self.failures >= _FAILURES:
             return StorageUnreachableError(
                 f"{self.failures} batches in a row failed, the last one: {done.why}; stopped"
@@ -389,7 +367,6 @@ class _DeletionRun:
         return None
 
     def finish(self) -> None:
-        """Record everything that is left: not reached, or requested without an answer."""
         for work in self.under_way.values():  # broken off, by a signal or by a fault of ours
             self.due.put_back(work.left())
         for rows in self.due.left():

@@ -19,7 +19,6 @@ class RateLimiter:
     """Keeps the rate of all threads that delete.
 
     Attributes:
-        clock: Seconds that never go back.
         stopped: Set once nothing may go any more; waiting threads learn it at once.
     """
 
@@ -44,11 +43,7 @@ class RateLimiter:
         return self.rate.keys(self.clock())
 
     def take_turn(self, keys: int) -> float:
-        """Return when a request of so many keys may be sent, as soon as it may be prepared.
-
-        Raises:
-            RunStoppedError: It may not.
-        """
+        """Return when a request of so many keys may go, or raise ``RunStoppedError``."""
         with self._queue:
             while not self.stopped.wait(min(_CHECK_SECONDS, self.rate.wait(self.clock()))):
                 with self._changing:
@@ -60,21 +55,13 @@ class RateLimiter:
         raise RunStoppedError
 
     def await_turn(self, turn: float) -> bool:
-        """Return whether a request may be sent, when its turn has come: not in a pause.
-
-        Raises:
-            RunStoppedError: Nothing may.
-        """
+        """Return whether a request may go when its turn has come: not in a pause."""
         if self.stopped.wait(max(0.0, turn - self.clock())):
             raise RunStoppedError
         return self.rate.paused_until <= self.clock()
 
     def wait_for_turn(self, keys: int) -> None:
-        """Return as soon as a request of so many keys may be sent.
-
-        Raises:
-            RunStoppedError: Nothing may be sent.
-        """
+        """Return once so many keys may go, or raise ``RunStoppedError``."""
         while not self.await_turn(self.take_turn(keys)):
             pass
 

@@ -86,11 +86,7 @@ def with_outcomes(
 
 @dataclass(slots=True)
 class RetryQueue:
-    """Gives out batches of one job each.
-
-    Attributes:
-        batches: Rows of ``VERDICT_SCHEMA``, ordered by key.
-    """
+    """Gives out batches of one job each."""
 
     batches: Iterator[pa.RecordBatch]
     _rest: pa.RecordBatch | None = None
@@ -130,7 +126,6 @@ class RetryQueue:
             yield first_tries(rows)
 
     def _next(self) -> pa.RecordBatch | None:
-        """Return the first rows that were not given out."""
         while self._rest is None or not self._rest.num_rows:
             self._rest = next(self.batches, None)
             if self._rest is None:
@@ -139,6 +134,5 @@ class RetryQueue:
 
 
 def _of_one_job(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows up to the first one of another job."""
     other = pc.index(pc.not_equal(rows["job_id"], rows["job_id"][0]), True).as_py()
     return rows if other < 0 else rows.slice(0, other)

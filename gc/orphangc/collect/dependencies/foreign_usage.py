@@ -48,7 +48,6 @@ def _unsearched(judged: Iterable[Judgement], cycle: CycleEvidence) -> str:
 
 
 def _absent(missing: Iterable[str], base: Location) -> dict[Location, set[str]]:
-    """Return keys that are referred to and not there, as names by folder."""
     absent: dict[Location, set[str]] = {}
     for key in missing:
         folder, _, name = key.rpartition("/")
@@ -71,19 +70,7 @@ def _stored(open_storage: Callable[[Location], Storage], place: Location) -> Fil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignUsages:
-    """Checks the jobs of one cycle.
-
-    Attributes:
-        by_job: Foreign files that its state uses, by job key.
-        owners: Job key by job directory.
-        held: UUIDs of live artifacts in its ``shared/``, by job key.
-        stored: Returns the names of the files directly in a folder, none if it cannot be listed.
-        ended: Keys of the jobs that are over.
-        named: Checkpoints that resources and configurations name, and which one does.
-        beside: Jobs that only the search shows, and that are not over.
-        quarantines: Markers of checkpoints in quarantine whose copies were not read.
-        unsearched: Why some other job may need files of any place, unseen.
-    """
+    """Checks the jobs of one cycle."""
 
     by_job: Mapping[str, ForeignUsage]
     checkpoints: Sequence[Checkpoint]
@@ -133,12 +120,7 @@ def foreign_usages_of(
     held: Mapping[str, UuidSet],
     cycle: CycleEvidence,
 ) -> ForeignUsages:
-    """Return the foreign usages of the jobs of one cycle.
-
-    Args:
-        missing: Keys that are not stored, by key of the jobs whose directories were listed.
-        held: UUIDs of live artifacts in its ``shared/``, by job key.
-    """
+    """Return the foreign usages of the jobs of one cycle."""
     settings = environment.settings
     base = environment.storage.location
     namers = _folders_of_changes(marked)
@@ -181,7 +163,6 @@ def _folders_of_changes(marked: Mark) -> dict[Location, set[str]]:
 
 
 def _spelled_as(asked: Sequence[Location], usage: ForeignUsage) -> ForeignUsage:
-    """Return a usage whose origins have the names by which they are asked for."""
     named = [
         (at, next((each for each in asked if is_same(each, place)), place))
         for at, place in usage.restored
@@ -198,7 +179,6 @@ def _snapshot(place: Location, checkpoint: Checkpoint | None) -> Foreign:
 def _by_path(
     usage: ForeignUsage, usages: ForeignUsages, *, known: Collection[Location]
 ) -> list[Foreign]:
-    """Return the places that the paths of what a job names lead to."""
     loose = {each.folder: each for each in usages.checkpoints if each.directory is None}
     folders = {reference.folder for reference in usage.unowned if not reference.is_own}
     homes = {
@@ -215,13 +195,11 @@ def _by_path(
 def _home(
     folder: Location, owners: Mapping[Location, str], snapshots: Mapping[Location, Checkpoint]
 ) -> Location:
-    """Return the snapshot, the job directory, or for want of both the folder that a file is in."""
     known = (place for place in folder.upwards() if place in snapshots or place in owners)
     return next(known, None) or job_directory_of(folder) or folder
 
 
 def _directory(place: Location, usages: ForeignUsages) -> Foreign:
-    """Return a directory with the names in checkpoints, and the files that the listing shows."""
     named = (
         names
         for checkpoint in usages.checkpoints
@@ -304,7 +282,6 @@ def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, 
 
 
 def _is_named_by(checkpoint: Checkpoint, snapshot: Foreign) -> bool:
-    """Return whether a checkpoint of another place names files of a snapshot."""
     own = checkpoint.directory or checkpoint.folder
     is_named = not own.contains(snapshot.place) and any(
         snapshot.place.contains(folder)

@@ -30,11 +30,7 @@ from orphangc.core.model.types import ForeignKind, Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The snapshot that is asked about.
-
-    Attributes:
-        stored: Names of the files directly in its folder.
-    """
+    """The snapshot that is asked about."""
 
     place: Location
     checkpoint: Checkpoint | None
@@ -60,7 +56,6 @@ class Users:
     """Users of a snapshot, and jobs of which this is unknown.
 
     Attributes:
-        unknown: Place and reason of all that may.
         is_confirmed: All of this is known, and no pending checkpoint can change it: every job that
             was seen is over.
     """
@@ -86,8 +81,6 @@ def users_of(
 
     Args:
         checkpoints: Every checkpoint that was read; the snapshot's own only shows its maker.
-        named: Checkpoints that resources and configurations name, and which one does.
-        weighing: Asks whether files are where they are named, and how large they are.
     """
     files = {} if snapshot.checkpoint is None else snapshot.checkpoint.files
     foreign = Foreign.of(ForeignKind.SNAPSHOT, snapshot.place, [snapshot.stored, *files.values()])
@@ -122,7 +115,6 @@ def users_of(
 
 
 def _are_all_over(lives: Lives, read: Iterable[Checkpoint]) -> bool:
-    """Return whether each job that was seen is over."""
     seen = {
         *lives.directories,
         *(checkpoint.job_id for checkpoint in read if checkpoint.directory is not None),
@@ -216,7 +208,6 @@ def _pinning(
 
 
 def _restored(snapshot: Snapshot, lives: Lives) -> Iterator[SnapshotUserPart]:
-    """Yield the running jobs that have nothing else to go back to."""
     for job_id in lives.living:
         if any(
             each.restored is not None

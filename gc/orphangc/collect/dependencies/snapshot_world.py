@@ -28,7 +28,6 @@ class Sources:
     """What is asked.
 
     Attributes:
-        bases: The storage roots.
         search: Searches the storages around all that is named, without a storage root of its own.
     """
 
@@ -41,12 +40,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotWorld:
-    """What the storage roots and the storages around them hold, and what Flink says of it.
-
-    Attributes:
-        parts: What was read of each base.
-        before: Answer of each cluster before anything was read.
-    """
+    """What the storage roots and the storages around them hold, and what Flink says of it."""
 
     bases: Sequence[Location]
     parts: Sequence[CheckpointsRead]
@@ -107,7 +101,6 @@ class SnapshotWorld:
         return found
 
     def _expiries(self) -> tuple[ExpiryMarker, ...]:
-        """Return what expiries left beside the checkpoints that they put into quarantine."""
         parts = zip(self.bases, self.parts, strict=True)
         left = [(base, read.scan.expiries) for base, read in parts]
         return markers_in([*left, *((each.location, each.markers) for each in self.storages)])
@@ -116,12 +109,7 @@ class SnapshotWorld:
 def read_world(
     sources: Sources, settings: StorageRootSettings, progress: Progress
 ) -> SnapshotWorld:
-    """Return all of it: what is searched, and what the statement of a closed world covers.
-
-    Raises:
-        StorageUnreachableError: A storage root cannot be listed.
-        RegistryUnavailableError: A cluster, namespace or ZooKeeper gave no usable answer.
-    """
+    """Return all of it, with what a closed world covers, or raise what a source raises."""
     search, reader = sources.search, sources.reader
     before, held_before = _asked(sources)
     named = [*places_in_answers(before, (), settings, held_before)]

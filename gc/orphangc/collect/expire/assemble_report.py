@@ -49,11 +49,7 @@ class _Weighed:
 def lineage_report(
     cycle: Cycle, policy: RetentionPolicy | None, environment: Environment
 ) -> LineageReport:
-    """Return the lineages of a cycle, with the fate of each checkpoint and the bytes it holds.
-
-    Args:
-        environment: Ports of the cycle, whose engine still holds its listing.
-    """
+    """Return the lineages of a cycle, with the fate of each checkpoint and the bytes it holds."""
     settings = environment.settings
     savepoints = _savepoints(cycle, policy, environment)
     known = cycle_lineages(cycle, policy=policy, savepoints=savepoints)
@@ -124,7 +120,6 @@ def _job_numbers(lineages: Sequence[Lineage]) -> dict[str, int]:
 def _weighed(
     known: CycleLineages, fates: Sequence[CheckpointFate], engine: Engine, progress: Progress
 ) -> _Weighed:
-    """Return what one pass over the listing weighs."""
     number = {id(lineage): at for at, lineage in enumerate(known.lineages)}
     jobs = _job_numbers(known.lineages)
     # one that is stored again during its quarantine is there twice
@@ -163,7 +158,6 @@ def _weighed(
 
 
 def _where(groups: Sequence[int], is_in: Sequence[bool]) -> list[int]:
-    """Return the groups of some checkpoints, and no group for the others."""
     return [each if chosen else _NO_GROUP for each, chosen in zip(groups, is_in, strict=True)]
 
 
@@ -218,11 +212,7 @@ def _checkpoint_part(fate: CheckpointFate, size: int) -> LineageCheckpointPart:
 
 
 def unneeded_part(cycle: Cycle, engine: Engine, progress: Progress) -> UnneededPart:
-    """Return what nothing living needs; the listing is passed over only if that is a part of all.
-
-    Args:
-        engine: Engine that still holds the cycle's listing.
-    """
+    """Return what nothing living needs; only a part of all takes a pass over the listing."""
     known = cycle_lineages(cycle, asks_usage=False)
     fates = fates_of(known.lineages, retention_facts(cycle, None, known.hidden))
     part = counted_unneeded(fates)
@@ -250,10 +240,7 @@ def _names_alone(cycle: Cycle) -> bool:
 
 def _referenced(cycle: Cycle) -> dict[str, int]:
     own = [each for each in cycle.plan.tallies if each.reason is Reason.REFERENCED]
-    return {
-        "objects": sum(each.objects for each in own),
-        "bytes": sum(each.bytes for each in own),
-    }
+    return {"objects": sum(each.objects for each in own), "bytes": sum(each.bytes for each in own)}
 
 
 def counted_unneeded(fates: Sequence[CheckpointFate]) -> UnneededPart:

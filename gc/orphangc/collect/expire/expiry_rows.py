@@ -12,7 +12,6 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.documents.plan import Plan, Tally
-from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.ports import VERDICT_SCHEMA
 
@@ -36,15 +35,15 @@ def stored_metadata(cycle: Cycle) -> dict[str, StoredObject]:
         if each.is_in_quarantine:
             found.setdefault(
                 each.uri,
-                StoredObject(key=_shown_key(each), size=each.size, modified_at=each.stored_at),
+                StoredObject(
+                    key=ObjectKey(f"{each.uri}/{METADATA_NAME}" if each.base else each.key),
+                    size=each.size,
+                    modified_at=each.stored_at,
+                ),
             )
     for folder, listed in cycle.seen.second[0].scan.metadata.items():
         found[str(base.child(folder))] = listed
     return found
-
-
-def _shown_key(record: ExpiredCheckpoint) -> ObjectKey:
-    return ObjectKey(f"{record.uri}/{METADATA_NAME}" if record.base else record.key)
 
 
 def _key(folder: Location, base: Location) -> ObjectKey:

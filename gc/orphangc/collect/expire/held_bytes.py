@@ -46,9 +46,6 @@ class NamedFiles:
         """Return the files of some checkpoints for each division of them into groups.
 
         The UUIDs, the same object in all of them, are sorted once.
-
-        Args:
-            divisions: Group of each checkpoint, for each division.
         """
         uuids, maker, starts = _sorted(checkpoints)
         if not len(starts):
@@ -77,9 +74,7 @@ class NamedFiles:
         return bool(is_there.all() and (self.group[at] != _SHARED).all())
 
 
-def _sorted(
-    checkpoints: Sequence[Checkpoint],
-) -> tuple[SortedUuids, _Groups, npt.NDArray[np.intp]]:
+def _sorted(checkpoints: Sequence[Checkpoint]) -> tuple[SortedUuids, _Groups, npt.NDArray[np.intp]]:
     """Return the UUIDs that checkpoints name, each once, and the numbers of those that name each.
 
     The third value is where the numbers of each UUID start. A column is sorted after the other,
@@ -106,7 +101,6 @@ def _sorted(
 
 
 def _only(groups: Sequence[int], maker: _Groups, starts: npt.NDArray[np.intp]) -> _Groups:
-    """Return the one group of the checkpoints that name each file, -1 where they are of several."""
     group = np.array(groups, _least_type(max(groups) + 1))[maker]
     least, most = np.minimum.reduceat(group, starts), np.maximum.reduceat(group, starts)
     least[least != most] = _SHARED
@@ -128,11 +122,7 @@ class HeldBytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldBytesPass(ListingPass[list[HeldBytes]]):
-    """Sums the bytes of every division of the checkpoints into groups, in one pass.
-
-    Attributes:
-        divisions: Files of each division, with the number of its groups.
-    """
+    """Sums the bytes of every division of the checkpoints into groups, in one pass."""
 
     divisions: Sequence[tuple[NamedFiles, int]]
     phase: str = field(default="lineages")

@@ -20,7 +20,6 @@ class CheckpointHolds:
     """Places that something names, whatever links and mounts it spells them by.
 
     Attributes:
-        exact: Holds of one checkpoint, by each name of its folder.
         around: Every name of each pinned place, with everything below it.
     """
 
@@ -39,12 +38,7 @@ class CheckpointHolds:
 def holds_of(
     cycle: Cycle, over: Collection[str], *, self_sustained: Collection[str]
 ) -> CheckpointHolds:
-    """Return everything that holds a checkpoint.
-
-    Args:
-        over: Keys of the jobs that are proven to be over.
-        self_sustained: Keys of the jobs that need no file that is not their own.
-    """
+    """Return everything that holds a checkpoint."""
     settings = cycle.settings
     free = {
         key
@@ -63,17 +57,13 @@ def holds_of(
     ):
         for name in spellings(place):
             exact.setdefault(name, set()).add((kind, by))
-    return CheckpointHolds(
-        exact=exact,
-        around={each: spellings(each) for each in settings.pins},
-    )
+    return CheckpointHolds(exact=exact, around={each: spellings(each) for each in settings.pins})
 
 
 _Held = tuple[Location, str, str]
 
 
 def _registered(cycle: Cycle) -> Iterator[_Held]:
-    """Yield the retained checkpoints of registry snapshots, and their origins."""
     for snapshot in cycle.seen.snapshots:
         for place in places_of(snapshot.checkpoint_paths, cycle.settings.aliases):
             yield place, "registry", snapshot.job_id

@@ -50,14 +50,7 @@ _OF_ANOTHER = "another storage root, which overlaps with this one, has it in qua
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleLineages:
-    """Lineages of one cycle.
-
-    Attributes:
-        lineages: All of them, the one without a sign of life for longest first.
-        by_folder: Every checkpoint that was read, by its folder.
-        hidden: Jobs that may live and whose origin is not known.
-        impossible: Statements of the policy that cannot be true, as sentences.
-    """
+    """Lineages of one cycle."""
 
     lineages: tuple[Lineage, ...]
     by_folder: dict[str, Checkpoint]
@@ -92,7 +85,11 @@ def cycle_lineages(
     """
     resources = cycle.remembered.lineage.resources
     found = {**cycle.beside, **cycle.jobs}
-    over = {key for key, job in found.items() if _is_over(job, cycle)}
+    over = {
+        key
+        for key, job in found.items()
+        if is_over(job, cycle.judged.get(job.key, Judgement()), cycle.evidence)
+    }
     records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
     jobs = [
         _job(
@@ -127,16 +124,16 @@ def cycle_lineages(
     )
 
 
-def _is_over(job: JobEvidence, cycle: Cycle) -> bool:
-    return is_over(job, cycle.judged.get(job.key, Judgement()), cycle.evidence)
-
-
 def _checkpoints(
     cycle: Cycle, holds: CheckpointHolds, savepoints: SavepointFolders
 ) -> list[LineageCheckpoint]:
     read = (*cycle.seen.first, *cycle.seen.second)
     stored = {(str(each.folder), each.sha256) for part in read for each in part.checkpoints}
-    expired = _in_quarantine(cycle, stored)
+    expired = {
+        (each.uri, each.sha256): each.expired_at
+        for each in cycle.remembered.expired
+        if each.is_in_quarantine and (each.uri, each.sha256) not in stored
+    }
     of_others = cycle.seen.quarantined - {canonical(uri) for uri, _ in (*stored, *expired)}
     return [
         _checkpoint(
@@ -160,12 +157,6 @@ def _edges(
     stated: Mapping[str, str],
     clock_skew: timedelta,
 ) -> tuple[list[Continuation], list[str]]:
-    """Return the edges that cycles saw or the owner states, and why others cannot be true.
-
-    Args:
-        from_nothing: Ids of the jobs that are known to have begun from nothing.
-        stated: What each job continued, by its job id.
-    """
     known = cycle.remembered.lineage
     unique = Counter(job.job_id for job in jobs if job.job_id)
     directories = {
@@ -185,7 +176,6 @@ def _edges(
 
 
 def _stated_origins(jobs: Iterable[LineageJob], edges: Iterable[Continuation]) -> set[str]:
-    """Return the keys of the jobs whose origin their owner states: a checkpoint, or nothing."""
     stated = {
         edge.newer
         for edge in edges
@@ -253,14 +243,12 @@ def _job(
 
 
 def _started_at(job: JobEvidence, known: Iterable[RememberedJob]) -> datetime | None:
-    """Return the earliest start of a job's present run that Flink has shown."""
     began = (each.began_at for each in known if each.ended_at is None)
     times = (*(each.started_at for each in job.facts), *began)
     return min((at for at in times if at is not None), default=None)
 
 
 def _is_running_throughout(job: JobEvidence) -> bool:
-    """Return whether Flink said RUNNING before the listing and after it, and nothing else."""
     is_seen = all(job.sides)
     return is_seen and all(each.status == _RUNNING for each in job.facts)
 
@@ -311,17 +299,6 @@ def _end_of(job: JobEvidence, known: Iterable[RememberedJob], now: datetime) -> 
 def _is_reported(record: RememberedJob) -> bool:
     """Return whether one state alone is possible: that of a report, or of a stop's savepoint."""
     return len(record.ended_as) == 1
-
-
-def _in_quarantine(
-    cycle: Cycle, stored: Collection[tuple[str, str]]
-) -> dict[tuple[str, str], datetime]:
-    """Return since when the ``_metadata`` of each checkpoint is in quarantine, and not stored."""
-    return {
-        (each.uri, each.sha256): each.expired_at
-        for each in cycle.remembered.expired
-        if each.is_in_quarantine and (each.uri, each.sha256) not in stored
-    }
 
 
 def _checkpoint(  # noqa: PLR0917 - a checkpoint, and what was found of it
@@ -386,16 +363,11 @@ def _is_collectable(checkpoint: Checkpoint, base: Location, savepoints: Savepoin
 
 
 def hidden_origins(
-    jobs: Iterable[JobEvidence],
-    cycle: Cycle,
-    *,
-    over: Collection[str],
-    stated: Collection[str],
+    jobs: Iterable[JobEvidence], cycle: Cycle, *, over: Collection[str], stated: Collection[str]
 ) -> tuple[HiddenOrigin, ...]:
     """Return the jobs that may live and whose origin is not known, the youngest one first.
 
     Args:
-        over: Keys of the jobs that are over.
         stated: Keys of those whose origin their owner states: which run of an id that comes back
             that is of, nothing says.
     """
@@ -457,7 +429,6 @@ def _comes_back(job: JobEvidence, cycle: Cycle) -> bool:
 
 
 def _is_here(place: Location | None, cycle: Cycle) -> bool:
-    """Return whether a place is searched, or was read."""
     if place is None:
         return False
     is_read = any(each.folder == place for each in cycle.mark.checkpoints)

@@ -42,7 +42,6 @@ class SavepointFolders:
             without one are not among them.
         sizes: Bytes of the files that each savepoint names, by its folder, where they were looked
             at.
-        whole: Folders of the savepoints of which every file is stored, as long as it says.
     """
 
     obstacles: Mapping[Location, str] = field(default_factory=dict)
@@ -66,11 +65,7 @@ def savepoint_folders(
     *,
     of_others: Sequence[Location] = (),
 ) -> SavepointFolders:
-    """Return what stands against the end of each savepoint, and how large it is.
-
-    Args:
-        of_others: Places of other storage roots, whose runs do not know what is in quarantine here.
-    """
+    """Return what stands against the end of each savepoint, and how large it is."""
     places = [canonical(uri) for uri in policy.savepoints]
     savepoints = [each for each in cycle.mark.checkpoints if each.directory is None]
     obstacles = {
@@ -99,11 +94,6 @@ def savepoint_folders(
 
 
 def _are_whole(savepoint: Checkpoint, storage: Storage, stored: Sequence[StoredObject]) -> bool:
-    """Return whether the files of a savepoint are as long as it says.
-
-    Raises:
-        OrphanGcError: Its ``_metadata`` cannot be read.
-    """
     needed = needed_files(savepoint, storage, ObjectKey(METADATA_NAME))
     found = {each.key.rpartition("/")[2]: each.size for each in stored}
     return needed is not None and all(
@@ -117,7 +107,6 @@ def _obstacle(
     searched: Sequence[Location],
     of_others: Sequence[Location],
 ) -> str | None:
-    """Return why the files of a savepoint do not go, whatever others name."""
     folder = savepoint.folder
     if not any(place.contains(folder) and place != folder for place in places):
         return "its folder is in no place that expire.savepoints names"
@@ -147,11 +136,7 @@ def named_by_others(
     checkpoints: Sequence[Checkpoint],
     uuids: Iterable[tuple[_Words, _Words]] = (),
 ) -> Iterator[tuple[Location, str]]:
-    """Yield the savepoints of which some other checkpoint names a file, by whatever oracle.
-
-    Args:
-        uuids: What anything else names.
-    """
+    """Yield the savepoints of which some other checkpoint names a file, by whatever oracle."""
     own = {each.folder for each in savepoints}
     files = NamedFiles.of((each, number) for number, each in enumerate(savepoints))
     others = [each for each in checkpoints if each.folder not in own]
@@ -171,12 +156,9 @@ def _uuids(checkpoint: Checkpoint) -> tuple[_Words, _Words]:
 
 
 def own_files(savepoint: Checkpoint, storage: Storage, prefix: str) -> list[StoredObject]:
-    """Return which files that a savepoint names in its own folder are stored there.
+    """Return which files that a savepoint names in its folder exist, or raise ``OrphanGcError``.
 
     What else is stored there is nothing of the savepoint's.
-
-    Raises:
-        OrphanGcError: The folder cannot be listed.
     """
     names = savepoint.files.get(savepoint.folder, ())
     listed = storage.folder(prefix).objects

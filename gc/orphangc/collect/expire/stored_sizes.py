@@ -60,11 +60,7 @@ class SizesPass(ListingPass[npt.NDArray[np.int64]]):
 
 @dataclass(frozen=True, slots=True)
 class _Needed:
-    """UUIDs of the files that a checkpoint needs, and the least size of each in bytes.
-
-    Attributes:
-        changes: Keys of the files of changes among them, by row.
-    """
+    """UUIDs of the files that a checkpoint needs, and the least size of each in bytes."""
 
     hi: npt.NDArray[np.uint64]
     lo: npt.NDArray[np.uint64]
@@ -85,9 +81,6 @@ def incomplete(
     Only lineages of which something would expire are looked at: all others keep what they have.
 
     Args:
-        fates: Fates by the names of files alone.
-        by_folder: Every checkpoint that was read, by its folder.
-        environment: Ports of the cycle, whose engine still holds its listing.
         is_listed_now: Whether the whole listing is of this cycle; what an older one shows may be
             gone, so each file is looked at.
     """
@@ -145,7 +138,6 @@ def _needed(
 
 
 def _are_short(files: Sequence[tuple[str, ExpectedFile]], storage: Storage) -> bool:
-    """Return whether any file is not stored, or with fewer bytes than it must have."""
     present = present_of([key for key, _ in files], storage)
     return any(
         (found is None or found.size < file.least_bytes)
@@ -155,7 +147,6 @@ def _are_short(files: Sequence[tuple[str, ExpectedFile]], storage: Storage) -> b
 
 
 def _is_compressed(key: str | None, storage: Storage) -> bool:
-    """Return whether a file of changes, if it is one, is stored and compressed."""
     if key is None or not is_possible_key(key):
         return False
     return storage.part(ObjectKey(key), start=0, size=1) == COMPRESSED
@@ -164,7 +155,6 @@ def _is_compressed(key: str | None, storage: Storage) -> bool:
 def _inside(
     files: Iterable[ExpectedFile], base: Location, aliases: Sequence[Alias]
 ) -> Iterator[tuple[str, ExpectedFile]]:
-    """Yield the files below a place by their keys; a listing shows no others."""
     folders: dict[str, str | None] = {}
     for file in files:
         folder, _, name = file.path.rpartition("/")
@@ -181,16 +171,10 @@ def _inside(
 def needed_files(
     checkpoint: Checkpoint, storage: Storage, key: ObjectKey
 ) -> tuple[ExpectedFile, ...] | None:
-    """Return each file that a checkpoint needs, with the bytes that it must have.
-
-    Args:
-        key: Key of that there.
+    """Return each file that a checkpoint needs, with bytes, or raise ``StorageUnreachableError``.
 
     Returns:
         ``None`` if other bytes are stored there by now.
-
-    Raises:
-        StorageUnreachableError: It cannot be read.
     """
     data = storage.read(key, max_bytes=MAX_METADATA_BYTES)
     if data is None or hashlib.sha256(data).hexdigest() != checkpoint.sha256:

@@ -25,14 +25,10 @@ class ObjectEstimate(NamedTuple):
 
 
 def estimated_objects(storage: Storage, enough: int) -> ObjectEstimate:
-    """Return about how many objects there are.
+    """Return about how many objects there are; ``StorageUnreachableError`` if a page failed.
 
     Args:
         storage: Storage root; one without an order is listed until there are enough.
-        enough: Number of objects from which the exact number makes no difference.
-
-    Raises:
-        StorageUnreachableError: A page failed.
     """
     if not storage.is_ordered:
         return _counted(storage, enough)
@@ -46,7 +42,6 @@ def estimated_objects(storage: Storage, enough: int) -> ObjectEstimate:
 
 
 def _counted(storage: Storage, enough: int) -> ObjectEstimate:
-    """Return the number of objects, or the first number that is enough."""
     objects = 0
     for page in storage.pages():
         objects += page.num_rows

@@ -59,15 +59,7 @@ def list_all(
     streams: int = STREAMS,
     progress: Progress,
 ) -> Listed:
-    """List everything into the spool, except the ranges that it has already.
-
-    Args:
-        storage: Source of the pages; one without an order is listed in one range.
-        hints: Known parts of the key space; wrong ones cost time, and nothing else.
-
-    Raises:
-        StorageUnreachableError: It could not be listed completely.
-    """
+    """List all into the spool but what it has already, or raise ``StorageUnreachableError``."""
     finished = spool.finished()
     open_ranges = gaps(finished)
     if storage.is_ordered:
@@ -81,7 +73,6 @@ def list_all(
 
 
 def _list_in_one(storage: Storage, spool: Spool, within: KeyRange, progress: Progress) -> int:
-    """List one range in the order that the storage has; return 1."""
     part = spool.part()
     with closing(storage.objects() if within == EVERYTHING else storage.pages(within)) as pages:
         for page in pages:
@@ -117,7 +108,6 @@ def _list_in_many(
     streams: int,
     show: Progress,
 ) -> int:
-    """List the open ranges in parallel; return in how many it was."""
     known = landmarks(hints.directories, hints.names, hints.counts)
     ends = [
         each.until
@@ -134,11 +124,7 @@ def _list_in_many(
 def list_some(
     storage: Storage, spool: Spool, ranges: list[KeyRange], *, streams: int, most: int
 ) -> list[RemainingRange]:
-    """List ranges of a storage into the spool; return what is left after about ``most`` objects.
-
-    Raises:
-        StorageUnreachableError: A range could not be listed.
-    """
+    """List ranges into the spool; return what is left after about ``most``; see ``list_all``."""
     if not storage.is_ordered:
         for each in ranges:
             _list_in_one(storage, spool, each, lambda *_: None)
@@ -174,7 +160,6 @@ def _run(
 
 
 def _work(storage: Storage, spool: Spool, scheduler: RangeScheduler) -> None:
-    """Process ranges until the listing is complete."""
     try:
         for _ in work(storage, spool, scheduler, patience=_IDLE_SECONDS):
             pass
@@ -209,7 +194,6 @@ def _list_range(
     *,
     rows_per_part: int,
 ) -> Iterator[None]:
-    """List one range, or what others leave of it; yield after each page."""
     part = spool.part()
     with closing(storage.pages(KeyRange(cursor.after, cursor.until))) as pages:
         for page in pages:
@@ -233,7 +217,6 @@ def _list_range(
 def _own_rows(
     scheduler: RangeScheduler, cursor: RangeCursor, page: pa.RecordBatch
 ) -> pa.RecordBatch:
-    """Return the rows of a page that still belong to the cursor's range."""
     if not page.num_rows:
         return page
     keys = page.column("key")

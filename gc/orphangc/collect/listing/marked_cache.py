@@ -31,8 +31,6 @@ _ROW_BYTES = sum(np.dtype(each).itemsize for each in _TYPES)
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Where the columns of a batch are in the file, and its kinds."""
-
     offset: int
     rows: int
     kinds: tuple[RowKind, ...]
@@ -64,11 +62,7 @@ class MarkedCache:
         self._is_complete = True
 
     def add(self, rows: MarkedRows, listed: int) -> None:
-        """Keep the next batch; one with folders, or with too many kinds, only as a gap.
-
-        Args:
-            listed: Number of its rows in the listing, folders too.
-        """
+        """Keep the next batch; one with folders, or with too many kinds, only as a gap."""
         columns = rows.columns
         self._kinds += len(columns.kinds)
         if len(columns) != listed or self._kinds > _MOST_KINDS:
@@ -83,11 +77,7 @@ class MarkedCache:
             self._file.write(np.asarray(each, kind).tobytes())
 
     def rows(self, number: int, batch: pa.RecordBatch) -> MarkedRows | None:
-        """Return a batch of the listing with its columns, ``None`` for a gap.
-
-        Raises:
-            OrphanGcError: The file is damaged, or the listing has another batch there.
-        """
+        """Return a batch with its columns, ``None`` for a gap; ``OrphanGcError`` if damaged."""
         entry = self._entries[number]
         if entry is None:
             return None

@@ -19,12 +19,7 @@ from orphangc.ports import Spool, SpoolPart
 
 
 class NotingSpool:
-    """A spool that notes what is appended to its parts.
-
-    Attributes:
-        objects: What may be a ``_metadata`` in the parts of this run, in no order.
-        links: Keys of links in these, as ``links_in`` has them.
-    """
+    """A spool that notes what is appended to its parts."""
 
     def __init__(self, spool: Spool) -> None:
         """Take the spool that keeps the rows."""
@@ -51,22 +46,18 @@ class NotingSpool:
 
 
 class _NotingPart:
-    """A part of a spool whose rows are noted."""
-
     def __init__(self, part: SpoolPart, noted: NotingSpool) -> None:
         self._part = part
         self._noted = noted
         self.rows = 0
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Append a batch, and note its rows."""
         self._part.append(batch)
         self.rows = self._part.rows
         self._noted.objects += metadata_objects(batch)
         self._noted.links += links_in(batch)
 
     def finish(self, within: KeyRange) -> None:
-        """Record the end of a range; see ``SpoolPart``."""
         self._part.finish(within)
 
 

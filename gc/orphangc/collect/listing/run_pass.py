@@ -25,11 +25,7 @@ def run_pass(
     cache: MarkedCache | None,
     progress: Progress,
 ) -> _T:
-    """Return what one worker finds in its batches.
-
-    Args:
-        cache: What an earlier pass over the same batches kept, or room for it.
-    """
+    """Return what one worker finds in its batches."""
     found = work.begin()
     done = 0
     try:

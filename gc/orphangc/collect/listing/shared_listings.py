@@ -23,12 +23,7 @@ from orphangc.ports.engine import MAX_RESUMED_AGE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptListing:
-    """What the search of a storage listed of some storage roots.
-
-    Attributes:
-        begun_at: Time of the store's clock before it was listed.
-        begun_here: Time of this machine at the same moment.
-    """
+    """What the search of a storage listed of some storage roots."""
 
     place: Location
     begun_at: datetime
@@ -70,20 +65,12 @@ class SharedListings:
         *,
         links: Iterable[str] = (),
     ) -> None:
-        """Record what the listing of a storage root shows; keys are relative to the root.
-
-        Args:
-            scanned: Folders of checkpoints that were seen besides.
-            links: What the listing does not follow.
-        """
+        """Record what the listing of a storage root shows; keys are relative to the root."""
         objects = tuple(metadata)
         checkpoints = (*(each.key.rpartition("/")[0] for each in objects), *scanned)
         folders = {each.rpartition("/")[0] for each in checkpoints}
         self.own[root] = ListedMetadata(
-            keys=keys,
-            objects=objects,
-            links=tuple(links),
-            directories=tuple(sorted(folders)),
+            keys=keys, objects=objects, links=tuple(links), directories=tuple(sorted(folders))
         )
 
     def forget(self, place: Location, left_out: tuple[Location, ...]) -> None:
@@ -107,11 +94,7 @@ class SharedListings:
     def listed_beside(
         self, storage: Storage, places: Collection[Location], progress: Progress
     ) -> ListedMetadata:
-        """List a storage, some places aside; keep what it shows of the run's storage roots.
-
-        Raises:
-            StorageUnreachableError: It could not be listed to its end.
-        """
+        """List a storage, some places aside; keep what is the run's; raises as ``list_all``."""
         place = storage.location
         aside = [key for each in places if (key := place.key_of(each)) is not None]
         roots = self._to_keep(storage, places)
@@ -149,6 +132,5 @@ class SharedListings:
 
 
 def _prefix(place: Location, root: Location) -> str:
-    """Return what the keys of a storage root in a storage begin with."""
     key = place.key_of(root)
     return f"{key}/" if key else ""

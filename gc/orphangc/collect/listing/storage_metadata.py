@@ -38,12 +38,8 @@ class ListedMetadata:
     """What the listing of a storage shows.
 
     Attributes:
-        objects: Every object called ``_metadata``.
-        links: Keys of links, as ``links_in`` has them.
-        markers: Markers of expiries (R44).
         directories: Keys of folders that may be a job's. No listing of them shows one moment: a
             checkpoint may have replaced another one where the listing had passed already.
-        changed_at: Newest store time of what was listed in each of them.
     """
 
     keys: int = 0
@@ -63,21 +59,9 @@ class KeptRows:
 
 
 def metadata_in(
-    storage: Storage,
-    left_out: Collection[str],
-    progress: Progress,
-    *,
-    kept: KeptRows | None = None,
+    storage: Storage, left_out: Collection[str], progress: Progress, *, kept: KeptRows | None = None
 ) -> ListedMetadata:
-    """Return every ``_metadata`` of a storage, listed to its end.
-
-    Args:
-        left_out: Keys of folders that are not listed, without a slash at the end.
-        kept: Rows to keep of a storage that is listed in order.
-
-    Raises:
-        StorageUnreachableError: It could not be listed to its end.
-    """
+    """Return every ``_metadata`` of a storage, all listed, or raise ``StorageUnreachableError``."""
     folders = frozenset(each for each in left_out if not is_within(each, {*left_out} - {each}))
     if "" in folders:
         return ListedMetadata()
@@ -114,7 +98,6 @@ def metadata_in(
 def _batches_beside(
     storage: Storage, folder: str, left_out: frozenset[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the objects below a folder, those of the folders aside that are left out."""
     if folder in left_out:
         return
     below = f"{folder}/" if folder else ""
@@ -124,12 +107,7 @@ def _batches_beside(
     level = storage.folder(folder)
     yield pa.RecordBatch.from_pylist(
         [
-            {
-                "key": each.key,
-                "size": each.size,
-                "modified_at": each.modified_at,
-                "etag": each.etag,
-            }
+            {"key": each.key, "size": each.size, "modified_at": each.modified_at, "etag": each.etag}
             for each in level.objects
         ],
         schema=LISTING_SCHEMA,
@@ -188,7 +166,6 @@ def job_directories(keys: pa.Array, times: pa.Array) -> dict[str, datetime | Non
 
 
 def _note(found: dict[str, datetime | None], directory: str, at: datetime | None) -> None:
-    """Note a directory, with the newest time at which something of it was stored."""
     if directory.startswith(UNFINISHED):
         return
     known = found.get(directory)
@@ -212,24 +189,19 @@ class _CountingSpool:
 
     @property
     def rows(self) -> int:
-        """Return the number of rows; see ``Spool``."""
         return self.objects
 
     def part(self) -> SpoolPart:
-        """Return a new part; see ``Spool``."""
         return _CountingPart(self)
 
     def finished(self) -> list[KeyRange]:
-        """Return the listed ranges, and those that are left out; see ``Spool``."""
         return list(self._finished)
 
     def batches(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
-        """Yield nothing; see ``Spool``."""
         del within
         yield from ()
 
     def add(self, within: KeyRange, part: _CountingPart) -> None:
-        """Take what one part found."""
         with self._lock:
             self._finished.append(within)
             self.objects += part.objects
@@ -239,8 +211,6 @@ class _CountingSpool:
 
 
 class _CountingPart:
-    """The rows of one range, counted."""
-
     def __init__(self, spool: _CountingSpool) -> None:
         self.rows = 0
         self.objects = 0
@@ -250,7 +220,6 @@ class _CountingPart:
         self._kept: SpoolPart | None = None
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Count a batch."""
         self.rows += batch.num_rows
         keys, is_object = batch.column("key"), batch.column("size").is_valid()
         self.objects += pc.sum(is_object).as_py() or 0
@@ -262,7 +231,6 @@ class _CountingPart:
         self.markers += [StoredObject(**row) for row in markers.to_pylist()]
 
     def _keep(self, batch: pa.RecordBatch, kept: KeptRows) -> None:
-        """Keep the rows of an ordered batch whose keys begin with one of the prefixes."""
         first, last = (batch["key"][at].as_py() for at in (0, -1))
         near = [each for each in kept.prefixes if first[: len(each)] <= each <= last]
         if near:
@@ -271,7 +239,6 @@ class _CountingPart:
             self._kept.append(batch.filter(reduce(pc.or_, is_kept)))
 
     def finish(self, within: KeyRange) -> None:
-        """Record the end of a range; see ``SpoolPart``."""
         if self._kept is not None:
             self._kept.finish(within)
         self._spool.add(within, self)

@@ -46,12 +46,7 @@ class Density:
 
 @dataclass(frozen=True, slots=True)
 class RemainingRange:
-    """What is left of a range when as many objects were listed as were wanted.
-
-    Attributes:
-        scale: How its names are written, if any of them was seen.
-        objects: Likely number of its objects, by the density seen so far.
-    """
+    """What is left of a range when as many objects were listed as were wanted."""
 
     within: KeyRange
     scale: Scale | None
@@ -64,7 +59,6 @@ class RangeCursor:
 
     Attributes:
         after: Start of the range; finished parts before it no longer count.
-        position: The last key that it has taken.
         is_sealed: Whether all of it is taken, so that it cannot be split any more.
         density: Density of its present folder, or of the one that it was split from.
     """
@@ -174,7 +168,6 @@ class RangeScheduler:
         return cursor
 
     def _split_largest(self) -> RangeCursor | None:
-        """Return the upper half of the heaviest cursor's rest, if splitting is worth it."""
         if self._empty >= _FREE_TRIES + self._pages // _PAGES_PER_TRY:
             return None
         unsealed = (each for each in self._active if not each.is_sealed)
@@ -196,7 +189,6 @@ class RangeScheduler:
         return max(seen, self._landmarks.weight_of(rest))
 
     def _middle(self, cursor: RangeCursor) -> str | None:
-        """Return where to split the rest of a cursor."""
         rest, density = cursor.rest, cursor.density
         start = rest.after or ""
         known = self._landmarks.weight_of(rest)
@@ -207,12 +199,7 @@ class RangeScheduler:
         return midpoint(start, rest, density.scale if density else None)
 
     def advance(self, cursor: RangeCursor, first: str, last: str, rows: int) -> str | None:
-        """Record a page; return where the cursor's range ends now: rows beyond are not its own.
-
-        Raises:
-            StorageUnreachableError: The page does not come after the one before.
-            ListingStoppedError: The listing is over.
-        """
+        """Record a page, which must ascend; return where the cursor's range ends now."""
         with self._changed:
             if self.is_over:
                 raise ListingStoppedError

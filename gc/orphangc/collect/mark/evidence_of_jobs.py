@@ -80,7 +80,6 @@ def _elsewhere(
     owners: Mapping[Location, str],
     settings: StorageRootSettings,
 ) -> set[JobId]:
-    """Return the ids that some cluster runs in none of the directories with that id."""
     own: dict[str, dict[str, tuple[Location]]] = {}
     for place, job_id in owners.items():
         own.setdefault(job_id, {})[str(place)] = (place,)
@@ -93,13 +92,7 @@ def _elsewhere(
 
 
 class _JobMarker:
-    """Takes the evidence of one job after the other from an observation.
-
-    Attributes:
-        siblings: Bases that are other storage roots.
-        exported: Answers of exporters, by job key.
-        needed: Keys of the jobs in whose directories a checkpoint has files.
-    """
+    """Takes the evidence of one job after the other from an observation."""
 
     def __init__(
         self, observation: Observation, bases: Sequence[Location], siblings: Sequence[Location]
@@ -218,7 +211,6 @@ class _JobMarker:
         return tuple(sorted(mine, key=lambda each: (each.taken_at, each.sequence)))
 
     def _strangers(self, key: str, own_id: JobId) -> frozenset[str]:
-        """Return the living jobs of other ids that report checkpoints in the job's directories."""
         found: set[str] = set()
         for cluster in self.observation.after:
             for job_id, facts in cluster.jobs.items():
@@ -253,7 +245,6 @@ def _checked(
     scanned: ScannedDirectory,
     before: Sequence[JobFacts],
 ) -> Exported | None:
-    """Return what an exporter answered, with what contradicts it."""
     if exported is None:
         return None
     completed = [each.latest_completed_id for each in before]
@@ -296,7 +287,6 @@ def _own_checkpoints(
 
 
 def _reported_by(report: JobReport, settings: StorageRootSettings) -> frozenset[Location]:
-    """Return the places of the checkpoints that a job is said to have completed."""
     paths = (
         shown.external_path
         for facts in report.facts

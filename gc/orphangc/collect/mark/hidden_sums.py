@@ -40,8 +40,6 @@ class _Sum:
 
 
 class _Shown(NamedTuple):
-    """A sum as the plan shows it; ``None`` is unknown."""
-
     number: int | None = None
     size: int | None = None
     without_size: int | None = None
@@ -152,10 +150,6 @@ def extras_part(
     """Return the plan's part about everything beside the objects; ``None`` on other stores.
 
     A kind that could not be counted to its end is unknown: a part of it is never shown as all.
-
-    Args:
-        with_versions: Whether the operator wants a second listing for them.
-        is_dead: Returns whether nothing completes an upload of a key, begun at a time.
     """
     if extras is None:
         return None
@@ -191,7 +185,6 @@ def _with_dead(
 def _counted(
     verb: Callable[[], Iterator[pa.RecordBatch]], root_name: str, problems: list[str]
 ) -> tuple[ExtraStatus, HiddenSums]:
-    """Return the sums of one kind, or why there are none."""
     sums = HiddenSums(root_name)
     try:
         for batch in verb():

@@ -26,7 +26,6 @@ class JobDependencies:
     """Places of one job's state.
 
     Attributes:
-        jobs: Keys of the other jobs whose directories contain it.
         is_origin_unread: Whether the job was restored from something that is no checkpoint here.
     """
 
@@ -49,9 +48,6 @@ def dependencies_of(
     own: its first checkpoints refer to the same files. So do the entries of its exported registry:
     a pending checkpoint may need a file that no checkpoint names. A job whose registry cannot be
     read, or is not there yet, may need any.
-
-    Args:
-        held: UUIDs of the live artifacts that the listing shows in its ``shared/``, by job key.
     """
     by_folder = {checkpoint.folder: checkpoint for checkpoint in marked.checkpoints}
     states = {key: _State.of(job, settings, by_folder) for key, job in marked.jobs.items()}
@@ -66,11 +62,7 @@ def dependencies_of(
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Places of one job's state, by path and by UUID.
-
-    Attributes:
-        uuids: UUIDs that its checkpoints and its registry name, in parts.
-    """
+    """Places of one job's state, by path and by UUID."""
 
     folders: set[Location]
     uuids: list[tuple[_Words, _Words]]
@@ -83,7 +75,6 @@ class _State:
         settings: StorageRootSettings,
         by_folder: Mapping[Location, Checkpoint],
     ) -> _State:
-        """Return the places that checkpoints, origins and the exported registry name."""
         places, checkpoints = _restored_from(job, settings, by_folder)
         files = [checkpoint.files for checkpoint in (*job.own_checkpoints, *checkpoints)]
         registered, uuids = _registered(job, settings)
@@ -110,7 +101,6 @@ def _depends_on(
 def _restored_from(
     job: JobEvidence, settings: StorageRootSettings, by_folder: Mapping[Location, Checkpoint]
 ) -> tuple[set[Location], list[Checkpoint]]:
-    """Return the places that the job was restored from, and the checkpoints read there."""
     places = {place for place in _origins(job, settings) if place is not None}
     return places, [by_folder[place] for place in places if place in by_folder]
 
@@ -132,7 +122,6 @@ def _is_replaced(
 
 
 def _origins(job: JobEvidence, settings: StorageRootSettings) -> set[Location | None]:
-    """Return the places of what the job is said to be restored from, ``None`` for no place."""
     paths = {facts.restored.external_path for facts in job.facts if facts.restored is not None}
     paths |= {each.path for snapshot in job.snapshots for each in snapshot.restored}
     return {place_of(path, settings.aliases) for path in paths}
@@ -141,7 +130,6 @@ def _origins(job: JobEvidence, settings: StorageRootSettings) -> set[Location | 
 def _registered(
     job: JobEvidence, settings: StorageRootSettings
 ) -> tuple[set[Location], list[tuple[_Words, _Words]]]:
-    """Return the folders of an exporter's entries, and the UUIDs that they name, in parts."""
     snapshots = () if job.exported is None else job.exported.snapshots
     folders = {
         resolve(path, one.checkpoint_dir).rpartition("/")[0]

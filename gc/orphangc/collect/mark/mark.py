@@ -30,7 +30,6 @@ class Mark:
 
     Attributes:
         live: UUIDs in use, those at or below pinned places among them.
-        pinned: Keys of these places, "" for the whole storage root.
         jobs: Evidence of each job, by key; surveys are still empty.
     """
 
@@ -48,13 +47,7 @@ def mark(
     *,
     pinned: UuidSet | None = None,
 ) -> Mark:
-    """Return what the observation shows to be live, job by job.
-
-    Args:
-        siblings: Bases that are other storage roots: ``--ended-job all`` means no job that is
-            only in these.
-        pinned: UUIDs of what the listing shows at or below pinned places (R4).
-    """
+    """Return what the observation shows to be live, job by job."""
     named = chain(observation.settings.pins, (place for _, place in _entries(observation)))
     live = _live_set(observation, named, UuidSet() if pinned is None else pinned)
     jobs, owners = evidence_of_jobs(observation, bases, siblings)
@@ -68,11 +61,7 @@ def mark(
 
 
 def pinned_places(observation: Observation) -> list[Location]:
-    """Return the places below which everything is in use (R4).
-
-    Raises:
-        RefusedError: The path of a registry entry is no place.
-    """
+    """Return the places below which everything is in use (R4); ``RefusedError`` if one is none."""
     entries = _entries(observation)
     return [
         *observation.settings.pins,
@@ -81,11 +70,7 @@ def pinned_places(observation: Observation) -> list[Location]:
 
 
 def _entries(observation: Observation) -> Iterator[tuple[EntryKind, Location]]:
-    """Yield kind and place of each registry entry, of flat artifacts only one of each folder.
-
-    Raises:
-        RefusedError: An entry's path is no place: what it protects cannot be known.
-    """
+    """Yield kind and place of each registry entry, of flat artifacts only one of each folder."""
     for snapshot in observation.snapshots:
         for kind, path in snapshot.entries.paths():
             try:

@@ -32,18 +32,13 @@ class Expected:
 
     Attributes:
         heads: UUIDs by head: the key of the folder, a slash, and the text before the UUID.
-        others: Whole keys of all other names.
     """
 
     heads: Mapping[str, UuidSet] = field(default_factory=dict)
     others: frozenset[str] = frozenset()
 
     def outside(self, closed: Iterable[str]) -> Expected:
-        """Return the names that are in none of some folders, nor below them.
-
-        Args:
-            closed: Keys of the folders.
-        """
+        """Return the names that are in none of some folders, nor below them."""
         inside = tuple(f"{key}/" for key in closed)
         heads = {head: uuids for head, uuids in self.heads.items() if not head.startswith(inside)}
         return Expected(
@@ -84,17 +79,13 @@ class Missing(Expected):
 
 @dataclass(frozen=True, slots=True)
 class _FoundPass(ListingPass[dict[str, UuidSet]]):
-    """Finds which of the names expected under a few heads are listed."""
-
     heads: Mapping[str, UuidSet]
     phase: str = "missing"
 
     def begin(self) -> dict[str, UuidSet]:
-        """See ``Pass``."""
         return {}
 
     def add(self, found: dict[str, UuidSet], rows: MarkedRows) -> None:
-        """See ``Pass``."""
         columns = rows.columns
         for kind, part in rows_by_kind(columns, np.flatnonzero(columns.has_uuid)):
             head = columns.kinds[kind].head
@@ -102,7 +93,6 @@ class _FoundPass(ListingPass[dict[str, UuidSet]]):
                 found.setdefault(head, UuidSet()).extend(columns.hi[part], columns.lo[part])
 
     def together(self, found: Iterable[dict[str, UuidSet]]) -> dict[str, UuidSet]:
-        """See ``Pass``."""
         total: dict[str, UuidSet] = {}
         for each in found:
             for head, uuids in each.items():
@@ -113,11 +103,7 @@ class _FoundPass(ListingPass[dict[str, UuidSet]]):
 def missing_of(
     expected: Expected, surveyed: Surveyed, engine: Engine, progress: Progress
 ) -> Missing:
-    """Return what is expected and not listed; a further pass only where there is a difference.
-
-    Raises:
-        StorageUnreachableError: A name was listed twice, so the listing cannot be trusted.
-    """
+    """Return what is expected, not listed; ``StorageUnreachableError`` if a name stands twice."""
     uneven = {
         head: uuids
         for head, uuids in expected.heads.items()
@@ -140,23 +126,14 @@ def missing_of(
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Base names outside the storage root, and outside every other storage of the cycle.
-
-    Attributes:
-        uuids: UUIDs that the names end in.
-        names: Names that end in none.
-    """
+    """Base names outside the storage root, and outside every other storage of the cycle."""
 
     uuids: UuidSet = field(default_factory=UuidSet)
     names: frozenset[str] = frozenset()
 
 
 def wanted_of(files: Iterable[Mapping[Location, FileNames]]) -> Wanted:
-    """Return the names in places that no storage of the cycle covers.
-
-    Args:
-        files: Names by folder; no storage of the cycle covers these folders.
-    """
+    """Return the names in places that no storage of the cycle covers."""
     uuids, others = UuidSet(), set[str]()
     for each in files:
         for names in each.values():
@@ -183,7 +160,7 @@ def missing_outside(
     """
     base, *extra = storages
     lacking: list[str] = []
-    for folder, names in _files(job.latest):
+    for folder, names in () if job.latest is None else job.latest.files.items():
         if any(place.contains(folder) for place in (base.location, *unreached)):
             continue
         covering = next((each for each in extra if each.location.contains(folder)), None)
@@ -193,10 +170,6 @@ def missing_outside(
             absent = _not_stored(folder, names, covering, is_sampled=is_sampled)
         lacking += [str(folder.child(name)) for name in absent]
     return lacking
-
-
-def _files(checkpoint: Checkpoint | None) -> Iterable[tuple[Location, FileNames]]:
-    return () if checkpoint is None else checkpoint.files.items()
 
 
 def is_listed(names: FileNames, surveyed: Surveyed) -> bool:
@@ -218,7 +191,6 @@ def not_listed(names: FileNames, surveyed: Surveyed) -> Iterator[str]:
 def _not_stored(
     folder: Location, names: FileNames, storage: Storage, *, is_sampled: bool
 ) -> list[str]:
-    """Return the names that a storage lacks: a few by their facts, many by a listing."""
     key = storage.location.key_of(folder) or ""
     prefix = f"{key}/" if key else ""
     step = 1 + len(names) // SAMPLED if is_sampled else 1

@@ -39,16 +39,9 @@ _TRIES = 3
 
 
 def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -> Missing:
-    """Return what is missing from the storage as it is now, of what its listing lacks.
+    """Return what is missing of what a listing lacks; ``RefusedError`` if it should show a file.
 
     Where the listing is wholly of this cycle, that is what it lacks.
-
-    Args:
-        is_resumed: Whether a part of the listing is older than this cycle.
-
-    Raises:
-        RefusedError: A file is there that is so old that the listing should show it: it covers
-            only a part of the storage root.
     """
     earlier = storage.earlier
     if earlier is None and not is_resumed:
@@ -68,16 +61,10 @@ def confirmed(missing: Missing, storage: Storage, *, is_resumed: bool = False) -
 def check_standing(
     before: CheckpointScan, after: CheckpointScan, listed: Iterable[StoredObject]
 ) -> None:
-    """Make sure that a listing shows each ``_metadata`` that was the same before and after it.
+    """Raise ``StorageUnreachableError`` unless a listing shows each ``_metadata`` that stood.
 
     What a listing lacks is evidence: that a job is still, that it has no layout without a proof.
     One by processes with other settings, or by a mount that lags, is of another storage.
-
-    Args:
-        listed: What it shows of them, and more.
-
-    Raises:
-        StorageUnreachableError: It lacks one.
     """
     shown = {each.key: each for each in listed}
     for folder, stored in before.metadata.items():
@@ -98,11 +85,7 @@ def missing_of_lasting(
     *,
     passing: Collection[Location],
 ) -> list[str]:
-    """Return the missing keys of checkpoints that last.
-
-    Args:
-        passing: Folders of the checkpoints that did not exist both before and after the listing.
-    """
+    """Return the missing keys of checkpoints that last."""
     base = storage.location
     lacking = [r for r in checkpoints if r.folder not in passing and missing.of([r], base)]
     keys = {checkpoint.folder: base.key_of(checkpoint.folder) for checkpoint in lacking}
@@ -123,9 +106,6 @@ def sample_of(
     """Return the keys of some files below the storage root that a checkpoint names.
 
     All, if they are few: an older listing may show what is gone by now.
-
-    Args:
-        closed: Keys of folders in which nothing can be asked for.
     """
     wanted = expected_of([checkpoint], base).outside(closed)
     step = 1 + sum(map(len, wanted.heads.values())) // SAMPLED
@@ -151,11 +131,6 @@ def lacked_by_newest(
     newest checkpoint, read after that, names it: no checkpoint completes with a file that
     Flink has deleted. And if the storage has it, and has had it since before the listing, then
     the listing is not whole.
-
-    Args:
-        lacking: Keys of the storage root that ``latest`` names and the listing lacks.
-        read: Reads the ``_metadata`` of a folder; ``None`` if it no longer exists.
-        began: Start of the cycle, by the store's clock, less its slack.
     """
     stored = [
         each
@@ -173,7 +148,6 @@ def lacked_by_newest(
 
 
 def _keys_of(newest: Checkpoint | None, base: Location, absent: Collection[str]) -> set[str]:
-    """Return which of some keys a checkpoint names; all, if no checkpoint can be read."""
     if newest is None:
         return set(absent)
     wanted = {key.rpartition("/")[0] for key in absent}
@@ -187,9 +161,7 @@ def _keys_of(newest: Checkpoint | None, base: Location, absent: Collection[str])
 
 
 def _newest_checkpoint(
-    job: JobEvidence,
-    storage: Storage,
-    read: ReadsCheckpoint,
+    job: JobEvidence, storage: Storage, read: ReadsCheckpoint
 ) -> Checkpoint | None:
     """Return a job's newest checkpoint as it is now, ``None`` if none can be read.
 
@@ -220,7 +192,6 @@ def _newest_checkpoint(
 def _are_absent(
     keys: Sequence[str], storage: Storage, earlier: EarlierListing | None
 ) -> npt.NDArray[np.bool_]:
-    """Return bool[n]: whether each key is absent from the storage."""
     absent: list[bool] = []
     for start in range(0, len(keys), _AT_ONCE):
         for stored in present_of(keys[start : start + _AT_ONCE], storage):
@@ -238,7 +209,6 @@ def present_of(keys: Sequence[str], storage: Storage) -> list[StoredObject | Non
 
 
 def _check_age(stored: StoredObject, earlier: EarlierListing) -> None:
-    """Raise if an earlier listing should show a file that it lacks."""
     if stored.modified_at is not None and stored.modified_at < earlier.begun_at - _LASTING:
         raise RefusedError(
             f"{earlier.source} does not show {stored.key}, which is older: it covers only"

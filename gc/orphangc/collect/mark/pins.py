@@ -24,11 +24,7 @@ _Mask = npt.NDArray[np.bool_]
 
 
 def pinned_uuids(environment: Environment, places: Sequence[Location]) -> UuidSet:
-    """Return the UUIDs of the listed objects at or below some places.
-
-    Args:
-        places: Pinned places, in the storage root or outside it.
-    """
+    """Return the UUIDs of the listed objects at or below some places."""
     base = environment.storage.location
     keys = tuple(key for each in places for key in keys_at(each, base))
     return environment.engine.run(PinnedPass(keys), environment.progress) if keys else UuidSet()
@@ -88,7 +84,10 @@ class PinnedPass(ListingPass[UuidSet]):
         is_pinned = np.zeros(len(keys), np.bool_)
         for place in self.places:
             below = pa.compute.starts_with(keys, f"{place}/" if place else "")
-            is_pinned |= _numpy(pa.compute.or_(below, pa.compute.equal(keys, place)))
+            is_pinned |= np.asarray(
+                pa.compute.or_(below, pa.compute.equal(keys, place)).to_numpy(zero_copy_only=False),
+                np.bool_,
+            )
         chosen = is_pinned & columns.has_uuid
         found.extend(columns.hi[chosen], columns.lo[chosen])
 
@@ -98,7 +97,3 @@ class PinnedPass(ListingPass[UuidSet]):
         for each in found:
             total.extend(*each.columns())
         return total
-
-
-def _numpy(mask: pa.Array) -> _Mask:
-    return np.asarray(mask.to_numpy(zero_copy_only=False), np.bool_)

@@ -46,9 +46,6 @@ class SinceListing:
     """Job directories as the cycle's own scans show them.
 
     Attributes:
-        known: URIs of the job directories that were known when the listing was made.
-        changed_at: Newest store time of what the scans show, by job directory.
-        sub_folders: Names of folders in ``shared/``, by job directory.
         written: Keys of the folders of areas in which silence proves no end, by job directory.
     """
 
@@ -129,7 +126,6 @@ def _below(key: str, *names: str) -> str:
 
 
 def _times_in(folder: str, storage: Storage) -> Iterator[datetime]:
-    """Yield the store time of each object in a folder and in the folders below it."""
     listed = storage.folder(folder)
     yield from (each.modified_at for each in listed.objects if each.modified_at is not None)
     for name in listed.folders:
@@ -144,9 +140,6 @@ def with_changes_elsewhere(
     One that is said to be over, and whose silence is to show it, must be silent there, too: the log
     of a changelog has a base of its own, and a job of another place may need files here. What
     cannot be listed counts as changed now.
-
-    Args:
-        listed: Newest store time of each job directory that the search of storages lists.
     """
     if not (job.is_declared_ended or job.ends) or job.status.is_proven_ended:
         return job

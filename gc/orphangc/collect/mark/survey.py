@@ -55,17 +55,7 @@ class SavepointListed:
 
 @dataclass(slots=True)
 class Surveyed:
-    """What the listing shows.
-
-    Attributes:
-        present: Fingerprint of the expected names that are listed, by head.
-        others: Other expected keys that are listed.
-        seen: Wanted UUIDs that a listed base name ends in.
-        seen_names: Other wanted base names that are listed.
-        held: UUIDs of live files of all areas, by job key, if they were requested.
-        savepoints: Folders of savepoints that hold objects.
-        savepoint_folders: Keys of all folders of savepoints, where a storage shows folders.
-    """
+    """What the listing shows."""
 
     jobs: dict[str, Survey] = field(default_factory=dict)
     objects: int = 0
@@ -107,14 +97,7 @@ def rows_by_kind(columns: Columns, rows: _Rows) -> Iterator[tuple[int, _Rows]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyPass(ListingPass[Surveyed]):
-    """Counts what is there, and what of that is live.
-
-    Attributes:
-        expected: Names in checkpoints below the storage root: UUIDs by head.
-        expected_others: Whole keys of all other names.
-        wanted: UUIDs that a listed base name must end in, in any folder.
-        wanted_names: Other base names that must be listed somewhere.
-    """
+    """Counts what is there, and what of that is live."""
 
     owners: Owners
     expected: Mapping[str, UuidSet]
@@ -169,7 +152,6 @@ class SurveyPass(ListingPass[Surveyed]):
             found.job(key).sub_folders.add(place.inner.partition("/")[0])
 
     def _see_objects(self, found: Surveyed, rows: MarkedRows) -> None:
-        """Count objects, bytes and times by job, and note which areas there are."""
         columns = rows.columns
         keys = [self.owners.job_key(kind.place) for kind in columns.kinds]
         for key, kind in zip(keys, columns.kinds, strict=True):
@@ -189,7 +171,6 @@ class SurveyPass(ListingPass[Surveyed]):
                 _add(found.job(str(row["key"])), _survey_of(row))
 
     def _see_live(self, found: Surveyed, rows: MarkedRows) -> None:
-        """Note what is live, and which of the expected names are listed."""
         columns = rows.columns
         is_named = rows.is_live & columns.has_uuid
         if len(self.wanted):
@@ -208,7 +189,6 @@ class SurveyPass(ListingPass[Surveyed]):
                 self._see_live_artifacts(found, rows, part, key)
 
     def _see_live_artifacts(self, found: Surveyed, rows: MarkedRows, part: _Rows, key: str) -> None:
-        """Record the live files of an area, all of one kind."""
         columns, shown = rows.columns, found.job(key)
         shown.live_artifacts += len(part)
         if self.is_holding:
@@ -221,11 +201,16 @@ class SurveyPass(ListingPass[Surveyed]):
         shown.only_in_raw_bytes += columns.batch.column("key").take(pa.array(only_raw)).to_pylist()
 
     def _see_odd_names(self, found: Surveyed, rows: MarkedRows) -> None:
-        """Find expected and wanted names that are no plain artifacts' names."""
         if not (self.expected_others or self.wanted_names):
             return
         columns = rows.columns
-        is_plain = np.array([_is_plain(kind.head) for kind in columns.kinds], np.bool_)
+        is_plain = np.array(
+            [
+                (parse_artifact_name(kind.head.rpartition("/")[2] + ANY_UUID) is not None)
+                for kind in columns.kinds
+            ],
+            np.bool_,
+        )
         odd = np.flatnonzero(~(columns.has_uuid & is_plain[columns.kind]))
         for at, key in zip(
             odd.tolist(), columns.batch.column("key").take(pa.array(odd)).to_pylist(), strict=True
@@ -254,20 +239,10 @@ def _see_savepoints(found: Surveyed, columns: Columns) -> None:
         found.see_savepoint(kind.head.rpartition("/")[0], listed)
 
 
-def _is_expiry(head: str) -> bool:
-    """Return whether a UUID after this head makes the name of a file of an expiry."""
-    return head.rpartition("/")[2].startswith((EXPIRY_MARKER, TEMPORARY))
-
-
 def _is_named(columns: Columns, number: int) -> bool:
     """Return whether any row of a kind has a base name: a mark of a folder has none."""
     keys = columns.batch.column("key").filter(pa.array(columns.kind == number))
     return bool(pa.compute.any(pa.compute.not_equal(keys, columns.kinds[number].head)).as_py())
-
-
-def _is_plain(head: str) -> bool:
-    """Return whether a UUID after this head makes the name of a flat artifact."""
-    return parse_artifact_name(head.rpartition("/")[2] + ANY_UUID) is not None
 
 
 def _sums(
@@ -280,7 +255,13 @@ def _sums(
     owner = pa.DictionaryArray.from_arrays(
         pa.array(columns.kind), pa.array(keys, pa.string())
     ).cast(pa.string())
-    is_ours = np.array([_is_expiry(kind.head) for kind in columns.kinds], np.bool_)[columns.kind]
+    is_ours = np.array(
+        [
+            kind.head.rpartition("/")[2].startswith((EXPIRY_MARKER, TEMPORARY))
+            for kind in columns.kinds
+        ],
+        np.bool_,
+    )[columns.kind]
     times = pa.array(columns.modified_us, mask=is_ours | (columns.modified_us == NO_TIME))
     table = pa.table(
         {
@@ -299,7 +280,6 @@ def _sums(
 
 
 def _survey_of(row: dict[str, int | str | None]) -> Survey:
-    """Return the sums of one job as a survey."""
     return Survey(
         objects=int(row["count_all"] or 0),
         size=int(row["size_sum"] or 0),
@@ -315,7 +295,6 @@ def _whole(value: int | str | None) -> int | None:
 
 
 def _add(total: Survey, more: Survey) -> None:
-    """Add what another part of the listing shows of the same job."""
     total.objects += more.objects
     total.size += more.size
     total.live_objects += more.live_objects

@@ -57,10 +57,7 @@ class SurveyQuestions:
     Attributes:
         wanted: Names that may be listed although their paths lead to another place.
         needed: Returns the places of each job's state, from the live UUIDs that are listed.
-        is_resumed: Whether a part of the listing is older than this cycle.
-        read: Reads a checkpoint of the storage root as it is now.
         since: What is known since an older listing; ``None`` if it is wholly of this cycle.
-        began: Time before which everything stored must be listed.
         storages: Storages that were searched, and hold files that a latest checkpoint names.
         closed: Keys of folders that are not looked into, such as links; each refuses every job.
             What is below one is neither there nor missing: it is not asked for.
@@ -80,11 +77,7 @@ class SurveyQuestions:
 def survey_listing(
     environment: Environment, marked: Mark, tombstones: Tombstones, questions: SurveyQuestions
 ) -> ListingSurvey:
-    """Return the facts of the listing; from here on the engine has live set and tombstones.
-
-    Raises:
-        StorageUnreachableError: A name was listed twice, so the listing cannot be trusted.
-    """
+    """Return the listing's facts; from here on the engine has live set and tombstones."""
     base, engine, progress = environment.storage.location, environment.engine, environment.progress
     engine.mark(marked.live, tombstones)
     expected = expected_of(marked.checkpoints, base).outside(questions.closed)
@@ -110,7 +103,6 @@ def survey_listing(
 
 
 def _is_any_beside(marked: Mark) -> bool:
-    """Return whether a checkpoint is in a job directory that no scan showed."""
     directories = {each.directory for each in marked.checkpoints} - {None}
     return not directories <= marked.owners.keys.keys()
 
@@ -157,9 +149,6 @@ def gather_evidence(
     """Return the evidence of every job by job key, each made once.
 
     A job directory that only the listing shows has no checkpoints and no state.
-
-    Args:
-        survey: Facts of the listing; ``None`` for a cycle that lists no objects.
     """
     needed = dependencies_of(marked, settings, {}) if survey is None else survey.needed
     known = {
@@ -175,7 +164,6 @@ def gather_evidence(
 
 
 def _only_listed(marked: Mark, survey: ListingSurvey | None) -> Iterator[JobEvidence]:
-    """Yield the job directories that nothing but the listing shows."""
     if survey is None:
         return
     for key in survey.surveyed.jobs:

@@ -37,10 +37,7 @@ class ChangesBeside:
         return found
 
     def of_job(
-        self,
-        job_id: str,
-        directories: Collection[Location],
-        own_checkpoints: Iterable[Checkpoint],
+        self, job_id: str, directories: Collection[Location], own_checkpoints: Iterable[Checkpoint]
     ) -> datetime | None:
         """Return the newest store time of a job, ``None`` if none is known.
 

@@ -76,15 +76,10 @@ class CheckpointScan:
     """The checkpoints of one storage at one moment.
 
     Attributes:
-        metadata: Each ``_metadata`` by the key of its folder.
-        ids: Ids of the ``chk-<n>`` with a ``_metadata``, by job directory.
-        shown: Ids of all ``chk-<n>``, by job directory.
         closed: Keys of folders that may contain checkpoints and cannot be listed, or that are in
             the place of a ``_metadata``.
-        areas: Areas with a folder, by job directory.
         changed_at: Newest store time of the objects in the folders that were entered, by job
             directory.
-        expiries: What expiries left in the folders that were entered (R44).
         aside: What may be a ``_metadata`` of another name, by its own key.
     """
 
@@ -115,7 +110,7 @@ def _join(folder: str, name: str) -> str:
 
 
 def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointScan:
-    """Return every ``_metadata`` below the storage root, and the job directories.
+    """Return every ``_metadata`` and the job directories, or raise ``StorageUnreachableError``.
 
     Level by level, all of a level at once; areas of a job that contain no checkpoint of Flink's
     are left out (``_is_left_out``). A small storage shows all its levels at once.
@@ -123,9 +118,6 @@ def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointS
     Args:
         is_listed: Whether the same cycle lists each of its objects, so that a ``_metadata`` in such
             an area is found all the same.
-
-    Raises:
-        StorageUnreachableError: Any folder could not be listed.
     """
     shown = _Levels(storage.location.name, is_listed=is_listed)
     level = [""]
@@ -140,8 +132,6 @@ def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointS
 
 @dataclass(slots=True)
 class _Levels:
-    """What the folders that were entered show."""
-
     root_name: str
     is_listed: bool
     metadata: dict[str, StoredObject] = field(default_factory=dict)
@@ -154,7 +144,6 @@ class _Levels:
     folders: set[str] = field(default_factory=lambda: {""})
 
     def enter(self, folder: str, listed: Folder) -> Iterator[str]:
-        """Note what a folder contains, and yield the folders in it that are to be entered."""
         name = self.root_name
         self._add_objects(folder, listed.objects)
         may_skip = self.is_listed or any(
@@ -189,7 +178,6 @@ class _Levels:
             self.changed_at[directory] = max([*times, self.changed_at.get(directory, times[0])])
 
     def scan(self) -> CheckpointScan:
-        """Return it as a scan."""
         return CheckpointScan(
             self.metadata,
             frozenset(self.directories),
@@ -230,7 +218,6 @@ def hidden_above(key: str, root_name: str) -> str:
 
 
 def _ids(folders: Iterable[str], root_name: str) -> dict[str, frozenset[int]]:
-    """Return the checkpoint ids of the folders, by job directory."""
     ids: dict[str, set[int]] = {}
     for folder in folders:
         place = place_of_folder(folder, root_name)
@@ -255,7 +242,6 @@ class CheckpointReader:
     One of which the store says neither time nor ETag is read each time.
 
     Attributes:
-        aliases: Applied to every path inside a ``_metadata``.
         acknowledged: Digest by place of checkpoints that the operator acknowledges as broken.
         listed: Storage root of which the same cycle lists each object; ``None`` for none.
     """
@@ -277,9 +263,6 @@ class CheckpointReader:
 
         A checkpoint that vanished between listing and reading makes both start again; one that
         is listed again and again, and never there, is unreadable.
-
-        Args:
-            engine: Reads large checkpoints elsewhere, if it can.
         """
         is_listed = storage.location == self.listed
         for _ in range(_ATTEMPTS):
@@ -390,7 +373,9 @@ class CheckpointReader:
             files=files,
             unregistered=packed.unregistered.names(),
             raw=_raw_uuids(data, files.values()),
-            unproven_layout=_unproven_layout(references),
+            unproven_layout=next(
+                (word for kind, (_, word) in _UNPROVEN.items() if kind in references.kinds), None
+            ),
             layouts=_layouts(references, files),
             has_write_ahead_sink=has_write_ahead_sink,
             **{each.name: getattr(references, each.name) for each in fields(MetadataFacts)},
@@ -411,7 +396,6 @@ def _read_alone(
 
 
 def _is_parquet(size: int, beginning: bytes, end: bytes) -> bool:
-    """Return whether an object of some bytes begins and ends as a file of Parquet does."""
     return size >= _LEAST_PARQUET and beginning == end and end in _PARQUET
 
 
@@ -427,13 +411,11 @@ def _is_none_at(storage: Storage, listed: StoredObject) -> bool:
 
 
 def _is_parquet_at(storage: Storage, listed: StoredObject) -> bool:
-    """Return whether a large object begins and ends as Parquet's, without reading all of it."""
     ends = (storage.part(listed.key, start=at, size=4) for at in (0, listed.size - 4))
     return _is_parquet(listed.size, *(each or b"" for each in ends))
 
 
 def _directory(base: Location, place: FilePlace) -> Location | None:
-    """Return the job directory of a place as a location."""
     if place.job_directory is None:
         return None
     return base.child(place.job_directory)
@@ -449,7 +431,6 @@ def _sorted(scan: CheckpointScan, found: Iterable[Contents | None]) -> Checkpoin
 
 
 def _closed(base: Location, scan: CheckpointScan) -> list[Contents | None]:
-    """Return the places that cannot be listed, as unreadable checkpoints."""
     return [
         UnreadableCheckpoint(uri=f"{base}/{key}", reason=_why_closed(key, base), sha256="")
         for key in scan.closed
@@ -457,7 +438,6 @@ def _closed(base: Location, scan: CheckpointScan) -> list[Contents | None]:
 
 
 def _why_closed(key: str, base: Location) -> str:
-    """Return why a place cannot be listed, and what lifts that."""
     if key.rpartition("/")[2] == METADATA_NAME:
         return "a folder or a link is in the place of a _metadata: put the file itself there"
     place = place_of_folder(key, base.name)
@@ -470,7 +450,6 @@ def _why_closed(key: str, base: Location) -> str:
 
 
 def _read_once(data: Buffer) -> tuple[str, bool]:
-    """Return the digest of some bytes, and whether they name the state of a write-ahead sink."""
     digest, has_write_ahead_sink = hashlib.sha256(), False
     for start in range(0, len(data), _WINDOW):
         end = start + _WINDOW
@@ -493,12 +472,7 @@ def _raw_uuids(data: Buffer, files: Iterable[FileNames]) -> UuidSet:
     return raw
 
 
-def _unproven_layout(references: ReferenceFacts) -> str | None:
-    return next((word for kind, (_, word) in _UNPROVEN.items() if kind in references.kinds), None)
-
-
 def _layouts(references: ReferenceFacts, folders: Iterable[Location]) -> frozenset[DirectoryLayout]:
-    """Return the layouts that kinds of handles, or folders of ForSt's, show."""
     found = {layout for kind, (layout, _) in _UNPROVEN.items() if kind in references.kinds}
     if any("/shared/op_" in folder.path for folder in folders):
         found.add(DirectoryLayout.FORST)
@@ -506,12 +480,7 @@ def _layouts(references: ReferenceFacts, folders: Iterable[Location]) -> frozens
 
 
 class PackedReferences:
-    """The names of the files that one ``_metadata`` refers to, as they are read.
-
-    Attributes:
-        unregistered: Those of them that Flink's shared state registry does not know.
-        relative: Names of files beside the ``_metadata``.
-    """
+    """The names of the files that one ``_metadata`` refers to, as they are read."""
 
     def __init__(self) -> None:
         """Start with no name."""
@@ -526,11 +495,7 @@ class PackedReferences:
         self.relative.add(lot.relative_names)
 
     def files(self, folder: Location, aliases: Sequence[Alias]) -> dict[Location, FileNames]:
-        """Return the base names by folder, and leave none here.
-
-        Raises:
-            ValueError: A path is no absolute path.
-        """
+        """Return the base names by folder, and leave none; ``ValueError`` if one is relative."""
         columns: dict[Location, NameColumns] = {}
         for parent, names in self.paths.folders.items():
             columns.setdefault(canonical(parent, aliases), NameColumns()).extend(names)

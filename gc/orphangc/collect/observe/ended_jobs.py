@@ -20,8 +20,6 @@ class Lives:
     """Statements of Flink and the operator about the lives of jobs.
 
     Attributes:
-        before: Answer of each cluster before checkpoints were read.
-        holds: HA metadata and resources that hold jobs, or held them.
         changed_at: Newest store time of anything that was listed of a job, by job id.
         directories: The job directories that were seen, by job id, "" if the owner is unknown.
     """
@@ -151,7 +149,6 @@ def _newest_read(
 def _unread_origin(
     facts: JobFacts, folders: Iterable[Location], aliases: Sequence[Alias]
 ) -> str | None:
-    """Return why a job may need an origin whose references are unknown."""
     if facts.restored is None or not facts.has_nothing_since:
         return None
     said = f"it was restored from checkpoint {facts.restored.id}"

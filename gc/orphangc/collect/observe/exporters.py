@@ -46,11 +46,7 @@ class _ExportedJob:
     """State of one job's exporter in the handshake.
 
     Attributes:
-        baseline: Newest snapshot before the listing (E1).
         response: Snapshot that repeats the nonce (E2), or the newest other one.
-        seen: Names of snapshots that need not be read again.
-        before: Names of snapshots at the time of the baseline.
-        lives: Epoch and time of the snapshots that were read since.
         neighbour: Epoch of a JobManager that lived beside E1's, by the markers of both.
         successor: Epoch of a JobManager that began after the last marker of E1's.
         foreign_nonce: Another collector's nonce, and how often it was found unrepeated.
@@ -73,7 +69,6 @@ class _ExportedJob:
     foreign_nonce: tuple[str, int] = ("", 0)
 
     def read_baseline(self) -> None:
-        """Read the baseline."""
         self.before = frozenset(self.folder.names(self.job_id))
         self.seen = set(self.before)
         try:
@@ -153,11 +148,7 @@ class _ExportedJob:
         )
 
     def ask(self, nonce: str, patience: int) -> bool:
-        """Write the nonce if it is our turn; return whether it can be written at all.
-
-        Args:
-            patience: Number of checks for which another's nonce may stay unrepeated.
-        """
+        """Write the nonce if it is our turn; return whether it can be written at all."""
         try:
             found = self.folder.nonce(self.job_id)
             if found != nonce and not self._is_anothers_turn(found, patience):
@@ -176,11 +167,7 @@ class _ExportedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenExports:
-    """Snapshots of one job in one registry folder.
-
-    Attributes:
-        snapshots: Snapshots that were read, oldest first; empty if none can be read.
-    """
+    """Snapshots of one job in one registry folder."""
 
     location: Location
     job_id: JobId
@@ -222,12 +209,7 @@ class ExporterHandshake:
         now: datetime,
         patience: timedelta,
     ) -> dict[JobId, Exported]:
-        """Return what each exporter answered, after the nonce was written.
-
-        Args:
-            ended: Returns whether a job is known to be over, so that it cannot answer.
-            bases: Places where jobs and their files count, the collected storage root first.
-        """
+        """Return what each exporter answered, after the nonce was written."""
         nonce = uuid4().hex
         asked_at = _instant(self.clock())
         asked = [
@@ -235,7 +217,7 @@ class ExporterHandshake:
             for each in self.jobs
             if not ended(each.job_id)
             and each.baseline is not None
-            and _is_fresh(each.baseline, now)
+            and (now - each.baseline.taken_at <= REGISTRY_MAX_AGE)
             and self._concerns(each.baseline, bases)
         ]
         waited = self._listen(asked, nonce, patience.total_seconds())
@@ -280,7 +262,6 @@ class ExporterHandshake:
             left = [each for each in left if each.ask(nonce, polls)]
 
     def _concerns(self, snapshot: RegistrySnapshot, bases: Sequence[Location]) -> bool:
-        """Return whether a job is in one of the bases, or refers to the collected one."""
         directory = place_of(snapshot.checkpoint_dir, self.aliases)
         if directory is None or any(base.contains(directory) for base in bases):
             return True
@@ -302,12 +283,7 @@ def start_handshake(
     wait: Waiter,
     clock: Callable[[], StoreTime],
 ) -> ExporterHandshake:
-    """Return the exporters, with E1 of each.
-
-    Raises:
-        RefusedError: A folder is inside a storage root, where orphangc writes nothing.
-        StorageUnreachableError: A folder cannot be listed or read.
-    """
+    """Return the exporters, with E1 of each; ``RefusedError`` for a folder in a storage root."""
     handshake = ExporterHandshake(aliases, wait, clock)
     for folder in folders:
         for base in bases:
@@ -322,11 +298,6 @@ def start_handshake(
             job.read_baseline()
             handshake.jobs.append(job)
     return handshake
-
-
-def _is_fresh(baseline: RegistrySnapshot, now: datetime) -> bool:
-    """Return whether an exporter may be alive to answer; otherwise R15 refuses the job."""
-    return now - baseline.taken_at <= REGISTRY_MAX_AGE
 
 
 def _instant(time: StoreTime) -> datetime:
@@ -351,11 +322,6 @@ _TRIES = 3
 
 
 def _parsed(data: Buffer, job_id: JobId) -> RegistrySnapshot:
-    """Return the snapshot in an exporter's folder of a job.
-
-    Raises:
-        UnreadableSnapshotError: It is damaged, belongs to another job, or is not an exporter's.
-    """
     snapshot = read_snapshot(data)
     if snapshot.job_id != job_id:
         raise UnreadableSnapshotError(f"it is of job {snapshot.job_id}, and lies in {job_id}")
@@ -365,11 +331,7 @@ def _parsed(data: Buffer, job_id: JobId) -> RegistrySnapshot:
 
 
 def _named(name: str, snapshot: RegistrySnapshot) -> RegistrySnapshot:
-    """Return the snapshot if its name spells its epoch: rivals are recognised by names alone.
-
-    Raises:
-        UnreadableSnapshotError: The name spells another epoch, or none.
-    """
+    """Return the snapshot if its name spells its epoch: rivals are recognised by names alone."""
     if epoch_in(name) != snapshot.jm_epoch:
         raise UnreadableSnapshotError(
             f"it is of epoch {snapshot.jm_epoch}, and its name spells"
@@ -379,12 +341,7 @@ def _named(name: str, snapshot: RegistrySnapshot) -> RegistrySnapshot:
 
 
 def newest(exports: ExporterChannel, job_id: JobId) -> tuple[str, RegistrySnapshot] | None:
-    """Return name and content of a job's newest snapshot, ``None`` if there is none.
-
-    Raises:
-        UnreadableSnapshotError: It is not one whole snapshot of the job.
-        StorageUnreachableError: The folder cannot be listed or read.
-    """
+    """Return name and content of a job's newest snapshot, or ``None``; raises as ``parsed_at``."""
     for _ in range(_TRIES):
         names = exports.names(job_id)
         if not names:
@@ -396,11 +353,7 @@ def newest(exports: ExporterChannel, job_id: JobId) -> tuple[str, RegistrySnapsh
 
 
 def parsed_at(exports: ExporterChannel, job_id: JobId, name: str, data: Buffer) -> RegistrySnapshot:
-    """Return the snapshot of a name.
-
-    Raises:
-        UnreadableSnapshotError: It is not one whole snapshot of the job; the message says where.
-    """
+    """Return the snapshot of a name; ``UnreadableSnapshotError`` says where it is no whole one."""
     try:
         return _named(name, _parsed(data, job_id))
     except UnreadableSnapshotError as err:

@@ -10,7 +10,7 @@ registry, E2 proves it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -83,16 +83,11 @@ class Environment:
 
     Attributes:
         reader: Remembers every checkpoint that was read, so that only new ones are read again.
-        extra: Storages whose checkpoints may refer to it.
         siblings: Other storage roots, searched like ``extra``; one of them may be unreachable.
         remembered: Job directories outside all of these in which an earlier cycle found
             checkpoints; each of them may be gone.
         quarantined: Checkpoints whose ``_metadata`` is in quarantine, also by another storage root
             that overlaps with this one.
-        released: Checkpoints whose quarantine is over, and whose copies are still there.
-        snapshots: Reads the registry snapshots as they are now.
-        ends: Returns the records of jobs that ended; it is given the jobs that run.
-        open_storage: Opens any other place of a reported checkpoint.
         extras: Storage root that shows what its listing does not; ``None`` if that is not wanted.
         folders: Storage root that removes its empty folders; ``None`` if it has no real ones.
         search: Searches storages whole; ``None`` if the named places alone are searched.
@@ -131,16 +126,7 @@ class Observation:
     """Facts of a cycle by some settings; scans are in the order of ``Environment.bases``.
 
     Attributes:
-        time: The store's clock before anything was listed.
-        time_after: The store's clock after everything was read.
-        source_errors: Why a cluster, namespace or ZooKeeper gave no usable answer, by its URI.
-        at_start: Scan of checkpoint names at the start (S0).
-        first: Checkpoints that were read before the listing (S1).
-        second: Checkpoints that were read after the listing (S2).
         snapshots: All registry snapshots that were read, those before the listing first.
-        quarantined: Folders of the checkpoints whose ``_metadata`` is in quarantine.
-        listed: Result of the listing between S1 and S2.
-        unreached: Reason by location of the siblings that could not be searched.
     """
 
     settings: StorageRootSettings
@@ -178,7 +164,11 @@ class Observation:
         ]
         unique = {
             (checkpoint.folder, checkpoint.sha256): checkpoint
-            for checkpoint in (*read, *self.elsewhere, *self._found_in_storages)
+            for checkpoint in (
+                *read,
+                *self.elsewhere,
+                *(each for found in self.storages for each in found.checkpoints),
+            )
         }
         return tuple(unique.values())
 
@@ -197,10 +187,6 @@ class Observation:
         return markers_in(parts)
 
     @property
-    def _found_in_storages(self) -> Iterator[Checkpoint]:
-        return (each for found in self.storages for each in found.checkpoints)
-
-    @property
     def unreadable(self) -> tuple[UnreadableCheckpoint, ...]:
         """Return every unreadable checkpoint, each place once."""
         parts = [each for part in (*self.first, *self.second) for each in part.unreadable]
@@ -210,11 +196,7 @@ class Observation:
 
 
 def observe(environment: Environment) -> Observation:
-    """Return the facts of one cycle; the engine keeps the listing.
-
-    Raises:
-        StorageUnreachableError: The storage root could not be listed completely.
-    """
+    """Return the facts of one cycle, or raise ``StorageUnreachableError``."""
     settings = environment.settings
     time = environment.storage.now()
     snapshots = list(environment.snapshots())
@@ -263,15 +245,12 @@ def observe(environment: Environment) -> Observation:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What all clusters, namespaces and ZooKeepers answered, and the errors of the others."""
-
     clusters: tuple[ClusterFacts, ...]
     ha: tuple[HaFacts, ...]
     errors: dict[str, str]
 
     @classmethod
     def of(cls, environment: Environment) -> _Answers:
-        """Ask each of them once."""
         clusters, errors = _ask(environment.clusters)
         ha, ha_errors = _ask(environment.ha)
         return cls(clusters, ha, errors | ha_errors)
@@ -289,7 +268,6 @@ class _Answers:
     def places(
         self, snapshots: Sequence[RegistrySnapshot], settings: StorageRootSettings
     ) -> Iterable[Named]:
-        """Return the places that these answers or a registry name."""
         return places_in_answers(self.clusters, snapshots, settings, self.ha)
 
 
@@ -302,7 +280,6 @@ class _Searching:
 
     @classmethod
     def begun(cls, environment: Environment, named: Iterable[Named]) -> _Searching:
-        """List the storages that are known so far."""
         search = environment.search
         if search is None:
             return cls(environment, {})
@@ -315,7 +292,6 @@ class _Searching:
         listed: Listed,
         elsewhere: Sequence[Checkpoint],
     ) -> tuple[FoundInStorage, ...]:
-        """Return what the storages hold, and those that something names by now."""
         environment, search = self.environment, self.environment.search
         if search is None:
             return ()
@@ -343,26 +319,17 @@ class _Searching:
         )
 
     def _share(self, root: Location | None, listed: Listed, scanned: Iterable[str]) -> None:
-        """Let other storage roots of the run know what the whole listing of this one shows.
-
-        Args:
-            scanned: Folders in it in which a scan before or after the listing saw a checkpoint.
-        """
+        """Let other storage roots of the run know what the whole listing of this one shows."""
         is_whole = self.environment.storage.earlier is None and not listed.is_resumed
         shared = self.environment.reader.shared
         if shared is not None and root is not None and is_whole:
             engine = self.environment.engine
             shared.listings.note_own(
-                root,
-                listed.objects,
-                engine.metadata_objects(),
-                scanned,
-                links=engine.links(),
+                root, listed.objects, engine.metadata_objects(), scanned, links=engine.links()
             )
 
 
 def _running_in(answers: Iterable[ClusterFacts]) -> frozenset[JobId]:
-    """Return the jobs that some answer shows alive."""
     shown = [facts for cluster in answers for facts in cluster.jobs.values()]
     return frozenset(each.job_id for each in shown if not each.is_globally_terminal)
 
@@ -404,7 +371,6 @@ def _later_snapshots(
     known: Collection[RegistrySnapshot],
     exported: Mapping[JobId, Exported],
 ) -> list[RegistrySnapshot]:
-    """Return the snapshots that were written since the others were read, and exporters' answers."""
     written = [each for each in environment.snapshots() if each not in known]
     return written + [each for answer in exported.values() for each in answer.snapshots]
 
@@ -427,7 +393,6 @@ def _ask_exporters(
     *,
     time: StoreTime,
 ) -> Mapping[JobId, Exported]:
-    """Return what the exporters of all jobs answered that are not known to be over."""
     shown = [each for cluster in before for each in cluster.jobs.items()]
     running = {job_id for job_id, facts in shown if not facts.is_globally_terminal}
     over = {job_id for job_id, _ in shown} - running
@@ -441,9 +406,7 @@ def _ask_exporters(
     )
 
 
-def _ask(
-    clusters: Sequence[FactsSource[_FactsT]],
-) -> tuple[tuple[_FactsT, ...], dict[str, str]]:
+def _ask(clusters: Sequence[FactsSource[_FactsT]]) -> tuple[tuple[_FactsT, ...], dict[str, str]]:
     """Return the facts of all sources, and the errors of the others: they block all jobs."""
     facts, errors = [], {}
     for cluster in clusters:
@@ -455,7 +418,6 @@ def _ask(
 
 
 def _list(environment: Environment, known: CheckpointsRead) -> Listed:
-    """List the storage root, with hints from its checkpoints about the key space."""
     base = environment.storage.location
     most: dict[str, Collection[str]] = {}
     for checkpoint in known.checkpoints:
@@ -480,12 +442,7 @@ def _read_elsewhere(
     first: Sequence[CheckpointsRead],
     second: Sequence[CheckpointsRead],
 ) -> tuple[tuple[Checkpoint, ...], tuple[UnreadableCheckpoint, ...]]:
-    """Return checkpoints that no scan shows: reported, remembered, in quarantine, hidden.
-
-    Args:
-        first: Checkpoints that were read before the listing, those of the storage root first.
-        second: Those that were read after it.
-    """
+    """Return checkpoints that no scan shows: reported, remembered, in quarantine, hidden."""
     reported = reported_checkpoints(
         answers.clusters,
         snapshots,
@@ -561,7 +518,6 @@ def read_checkpoint_at(
 
 
 def _begins_as_metadata(storage: Storage, listed: StoredObject) -> bool:
-    """Return whether an object begins as each ``_metadata`` of Flink does."""
     beginning = storage.part(listed.key, start=0, size=4)
     return int.from_bytes(beginning or b"", "big") == MAGIC
 

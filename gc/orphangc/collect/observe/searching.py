@@ -26,7 +26,6 @@ class BaseSearch:
     """Asks every base the same, several times in one cycle.
 
     Attributes:
-        own: The storage root and the extra roots: each must answer.
         siblings: Further storages, each of which may fail.
         unreached: Reason by location for siblings that failed once: these are asked no more.
     """
@@ -36,11 +35,7 @@ class BaseSearch:
     unreached: dict[Location, str] = field(default_factory=dict)
 
     def ask(self, question: Callable[[Storage], _T], nothing: _T) -> tuple[_T, ...]:
-        """Return the answer of each base, those of the siblings last.
-
-        Raises:
-            StorageUnreachableError: The storage root or an extra root cannot be reached.
-        """
+        """Return the answer of each base, siblings last, or raise ``StorageUnreachableError``."""
 
         def asked(sibling: Storage) -> _T:
             if sibling.location in self.unreached:

@@ -39,7 +39,6 @@ class SharedCheckpoints:
 
     Attributes:
         most_bytes: Memory that decoded checkpoints may take; what finds no room is not shared.
-        held_bytes: Memory that they take now, roughly.
     """
 
     clock: Callable[[], datetime]
@@ -52,12 +51,7 @@ class SharedCheckpoints:
     def get(
         self, aliases: Sequence[Alias], base: Location, listed: StoredObject, read: Reading
     ) -> Contents | None:
-        """Return the checkpoint of an unchanged object, or else what a reading finds.
-
-        Args:
-            aliases: Aliases that the reading applies to the paths in the checkpoint.
-            listed: What the listing showed before any reading.
-        """
+        """Return the checkpoint of an unchanged object, or else what a reading finds."""
         identity = (tuple(aliases), listed)
         known = self._known.get(base, {}).get(identity)
         if known is not None:

@@ -69,15 +69,9 @@ class FoundInStorage:
     """What the search of one storage found.
 
     Attributes:
-        named_by: A few of what names it.
         is_named_by_files_alone: Whether nothing but paths in checkpoints names it: they may spell
             another place.
-        left_out: Prefixes that are stated to hold no checkpoint.
         keys: Number of listed keys; ``None`` if it could not be searched to its end.
-        checkpoints: Checkpoints that no other search of the cycle read.
-        tables: Number of Parquet's summary files.
-        directories: Job directories that its listing shows.
-        changed_at: Newest store time of what it lists in each of them.
     """
 
     location: Location
@@ -107,7 +101,6 @@ class StorageNames:
     """What names a storage.
 
     Attributes:
-        by: Checkpoints, clusters, resources, settings; each once and in order.
         are_files_alone: Whether they are nothing but paths of files in checkpoints.
     """
 
@@ -117,11 +110,7 @@ class StorageNames:
 
 @dataclass(frozen=True, slots=True)
 class ListedStorage:
-    """A storage with its listing; nothing of it is read yet.
-
-    Attributes:
-        storage: The storage; ``None`` if it could not be listed.
-    """
+    """A storage with its listing; nothing of it is read yet."""
 
     found: FoundInStorage
     storage: Storage | None
@@ -135,16 +124,12 @@ class StorageSearch:
     Attributes:
         is_whole: Whether a storage is searched around each named place; otherwise that place alone,
             and what paths in checkpoints name has its own rule (``outside_path``).
-        named: Places of the settings, and what names each.
-        scanned: Places that other searches of the cycle cover.
         roots: The storage root and its extra roots, which all that names them must spell alike.
-        known: Storages that an earlier cycle searched, or had to.
         storage_of: Returns the storage of a place; ``None`` if here is nothing in such a place.
         remembered: What earlier cycles read; ``None`` if each ``_metadata`` is read.
         target_of: Returns the folder that a link of a storage leads to, ``None`` if it leads to
             none; raises ``StorageUnreachableError`` if that cannot be seen.
         mounts_below: Returns the folders of a storage that other file systems hide.
-        left_out: Prefixes that are stated to hold no checkpoint.
         is_empty: Returns whether exactly this place is stated to hold no checkpoint.
         own: The storage root that the cycle lists itself; ``None`` if it lists none.
     """
@@ -166,11 +151,7 @@ class StorageSearch:
     def listings(
         self, named: Iterable[Named], reader: CheckpointReader, progress: Progress
     ) -> dict[Location, ListedStorage]:
-        """Return the listing of each storage that is known before anything else is read.
-
-        Args:
-            named: Places that clusters, snapshots and HA stores name.
-        """
+        """Return the listing of each storage that is known before anything else is read."""
         wanted = _by_storage(
             (
                 *self._storages([*self.named, *named], (), ()),
@@ -194,13 +175,7 @@ class StorageSearch:
         reader: CheckpointReader,
         progress: Progress,
     ) -> tuple[FoundInStorage, ...]:
-        """Return what every storage holds; one that names another one leads to it.
-
-        Args:
-            by_files: Returns the places of the files that checkpoints name.
-            links: Keys of links that the listing of the storage root shows.
-            seen: Each ``_metadata`` that was read, by its folder.
-        """
+        """Return what every storage holds; one that names another one leads to it."""
         found: dict[Location, FoundInStorage] = {}
         named = tuple(named)
         of_files = by_files if self.is_whole else lambda _: ()
@@ -268,12 +243,8 @@ class StorageSearch:
                     continue
                 if storage is None or any(each.contains(storage) for each in known):
                     continue
-                if not self._is_left_out(storage):
+                if not any(each.contains(storage) and each != storage for each in self.left_out):
                     yield storage, by, is_weak
-
-    def _is_left_out(self, storage: Location) -> bool:
-        """Return whether a storage is but a part of what is stated to hold no checkpoint."""
-        return any(each.contains(storage) and each != storage for each in self.left_out)
 
     def _listed_storage(
         self, place: Location, names: StorageNames, reader: CheckpointReader, progress: Progress
@@ -314,7 +285,6 @@ class StorageSearch:
         reader: CheckpointReader,
         progress: Progress,
     ) -> FoundInStorage:
-        """Return what a storage holds that the cycle has not read yet."""
         contents: list[Contents] = []
         for number in range(_LISTINGS):
             if listed.storage is None:
@@ -411,7 +381,6 @@ class StorageSearch:
     def _linked(
         self, place: Location, links: Iterable[str], found: dict[Location, FoundInStorage]
     ) -> Iterator[Named]:
-        """Yield the folders that links of a storage lead to; note the links that lead nowhere."""
         for link in map(place.child, links):
             if any(each.contains(link) for each in self.left_out):
                 continue
@@ -470,7 +439,6 @@ class StorageSearch:
 
 
 def _by_storage(found: Iterable[tuple[Location, str, bool]]) -> dict[Location, StorageNames]:
-    """Return each storage once, the widest of those that hold each other, with what names it."""
     wanted: dict[Location, StorageNames] = {}
     for storage, by, is_by_file in found:
         around = next((each for each in wanted if each.contains(storage)), storage)
@@ -504,9 +472,6 @@ def read_beside(
 
     A newer one of the same job has replaced it, mostly, in a folder that was listed before. One
     that is listed still, and cannot be read, is no evidence of its end (R6).
-
-    Args:
-        known: Keys of each ``_metadata`` that was listed with it.
     """
     folder = metadata_folder(key)
     for _ in range(_ATTEMPTS):
@@ -570,12 +535,10 @@ def _read_unlisted(
 
 
 def _changing(storage: Storage, folder: str) -> UnreadableCheckpoint:
-    """Return what stands for checkpoints that come and go faster than they are read."""
     uri = str(storage.location.child(folder)) if folder else str(storage.location)
     return UnreadableCheckpoint(uri=uri, reason="it changes while it is read", sha256="")
 
 
 def _is_seen(place: Location, listed: StoredObject, seen: Mapping[Location, StoredObject]) -> bool:
-    """Return whether the cycle has read exactly this object already."""
     known = seen.get(place.child(metadata_folder(listed.key)))
     return known is not None and listed.has_identity and known.is_same_as(listed)

@@ -29,12 +29,7 @@ class CheckpointFolders:
     open_storage: Callable[[str | Location], Storage]
 
     def put_back(self, record: ExpiredCheckpoint, data: bytes) -> None:
-        """Store a ``_metadata`` again, unless exactly these bytes are stored there.
-
-        Raises:
-            RefusedError: Other bytes are stored there by now.
-            StorageUnreachableError: The storage root does not answer, or cannot be written.
-        """
+        """Store a ``_metadata`` again, or raise ``RefusedError`` if other bytes are there."""
         place = record.base or self.settings.root
         files = self.open_files(place)
         known = files.read(record.key)
@@ -61,11 +56,7 @@ class CheckpointFolders:
             ) from err
 
     def unmark(self, folder: Location, states: Collection[str] = ()) -> None:
-        """Remove what a run was writing in a folder, and the markers of some state locations.
-
-        Raises:
-            RefusedError: Something of it cannot be removed.
-        """
+        """Remove what a run was writing in a folder, and markers, or raise ``RefusedError``."""
         places = self.settings.own_places
         place = next((e for e in places if e.contains(folder)), str(folder))
         try:

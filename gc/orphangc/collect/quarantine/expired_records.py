@@ -25,11 +25,7 @@ from orphangc.ports import Storage
 
 
 def remember_expired(state: RootState, records: Iterable[ExpiredCheckpoint]) -> None:
-    """Write records beside the copies, and into the memory that every cycle reads.
-
-    Raises:
-        OrphanGcError: The memory cannot be read or written: nothing may be deleted.
-    """
+    """Write records into copies and memory; after an ``OrphanGcError`` nothing may be deleted."""
     records = [*records]
     keep_records(state, records)
     read = read_memory(state)
@@ -42,13 +38,10 @@ def remember_expired(state: RootState, records: Iterable[ExpiredCheckpoint]) -> 
 def remove_marker(
     state: RootState, beside: CheckpointFolders, checkpoint: ExpiredCheckpoint
 ) -> None:
-    """Remove the marker beside a checkpoint before its quarantine ends.
+    """Remove a marker before its quarantine ends, which an ``OrphanGcError`` prevents.
 
     It stays for another checkpoint in quarantine at the same path, as that of another state
     location does.
-
-    Raises:
-        OrphanGcError: It cannot be removed: then the quarantine does not end.
     """
     memory = read_memory(state).memory
     is_another = any(
@@ -78,11 +71,7 @@ def newest_expired_at(state: RootState, places: Collection[str]) -> list[Expired
 def stored_files(
     settings: StorageRootSettings, open_storage: OpenStorage, record: ExpiredCheckpoint, data: bytes
 ) -> list[ObjectKey]:
-    """Return the keys of the files of a checkpoint, all of which are stored.
-
-    Raises:
-        RefusedError: One is gone: what is put back could not be restored.
-    """
+    """Return the keys of a checkpoint's files; ``RefusedError`` if one is gone: no restore then."""
     storage, keys = _named_keys(settings, open_storage, record, data)
     lost = _lost_key(storage, keys)
     if lost is not None:
@@ -117,11 +106,6 @@ def _lost_key(storage: Storage, keys: Sequence[ObjectKey]) -> ObjectKey | None:
 def _named_keys(
     settings: StorageRootSettings, open_storage: OpenStorage, record: ExpiredCheckpoint, data: bytes
 ) -> tuple[Storage, list[ObjectKey]]:
-    """Return the storage of a checkpoint, and the keys there that it names.
-
-    Raises:
-        RefusedError: Its ``_metadata`` cannot be read.
-    """
     storage = open_storage(canonical(record.base or settings.root))
     stored = StoredObject(key=ObjectKey(record.key), size=record.size, modified_at=record.stored_at)
     folder = record.key.rpartition("/")[0]

@@ -45,12 +45,7 @@ _NOT_REMEMBERED = "the state location does not remember what this cycle saw; not
 
 @dataclass(slots=True, kw_only=True)
 class Expiry(PlannedRun[LineageCycle]):
-    """Sweep of a plan of ``expire``.
-
-    Attributes:
-        planned: Fates by the plan.
-        made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
-    """
+    """Sweep of a plan of ``expire``."""
 
     event = "expiry.finished"
 
@@ -70,11 +65,7 @@ class Expiry(PlannedRun[LineageCycle]):
         )
 
     def check_remembered(self, found: LineageCycle) -> None:
-        """Make sure that what the cycle saw is written down: later cycles protect by it.
-
-        Raises:
-            RefusedError: It is not.
-        """
+        """Raise ``RefusedError`` unless what later cycles protect by is written down."""
         cycle = found.cycle
         if self.made is None:
             problem = not_kept(self.run.state, self.before, cycle.remembered)
@@ -173,16 +164,10 @@ HasLostFiles = Callable[[ExpiredCheckpoint, bytes], bool]
 
 
 def forget_copies(state: RootState, at: datetime, has_lost_files: HasLostFiles) -> int:
-    """Remove copies whose quarantine ended long ago; return how many.
+    """Remove copies whose quarantine ended long ago; return how many, or raise ``OrphanGcError``.
 
     The record stays: it explains why the checkpoint is not there. A copy of which all files are
     stored stays too, and one that was put back needs none.
-
-    Args:
-        state: State of the storage root, whose lock the caller holds.
-
-    Raises:
-        OrphanGcError: The state location or the storage does not answer.
     """
     present = frozenset(state.files.names(copies_folder(state)))
     before = shifted(at, -KEPT_FOR)
@@ -202,7 +187,6 @@ def forget_copies(state: RootState, at: datetime, has_lost_files: HasLostFiles) 
 
 
 def _ended_before(record: ExpiredCheckpoint, at: datetime) -> bool:
-    """Return whether its quarantine ended, one way or the other, before a time."""
     ended = record.restored_at or record.released_at
     return ended is not None and ended < at
 

@@ -37,9 +37,6 @@ class Leftovers:
 
         A run that ended early left it, or put it back: what hides it later is no expiry. What a run
         took away since this cycle began, which has taken the lock over, the cycle saw stored, too.
-
-        Args:
-            at: Time at which they end.
         """
         own, began = self.cycle.seen.second[: len(self.storages.all)], self.cycle.evidence.now
         stored = {(str(each.folder), each.sha256) for part in own for each in part.checkpoints}
@@ -61,9 +58,6 @@ class Leftovers:
 
         Only markers that the cycle saw, none of which stopped this run: another state location may
         have left one since. What cannot be removed is left to the next run.
-
-        Args:
-            quarantined: What was in quarantine when the cycle began, here and beside.
         """
         known = read_memory(self.state).memory.expired
         folders = [each.folder for each in quarantined]
@@ -79,7 +73,6 @@ class Leftovers:
                 log.warning("expiry.marker_left", folder=str(folder), reason=str(err))
 
     def _is_ours(self, marker: ExpiryMarker) -> bool:
-        """Return whether a marker is in the storage root or, of this state, in an extra root."""
         if self.storages.own.location.contains(marker.folder):
             return True
         is_beside = any(each.location.contains(marker.folder) for each in self.storages.extra)

@@ -62,13 +62,10 @@ class ExpiryEvidence:
         )
 
     def check(self, part: Iterable[LineageCheckpointPart]) -> None:
-        """Make sure that the evidence still holds, and that nothing names a checkpoint (R18).
+        """Raise ``OrphanGcError`` unless the evidence holds, and nothing names one (R18).
 
         A cycle may be hours old: what stands for a checkpoint must be there still, and what
         continued its job must run.
-
-        Raises:
-            OrphanGcError: It does not, or something does.
         """
         self.check_evidence()
         self._check_relied_on()
@@ -78,22 +75,14 @@ class ExpiryEvidence:
                 raise RefusedError(f"{each.uri} is in use by now; stopped, nothing more expires")
 
     def check_evidence(self) -> None:
-        """Make sure that the evidence holds, and that no job hides what it is restored from.
-
-        Raises:
-            OrphanGcError: It does not, or one does.
-        """
+        """Raise ``OrphanGcError`` unless the evidence holds, and no job hides its origin."""
         self.revalidation.check()
         hidden = self.revalidation.hidden_origin()
         if hidden is not None:
             raise RefusedError(f"{hidden}; nothing expires, the next run goes on", guard=Guard.GATE)
 
     def _check_relied_on(self) -> None:
-        """Make sure that every job that ran still runs, and that what was kept is still stored.
-
-        Raises:
-            RefusedError: One does not, or is not.
-        """
+        """Refuse unless every job that ran runs, and what was kept is still stored."""
         for job in self.found.cycle.jobs.values():
             if job.state is JobState.RUNNING and self.revalidation.has_ended(job.job_id):
                 raise RefusedError(f"job {job.job_id} ended since the cycle; stopped")
@@ -140,11 +129,7 @@ _Done = tuple[Outcome, str | None, str | None]
 
 @dataclass(slots=True, kw_only=True)
 class Quarantine:
-    """The steps of one run.
-
-    Attributes:
-        record_outcomes: Receives what became of each checkpoint, ``OUTCOME_SCHEMA``.
-    """
+    """The steps of one run."""
 
     run: HeldRun
     cycle: Cycle
@@ -179,7 +164,6 @@ class Quarantine:
         return stopped
 
     def _batch(self, number: int, part: Sequence[LineageCheckpointPart]) -> OrphanGcError | None:
-        """Carry out one step of some checkpoints, journalled; return what ended it early."""
         stopped, rows = None, rows_of(part, self._stored)
         self.run.write_journal(f"expiry-{number:06d}", rows.to_pylist())
         try:
@@ -211,7 +195,6 @@ class Quarantine:
         return [(Outcome.DONE, None, None)] * len(part)
 
     def _expire(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:
-        """Put the ``_metadata`` of some checkpoints into quarantine."""
         records = [self._record(each) for each in part]
         copies = [self._copied(each) for each in records]
         remember_expired(self.run.state, records)
@@ -237,11 +220,7 @@ class Quarantine:
     def _put_back_what_is_named(
         self, records: Sequence[ExpiredCheckpoint], copies: Sequence[bytes]
     ) -> None:
-        """Check once more after a deletion, and undo it where anything has changed (R22).
-
-        Raises:
-            OrphanGcError: The evidence does not hold any more; everything of the batch is back.
-        """
+        """Check again after a deletion; if anything changed, put all back and raise (R22)."""
         problem: OrphanGcError | None = None
         named = frozenset(each.uri for each in records)
         try:
@@ -299,12 +278,7 @@ class Quarantine:
         )
 
     def _copied(self, record: ExpiredCheckpoint) -> bytes:
-        """Return the bytes of a ``_metadata``, after writing a copy and reading it back.
-
-        Raises:
-            RefusedError: The stored bytes, or the copy, are not those that were judged.
-            StorageUnreachableError: The storage or the state location does not answer.
-        """
+        """Return the judged bytes of a ``_metadata``, after writing a copy and reading it back."""
         storage = self.storages.storage_of(record.base)
         data = storage.read(ObjectKey(record.key), max_bytes=MAX_METADATA_BYTES)
         if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
@@ -316,5 +290,4 @@ class Quarantine:
         return data
 
     def _now(self) -> datetime:
-        """Return the storage's time: a quarantine begins now."""
         return self.storages.now(self.cycle.evidence.now)

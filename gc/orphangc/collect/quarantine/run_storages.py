@@ -29,11 +29,7 @@ class RunStorages:
         return max(time.now or time.local, at)
 
     def place_of(self, folder: Location) -> tuple[Storage, str]:
-        """Return the storage of a folder, and its key there.
-
-        Raises:
-            RefusedError: It is in no storage that was opened.
-        """
+        """Return the storage of a folder, and its key there; ``RefusedError`` if none is open."""
         for storage in self.all:
             key = storage.location.key_of(folder)
             if key:

@@ -28,12 +28,7 @@ _GONE = frozenset({DeletionStatus.DELETED, DeletionStatus.GONE})
 
 @dataclass(slots=True, kw_only=True)
 class SavepointClearing:
-    """Deletes the files of savepoints in one run.
-
-    Attributes:
-        checkpoints: Every checkpoint of the cycle.
-        at: Store time of the cycle.
-    """
+    """Deletes the files of savepoints in one run."""
 
     storages: RunStorages
     run: HeldRun
@@ -54,13 +49,10 @@ class SavepointClearing:
         self._limiter = RateLimiter.of(self.run, self.storages.own.batch_size)
 
     def clear(self, part: LineageCheckpointPart) -> None:
-        """Delete the files of a checkpoint, if it is a savepoint.
+        """Delete the files of a savepoint; ``OrphanGcError`` if one is in use, or stays.
 
         Where it ends early, the next run goes on: until all are gone, the savepoint stays in
         quarantine.
-
-        Raises:
-            OrphanGcError: A file is in use after all, or could not be deleted.
         """
         savepoint = self._savepoints.get((part.uri, part.sha256))
         if savepoint is None:
@@ -90,11 +82,7 @@ class SavepointClearing:
         log.info("expiry.savepoint_cleared", uri=part.uri, files=len(files))
 
     def _check_unnamed(self, savepoint: Checkpoint, current: CurrentReferences) -> None:
-        """Make sure that no stored checkpoint names a file of a savepoint.
-
-        Raises:
-            RefusedError: One does; everything is halted, as a file of it may be gone.
-        """
+        """Halt everything if a checkpoint names a file of a savepoint: one may be gone."""
         for names in savepoint.files.values():
             if current.named.contains(*names.uuids).any():
                 reason = f"a checkpoint names files of {savepoint.folder}, which expires"

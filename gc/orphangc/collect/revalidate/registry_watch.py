@@ -19,10 +19,8 @@ class RegistryWatch:
     """Reads each new snapshot of the jobs that a deletion depends on.
 
     Attributes:
-        epochs: JobManager that exported the registry to the cycle, by job.
         seen: Names of the snapshots that were read, by job. All others are read, whatever their
             names: they begin with the JobManager's time, and another one's clock may be behind.
-        snapshots: The newest of each job.
     """
 
     open_exports: Callable[[], Sequence[ExporterChannel]]
@@ -34,12 +32,7 @@ class RegistryWatch:
     _unreported: list[RegistrySnapshot] = field(default_factory=list)
 
     def check(self) -> None:
-        """Read what is new.
-
-        Raises:
-            RefusedError: Another JobManager exports now, or a snapshot cannot be read.
-            StorageUnreachableError: A folder cannot be listed or read.
-        """
+        """Read what is new; ``RefusedError`` for another JobManager's, or what is unreadable."""
         if not self.epochs:
             return
         for exports, job_id in self._places():
@@ -89,7 +82,6 @@ class RegistryWatch:
 
     @staticmethod
     def _read(exports: ExporterChannel, job_id: JobId, name: str) -> RegistrySnapshot | None:
-        """Return a snapshot, ``None`` if the exporter has removed it meanwhile."""
         data = exports.read(job_id, name)
         try:
             return None if data is None else parsed_at(exports, job_id, name, data)

@@ -52,15 +52,10 @@ class Precondition:
     """Facts of one job that a deletion depends on.
 
     Attributes:
-        job_id: Identifier of the job, "" if unknown.
-        key: Name of the job in messages.
         after: REST answers about it at the end of the cycle, one for each cluster that runs it.
-        clusters: Clusters that gave these answers, in the same order.
-        others: Other clusters that run a job of its id.
         stable: Newest checkpoint folder of a living job, which must still exist.
         held_by: HA metadata that held the job in the cycle; no other may hold it now.
         epoch: JobManager that exports its registry, if the deletion depends on that registry.
-        snapshot_names: Names of the registry snapshots that the cycle saw.
         has_any_layout: Whether only files are deleted whose rules hold for any layout and any
             number of checkpoints at once (R56).
     """
@@ -83,7 +78,6 @@ def preconditions_of(
     """Return the facts that must not change of the jobs that a deletion depends on.
 
     Args:
-        jobs: Collected jobs, and living jobs that depend on them, in any storage.
         of_any_layout: Keys of the jobs that a guard refuses but for areas whose rules hold for any
             layout.
     """
@@ -132,11 +126,7 @@ class CurrentReferences:
     stopped_by: OrphanGcError | None = None
 
     def names(self, rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-        """Return bool[n]: whether a checkpoint names each object of a ``VERDICT_SCHEMA`` batch.
-
-        Raises:
-            RefusedError: One of them is no artifact; only artifacts may be deleted.
-        """
+        """Return bool[n], which verdict rows a checkpoint names; all must be artifacts."""
         columns = Recogniser(self.root_name).columns(_as_listing(rows))
         if len(columns) != rows.num_rows or not columns.is_artifact.all():
             raise RefusedError(f"{rows['key'][0]} or one after it is no artifact; stopped")
@@ -218,12 +208,7 @@ class Revalidation:
         return all(facts.is_globally_terminal for facts in shown)
 
     def check_after(self) -> CurrentReferences:
-        """Return what checkpoints name now, whatever else has changed.
-
-        Raises:
-            RefusedError: A checkpoint cannot be read.
-            StorageUnreachableError: The storage could not be listed.
-        """
+        """Return what checkpoints, all of them readable, name now, whatever else changed."""
         patience = _PATIENCE_SECONDS if self.environment.storage.at_once > 1 else 0.0
         return self._shared.fresh(patience=patience)
 
@@ -262,11 +247,7 @@ class Revalidation:
             raise RefusedError(halted, guard=Condition.HALTED)
 
     def _below_bases(self) -> Iterator[Checkpoint | UnreadableCheckpoint]:
-        """Yield every checkpoint below the bases.
-
-        Raises:
-            RefusedError: A sibling cannot be reached any more.
-        """
+        """Yield every checkpoint below the bases, all of which must be reached."""
         search = search_of(self.environment)
         found = search.ask(self.environment.reader.collect, NOTHING_READ)
         for place, reason in search.unreached.items():
@@ -294,11 +275,7 @@ class Revalidation:
         return read
 
     def _remembered(self) -> tuple[Checkpoint | UnreadableCheckpoint, ...]:
-        """Return the checkpoints of remembered directories.
-
-        Raises:
-            RefusedError: A place that was searched by the first check cannot be searched now.
-        """
+        """Return those of remembered directories, where all can be searched as at first."""
         read = remembered_checkpoints(self.environment)
         if self._gone is None:
             self._gone = frozenset(read.unreached)
@@ -318,7 +295,6 @@ class Revalidation:
                 )
 
     def _check_eligibility(self) -> None:
-        """Read what Flink says, and make sure that every job is as the cycle saw it."""
         try:
             self._clusters = [cluster.observe() for cluster in self.environment.clusters]
             self._ha = [each.observe() for each in self.environment.ha]
@@ -339,7 +315,6 @@ def _unreachable(place: Location, reason: str) -> RefusedError:
 
 
 def _error_of(check: Callable[[], None]) -> OrphanGcError | None:
-    """Return what a check raises."""
     try:
         check()
     except OrphanGcError as err:
@@ -374,7 +349,6 @@ def _check_job(job: Precondition, clusters: Sequence[ClusterFacts]) -> None:
 
 
 def _check_holds(job: Precondition, answers: Sequence[HaFacts]) -> None:
-    """Make sure that no other HA metadata holds the job since the cycle."""
     for facts in answers:
         for hold in facts.holds:
             if hold.job_id == job.job_id and hold.uri not in job.held_by:
@@ -384,11 +358,6 @@ def _check_holds(job: Precondition, answers: Sequence[HaFacts]) -> None:
 
 
 def _acknowledged(unreadable: Sequence[UnreadableCheckpoint]) -> Sequence[UnreadableCheckpoint]:
-    """Return unreadable checkpoints, all of which an operator has acknowledged.
-
-    Raises:
-        RefusedError: One of them is not acknowledged.
-    """
     for each in unreadable:
         if not each.is_acknowledged:
             raise RefusedError(f"{each.problem}; stopped", guard=Guard.UNREADABLE_ROOT)
@@ -396,7 +365,6 @@ def _acknowledged(unreadable: Sequence[UnreadableCheckpoint]) -> Sequence[Unread
 
 
 def _identity(checkpoint: Checkpoint | UnreadableCheckpoint) -> tuple[str, str]:
-    """Return what is equal for equal bytes at an equal place."""
     return (
         checkpoint.uri if isinstance(checkpoint, UnreadableCheckpoint) else str(checkpoint.folder),
         checkpoint.sha256,

@@ -13,8 +13,6 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class _Result(Generic[_T]):
-    """Result of a check."""
-
     number: int
     found: _T | None
     error: BaseException | None
@@ -35,11 +33,7 @@ class SingleFlight(Generic[_T]):
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def fresh(self, *, patience: float = 0.0) -> _T:
-        """Return the result of a check that begins now or later; raise what it raises.
-
-        Args:
-            patience: Seconds to wait for the check of a caller in a hurry, whose result suffices.
-        """
+        """Return the result of a check that begins now or later; raise what it raises."""
         until = monotonic() + patience
         with self._changed:
             wanted = self._begun + 1

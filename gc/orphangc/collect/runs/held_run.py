@@ -39,13 +39,7 @@ class HeldRun:
     stopped: Event = field(default_factory=Event)
 
     def begin(self, plan: Plan, judged: Plan, at: datetime) -> None:
-        """Write down which evidence the run acts on, before it changes anything.
-
-        Args:
-            plan: Plan that is carried out.
-            judged: Plan of the cycle whose evidence counts, which is a later one for a saved plan.
-            at: Store time of that cycle.
-        """
+        """Write down which evidence the run acts on, before it changes anything."""
         self.state.start_run(self.run_id, at)
         header = {
             "plan_id": plan.plan_id,
@@ -57,11 +51,7 @@ class HeldRun:
         self.write_journal("evidence", [header])
 
     def check_goes_on(self) -> None:
-        """Make sure that something more may begin; asked before each batch.
-
-        Raises:
-            RunStoppedError: It may not.
-        """
+        """Raise ``RunStoppedError`` unless something more may begin; asked before each batch."""
         if self.stopped.is_set():
             raise RunStoppedError
 

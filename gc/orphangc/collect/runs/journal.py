@@ -66,13 +66,9 @@ def markers_of(state: RootState, run_id: str) -> Iterator[pa.RecordBatch]:
 
 
 def _markers(data: bytes) -> Iterator[pa.RecordBatch]:
-    """Yield the delete markers of one part.
+    """Yield the delete markers of one part, or raise ``ValueError`` or ``TypeError``.
 
     Python's parser reads it: a part that a crash has torn ends the process in Arrow's.
-
-    Raises:
-        ValueError: A line is not as it was written.
-        TypeError: A value has another type than it was written with.
     """
     lines = (_fields_of(line) for line in data.decode().split("\n") if line)
     made = [
@@ -85,7 +81,6 @@ def _markers(data: bytes) -> Iterator[pa.RecordBatch]:
 
 
 def _fields_of(line: str) -> dict[str, str | None]:
-    """Return the texts of one line."""
     content = json.loads(line)
     if not isinstance(content, dict):
         raise TypeError("a line is no object")
@@ -105,7 +100,6 @@ def json_lines(rows: pa.RecordBatch) -> bytes:
 
 
 def _values(rows: pa.RecordBatch, field: pa.Field) -> pa.Array:
-    """Return a column's values as JSON."""
     column = rows.column(field.name)
     if pa.types.is_integer(field.type):
         return column.cast(pa.string()).fill_null("null")

@@ -34,11 +34,7 @@ log = structlog.get_logger()
 
 
 def recalled_for(plan: Plan, state: RootState) -> Recalled:
-    """Return what earlier cycles left to the run of a plan.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be listed or read.
-    """
+    """Return what earlier cycles left to a plan's run, or raise ``StorageUnreachableError``."""
     known = known_state(plan.states, plan.created_at, "this plan", plan.remembered_at)
     return recalled(state, known)
 
@@ -60,7 +56,6 @@ class PlannedRun(ABC, Generic[_Found]):
     """One run that carries out one plan.
 
     Attributes:
-        event: Name of the log event that ends it.
         is_deleting: Whether what is due goes; else the run only checks, and writes tombstones.
         before: Facts of earlier cycles, with which ``environment`` was opened.
         result: Result so far, also after an error or a signal.
@@ -186,8 +181,6 @@ class PlannedRun(ABC, Generic[_Found]):
 
 
 def _checking(progress: Progress, renewal: Renewal) -> Progress:
-    """Return a progress that ends the work where the lock is lost."""
-
     def show(phase: str, done: int, total: int | None = None) -> None:
         renewal.check()
         progress(phase, done, total)

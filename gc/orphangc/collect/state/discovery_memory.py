@@ -66,12 +66,9 @@ def read_memories(states: Iterable[StateFiles]) -> Memories:
 
 
 def remember(known: Discovery, memories: Memories, acknowledged: Sequence[Acknowledgement]) -> None:
-    """Write what later cycles must know to every state location.
+    """Write what later cycles must know to every state location, or raise ``OrphanGcError``.
 
     A word on a part that was gone ends when that is back: it says nothing of what is stored since.
-
-    Raises:
-        OrphanGcError: A state location cannot be written.
     """
     parts = (each for one in known.resources for each in one.unclear)
     back = {each.word_once_gone for each in parts if each.is_present}
@@ -97,21 +94,13 @@ def read_discovery_memory(files: StateFiles) -> DiscoveryRead:
 
 
 def forget_discovery(files: StateFiles) -> None:
-    """Remove a memory that is lost, as a person acknowledged: the next run writes a new one.
-
-    Raises:
-        OrphanGcError: The state location cannot be written.
-    """
+    """Remove a memory that a person acknowledged as lost; the next run writes a new one."""
     for name in tuple(files.names(FOLDER)):
         files.remove(f"{FOLDER}/{name}")
     files.remove(MARKER)
 
 
 def write_discovery_memory(memory: DiscoveryMemory, read: DiscoveryRead) -> None:
-    """Write a memory where one was read, and its marker.
-
-    Raises:
-        OrphanGcError: The state location cannot be written.
-    """
+    """Write a memory where one was read, and its marker, or raise ``OrphanGcError``."""
     write_document(read.files, FOLDER, memory, replaced=read.names)
     read.files.write(MARKER, b"{}\n")

@@ -29,11 +29,7 @@ another, or by a machine whose clock is behind."""
 
 
 def newest_records(state: RootState) -> Iterator[RunRecord]:
-    """Yield the records of a storage root, newest first, without files that are no record.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be read.
-    """
+    """Yield a storage root's records, newest first, or raise ``StorageUnreachableError``."""
     for name in reversed(_names(state)):
         data = state.files.read(f"{state.folder}/records/{name}")
         if data is None:
@@ -76,11 +72,7 @@ def totals_so_far(state: RootState) -> Totals:
 
 
 def kept_record(state: RootState, record: RunRecord) -> RunRecord:
-    """Write a record down and return it with its totals; the oldest ones go.
-
-    Raises:
-        StorageUnreachableError: It could not be written.
-    """
+    """Write a record with its totals, or raise ``StorageUnreachableError``; the oldest ones go."""
     totals = totals_after(totals_so_far(state), record)
     kept = record.model_copy(update={"totals": totals})
     data = (kept.model_dump_json(indent=1) + "\n").encode()
@@ -91,11 +83,7 @@ def kept_record(state: RootState, record: RunRecord) -> RunRecord:
 
 
 def checks_of_job(state: RootState, job_id: JobId) -> tuple[RememberedUsageCheck, ...]:
-    """Return the newest check of each place, by a run or by the command.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be read.
-    """
+    """Return the newest check of each place, or raise ``StorageUnreachableError``."""
     data = state.files.read(_checks_name(state, job_id))
     kept: tuple[RememberedUsageCheck, ...] = ()
     if data is not None:
@@ -107,11 +95,7 @@ def checks_of_job(state: RootState, job_id: JobId) -> tuple[RememberedUsageCheck
 
 
 def keep_checks(state: RootState, job_id: JobId, looks: Sequence[RememberedUsageCheck]) -> None:
-    """Write checks; of two that are written at once one is lost, which costs one more.
-
-    Raises:
-        StorageUnreachableError: They could not be written.
-    """
+    """Write checks; of two that are written at once one is lost, which costs one more."""
     state.bind()
     state.files.write(
         _checks_name(state, job_id), _CHECKS.dump_json(tuple(looks), indent=1) + b"\n"

@@ -67,11 +67,7 @@ def _decoded(data: bytes) -> Holder | None:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A lock that was acquired.
-
-    Attributes:
-        name: The run's file.
-    """
+    """A lock that was acquired."""
 
     files: StateFiles
     folder: str
@@ -79,22 +75,14 @@ class Lock:
     holder: Holder
 
     def check(self) -> None:
-        """Make sure that the run still holds the lock.
-
-        Raises:
-            LockHeldError: Another run has taken the lock over.
-        """
+        """Raise ``LockHeldError`` unless the run still holds the lock."""
         names = _names(self.files, self.folder)
         own = self.files.read(f"{self.folder}/{self.name}")
         if max(names, default=None) != self.name or own != self.holder.encoded():
             raise LockHeldError(f"the lock in {self.files.location} was taken over by another run")
 
     def renew(self) -> None:
-        """Show that the run is alive, after making sure that it still holds the lock.
-
-        Raises:
-            LockHeldError: Another run has taken the lock over.
-        """
+        """Show that the run is alive, or raise ``LockHeldError`` if it has lost the lock."""
         self.check()
         self.files.write(f"{self.folder}/{self.name}", self.holder.encoded())
 
@@ -125,12 +113,7 @@ class Renewal:
         self._thread.join()
 
     def check(self) -> None:
-        """Make sure that no loss of the lock is known, without a request.
-
-        Raises:
-            LockHeldError: Another run has taken the lock over.
-            StorageUnreachableError: It could not be renewed for too long.
-        """
+        """Raise, without a request, if the lock is known to be lost, or is long unrenewed."""
         if self._lost is not None:
             raise self._lost
 
@@ -162,17 +145,9 @@ def holder_of(files: StateFiles, folder: str) -> Holder | None:
 
 
 def acquire(
-    files: StateFiles,
-    folder: str,
-    holder: Holder,
-    *,
-    is_dead: Callable[[Holder], bool],
+    files: StateFiles, folder: str, holder: Holder, *, is_dead: Callable[[Holder], bool]
 ) -> Lock:
-    """Return the lock, taking over that of a run that is dead.
-
-    Raises:
-        LockHeldError: A living run holds it.
-    """
+    """Return the lock, a dead run's too, or raise ``LockHeldError`` if a living run holds it."""
     for _ in range(_ATTEMPTS):
         names = _names(files, folder)
         top = max(names, default=None)

@@ -39,7 +39,6 @@ def read_documents(
     """Return what all writers left, joined, and the names of their files.
 
     Args:
-        nothing: What is remembered where no writer has left anything.
         root: Storage root that each document names; "" where they name none.
 
     Raises:
@@ -67,11 +66,7 @@ def read_documents(
 def understood(
     files: StateFiles, path: str, data: bytes, kind: type[_Document], *, root: str = ""
 ) -> _Document:
-    """Return what a file says; one that names a storage root has to name this one.
-
-    Raises:
-        DamagedMemoryError: It is no such document, or belongs to another storage root.
-    """
+    """Return what a file says, or raise ``DamagedMemoryError``, also for another storage root."""
     try:
         document = kind.model_validate_json(data, strict=True)
     except (ValidationError, RecursionError) as err:
@@ -86,16 +81,13 @@ def understood(
 def write_document(
     files: StateFiles, folder: str, memory: BaseModel, *, replaced: Iterable[str], stem: str = ""
 ) -> None:
-    """Write what a writer read and saw, and remove the files that it was made from.
+    """Write what was read and seen in place of its files, or raise ``StorageUnreachableError``.
 
     What a reader assumes anyway is left out. An unchanged memory is written again: a rule of the
     store by which old files expire must not find that one in use is old.
 
     Args:
         stem: Beginning of its name, which no other writer uses: "" where equal bytes are one file.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be written.
     """
     data = (memory.model_dump_json(exclude_defaults=True) + "\n").encode()
     name = f"{stem}{hashlib.sha256(data).hexdigest()}.json"

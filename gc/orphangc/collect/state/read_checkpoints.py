@@ -68,11 +68,7 @@ class ReadCheckpoints:
     def contents(
         self, uri: str, listed: StoredObject, read: Callable[[], Contents | None]
     ) -> Contents | None:
-        """Return what an object is: what a cycle read of an unchanged one, else what it is now.
-
-        Args:
-            listed: What the listing showed before any reading.
-        """
+        """Return what an object is: what a cycle read of an unchanged one, else what it is now."""
         identity = _identity(uri, listed)
         if identity is None:
             return read()
@@ -90,14 +86,7 @@ class ReadCheckpoints:
         return found
 
     def save(self, listed: Iterable[str]) -> None:
-        """Write what is new; now and then all that is left in one pack.
-
-        Args:
-            listed: Storages that the cycle listed: what it did not ask for there is gone.
-
-        Raises:
-            StorageUnreachableError: The state location cannot be written.
-        """
+        """Write what is new, at times all in one pack, or raise ``StorageUnreachableError``."""
         places, packs = tuple(listed), self._loaded()
         known = {identity: each for pack in packs.values() for identity, each in pack.items()}
         kept = {
@@ -129,7 +118,6 @@ class ReadCheckpoints:
         return self._packs
 
     def _read(self, name: str) -> dict[_Identity, bytes]:
-        """Return the records of a pack, none of one that is not usable."""
         data = self.files.read(f"{FOLDER}/{name}") or b""
         if hashlib.sha256(data).hexdigest() != name or not data.startswith(self._head):
             return {}
@@ -224,11 +212,9 @@ class _Columns:
         return found
 
     def uuids(self, count: int) -> tuple[Any, Any]:
-        """Return the two halves of some UUIDs."""
         return self._numbers(count, np.uint64), self._numbers(count, np.uint64)
 
     def names(self, count: int, has_ids: bool, others: Sequence[str]) -> FileNames:  # noqa: FBT001
-        """Return some names."""
         columns = NameColumns()
         hi, lo = self.uuids(count)
         columns.hi.append(hi)

@@ -23,8 +23,6 @@ class StorageProof(BaseModel):
 
     Attributes:
         storage: URI of the top of the storage: scheme and bucket, host or container.
-        proven_at: Time of this machine.
-        client: Package that speaks to the storage, and its version.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -54,11 +52,7 @@ def write_proof(files: StateFiles, storage: Location, proof: StorageProof) -> No
 
 
 def read_proof(files: StateFiles, storage: Location) -> StorageProof | None:
-    """Return the proof of a storage; ``None`` without one, or if it cannot be read.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be read.
-    """
+    """Return a storage's proof if it has a readable one, or raise ``StorageUnreachableError``."""
     data = files.read(proof_name(storage))
     if data is None:
         return None

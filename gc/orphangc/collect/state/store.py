@@ -43,11 +43,7 @@ class RootState:
         return hashlib.sha256(str(self.root).encode()).hexdigest()[:32]
 
     def bind(self) -> None:
-        """Record the storage root that the folder belongs to.
-
-        Raises:
-            RefusedError: It belongs to another one.
-        """
+        """Record the folder's storage root, or raise ``RefusedError`` if it is another's."""
         content = json.dumps({"root": str(self.root)}).encode()
         name = f"{self.folder}/{BINDING}"
         if not self.files.create(name, content) and self.files.read(name) != content:

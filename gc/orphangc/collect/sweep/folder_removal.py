@@ -33,7 +33,6 @@ class FolderRule:
     """Which folders may go once they hold nothing.
 
     Attributes:
-        jobs: Each job that nothing stops, by key.
         savepoints: Keys of the folders of savepoints that nothing completes any more.
         kept: Places that stay with all that is above and below them: pins, and checkpoints whose
             ``_metadata`` is in quarantine and may be put back.
@@ -46,11 +45,7 @@ class FolderRule:
     kept: Sequence[Location] = ()
 
     def may_go(self, key: str) -> bool:
-        """Return whether a folder may go.
-
-        Args:
-            key: Key relative to the storage root.
-        """
+        """Return whether a folder may go."""
         folder = self.owners.base.child(key)
         if any(each.contains(folder) or folder.contains(each) for each in self.kept):
             return False
@@ -75,9 +70,6 @@ class FolderRule:
 
         ``--ended-job all`` covers only directories with such a trace, and what is left may go
         later. Flink makes ``shared/`` and ``taskowned/`` once, so both stay as long.
-
-        Args:
-            parent: Key of it.
         """
         top = {f"{parent}/{name}" if parent else name: name for name in level.folders}
         if top.keys() <= set(found) and not (level.objects or level.closed):
@@ -106,9 +98,6 @@ class FolderRemoval(HeldTask[str]):
         """Remove what holds nothing; return what ends the whole sweep: a lock that was lost.
 
         Any other doubt keeps the rest for the next sweep: an empty folder costs nothing.
-
-        Args:
-            is_deleting: Whether folders are removed, or only counted.
         """
         try:
             self.take_all_away(self._found(), is_deleting=is_deleting)
@@ -119,11 +108,6 @@ class FolderRemoval(HeldTask[str]):
         return None
 
     def _found(self) -> list[str]:
-        """Return the folders that hold nothing and go, inner ones first.
-
-        Raises:
-            StorageUnreachableError: A folder cannot be listed.
-        """
         found = self.storage.empty_folders(sorted(self.rule.savepoints), self.rule.may_go)
         for parent in self.rule.directories():
             level = self.storage.folder(parent)

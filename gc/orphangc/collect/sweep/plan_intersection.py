@@ -30,11 +30,7 @@ _Mask = npt.NDArray[np.bool_]
 
 
 def check_plan(plan: Plan, settings: StorageRootSettings, now: datetime) -> None:
-    """Make sure that a plan is for this storage root, by this version, and young enough.
-
-    Raises:
-        PlanMismatchError: It is not; nothing was touched.
-    """
+    """Raise ``PlanMismatchError`` unless a plan is of this root and version, and young enough."""
     if plan.tool_version != __version__:
         raise PlanMismatchError(f"the plan is by version {plan.tool_version}, not {__version__}")
     if plan.root != str(settings.location):
@@ -155,7 +151,6 @@ class ConfirmedShard:
     """One shard of a plan, n rows by key, compared with the fresh cycle.
 
     Attributes:
-        rows: The plan's, ``VERDICT_SCHEMA``.
         agrees: bool[n], whether the cycle asks for the same, for the very same object.
         waits: bool[n], whether the object now has a tombstone of its own.
         is_absent: bool[n], whether it is not stored any more.
@@ -197,13 +192,9 @@ class ConfirmedShard:
 
 
 def confirmed_shards(planned: Shards, fresh: Fresh, reader: Storage) -> Iterator[ConfirmedShard]:
-    """Yield a plan shard by shard, in the order of its keys.
+    """Yield a plan by shards, in the order of keys; ``StorageUnreachableError`` without an answer.
 
     A cycle agrees with its own plan in every row.
-
-    Raises:
-        StorageUnreachableError: The storage did not answer for objects that neither the cycle nor
-            a tombstone records.
     """
     for number in range(len(planned.cuts.keys) + 1):
         rows = shard_of([planned], number, VERDICT_SCHEMA)
@@ -261,7 +252,6 @@ def mask_of(values: pa.Array) -> _Mask:
 
 
 def _is_equal(left: pa.Array, right: pa.Array) -> _Mask:
-    """Return bool[n]: both the same, or both null."""
     both_null = pc.and_(left.is_null(), right.is_null())
     return mask_of(pc.equal(left, right)) | mask_of(both_null)
 

@@ -25,10 +25,6 @@ def undelete(
     an object that was written or deleted since then stays as it is. An object that the next
     sweep found gone, and that has a version id, was deleted by a crashed run.
 
-    Args:
-        rows: Reads ``outcomes.parquet``.
-        is_dry: Whether nothing is restored; ``DELETED`` means that it can be.
-
     Raises:
         RefusedError: The sweep deleted nothing, or the storage kept no version of it.
         StorageUnreachableError: The store does not answer; what came back before stays.
@@ -54,13 +50,11 @@ def undelete(
 
 
 def _made(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows of objects that a delete marker hides."""
     is_deletion = pc.equal(rows["action"], Action.DELETE)
     return rows.filter(pc.and_(is_deletion, pc.is_valid(rows["version_id"])))
 
 
 def _lost(rows: pa.RecordBatch) -> pa.Array:
-    """Return the keys that were deleted without a delete marker."""
     is_deletion = pc.equal(rows["action"], Action.DELETE)
     is_done = pc.and_(is_deletion, pc.equal(rows["outcome"], Outcome.DONE))
     return rows["key"].filter(pc.and_not(is_done, pc.is_valid(rows["version_id"])))

@@ -69,12 +69,7 @@ class ConfirmingCycle:
 
 @dataclass(slots=True, kw_only=True)
 class Sweep(PlannedRun[ConfirmingCycle]):
-    """One sweep of one storage root.
-
-    Attributes:
-        rows: Verdicts of the plan.
-        made: Cycle that made the plan under this lock; ``None`` for a saved plan.
-    """
+    """One sweep of one storage root."""
 
     event = "sweep.finished"
 
@@ -139,7 +134,11 @@ class Sweep(PlannedRun[ConfirmingCycle]):
             _relied_on(cycle), _refused_in_part(cycle), has_savepoints=SAVEPOINTS in free
         )
         deletion = self._deletion(cycle, revalidation)
-        self.result.stopped_by = deletion.delete(_verdicts(due), record, total=total)
+        self.result.stopped_by = deletion.delete(
+            (batch.select(OUTCOME_SCHEMA.names[:-3]) for batch in due.batches()),
+            record,
+            total=total,
+        )
         self._forget_deleted(gone)
         for task in self._tasks(cycle, free, revalidation):
             if self.result.stopped_by is None:
@@ -165,9 +164,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         }
 
     def _agreed(self, found: ConfirmingCycle) -> tuple[TombstoneUpdate, TemporaryRows]:
-        """Return what plan and cycle agree on, shard by shard: tombstones, and deletions with the
-        outcome that each would have.
-        """
+        """Return what plan and cycle agree on, by shards: tombstones, deletions with outcomes."""
         evidence = found.cycle.evidence
         update = TombstoneUpdate(
             found.fresh,
@@ -207,11 +204,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         return generation
 
     def _due(
-        self,
-        deletions: TemporaryRows,
-        owners: Owners,
-        free: frozenset[str],
-        record: RecordOutcomes,
+        self, deletions: TemporaryRows, owners: Owners, free: frozenset[str], record: RecordOutcomes
     ) -> tuple[TemporaryRows, int]:
         """Return the deletions that are due, of the jobs that nothing stops, and their number.
 
@@ -239,7 +232,6 @@ class Sweep(PlannedRun[ConfirmingCycle]):
     def _tasks(
         self, cycle: Cycle, free: frozenset[str], revalidation: Revalidation
     ) -> Iterator[UploadAbortion | FolderRemoval]:
-        """Yield what takes other things than objects away, of the jobs that nothing stops."""
         jobs = {key: decided_job(view) for key, view in cycle.views.items() if key in free}
         extras, folders = self.environment.extras, self.environment.folders
         settings, now = self.run.settings, cycle.evidence.now
@@ -280,7 +272,6 @@ class Sweep(PlannedRun[ConfirmingCycle]):
             )
 
     def _deletion(self, cycle: Cycle, revalidation: Revalidation) -> Deletion:
-        """Return what deletes."""
         storage = self.environment.storage
         return Deletion(
             storage=storage,
@@ -292,16 +283,10 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         )
 
     def _forget_deleted(self, gone: GoneTombstones) -> None:
-        """Drop the tombstones of deleted objects."""
         left = gone.left()
         if left is not None:
             self.run.lock.renew()
             self.run.state.keep_tombstones(left)
-
-
-def _verdicts(rows: TemporaryRows) -> Iterator[pa.RecordBatch]:
-    """Yield rows of ``OUTCOME_SCHEMA`` without their outcomes."""
-    return (batch.select(OUTCOME_SCHEMA.names[:-3]) for batch in rows.batches())
 
 
 def _deferred(cycle: Cycle) -> frozenset[str]:
@@ -314,7 +299,6 @@ def _deferred(cycle: Cycle) -> frozenset[str]:
 
 
 def _kept_folders(cycle: Cycle, pins: Iterable[Location]) -> list[Location]:
-    """Return the pinned folders, and those of checkpoints that may be put back."""
     base = cycle.mark.owners.base
     in_quarantine = (each.uri for each in cycle.remembered.expired if each.is_in_quarantine)
     kept = (*pins, *map(canonical, in_quarantine))
@@ -322,7 +306,6 @@ def _kept_folders(cycle: Cycle, pins: Iterable[Location]) -> list[Location]:
 
 
 def _refused_in_part(cycle: Cycle) -> frozenset[str]:
-    """Return the jobs that are refused but for some areas."""
     judged = cycle.judged.items()
     return frozenset(key for key, each in judged if each.refused is not None and each.spared)
 

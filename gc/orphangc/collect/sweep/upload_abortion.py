@@ -41,11 +41,7 @@ IsDead = Callable[[str, datetime | None], bool]
 
 @dataclass(slots=True, kw_only=True)
 class UploadAbortion(HeldTask[Upload]):
-    """Abortion of the unfinished uploads of one storage root by one sweep.
-
-    Attributes:
-        quarantine_start: Time before which an upload must have been marked.
-    """
+    """Abortion of the unfinished uploads of one storage root by one sweep."""
 
     journal_name = "uploads"
     most_at_once = 100
@@ -60,9 +56,6 @@ class UploadAbortion(HeldTask[Upload]):
         """Mark what is dead, and abort what was marked long enough; return what ended it early.
 
         A store that lists only a part of its uploads, or none, aborts none.
-
-        Args:
-            is_deleting: Whether uploads that are due are aborted.
         """
         try:
             marks = self._marked()
@@ -81,7 +74,6 @@ class UploadAbortion(HeldTask[Upload]):
         return None
 
     def _marked(self) -> list[UploadMark]:
-        """Return the uploads that are dead now, each with the time when it was first found so."""
         known = {each.upload: each for each in read_marks(self.run.state)}
         oldest = heapq.nsmallest(MOST_UPLOADS, self._dead(), key=lambda e: (e.begun_at, e.key))
         return [known.get(each.upload, each) for each in oldest]
@@ -120,14 +112,7 @@ _NAME = "uploads.json"
 
 
 class UploadMark(BaseModel):
-    """An upload, and since when it has been found dead.
-
-    Attributes:
-        key: Key relative to the storage root.
-        begun_at: Time when it was begun, by the store's clock.
-        since: Store time of the cycle that first found it dead.
-        plan_id: The plan that was carried out then.
-    """
+    """An upload, and since when it has been found dead."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -147,11 +132,7 @@ _MARKS = TypeAdapter(tuple[UploadMark, ...])
 
 
 def read_marks(state: RootState) -> tuple[UploadMark, ...]:
-    """Return the marks of the last sweep; of a damaged file none.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be read.
-    """
+    """Return the marks of the last sweep; of a damaged file none."""
     data = state.files.read(f"{state.folder}/{_NAME}")
     if data is None:
         return ()
@@ -166,11 +147,7 @@ def read_marks(state: RootState) -> tuple[UploadMark, ...]:
 
 
 def write_marks(state: RootState, marks: Sequence[UploadMark]) -> None:
-    """Replace the marks.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be written.
-    """
+    """Replace the marks; ``StorageUnreachableError`` if the state location cannot be written."""
     rows = json.dumps([each.model_dump(mode="json") for each in marks]).encode()
     state.files.write(f"{state.folder}/{_NAME}", _digest(rows) + b"\n" + rows)
 

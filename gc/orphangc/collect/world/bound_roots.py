@@ -28,11 +28,7 @@ class BoundRoot:
 
 
 def bound_roots(files: StateFiles) -> Iterator[BoundRoot]:
-    """Yield every storage root that was ever planned, swept or run with this state location.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be listed or read.
-    """
+    """Yield every root that used this state location, or raise ``StorageUnreachableError``."""
     for name in files.names(""):
         if not _FOLDER.fullmatch(name):
             continue

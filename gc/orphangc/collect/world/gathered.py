@@ -139,7 +139,6 @@ def _newest(times: Iterable[datetime | None]) -> datetime | None:
 def _reported(
     seen: Observation, environment: Environment, bases: Sequence[Location]
 ) -> Iterable[SearchedPlace]:
-    """Yield the checkpoints that were read at reported places outside all others."""
     for root in {each.folder: each for each in seen.elsewhere}.values():
         areas: list[Searched] = [*bases, *seen.storages]
         if not any(each.contains(root.folder) for each in areas):
@@ -154,7 +153,6 @@ def _reported(
 
 
 def _clusters(seen: Observation, environment: Environment) -> tuple[KnownCluster, ...]:
-    """Return each cluster, namespace and ZooKeeper that is asked, with the jobs that it shows."""
     before, after = (
         {facts.uri: set(facts.jobs) for facts in clusters}
         | {facts.uri: {hold.job_id for hold in facts.holds} for facts in held}

@@ -27,11 +27,7 @@ _AT_ONCE = 16
 
 
 def states_beside(state: RootState) -> list[RootState]:
-    """Return the states of the other storage roots of a state location.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be listed or read.
-    """
+    """Return the states of the location's other roots, or raise ``StorageUnreachableError``."""
     roots = (each.root for each in bound_roots(state.files))
     return [RootState(state.files, each) for each in roots if each not in {None, state.root}]
 
@@ -43,12 +39,7 @@ def halted_beside(state: RootState, states: Iterable[RootState]) -> str | None:
 
 
 def memories_of(states: Sequence[RootState]) -> tuple[MemoryBeside, ...]:
-    """Return the memories of some storage roots.
-
-    Raises:
-        DamagedMemoryError: The memory of one of them cannot be read.
-        StorageUnreachableError: The state location cannot be listed or read.
-    """
+    """Return the memories of some storage roots; raises as ``read_memory``."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         read = pool.map(read_memory, states)
         return tuple((state, each.memory) for state, each in zip(states, read, strict=True))

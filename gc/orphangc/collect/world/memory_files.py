@@ -34,11 +34,7 @@ MEMORY = "world"
 
 @dataclass(frozen=True, slots=True)
 class MemoryRead:
-    """What the state location remembers.
-
-    Attributes:
-        marker: Marker that shows that there was a memory; ``None`` if there was none.
-    """
+    """What the state location remembers."""
 
     memory: WorldMemory = field(default_factory=WorldMemory)
     names: tuple[str, ...] = ()
@@ -64,13 +60,10 @@ def read_memory(state: RootState) -> MemoryRead:
 
 
 def write_memory(state: RootState, memory: WorldMemory, read: MemoryRead, token: str) -> None:
-    """Write a memory, and remove the files that it was made from.
+    """Write a memory in place of the files read, or raise ``StorageUnreachableError``.
 
     Args:
         token: 16 hexadecimal digits that no other writer uses.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be written.
     """
     if memory.written_at is None:
         return
@@ -104,13 +97,10 @@ def _marker_name(state: RootState) -> str:
 
 
 def set_aside(state: RootState, name: str) -> None:
-    """Move a damaged file out of the memory, where a person can still inspect it.
+    """Move a damaged file where a person finds it, or raise ``StorageUnreachableError``.
 
     With a part of the memory the marker goes too, which the rest may not bear out: the next writer
     makes a new one.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be read or written.
     """
     data = state.files.read(name)
     if data is not None:
@@ -126,22 +116,12 @@ def memory_folder(state: RootState) -> str:
 
 
 def keep_records(state: RootState, records: Iterable[ExpiredCheckpoint]) -> None:
-    """Write what the memory is to remember of expired checkpoints beside their copies.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be written.
-    """
+    """Write records of expired checkpoints beside copies, or raise ``StorageUnreachableError``."""
     for each in records:
         state.files.write(record_name(state, each), (each.model_dump_json() + "\n").encode())
 
 
 def _records(state: RootState) -> list[ExpiredCheckpoint]:
-    """Return the records beside the copies of expired ``_metadata``.
-
-    Raises:
-        DamagedMemoryError: One cannot be understood, or a copy has none.
-        StorageUnreachableError: The state location cannot be listed or read.
-    """
     found, copies = {}, []
     for name in state.files.names(copies_folder(state)):
         path = f"{copies_folder(state)}/{name}"
@@ -161,12 +141,7 @@ def _records(state: RootState) -> list[ExpiredCheckpoint]:
 
 
 def read_acknowledgements(state: RootState) -> tuple[Acknowledgement, ...]:
-    """Return everything that persons acknowledged about the storage root.
-
-    Raises:
-        DamagedMemoryError: A file is no acknowledgement.
-        StorageUnreachableError: The state location cannot be listed or read.
-    """
+    """Return all that persons acknowledged of the root; raises as ``read_memory``."""
     folder = f"{state.folder}/acknowledged"
     found = []
     for name in state.files.names(folder):
@@ -176,11 +151,7 @@ def read_acknowledgements(state: RootState) -> tuple[Acknowledgement, ...]:
 
 
 def keep_acknowledgement(state: RootState, word: Acknowledgement) -> None:
-    """Write a person's word; it is never changed nor removed.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be written.
-    """
+    """Write a person's word, never changed nor removed, or raise ``StorageUnreachableError``."""
     data = (word.model_dump_json(indent=1) + "\n").encode()
     name = hashlib.sha256(data).hexdigest()[:32]
     state.files.write(f"{state.folder}/acknowledged/{name}.json", data)

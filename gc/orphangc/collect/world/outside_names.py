@@ -42,7 +42,6 @@ def namings_of(
 def _of_checkpoint(
     root: Checkpoint, marked: Mark, makers: Mapping[Location, str], searched: Sequence[Searched]
 ) -> Naming:
-    """Return what a checkpoint names outside, its own folder aside, which was read."""
     outside = outside_only(root.files, (*searched, root.folder))
     if not outside:
         return Naming(by=str(root.folder), jobs=frozenset(), files=outside)
@@ -83,9 +82,6 @@ def named_outside(
     """Return every outside path, and the jobs that it concerns.
 
     A folder whose files are all listed is no outside path: it is only spelled otherwise.
-
-    Args:
-        is_listed: Returns whether the listing shows all of some names.
     """
     found: list[_Found] = [
         (home_of(folder), naming.by, naming.jobs)
@@ -144,7 +140,6 @@ def _configured(
 
 
 def _named(observation: Observation) -> Iterator[_Found]:
-    """Yield the places that resources and HA stores name, without a job."""
     for facts in observation.ha_after:
         named = [(each.path, each.by) for each in facts.places]
         named += [(each.path, f"{each.option} of {each.by}") for each in facts.folders]

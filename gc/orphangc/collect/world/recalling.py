@@ -80,13 +80,10 @@ NOTHING_RECALLED = Recalled()
 
 
 def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
-    """Return what earlier cycles left to this one.
+    """Return what earlier cycles left to this one, or raise ``StorageUnreachableError``.
 
     A memory that cannot be read is a problem that blocks, never an empty memory; so is that of
     another storage root of the state location.
-
-    Raises:
-        StorageUnreachableError: The state location cannot be listed or read.
     """
     beside = states_beside(state)
     try:
@@ -117,7 +114,6 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
 
 
 def _without_memory(found: Recalled, marker: MemoryMarker, state: RootState) -> Recalled:
-    """Return what is left where only the folder of the memory was removed."""
     problem = (
         f"{state.files.location}/{memory_folder(state)} does not hold what cycles since"
         f" {marker.since:%Y-%m-%dT%H:%M:%SZ} saw, so nothing shows what is missing now: restore"
@@ -180,19 +176,13 @@ def _with_loss(
 
 
 def with_expiries(
-    before: Recalled,
-    root: Location,
-    markers: Iterable[ExpiryMarker],
-    at: datetime,
+    before: Recalled, root: Location, markers: Iterable[ExpiryMarker], at: datetime
 ) -> Recalled:
     """Return what is left where a marker shows an expiry that no memory knows (R44).
 
     A marker goes before the record of its quarantine ends, so one of this very state location that
     no quarantine explains shows that it was set back. A person who acknowledged the loss of a state
     gave up what it had in quarantine then, and nothing since.
-
-    Args:
-        markers: Each marker that may concern the storage root.
     """
     if before.memory_problem is not None:  # which blocks, and says nothing of what it knew
         return before
@@ -272,11 +262,7 @@ def new_state_warning(state: RootState) -> str:
 
 
 def with_memory(plan: Plan, comparison: CycleComparison, expected: Sequence[str] = ()) -> Plan:
-    """Return a plan with what earlier cycles saw and this one does not.
-
-    Args:
-        expected: Identifiers of a state location that is lost, which later plans must miss too.
-    """
+    """Return a plan with what earlier cycles saw and this one does not."""
     memory = comparison.memory
     states = tuple(expected) or memory.states
     update: dict[str, object] = {"states": states, "remembered_at": memory.written_at}
@@ -286,11 +272,7 @@ def with_memory(plan: Plan, comparison: CycleComparison, expected: Sequence[str]
 
 
 def world_with_memory(world: World, comparison: CycleComparison, memory: WorldMemory) -> World:
-    """Return the world with what earlier cycles saw of it and this one does not.
-
-    Args:
-        memory: Memory of the places: of earlier cycles alone, or of this one too.
-    """
+    """Return the world with what earlier cycles saw of it and this one does not."""
     since = {each.uri: each.first_seen_at for each in memory.places}
     return world.model_copy(
         update={

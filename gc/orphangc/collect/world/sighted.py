@@ -53,13 +53,7 @@ def sighting_of(
     before: WorldMemory,
     savepoint_folders: Collection[str] | None = None,
 ) -> Sighting:
-    """Return what the cycle saw.
-
-    Args:
-        before: Directories outside all of these that are searched because it names them.
-        savepoint_folders: Keys of the folders of savepoints that are listed now, ``None`` if only
-            an older listing is known.
-    """
+    """Return what the cycle saw."""
     settings = environment.settings
     at = seen.time.now or seen.time.local
     bases = [base.location for base in environment.bases]
@@ -88,13 +82,14 @@ def sighting_of(
         clock_skew=settings.margins.clock_skew,
         lineage=seen_lineage(seen, marked, jobs, known=before.jobs, aliases=aliases, at=at),
         savepoints=frozenset(_savepoints_in(bases[0], present)),
-        savepoint_folders=_places_of(savepoint_folders, bases[0]),
+        savepoint_folders=None
+        if savepoint_folders is None
+        else frozenset(str(bases[0].child(each)) for each in savepoint_folders),
         is_world_closed=settings.closed_world,
     )
 
 
 def _present(marked: Mark, seen: Observation) -> frozenset[str]:
-    """Return the folders of all checkpoints, also of unreadable ones."""
     unreadable = (each.uri.removesuffix(f"/{METADATA_NAME}") for each in seen.unreadable)
     return frozenset({*(str(root.folder) for root in marked.checkpoints), *unreadable})
 
@@ -108,7 +103,6 @@ def _places(
     directories: Sequence[RememberedDirectory],
     before: WorldMemory,
 ) -> tuple[SeenPlace, ...]:
-    """Return every place that was searched: named ones, whole storages, and directories."""
     places = [_seen(each) for each in searched_places(seen, environment) if each.kind != REPORTED]
     recorded = {each.uri for directory in directories for each in directory.checkpoints}
     return (
@@ -132,7 +126,6 @@ def _spelled_as(base: Location, marked: Mark) -> Mark:
 
 
 def _stops(checkpoints: Iterable[Checkpoint]) -> dict[str, StoppingSavepoint]:
-    """Return the savepoints that jobs were stopped with, by folder."""
     return {
         str(each.folder): StoppingSavepoint(
             checkpoint_id=each.checkpoint_id, stored_at=each.modified_at
@@ -142,12 +135,7 @@ def _stops(checkpoints: Iterable[Checkpoint]) -> dict[str, StoppingSavepoint]:
     }
 
 
-def _places_of(keys: Collection[str] | None, root: Location) -> frozenset[str] | None:
-    return None if keys is None else frozenset(str(root.child(each)) for each in keys)
-
-
 def _savepoints_in(base: Location, folders: Iterable[str]) -> Iterator[str]:
-    """Yield the folders of savepoints below the storage root."""
     for uri in folders:
         is_savepoint = is_savepoint_folder(uri.rpartition("/")[2])
         if is_savepoint and is_within(uri, [str(base)]):
@@ -162,7 +150,6 @@ def _directories(
     storages: Sequence[FoundInStorage],
     at: datetime,
 ) -> tuple[RememberedDirectory, ...]:
-    """Return the folders of checkpoints whose loss could cost files of other folders."""
     by_folder: dict[Location, list[Checkpoint]] = {}
     foreign = {each.folder for found in storages for each in found.checkpoints}
     areas: list[Searched] = [*bases[1:], *storages]
@@ -214,14 +201,11 @@ def _checkpoints(roots: Iterable[Checkpoint], at: datetime) -> tuple[RememberedC
 
 
 def _depends_on(root: Checkpoint, owners: Mapping[Location, str]) -> set[Location]:
-    """Return the directories in which a checkpoint names files, its own folder left out."""
     named = (folder for folder in root.files if not root.folder.contains(folder))
-    return {_directory_of(folder, owners) for folder in named}
-
-
-def _directory_of(folder: Location, owners: Mapping[Location, str]) -> Location:
-    """Return the job directory of a folder; if none is known, the folder's parent."""
-    return next((each for each in folder.upwards() if each in owners), folder.parent)
+    return {
+        next((each for each in folder.upwards() if each in owners), folder.parent)
+        for folder in named
+    }
 
 
 # --- places
@@ -239,7 +223,6 @@ def _seen(place: SearchedPlace) -> SeenPlace:
 
 
 def _storages(seen: Observation, environment: Environment) -> Iterator[SeenPlace]:
-    """Yield the storages that were searched whole, or had to be."""
     settings = environment.settings
     named = (settings.root, *settings.extra_roots, *settings.siblings)
     given = [canonical(uri) for uri in named if uri not in settings.named_by_flink]
@@ -259,16 +242,13 @@ def _storages(seen: Observation, environment: Environment) -> Iterator[SeenPlace
 def _with_others(
     places: Sequence[SeenPlace], roots: Sequence[Checkpoint], recorded: Collection[str]
 ) -> Iterator[SeenPlace]:
-    """Yield the places, each with its checkpoints in no recorded directory."""
     left = sorted({str(root.folder) for root in roots} - set(recorded))
     for place in places:
         yield replace(place, others=tuple(each for each in left if is_within(each, [place.uri])))
 
 
 def _reported_places(
-    directories: Sequence[RememberedDirectory],
-    before: WorldMemory,
-    places: Sequence[SeenPlace],
+    directories: Sequence[RememberedDirectory], before: WorldMemory, places: Sequence[SeenPlace]
 ) -> Iterator[SeenPlace]:
     """Yield the directories outside all places, which are places of their own."""
     searched = {each.uri for each in places}
@@ -298,11 +278,7 @@ def _showing(answers: Iterable[HaFacts]) -> Iterator[str]:
     return (each.uri for each in answers if each.things)
 
 
-def _jobs(
-    seen: Observation,
-    marked: Mark,
-    jobs: Collection[JobEvidence],
-) -> Iterator[SeenJob]:
+def _jobs(seen: Observation, marked: Mark, jobs: Collection[JobEvidence]) -> Iterator[SeenJob]:
     """Yield what clusters, and HA metadata, show of jobs.
 
     A checkpoint that HA metadata retains may name any file, until one of the job is read.
@@ -407,7 +383,6 @@ def _reports(
 
 
 def _retained(cluster: ClusterFacts) -> Iterator[tuple[JobFacts, CheckpointFacts]]:
-    """Yield the checkpoints that a cluster shows completed and not discarded, with their jobs."""
     for facts in cluster.jobs.values():
         for each in facts.checkpoints:
             if not each.is_savepoint and each.discarded is False:
@@ -466,7 +441,6 @@ def _registries(
 
 
 def _job_folder(each: SeenExports) -> str:
-    """Return the folder of a job's snapshots."""
     return str(each.location.child(each.job_id))
 
 
@@ -478,7 +452,6 @@ def _directory_around(folder: Location, owners: Collection[Location]) -> Locatio
 
 
 def _folders_named(snapshot: RegistrySnapshot, aliases: Sequence[Alias]) -> set[Location | None]:
-    """Return the folders that a snapshot names, and its job directory; ``None`` for no place."""
     base = snapshot.checkpoint_dir
     files = (resolve(path, base) for _, path in snapshot.entries.paths())
     folders = {path.rpartition("/")[0] for path in chain(snapshot.checkpoint_paths, files)}

@@ -72,26 +72,20 @@ def _continuation(edge: _Edge, places: _Places, at: datetime) -> Continuation:
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """What a job was restored from, by a source that states it."""
-
     place: Location
     number: int | None
     restored_at: datetime | None = None
 
 
 class _Places:
-    """Nodes of lineages: job directories, and folders of savepoints."""
-
     def __init__(self, marked: Mark) -> None:
         self._owners = marked.owners.keys
         self._checkpoints = {each.folder: each for each in marked.checkpoints}
 
     def checkpoint_at(self, place: Location) -> Checkpoint | None:
-        """Return the checkpoint in a folder, ``None`` if none was read there."""
         return self._checkpoints.get(place)
 
     def node_of(self, place: Location) -> Location:
-        """Return the node of a folder: its job directory, else the checkpoint around it."""
         for each in place.upwards():
             if each in self._owners:
                 return each
@@ -106,7 +100,6 @@ _Edge = tuple[Location, Location, ContinuationSource, _Origin | None]
 def _edges(
     job: JobEvidence, marked: Mark, places: _Places, *, aliases: Sequence[Alias], lives: _Lives
 ) -> Iterator[_Edge]:
-    """Yield the edges from and to the directories of one job."""
     for source, origin in _origins(job, aliases):
         for own in job.directories:
             yield places.node_of(origin.place), own, source, origin
@@ -122,7 +115,6 @@ def _edges(
 def _origins(
     job: JobEvidence, aliases: Sequence[Alias]
 ) -> Iterator[tuple[ContinuationSource, _Origin]]:
-    """Yield the checkpoints that a job is said to be restored from."""
     for shown in (facts.restored for facts in job.facts):
         place = None if shown is None else place_of(shown.external_path, aliases)
         if shown is not None and place is not None:
@@ -135,10 +127,7 @@ def _origins(
 
 
 def _savepoints(
-    job: JobEvidence,
-    checkpoints: Iterable[Checkpoint],
-    aliases: Sequence[Alias],
-    lives: _Lives,
+    job: JobEvidence, checkpoints: Iterable[Checkpoint], aliases: Sequence[Alias], lives: _Lives
 ) -> Iterator[tuple[ContinuationSource, Location]]:
     """Yield the savepoints of a job: those that REST reports, and those named after its id."""
     for facts in job.facts:
