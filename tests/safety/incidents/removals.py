@@ -478,8 +478,7 @@ def _operators_defaults(patch: _Patch) -> None:
 
 def _roots_of_the_state(patch: _Patch) -> None:
     """Search no other storage root that the same state location serves (R4)."""
-    for module in (compose, searched_places):
-        patch.setattr(module, "bound_roots", lambda _: ())
+    patch.setattr(searched_places, "bound_roots", lambda _: ())
 
 
 def _rule_of_chk_n(patch: _Patch) -> None:

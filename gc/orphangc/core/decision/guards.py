@@ -436,9 +436,7 @@ def _exported(job: JobEvidence, exported: Exported, cycle: CycleEvidence) -> str
         if not exported.has_gone_on:
             return None
         return "the job is over, as is said, but its exporter goes on writing registry snapshots"
-    problem = exported_problem(
-        exported, now=cycle.now, clock_skew=cycle.margins.clock_skew, max_age=REGISTRY_MAX_AGE
-    )
+    problem = exported_problem(exported, now=cycle.now, clock_skew=cycle.margins.clock_skew)
     elsewhere = sorted(exported.directories - set(job.directories), key=str)
     if problem is None and job.directories and elsewhere:
         return (

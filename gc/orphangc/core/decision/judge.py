@@ -14,7 +14,7 @@ from orphangc.core.cluster.job_status import is_quiet
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.guards import GUARDS, is_present_run_read
-from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, exported_problem
+from orphangc.core.exporter.exporter_answer import exported_problem
 from orphangc.core.model.codes import GLOBAL_GUARDS, Condition, Guard
 from orphangc.core.model.types import AreaName, JobState
 
@@ -245,9 +245,7 @@ def _is_shown(job: JobEvidence) -> bool:
 def _is_answered(job: JobEvidence, cycle: CycleEvidence) -> bool:
     if job.exported is None:
         return False
-    problem = exported_problem(
-        job.exported, now=cycle.now, clock_skew=cycle.margins.clock_skew, max_age=REGISTRY_MAX_AGE
-    )
+    problem = exported_problem(job.exported, now=cycle.now, clock_skew=cycle.margins.clock_skew)
     return problem is None
 
 

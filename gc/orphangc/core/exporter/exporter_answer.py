@@ -73,9 +73,7 @@ class Exported:
         return self.response is not None and self.response != self.baseline
 
 
-def exported_problem(
-    exported: Exported, *, now: datetime, clock_skew: timedelta, max_age: timedelta
-) -> str | None:
+def exported_problem(exported: Exported, *, now: datetime, clock_skew: timedelta) -> str | None:
     """Return why nothing is known of a living job's registry, ``None`` if it is (R15).
 
     That no nonce could be written is no problem here: the order is unproven then, and the plan
@@ -89,11 +87,7 @@ def exported_problem(
     response = exported.response or baseline
     return (
         _first_problem(
-            baseline,
-            now=now,
-            read_by=max(now, exported.asked_at or now),
-            clock_skew=clock_skew,
-            max_age=max_age,
+            baseline, now=now, read_by=max(now, exported.asked_at or now), clock_skew=clock_skew
         )
         or _rival_problem(exported, baseline)
         or identity_problem(baseline, response)
@@ -115,18 +109,13 @@ def order_unproven(exported: Exported) -> str | None:
 
 
 def _first_problem(
-    baseline: RegistrySnapshot,
-    *,
-    now: datetime,
-    read_by: datetime,
-    clock_skew: timedelta,
-    max_age: timedelta,
+    baseline: RegistrySnapshot, *, now: datetime, read_by: datetime, clock_skew: timedelta
 ) -> str | None:
     """E1 may be written after the cycle began, but not after it was read."""
     age = now - baseline.taken_at
     taken = f"registry snapshot {baseline.sequence} of {baseline.taken_at.isoformat()}"
-    if age > max_age:
-        return f"{taken} is older than {max_age}: has the exporter stopped?"
+    if age > REGISTRY_MAX_AGE:
+        return f"{taken} is older than {REGISTRY_MAX_AGE}: has the exporter stopped?"
     if baseline.taken_at - read_by > clock_skew:
         return f"{taken} is dated in the future: the JobManager's clock is ahead"
     return None
