@@ -83,7 +83,7 @@ def metadata_in(
         part.finish(KeyRange())
     ends = {end for each in spool.finished() for end in (each.after, each.until) if end}
     edges = ends - {f"{each}{end}" for each in folders for end in "/0"}
-    directories = spool.directories.keys() | _on_edges(storage, edges, STREAMS)
+    directories = spool.directories.keys() | _on_edges(storage, edges)
     objects = sorted(noted.objects, key=lambda each: each.key)
     return ListedMetadata(
         keys=spool.objects,
@@ -116,7 +116,7 @@ def _batches_beside(
         yield from _batches_beside(storage, f"{below}{name}", left_out)
 
 
-def _on_edges(storage: Storage, edges: Collection[str], streams: int) -> set[str]:
+def _on_edges(storage: Storage, edges: Collection[str]) -> set[str]:
     """Return the folders of jobs through which an edge of two listed ranges goes.
 
     Their keys before and behind it were listed at different moments, and a job may have shown none
@@ -130,7 +130,7 @@ def _on_edges(storage: Storage, edges: Collection[str], streams: int) -> set[str
             page = next(pages, None)
         return () if page is None else _directories_of(page["key"])
 
-    with ThreadPoolExecutor(streams) as pool:
+    with ThreadPoolExecutor(STREAMS) as pool:
         return set(found).union(
             *pool.map(shown, {each.rpartition("/")[0] for each in edges} - found)
         )
