@@ -58,10 +58,7 @@ os.environ["NO_PROXY"] = os.environ["no_proxy"] = ",".join(filter(None, _direct)
 _LONG = ("flink", "image", "spark", "prometheus", "chromium")
 """Markers of tests that wait for others most of the time, the longest first."""
 
-_SERVERS = (
-    "tests/integration/spark/",
-    "tests/integration/browser/test_page.py",
-)
+_SERVERS = ("tests/integration/spark/", "tests/integration/browser/test_page.py")
 _FLINK_ON_S3 = ("tests/integration/flink/test_collect_layouts.py",)
 _FLINK = ("tests/integration/", "tests/contracts/cluster/test_flink_rest.py")
 _STORES = (

@@ -38,11 +38,7 @@ def boto3_pages(bucket: str, prefix: str) -> int:
     return sum(len(page.get("Contents", ())) for page in pages)
 
 
-_CLIENTS = {
-    "obstore": obstore_arrow,
-    "s3fs": s3fs_find,
-    "boto3": boto3_pages,
-}
+_CLIENTS = {"obstore": obstore_arrow, "s3fs": s3fs_find, "boto3": boto3_pages}
 
 if __name__ == "__main__":
     print(_CLIENTS[sys.argv[1]](*sys.argv[2:]))

@@ -106,9 +106,5 @@ def report(samples: Sequence[Sample]) -> str:
         f"{platform.machine()}, Python {platform.python_version()}; median (least-most) of"
         f" {len(of(samples, PLAN, samples[0].keys))} rounds."
     )
-    parts = [
-        head,
-        *("", *cpu_table(samples)),
-        *("", *ratio_table(samples)),
-    ]
+    parts = [head, *("", *cpu_table(samples)), *("", *ratio_table(samples))]
     return "\n".join(parts)

@@ -57,11 +57,7 @@ class Prometheus:
         self._log = folder / "prometheus.log"
         config = folder / "prometheus.yaml"
         scrapes = [
-            {
-                "job_name": job,
-                "honor_labels": True,
-                "static_configs": [{"targets": list(targets)}],
-            }
+            {"job_name": job, "honor_labels": True, "static_configs": [{"targets": list(targets)}]}
             for job, targets in jobs.items()
         ]
         second = f"{round(speed.scaled(1000))}ms"

@@ -3,13 +3,7 @@
 import itertools
 from datetime import UTC, datetime
 
-from orphangc.core.documents.run_record import (
-    Phase,
-    PhaseRecord,
-    RunRecord,
-    RunResult,
-    SweptPart,
-)
+from orphangc.core.documents.run_record import Phase, PhaseRecord, RunRecord, RunResult, SweptPart
 from orphangc.core.model.types import Action, Outcome
 from unit.app.status.records import ROOT, a_record
 

@@ -322,10 +322,7 @@ def test_the_totals_of_all_storages(archive, style: str) -> None:
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize(
     "name",
-    [
-        "1.20.5/restore-claim-live",
-        pytest.param("2.3.0/merge-across-live", marks=pytest.mark.ci),
-    ],
+    ["1.20.5/restore-claim-live", pytest.param("2.3.0/merge-across-live", marks=pytest.mark.ci)],
 )
 def test_a_process_plans_the_same(name, style, tmp_path) -> None:
     """The installed command, as a user starts it."""

@@ -88,12 +88,7 @@ def columns_of(*objects: StoredObject) -> Columns:
 
 
 def an_object(
-    name: str = NAME,
-    *,
-    job: str = JOB,
-    folder: str = "shared",
-    age: str = "30d",
-    **changes: object,
+    name: str = NAME, *, job: str = JOB, folder: str = "shared", age: str = "30d", **changes: object
 ) -> StoredObject:
     """Return an old object directly in ``shared/``."""
     stored = StoredObject(

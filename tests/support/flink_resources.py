@@ -313,9 +313,7 @@ def made_maps(document: dict[str, Any]) -> dict[str, dict[str, str | None]]:
 
 
 def a_plain_deployment(
-    name: str = "flink-jobmanager",
-    labels: dict[str, str] | None = None,
-    **pod: Any,
+    name: str = "flink-jobmanager", labels: dict[str, str] | None = None, **pod: Any
 ) -> dict[str, Any]:
     """Return a Deployment of a JobManager that no operator made."""
     container = {

@@ -40,10 +40,7 @@ def drawn() -> str:
     for part in plan_tables(plan, breakdown):
         console.print(part)
     picture = console.export_svg(
-        title="orphangc plan",
-        theme=MONOKAI,
-        code_format=_FORMAT,
-        unique_id="plan",
+        title="orphangc plan", theme=MONOKAI, code_format=_FORMAT, unique_id="plan"
     )
     return "\n".join(line.rstrip() for line in picture.splitlines()) + "\n"
 

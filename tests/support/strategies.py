@@ -89,10 +89,9 @@ def tombstones_of(stored: StoredObject) -> st.SearchStrategy[Tombstone]:
 def cases(draw: st.DrawFn) -> dict[str, object]:
     """Return everything that ``decide`` is asked with; the tombstone is often the object's own."""
     stored = draw(stored_objects)
-    changed = st.builds(
-        lambda other: replace(other, key=stored.key),
-        stored_objects,
-    ).flatmap(tombstones_of)
+    changed = st.builds(lambda other: replace(other, key=stored.key), stored_objects).flatmap(
+        tombstones_of
+    )
     return {
         "stored": stored,
         "artifact": draw(artifacts),

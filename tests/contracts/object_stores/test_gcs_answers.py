@@ -25,12 +25,7 @@ def is_listing(request: Request) -> bool:
 WHOLE = {
     "kind": "storage#objects",
     "items": [
-        {
-            "name": "cp/a",
-            "size": "7",
-            "timeCreated": "2026-01-02T03:04:05.678Z",
-            "generation": "1",
-        }
+        {"name": "cp/a", "size": "7", "timeCreated": "2026-01-02T03:04:05.678Z", "generation": "1"}
     ],
 }
 DAMAGED = {

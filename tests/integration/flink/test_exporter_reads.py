@@ -33,12 +33,7 @@ def retained() -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("story", "ids"),
-    [
-        ("nothing", "1 2"),
-        ("subsumed", "2"),
-        ("all subsumed", "2"),
-        ("subsumed slowly", "2"),
-    ],
+    [("nothing", "1 2"), ("subsumed", "2"), ("all subsumed", "2"), ("subsumed slowly", "2")],
 )
 def test_a_checkpoint_that_is_subsumed_meanwhile_is_left_out(
     retained: dict[str, str], story: str, ids: str

@@ -48,11 +48,7 @@ def test_the_next_jobmanager_exports_under_another_epoch(
     }
     options = [f"-javaagent:{jar}"] if way == "agent" else []
     cluster = Cluster(
-        version,
-        tmp_path / "flink",
-        config=config,
-        libraries=[jar],
-        jobmanager_options=options,
+        version, tmp_path / "flink", config=config, libraries=[jar], jobmanager_options=options
     )
     with cluster as flink:
         job = flink.submit(data, config={"execution.checkpointing.storage": STORAGE})

@@ -8,11 +8,7 @@ import pytest
 from integration.harness.flinkbed.cluster import Cluster
 from integration.harness.flinkbed.fixtures import VERSIONS
 from integration.harness.flinkbed.settings import ON_REQUEST
-from integration.harness.flinkbed.truth import (
-    named_in_metadata,
-    retained,
-    shared_files,
-)
+from integration.harness.flinkbed.truth import named_in_metadata, retained, shared_files
 from integration.harness.flinkbed.waiting import FlinkbedError
 
 pytestmark = [

@@ -359,10 +359,7 @@ def test_what_a_running_job_registers_is_learnt_as_its_declarations(
     """They declare all that its checkpoints hold, and ``declare`` says the same of them."""
     with bench.cluster("report") as cluster:
         job = cluster.submit(
-            tmp_path,
-            interval=ON_REQUEST,
-            config=watched("rocksdb"),
-            arguments=["--version", "1"],
+            tmp_path, interval=ON_REQUEST, config=watched("rocksdb"), arguments=["--version", "1"]
         )
         wait_until("labels of all keys", lambda: cluster.progress(job).get("fresh") == KEYS)
         cluster.wait_for_checkpoints(job, 1)

@@ -248,9 +248,7 @@ def test_u4_a_suspended_job_whose_origin_is_known_blocks_only_what_it_needs(
     fleet.live.append(kept)
     waiting = source.shared(age=50 * DAY)
     fleet.live.append(waiting)
-    kubernetes.add(
-        a_config_map(f"young-{young.id}-config-map", "counter", cluster="young"),
-    )
+    kubernetes.add(a_config_map(f"young-{young.id}-config-map", "counter", cluster="young"))
     clusters = (routes(healthy, 8), nothing_completed(young, "CANCELED", (5, origin)))
     options = ("--kubernetes-ha", "flink", "--ended-job", source.id)
     with answering(*clusters) as rest:

@@ -14,10 +14,7 @@ import pytest
 from cli.helpers import AT_ONCE, DAY, Bed, flink, metadata, now, write
 from cli.stories import Story, a_snapshot_of, make_story
 from orphangc.core.exporter.registry_format import write_snapshot
-from orphangc.core.exporter.registry_snapshot import (
-    JobSettings,
-    MergingSettings,
-)
+from orphangc.core.exporter.registry_snapshot import JobSettings, MergingSettings
 from orphangc.core.model.types import Mode
 from safety.incidents.essential import must_be_there
 from support.rest_server import RestServer

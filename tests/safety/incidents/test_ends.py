@@ -91,9 +91,7 @@ def test_the_end_of_a_run_whose_id_is_configured_proves_no_end(tmp_path, configu
 
 
 @pytest.mark.parametrize(
-    "claimer",
-    [FIXED, COUNTED, COMPUTED, RANDOM],
-    ids=["fixed", "counted", "computed", "control"],
+    "claimer", [FIXED, COUNTED, COMPUTED, RANDOM], ids=["fixed", "counted", "computed", "control"]
 )
 def test_a_claimer_that_may_run_on_keeps_the_files_that_its_database_reads(
     tmp_path, claimer

@@ -8,10 +8,7 @@ import pytest
 from cli.helpers import AT_ONCE, DAY, UUID_1, Bed, flink, now, outcomes, write
 from cli.stories import Story, a_snapshot_of, make_story
 from orphangc.core.exporter.registry_format import write_snapshot
-from orphangc.core.exporter.registry_snapshot import (
-    EntryKind,
-    RegistryEntry,
-)
+from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry
 from safety.incidents.hooks import after_the_cycle, after_the_listing, during_the_listing
 from support.rest_server import RestServer
 

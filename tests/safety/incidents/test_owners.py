@@ -91,10 +91,7 @@ def without_a_checkpoint(job: Job) -> dict[str, Reply]:
     shown |= {"counts": {"in_progress": 1, "completed": 0}}
     shown["latest"]["completed"] = None
     configured = {"key": "execution.checkpointing.dir", "value": f"file:{job.folder.parent}"}
-    return routes | {
-        statistics: as_json(shown),
-        "/jobmanager/config": as_json([configured]),
-    }
+    return routes | {statistics: as_json(shown), "/jobmanager/config": as_json([configured])}
 
 
 @pytest.mark.parametrize("second", ["whole", "pending", "elsewhere", None])

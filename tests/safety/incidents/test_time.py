@@ -241,8 +241,7 @@ def test_a_job_that_comes_to_life_during_the_sweep_keeps_its_files(story, monkey
     story.bed.cycle()
     plan = story.bed.plan()
     after_the_cycle(
-        monkeypatch,
-        lambda: story.job.checkpoint(9, *story.live, *story.orphans, age=timedelta(0)),
+        monkeypatch, lambda: story.job.checkpoint(9, *story.live, *story.orphans, age=timedelta(0))
     )
     story.bed.sweep(plan, "--delete")
     assert all(path.exists() for path in (*story.live, *story.orphans))

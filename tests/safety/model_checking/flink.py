@@ -432,10 +432,7 @@ def _reset(world: World, index: int, job: Job) -> World:
     """Start the job anew under its old id; its roots stay, and are nobody's."""
     tasks = tuple(Task((job.next_table + each,), -1, ()) for each in range(len(job.tasks)))
     after = Job(
-        is_running=True,
-        epoch=job.epoch + 1,
-        tasks=tasks,
-        next_table=job.next_table + len(tasks),
+        is_running=True, epoch=job.epoch + 1, tasks=tasks, next_table=job.next_table + len(tasks)
     )
     return world._replace(
         deaths=world.deaths + 1, jobs=(*world.jobs[:index], after, *world.jobs[index + 1 :])

@@ -13,11 +13,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from orphangc.core.memory.compare_cycles import compared
-from orphangc.core.memory.remembered import (
-    RememberedCheckpoint,
-    RememberedDirectory,
-    WorldMemory,
-)
+from orphangc.core.memory.remembered import RememberedCheckpoint, RememberedDirectory, WorldMemory
 from orphangc.core.memory.sighting import SeenJob, SeenPlace, Sighting, StoppingSavepoint
 from safety.model_checking.explorer import Explored, explore
 from unit.core.memory.memory_builders import JOB, NEXT, REST, RETAINED, ROOT, T0

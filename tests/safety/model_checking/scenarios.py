@@ -147,9 +147,7 @@ SAFE = [
     *SAVED,
     *FOLDERS,
     Scenario(
-        name="derived: slow listings, deaths",
-        scope=Scope(changes=1, deaths=1),
-        conduct=SLOWLY,
+        name="derived: slow listings, deaths", scope=Scope(changes=1, deaths=1), conduct=SLOWLY
     ),
     Scenario(
         name="derived: two retained, two copies of a table",

@@ -26,17 +26,8 @@ from safety.model_checking.clocks import ONE_BY_ONE, SIGMA, TICKING, ticking, wi
 from safety.model_checking.explorer import explore, reachable
 from safety.model_checking.flink import Mode, Scope
 from safety.model_checking.scenario import Scenario
-from safety.model_checking.scenarios import (
-    AT_ONCE,
-    BOTH_ASKED,
-    BY_TIME,
-    IN_FULL,
-    SLOWLY,
-    claimed,
-)
-from safety.model_checking.scenarios import (
-    rules as rules_without,
-)
+from safety.model_checking.scenarios import AT_ONCE, BOTH_ASKED, BY_TIME, IN_FULL, SLOWLY, claimed
+from safety.model_checking.scenarios import rules as rules_without
 from safety.model_checking.verdict import (
     Rules,
     Seen,

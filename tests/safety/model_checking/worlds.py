@@ -33,12 +33,7 @@ SECTION_2_4 = (
 )
 """Its steps 1 to 4, two checkpoints at once."""
 
-ONLY_IN_THE_OLDEST = (
-    "A: table 1 appears",
-    *completed(1),
-    "A: table 0 disappears",
-    *completed(2),
-)
+ONLY_IN_THE_OLDEST = ("A: table 1 appears", *completed(1), "A: table 0 disappears", *completed(2))
 """The oldest retained checkpoint alone needs a file."""
 
 

@@ -155,10 +155,7 @@ PROMISES: Mapping[str, tuple[str, ...]] = {
     "clocks": (
         "unit/core/decision/test_guards.py::test_a_store_clock_off_by_more_than_the_slack_refuses",
     ),
-    "storages": (
-        "contracts/storage/test_lister.py",
-        "contracts/storage/test_deleter.py",
-    ),
+    "storages": ("contracts/storage/test_lister.py", "contracts/storage/test_deleter.py"),
     "uuids": (
         "unit/core/decision/test_decide.py::test_a_reference_covers_the_name_with_and_without_an_id",
     ),

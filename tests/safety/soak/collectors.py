@@ -31,7 +31,7 @@ _KILLED_SHARE = 0.08
 _KILLED_AFTER = (0.3, 4.0)
 _LOCK_HELD = 11
 _MARGINS = NO_MARGINS | {
-    "registry_wait": "20s",  # for the exporter of a JobManager that was killed meanwhile
+    "registry_wait": "20s"  # for the exporter of a JobManager that was killed meanwhile
 }
 _RIGHT_CODES = {0, 3, 4, 10, 11}
 """Done; done but for some; refused; nobody answers, which is so while a JobManager is dead; locked.
@@ -122,11 +122,7 @@ class Collectors:
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 text=True,
-                env={
-                    **os.environ,
-                    **self.places.environment,
-                    "PYTHONPATH": os.pathsep.join(path),
-                },
+                env={**os.environ, **self.places.environment, "PYTHONPATH": os.pathsep.join(path)},
             )
             end = speed.scaled(_SECONDS)
             is_victim = not self.is_sparing and chance.random() < _KILLED_SHARE

@@ -393,8 +393,7 @@ def test_accounts_are_those_of_arithmetic_on_whole_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "spoil",
-    [_forgets_a_number, _counts_one_twice, _swaps_two, _loses_a_key, _mixes_up_digests],
+    "spoil", [_forgets_a_number, _counts_one_twice, _swaps_two, _loses_a_key, _mixes_up_digests]
 )
 def test_any_number_lost_doubled_or_misplaced_is_seen(spoil: Callable[[Audit], None]) -> None:
     audit = _fresh_audit()

@@ -31,10 +31,7 @@ def opened_lineage_cycle(
     before: Recalled,
 ) -> LineageCycle:
     """Return a fresh cycle of a storage root, which is opened for it, with its lineages."""
-    with (
-        shown_progress() as progress,
-        opened(settings, state, progress, before=before) as world,
-    ):
+    with shown_progress() as progress, opened(settings, state, progress, before=before) as world:
         return lineage_cycle(world, policy, state=state, before=before)
 
 

@@ -61,11 +61,7 @@ def _handler(user: str, password: str) -> _Handler:
         return default_handler
 
     def handle(  # noqa: PLR0917 - the library's signature
-        url: str,
-        method: str,
-        timeout: float | None,
-        headers: list[tuple[str, str]],
-        data: bytes,
+        url: str, method: str, timeout: float | None, headers: list[tuple[str, str]], data: bytes
     ) -> Callable[[], None]:
         return basic_auth_handler(url, method, timeout, headers, data, user, password)
 

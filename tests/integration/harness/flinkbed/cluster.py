@@ -350,11 +350,7 @@ class Cluster:
 
         Flink deletes the checkpoints of a job that finishes.
         """
-        body = {
-            "targetDirectory": _uri(directory),
-            "drain": False,
-            "formatType": savepoint_format,
-        }
+        body = {"targetDirectory": _uri(directory), "drain": False, "formatType": savepoint_format}
         request = self.rest.ask("POST", f"/jobs/{job_id}/stop", body)["request-id"]
         done = self._wait("a last savepoint", lambda: self._savepoint(job_id, request))
         folder = self._location(done)
@@ -451,8 +447,7 @@ class Cluster:
         for job_id in self._on_request & set(self.rest.unfinished_jobs()):
             self._request(job_id)
         self._wait(
-            f"{subtasks} held subtasks",
-            lambda: len(list(self._control.glob("held-*"))) >= subtasks,
+            f"{subtasks} held subtasks", lambda: len(list(self._control.glob("held-*"))) >= subtasks
         )
 
     def lose_an_upload(self, subtasks: int = 2) -> None:
@@ -471,11 +466,7 @@ class Cluster:
     # ------------------------------------------------------------------ proof
 
     def restore_and_check(
-        self,
-        path: Path | str,
-        *,
-        parallelism: int = 2,
-        config: Mapping[str, str] | None = None,
+        self, path: Path | str, *, parallelism: int = 2, config: Mapping[str, str] | None = None
     ) -> None:
         """Prove that Flink restores from this checkpoint or savepoint, in NO_CLAIM mode.
 

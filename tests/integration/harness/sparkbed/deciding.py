@@ -56,10 +56,7 @@ _FACTS = (
     AreaFacts(state=JobState.ENDED),
     AreaFacts(state=JobState.RUNNING, completed_id=42),
     AreaFacts(
-        state=JobState.RUNNING,
-        completed_id=42,
-        newest_trigger=ago("4d"),
-        not_merged_within=None,
+        state=JobState.RUNNING, completed_id=42, newest_trigger=ago("4d"), not_merged_within=None
     ),
     AreaFacts(state=JobState.UNKNOWN),
 )
