@@ -39,7 +39,12 @@ class SettingsError(FlinkStateError):
 
 
 class UnreadableMetadataError(FlinkStateError):
-    """Bytes that are not exactly one Flink ``_metadata`` file."""
+    """Bytes that are not exactly one Flink ``_metadata`` file.
+
+    Attributes:
+        offset: First byte that could not be accounted for.
+        reason: What was found there.
+    """
 
     def __init__(self, reason: str, *, offset: int) -> None:
         """Keep the place beside the sentence."""

@@ -35,7 +35,12 @@ _INSIDE: Mapping[str, type[BaseModel]] = {
 
 
 def read_declarations(path: Path) -> Declarations:
-    """Return the checked declarations, or raise ``SettingsError``, a message of one line."""
+    """Return the checked declarations.
+
+    Raises:
+        SettingsError: The file cannot be read, is no YAML, or holds an unknown key (the message
+            names the nearest known one), a wrong value, or a key twice. The message is one line.
+    """
     content = _parsed(path)
     if not isinstance(content, dict):
         raise SettingsError(f"{path}: a mapping with the keys version and operators is needed")
@@ -53,7 +58,11 @@ def declarations_yaml(
     heading: str = "",
     remarks: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Return the file's text."""
+    """Return the file's text.
+
+    Args:
+        remarks: Comments above operators, by operator id.
+    """
     parts = [*_comments([heading] if heading else []), "version: 1\n"]
     parts.append("operators:\n" if declarations.operators else "operators: []\n")
     for operator in declarations.operators:

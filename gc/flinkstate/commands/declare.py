@@ -19,7 +19,12 @@ from flinkstate.text.problems import first_problem
 
 
 def declare_checkpoint(uri: str, host: Host, *, out: Path, alias: Sequence[str]) -> list[str]:
-    """Write the declarations file of a checkpoint; return what it lacks, one line each."""
+    """Write the declarations file of a checkpoint; return what it lacks, one line each.
+
+    Raises:
+        SettingsError: The file is a URI, exists, or would be inside the checkpoint's folder.
+        FlinkStateError: The checkpoint cannot be read, or the file not be written.
+    """
     place = local_target(out)
     checkpoint = read_named(uri, host, aliases_from(alias))
     refuse_inside(checkpoint.folder, out)

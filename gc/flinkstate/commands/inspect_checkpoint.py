@@ -59,6 +59,7 @@ class Questions:
     """Options of ``inspect`` that hold for every checkpoint.
 
     Attributes:
+        aliases: Replacements in paths inside ``_metadata``, as ``FROM=TO``.
         rescale_to: Parallelisms for which the state of each subtask is shown, as ``[OPERATOR=]N``.
     """
 
@@ -73,7 +74,11 @@ class Questions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspected:
-    """One inspected checkpoint."""
+    """One inspected checkpoint.
+
+    Attributes:
+        problems: What is wrong with it, one line each, with the exit code.
+    """
 
     document: dict[str, Any]
     checkpoint: OpenedCheckpoint | None = None
@@ -84,7 +89,12 @@ class Inspected:
 def inspect_checkpoints(
     uris: Sequence[str], questions: Questions, host: Host
 ) -> Iterator[Inspected]:
-    """Yield each checkpoint, or its ``error``; a wrong alias raises ``FlinkStateError``."""
+    """Yield the contents of each checkpoint; one that cannot be read yields a document with
+    ``error``.
+
+    Raises:
+        FlinkStateError: An alias is invalid, or the checkpoint to compare with cannot be read.
+    """
     aliases = aliases_from(questions.aliases)
     rescaling = rescaling_from(questions.rescale_to)
     against = None
@@ -187,10 +197,13 @@ def show_checkpoints(
     *,
     write_page: Callable[[Sequence[Inspected]], object] | None = None,
 ) -> list[tuple[ExitCode, str]]:
-    """Print each checkpoint in one line once read, or all at the end, or raise ``OSError``.
+    """Print checkpoints, each in one line as soon as it is read, or all together at the end.
 
     Returns:
         What is wrong with them, one line each, with the exit code.
+
+    Raises:
+        OSError: The page cannot be written.
     """
     kept: list[Inspected] = []
     problems: list[tuple[ExitCode, str]] = []

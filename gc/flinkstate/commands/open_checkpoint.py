@@ -50,7 +50,17 @@ class OpenedCheckpoint:
 def read_checkpoint(
     uri: str, host: Host, *, aliases: Sequence[Alias] = (), reads_state: bool = True
 ) -> OpenedCheckpoint:
-    """Return the one checkpoint that a URI names, or raise ``FlinkStateError``."""
+    """Return a checkpoint.
+
+    Args:
+        uri: Its folder, or its ``_metadata`` file under any name.
+
+    Raises:
+        SettingsError: ``uri`` names no place.
+        StorageUnreachableError: The store cannot be reached, or refuses access.
+        UnreadableMetadataError: The bytes are not exactly one metadata file.
+        FlinkStateError: There is no checkpoint.
+    """
     folder, stored_at, data = _read_reported(located(uri), host)
     metadata = read_metadata(data)
     files = CheckpointFiles(folder, host, aliases)
@@ -70,7 +80,11 @@ def read_named(
     reads_state: bool = True,
     outcome: str = "nothing is written",
 ) -> OpenedCheckpoint:
-    """Return a checkpoint; a ``FlinkStateError`` names the checkpoint that cannot be read."""
+    """Return a checkpoint; an error names the checkpoint that cannot be read.
+
+    Raises:
+        FlinkStateError: The checkpoint cannot be read.
+    """
     try:
         return read_checkpoint(uri, host, aliases=aliases, reads_state=reads_state)
     except UnreadableMetadataError as err:
@@ -113,7 +127,11 @@ class CheckpointFiles:
         self._folders: dict[Location, FolderReader | FlinkStateError] = {}
 
     def part(self, path: str, *, start: int, size: int) -> bytes | None:
-        """Return up to ``size`` bytes, ``None`` without a file, or raise ``FlinkStateError``."""
+        """Return ``size`` bytes from ``start`` on, fewer at the end; ``None`` if there is no file.
+
+        Raises:
+            FlinkStateError: The path is invalid, or cannot be read.
+        """
         place = self._place(path)
         return self._folder(place.parent).part(place.name, start=start, size=size)
 
@@ -128,7 +146,11 @@ class CheckpointFiles:
         return self.part(place.path, start=(place.start or 0) + start, size=size)
 
     def sizes(self, paths: Sequence[str]) -> list[int | None]:
-        """Return sizes of one folder's files, ``None`` if absent, or raise ``FlinkStateError``."""
+        """Return the size of each file of one folder in bytes, ``None`` for an absent one.
+
+        Raises:
+            FlinkStateError: A path is invalid, or the folder cannot be read.
+        """
         places = [self._place(path) for path in paths]
         folder = places[0].parent
         if folder.scheme == "file" and not Path(folder.path).exists():

@@ -37,7 +37,13 @@ _MAX_BYTES = 4 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedPruning:
-    """Keyed state that was rewritten."""
+    """Keyed state that was rewritten.
+
+    Attributes:
+        handles: New handles, by operator id and index of the subtask.
+        files: Names of the new files, beside the new ``_metadata``.
+        kept: Why the keyed state of an operator stays as it is, by its id.
+    """
 
     handles: dict[tuple[str, int], KeyedHandle] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
@@ -49,10 +55,13 @@ def prune_keyed(
     comparison: DeclarationComparison,
     write: Callable[[str, bytes], object],
 ) -> KeyedPruning:
-    """Write keyed state without its unclaimed states; ``FlinkStateError`` if a file is unreadable.
+    """Write the keyed state of operators without their unclaimed keyed states.
 
     All subtasks of an operator are rewritten, or none: a state that only some of them lack
     would come back at the next change of the parallelism.
+
+    Raises:
+        FlinkStateError: A state file cannot be read.
     """
     gone: dict[str, set[str]] = {}
     for each in comparison.unclaimed:

@@ -42,6 +42,7 @@ class Rescaling:
 
     Attributes:
         every: Parallelism of every operator without one of its own; ``None``: it keeps its own.
+        operators: Parallelism of single operators, by id, uid or name.
     """
 
     every: int | None = None
@@ -49,7 +50,12 @@ class Rescaling:
 
 
 def rescaling_from(texts: Sequence[str]) -> Rescaling:
-    """Return the parallelisms of options ``N``, ``OPERATOR=N``, or raise ``SettingsError``."""
+    """Return the parallelisms that options ``N`` and ``OPERATOR=N`` state.
+
+    Raises:
+        SettingsError: An option has another form, or Flink knows no such parallelism; or two
+            options are about the same.
+    """
     every: int | None = None
     operators: dict[str, int] = {}
     for text in texts:
@@ -72,12 +78,15 @@ def rescaling_from(texts: Sequence[str]) -> Rescaling:
 
 
 def rescaled_document(metadata: Metadata, rescaling: Rescaling) -> _Document:
-    """Return every operator's state at new parallelisms; ``SettingsError`` if one is no operator's.
+    """Return the distribution of every operator's state at new parallelisms.
 
     ``from_subtask`` is the old subtask, ``offsets`` and ``sizes`` are those of its handle in
     ``operators``. Sizes and bytes are null where a handle does not give them. Every new subtask
     gets a union state whole: ``union_states`` lists it once for the operator, and each subtask
     has one entry of it, whose ``from_subtask``, ``offsets`` and ``sizes`` are null.
+
+    Raises:
+        SettingsError: The checkpoint has no such operator, or several.
     """
     by_id = {
         find_operator(metadata, name).id: parallelism

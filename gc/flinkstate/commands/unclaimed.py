@@ -25,7 +25,11 @@ from flinkstate.places.locations import Location
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """Result of ``unclaimed``."""
+    """Result of ``unclaimed``.
+
+    Attributes:
+        kept: Why keyed state of an operator was not pruned, by its id.
+    """
 
     checkpoint: Location
     comparison: DeclarationComparison
@@ -38,6 +42,9 @@ class Claims:
 
         1 means that Flink cannot restore the checkpoint, whatever is declared. 4 means that nothing
         unclaimed was found but not all could be read: the rest may be unclaimed.
+
+        Args:
+            ignores_unclaimed: Whether unclaimed state, found or not readable, is no reason.
         """
         files = ExitCode.DONE if self.verified is None else self.verified.exit_code
         if not (self.comparison.is_clean or ignores_unclaimed):
@@ -205,7 +212,12 @@ class NewCheckpoint:
     """
 
     def __init__(self, place: Location, host: Host) -> None:
-        """Open the folder, or raise ``SettingsError`` if it is a file, or not empty."""
+        """Open the folder.
+
+        Raises:
+            SettingsError: It is a file, or not empty.
+            FlinkStateError: It cannot be listed.
+        """
         if place.scheme == "file" and Path(place.path).is_file():
             raise SettingsError(f"{place} is a file: give a new folder")
         self._place = place
@@ -220,7 +232,11 @@ class NewCheckpoint:
         self._metadata: bytes | None = None
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a new file under a name of its own, or raise ``FlinkStateError``."""
+        """Write a new file under a name that no other process uses.
+
+        Raises:
+            FlinkStateError: It cannot be written.
+        """
         self._written.append(name)  # first: a write whose answer is lost may have happened
         try:
             self._files.create(name, data)

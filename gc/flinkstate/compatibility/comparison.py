@@ -89,6 +89,7 @@ class ReplacedOperator:
     A source then starts at the position of its settings: it repeats or skips records.
 
     Attributes:
+        bytes: Known size of these states.
         has_happened: Whether the checkpoint also holds state of the new operator.
         is_stated_new: Whether the declaration states that all empty states are new.
     """
@@ -103,7 +104,11 @@ class ReplacedOperator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingState:
-    """A declared state that a stored operator lacks: a new state, or a spelling mistake."""
+    """A declared state that a stored operator lacks: a new state, or a spelling mistake.
+
+    Attributes:
+        nearest: Most similar name of an unclaimed state of the same kind, if there is any.
+    """
 
     kind: FindingKind
     operator: OperatorRef
@@ -139,7 +144,12 @@ class AbsentOperator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Differences between stored and declared state of operators."""
+    """Differences between stored and declared state of operators.
+
+    Attributes:
+        changed: States of another form.
+        serializers: States of another serializer.
+    """
 
     unclaimed: tuple[Unclaimed, ...] = ()
     changed: tuple[ChangedState, ...] = ()

@@ -73,7 +73,11 @@ def _holds(subtask: Subtask) -> bool:
 def compared(
     contents: CheckpointContents, declarations: Declarations, *, stateful: Collection[str]
 ) -> DeclarationComparison:
-    """Compare the state in a checkpoint with declarations."""
+    """Compare the state in a checkpoint with declarations.
+
+    Args:
+        stateful: Result of ``stateful_operators`` for the same checkpoint.
+    """
     stored = {each.id for each in contents.operators}
     declared = {each.stored_in(stored): each for each in declarations.operators}
     known = sorted(

@@ -39,11 +39,15 @@ def pruned_bytes(
     directory: str,
     keyed: KeyedHandles = MappingProxyType({}),
 ) -> bytes:
-    """Return the pruned ``_metadata``, parsed again and checked, or raise ``FlinkStateError``.
+    """Return the ``_metadata`` of the pruned checkpoint, parsed again and checked.
 
     Args:
         directory: Directory of its relative files, as Flink will address it.
         keyed: New handles of keyed state; their relative files are beside the new metadata.
+
+    Raises:
+        FlinkStateError: The metadata cannot be pruned, or the result refers to a file to which the
+            original does not refer.
     """
     wanted = pruned(metadata, comparison, directory=directory, keyed=keyed)
     try:

@@ -29,7 +29,9 @@ class Interrupted(SystemExit):
 
 
 def complain_as(program: str, message: str) -> None:
-    """Print an error in one line on stderr, if possible, without the credentials of any URL."""
+    """Print an error in one line on stderr, if it can be written, without the credentials of any
+    URL; on a terminal as every other text.
+    """
     from rich.console import Console  # noqa: PLC0415 - most commands end without an error
     from rich.text import Text  # noqa: PLC0415
 

@@ -15,7 +15,11 @@ class CommandGroup(TyperGroup):
     """Commands whose usage errors are in words of the option, without those of pydantic."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; ``BadParameter`` if an option or argument is wrong."""
+        """Run the command.
+
+        Raises:
+            BadParameter: An option or argument is wrong.
+        """
         try:
             return super().invoke(ctx)
         except typer.BadParameter as err:

@@ -31,7 +31,11 @@ _PruneTo = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class CheckpointCommands:
-    """The commands of one program."""
+    """The commands of one program.
+
+    Attributes:
+        host: Returns how it opens places.
+    """
 
     program: str
     host: Callable[[], Host]
@@ -56,7 +60,11 @@ class CheckpointCommands:
         write_page: Callable[[Sequence[Inspected]], object] | None = None,
         **questions: Any,
     ) -> None:
-        """Print what checkpoints hold, and exit with the least code of what is wrong with them."""
+        """Print what checkpoints hold, and exit with the least code of what is wrong with them.
+
+        Args:
+            questions: Fields of ``Questions``.
+        """
         from flinkstate.commands.inspect_checkpoint import (
             Questions,
             inspect_checkpoints,

@@ -21,7 +21,11 @@ _SMALLEST_OPTION = 4
 
 
 def names_in_set(data: bytes) -> tuple[KeyedStateContents, ...]:
-    """Return the states of the set ``data`` begins with; ``UnreadableMetadataError`` if none."""
+    """Return the states that a set of changes introduces; ``data`` begins with the set.
+
+    Raises:
+        UnreadableMetadataError: The bytes are no such set, or end before its metadata does.
+    """
     cursor = Cursor(data)
     groups = cursor.i4()
     if groups == 0:
@@ -47,7 +51,11 @@ def names_in_set(data: bytes) -> tuple[KeyedStateContents, ...]:
 
 
 def name_in_change(data: bytes) -> KeyedStateContents:
-    """Return the state that one change introduces; ``UnreadableMetadataError`` if it is none."""
+    """Return the state that one change of metadata introduces, without its serializers.
+
+    Raises:
+        UnreadableMetadataError: The bytes are no such change.
+    """
     cursor = Cursor(data)
     code, version = cursor.u1(), cursor.i4()
     if code != _METADATA_CODE or version not in _VERSIONS:

@@ -16,7 +16,13 @@ from flinkstate.values.handles import KeyGroupOffsets
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FullSnapshot:
-    """Keyed state of one subtask."""
+    """Keyed state of one subtask.
+
+    Attributes:
+        raw_header: Bytes before the first key group.
+        header: Names of the states, in the order of their numbers.
+        groups: Key groups in order; ``None`` for one without entries.
+    """
 
     raw_header: bytes
     header: KeyedHeader
@@ -49,7 +55,17 @@ class FullSnapshot:
 
 
 def read_full_snapshot(data: bytes, index: KeyGroupOffsets, *, groups: int) -> FullSnapshot:
-    """Return one subtask's keyed state, all of ``data``, or raise ``UnreadableMetadataError``."""
+    """Return the keyed state of one subtask, which ``data`` holds to the last byte.
+
+    Args:
+        index: Offset of each key group; 0 for one without entries.
+        groups: Number of all key groups, the maximum parallelism.
+
+    Raises:
+        UnreadableMetadataError: The bytes have another format, such as that of a heap backend's
+            own snapshots, or are compressed; or no key group has entries, so that the format is
+            unknown.
+    """
     starts = sorted(offset for offset in index.offsets if offset > 0)
     if not starts:
         raise UnreadableMetadataError("no key group has an entry", offset=0)
@@ -89,6 +105,9 @@ def group_probe(index: KeyGroupOffsets) -> int | None:
 
 def problem_of(header: KeyedHeader, index: KeyGroupOffsets, group: bytes) -> str | None:
     """Return why the snapshot is none of this format, as far as its beginning shows.
+
+    Args:
+        group: First bytes at ``group_probe``.
 
     Source: Flink 1.8-2.3, ``HeapSnapshotStrategy``: a key group begins with its number, and its
     entries are values one after the other, of which only their serializers know the ends.

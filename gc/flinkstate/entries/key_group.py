@@ -69,11 +69,15 @@ class KeyGroupEntries:
 
 
 def read_key_group(data: bytes, *, group: int, groups: int, states: int) -> KeyGroupEntries:
-    """Return the entries of exactly one key group, or raise ``UnreadableMetadataError``.
+    """Return the entries of one key group, which ``data`` holds to the last byte.
 
     Args:
         data: Bytes from the offset of the key group to the next one.
         group: Number of the key group, with which each key begins.
+        groups: Number of all key groups, the maximum parallelism.
+
+    Raises:
+        UnreadableMetadataError: The bytes are not exactly one such key group.
     """
     prefix = group.to_bytes(2 if groups > _ONE_BYTE_GROUPS else 1)
     reader = _Reader(data, prefix)

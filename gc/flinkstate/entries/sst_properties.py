@@ -34,6 +34,7 @@ class TableProperties:
 
     Attributes:
         entries: Number of entries; a key that was written again may have one in several files.
+        deletions: Number of those that delete a key.
     """
 
     column_family: str
@@ -42,7 +43,14 @@ class TableProperties:
 
 
 def read_properties(tail: bytes, *, size: int) -> TableProperties:
-    """Return a table file's properties; ``UnreadableMetadataError`` if it does not end so."""
+    """Return the properties of a table file.
+
+    Args:
+        tail: Its last bytes.
+
+    Raises:
+        UnreadableMetadataError: The bytes are no end of such a file, or too few.
+    """
     first = size - len(tail)
     if len(tail) < _FOOTER or int.from_bytes(tail[-8:], "little") != _MAGIC:
         raise UnreadableMetadataError("no table file of RocksDB", offset=size)

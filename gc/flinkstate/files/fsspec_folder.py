@@ -119,7 +119,12 @@ class FsspecFolder:
         return sorted(_last(each["name"]) for each in self._entries(folder) or ())
 
     def create(self, name: str, data: bytes) -> bool:
-        """Create a file only if there is none, or raise ``StorageUnreachableError``."""
+        """Create a file; see ``FolderWriter``.
+
+        Raises:
+            StorageUnreachableError: It cannot be written, or the file system cannot create a file
+                only if there is none.
+        """
         with self._translated("create", name):
             self._fs.makedirs(self._root, exist_ok=True)
             try:

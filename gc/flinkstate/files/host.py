@@ -39,11 +39,19 @@ class FolderReader(Protocol):
     """One folder, opened; may be called from several threads at once."""
 
     def read(self, key: str, *, max_bytes: int) -> bytes | None:
-        """Return a whole file, ``None`` if absent, or raise ``StorageUnreachableError``."""
+        """Return a whole file, or ``None`` if it is absent.
+
+        Raises:
+            StorageUnreachableError: Anything but absence, also a file over ``max_bytes``.
+        """
         ...
 
     def part(self, key: str, *, start: int, size: int) -> bytes | None:
-        """Return up to ``size`` bytes, ``None`` if absent, or raise ``StorageUnreachableError``."""
+        """Return ``size`` bytes from ``start`` on, fewer at the end, ``None`` if it is absent.
+
+        Raises:
+            StorageUnreachableError: Anything but absence.
+        """
         ...
 
     def stat(self, keys: Sequence[str]) -> Sequence[StoredFile | None]:
@@ -81,7 +89,11 @@ Progress = Callable[[str, int, int], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """A program that runs the commands."""
+    """A program that runs the commands.
+
+    Attributes:
+        max_bytes: Largest ``_metadata`` that is read.
+    """
 
     reader: Callable[[Location], FolderReader]
     writer: Callable[[Location], FolderWriter]

@@ -18,7 +18,9 @@ class Mount(NamedTuple):
     """A folder of a file system that is shown at a folder of this machine.
 
     Attributes:
+        kind: Type of the file system.
         source: Its block device or its export; other types have any text.
+        at: Folder of this machine.
         shown: Folder of the file system: two mounts that show one folder have the same.
     """
 
@@ -34,7 +36,11 @@ def is_export(source: str) -> bool:
 
 
 def table_text() -> str:
-    """Return the mount table; ``OSError`` if there is none."""
+    """Return the mount table.
+
+    Raises:
+        OSError: There is none.
+    """
     return TABLE.read_text(encoding="utf-8", errors="backslashreplace")
 
 

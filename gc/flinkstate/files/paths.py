@@ -23,7 +23,11 @@ def absolute(uri: str) -> str:
 
 
 def located(uri: str) -> Location:
-    """Return the place that a URI, or a path from here, names, or raise ``SettingsError``."""
+    """Return the place that an argument names: a URI, or a path from here.
+
+    Raises:
+        SettingsError: The argument names no place.
+    """
     try:
         return canonical(absolute(uri))
     except ValueError as err:
@@ -31,7 +35,11 @@ def located(uri: str) -> Location:
 
 
 def aliases_from(texts: Sequence[str]) -> tuple[Alias, ...]:
-    """Return the aliases that options of the form ``FROM=TO`` state, or raise ``SettingsError``."""
+    """Return the aliases that options of the form ``FROM=TO`` state.
+
+    Raises:
+        SettingsError: An alias has another form, or one of its sides is no place.
+    """
     try:
         found = [parse_alias(each) for each in map(_with_absolute_sides, texts)]
     except ValueError as err:
@@ -50,16 +58,23 @@ def local(path: Path) -> Location:
 
 
 def local_target(path: Path) -> Location:
-    """Return a local file or folder to write, or raise ``SettingsError`` for a URI."""
+    """Return the location of a local file or folder to write.
+
+    Raises:
+        SettingsError: It is a URI, of which a path would make folders such as ``s3:``.
+    """
     if _URI.match(str(path)):
         raise SettingsError(f"{path} is a URI: a local path is needed here")
     return local(path)
 
 
 def refuse_inside(checkpoint: Location, path: Path) -> None:
-    """Raise ``SettingsError`` for a local path in a checkpoint's folder, or a URI.
+    """Refuse to write to a local path in a checkpoint's folder.
 
     Flink deletes the folder only if nothing else is in it.
+
+    Raises:
+        SettingsError: The path is in the folder, or it is a URI.
     """
     if is_inside(local_target(path), checkpoint):
         raise SettingsError(f"{path} is inside the checkpoint {checkpoint}: choose another")
@@ -73,10 +88,13 @@ def resolved(place: Location) -> Location:
 
 
 def spellings(place: Location) -> frozenset[Location]:
-    """Return a local folder's name by each mount; ``SettingsError`` if it may be any folder.
+    """Return every name of a local folder without links: each mount that shows it has one.
 
     Two places are one folder if they share a name. Each of them may be hidden by another mount:
     that can only make two folders one.
+
+    Raises:
+        SettingsError: The table of mounts does not have it, so it may be any folder.
     """
     real = resolved(place)
     if real.scheme != "file" or sys.platform != "linux":

@@ -21,7 +21,11 @@ class PartReader(Protocol):
     """Reads parts of files in any place; called from several threads at once."""
 
     def __call__(self, path: str, *, start: int, size: int) -> bytes | None:
-        """Return up to ``size`` bytes, None without a file, or raise ``FlinkStateError``."""
+        """Return ``size`` bytes from ``start`` on, fewer at the end, None if there is no file.
+
+        Raises:
+            FlinkStateError: It cannot be read.
+        """
         ...
 
 
@@ -32,6 +36,9 @@ def contents_of(
 
     A state file that is missing, cannot be read, or is of an unknown form leaves names unknown,
     with the reason; it never raises, and never leaves a name out silently.
+
+    Args:
+        read: Reads state files; without it their contents stay unknown.
     """
     surveys = [survey_operator(each, directory=directory) for each in metadata.operators]
     found = _read_all((header for each in surveys for header in each.headers), read)

@@ -82,6 +82,9 @@ def compared(this: Side, other: Side) -> CheckpointComparison:
 
     Files are the same if they are at the same place, however their path is spelled; two
     segments of a merged file are the same if they begin at the same byte of it.
+
+    Args:
+        other: Checkpoint to compare it with; what it has alone is "dropped".
     """
     return CheckpointComparison(
         checkpoint_id=other.metadata.checkpoint_id,

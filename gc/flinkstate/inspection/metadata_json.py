@@ -28,6 +28,9 @@ def describe(metadata: model.Metadata, *, directory: str) -> _Document:
 
     Texts may hold lone surrogates: ``json.dumps`` can write them with ``ensure_ascii`` only.
 
+    Args:
+        directory: The directory of the metadata file, as the reader addresses it.
+
     Source: Flink 1.8-2.3, getters of ``CheckpointMetadata`` and the state handles.
     """
     scribe = _Scribe(directory)

@@ -54,7 +54,11 @@ _Read = TypeVar("_Read", KeyedHeader, OperatorHeader, tuple[KeyedStateContents, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorSurvey:
-    """One operator, and the headers that name its states."""
+    """One operator, and the headers that name its states.
+
+    Attributes:
+        managed: Headers that together hold each operator state at least once.
+    """
 
     operator: Operator
     directory: str

@@ -104,7 +104,9 @@ class Tables:
 
     @property
     def has_channel_kinds(self) -> bool:
-        """Return whether a channel handle begins with its kind, as in newer files."""
+        """Return whether a channel handle begins with its kind; older files have plain handles
+        only.
+        """
         return self.version >= _CHANNEL_KINDS_SINCE
 
     @property
@@ -147,7 +149,11 @@ _TABLES = {
 
 
 def tables_of(version: int, variant: LayoutVariant) -> Tables:
-    """Return the layouts that are legal in a file of a version, or raise ``ValueError``."""
+    """Return the layouts that are legal in a file of a version.
+
+    Raises:
+        ValueError: The version or its variant is unknown.
+    """
     tables = _TABLES.get((version, variant))
     if tables is None:
         raise ValueError(f"no layout {variant} of version {version}")

@@ -59,6 +59,9 @@ class RecordLayout:
     """One kind of record: its fields in file order, behind its code if it has one.
 
     Attributes:
+        make: Constructor of the model's value, with the fields by name.
+        fields: Pairs of the model's field and its encoding in the file.
+        kind: Kind of the handle; None for records that are no handles.
         smallest: Size of the shortest record in bytes, without its code.
     """
 

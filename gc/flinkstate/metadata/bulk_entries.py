@@ -35,6 +35,10 @@ class EntryShape:
 
     Attributes:
         fixed: Offset and value of each byte that must equal the first entry's.
+        texts: Offset and size of texts that name no file.
+        reference: Offset and size of the path or relative name.
+        part: Kind of the reference: path or relative name.
+
     """
 
     size: int
@@ -45,7 +49,14 @@ class EntryShape:
 
 
 def shape_at(data: Buffer, start: int, tables: Tables) -> EntryShape | None:
-    """Return the shape of the entry at ``start``, or None if its kind cannot be read in runs."""
+    """Return the shape of the entry at ``start``, or None if its kind cannot be read in runs.
+
+    Args:
+        data: Bytes of the whole file.
+        start: Offset of an entry that has already been accepted.
+        tables: Layouts of the file.
+
+    """
     at = start + 2 + int.from_bytes(data[start : start + 2], "big")
     layout = tables.streams[data[at]]
     parts = [part for _, part in layout.fields]
@@ -77,6 +88,13 @@ def reference_runs(data: Buffer, start: int, shape: EntryShape, limit: int) -> I
     """Yield the references of the entries from ``start`` on, while they fit the shape.
 
     Windows grow, so that a short run costs little.
+
+    Args:
+        data: Bytes of the whole file.
+        start: Offset of the first entry of the run.
+        shape: Shape of the entries.
+        limit: Maximum number of entries; the file holds enough bytes for them.
+
     """
     window = _FIRST_WINDOW
     while limit > 0:

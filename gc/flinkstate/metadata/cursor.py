@@ -21,12 +21,20 @@ _LAST_OF_BMP = "\uffff"
 
 
 def decode_utf(raw: bytes, *, offset: int = 0) -> str:
-    """Return modified UTF-8 as text, lone surrogates too, or raise ``UnreadableMetadataError``.
+    """Return the text of modified UTF-8 bytes; a lone surrogate is kept.
 
     This decoder is stricter than Java's reader: it refuses what Java's writer never emits (a raw
     zero byte, an overlong form, a four-byte form), so that equal texts have equal bytes.
 
+    Args:
+        raw: Bytes without their length prefix.
+        offset: Offset of the bytes in the file, for the error.
+
+    Raises:
+        UnreadableMetadataError: The bytes are not modified UTF-8.
+
     Source: Java 8-17, ``java.io.DataInput.readUTF``.
+
     """
     if b"\0" in raw:
         raise UnreadableMetadataError(
@@ -46,9 +54,13 @@ def decode_utf(raw: bytes, *, offset: int = 0) -> str:
 
 
 def encode_utf(text: str) -> bytes:
-    """Return modified UTF-8 without the length prefix; ``ValueError`` over Java's 65535 bytes.
+    """Return the modified UTF-8 of a text, without the length prefix.
+
+    Raises:
+        ValueError: More than 65535 bytes, which Java cannot frame.
 
     Source: Java 8-17, ``java.io.DataOutput.writeUTF``.
+
     """
     if text.isascii() and "\0" not in text:
         raw = text.encode("ascii")
@@ -138,6 +150,10 @@ class Cursor:
         """Return an element count, checked against the remaining bytes.
 
         The check comes before any allocation, because a wrong count could exhaust memory.
+
+        Args:
+            smallest: Size of the shortest possible element in bytes, > 0.
+
         """
         at = self.position
         count = self.i4()

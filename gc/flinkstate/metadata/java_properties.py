@@ -82,10 +82,13 @@ class _Stream:
 
 
 def read_properties(cursor: Cursor) -> CheckpointProperties | None:
-    """Return the properties, None for a Java null, or raise ``UnreadableMetadataError``.
+    """Return the properties, or None for a Java null; move the cursor behind them.
 
     The reader supports only the parts of Java's object stream that Flink's three classes use:
     arrays, block data and classes with custom methods have no reliable end.
+
+    Raises:
+        UnreadableMetadataError: The stream holds anything else.
 
     Source: Flink 1.16-2.3, ``MetadataV4Serializer``, ``CheckpointProperties``; Java object
     serialization stream protocol, version 2.

@@ -49,7 +49,14 @@ def is_plain_name(name: str) -> bool:
 
 @dataclass(slots=True)
 class ReferenceLot:
-    """References in file order, with duplicates."""
+    """References in file order, with duplicates.
+
+    Attributes:
+        paths: Absolute paths of files and of merged files.
+        unregistered: Those of them outside every list of shared state.
+        relative_names: Names of files in the directory of the metadata file.
+
+    """
 
     paths: list[str] = field(default_factory=list)
     unregistered: list[str] = field(default_factory=list)
@@ -72,8 +79,11 @@ class MetadataPass:
     """How one pass reads fields and processes records.
 
     Attributes:
+        steps: Steps for the fields of each layout, as ``record`` needs them.
+        record: Function that reads one record of a layout, behind its code.
         new_sink: Returns what takes the references of one attempt to read the file; ``None``: the
             records hold them.
+
     """
 
     steps: dict[RecordLayout, tuple[Any, ...]]
@@ -86,8 +96,14 @@ class Parser:
     """State of one parse, with the findings of a collecting pass.
 
     Attributes:
+        depth: Number of handles around the position.
+        has_coordinator: Whether the operator being read has coordinator state.
         lot: References that wait to be given to ``sink``; only a collecting pass fills this and the
             fields below.
+        is_in_shared: Whether the position is in a list of shared state.
+        directories: Absolute paths of directories.
+        ref_checkpoint_ids: Ids of older checkpoints whose files this one uses.
+
     """
 
     cursor: Cursor
@@ -162,12 +178,16 @@ class ParsedMetadata:
 
 
 def parse_metadata(data: Buffer, reading: MetadataPass) -> ParsedMetadata:
-    """Parse every byte of a file strictly, or raise ``UnreadableMetadataError``.
+    """Parse every byte of the file strictly.
 
     Two layouts changed under version 3 without a sign in the file. The final layouts are tried
     first. An old layout counts only if it is the only one that fits to the last byte.
 
+    Raises:
+        UnreadableMetadataError: The bytes are not exactly one metadata file.
+
     Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``, ``MetadataSerializers``.
+
     """
     version = _version(data)
     try:

@@ -9,10 +9,14 @@ from flinkstate.values.metadata_values import Metadata
 
 
 def read_metadata(data: bytes) -> Metadata:
-    """Return the whole content of a ``_metadata`` file, or raise ``UnreadableMetadataError``.
+    """Return the whole content of a ``_metadata`` file.
 
     Writing the value gives the same bytes. The reader supports versions 2 to 7, with any mixture
     of handle codes; version 7 is known from Flink's sources only.
+
+    Raises:
+        UnreadableMetadataError: The bytes are not exactly one metadata file. The references of
+            the checkpoint are then unknown.
 
     Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``.
     """

@@ -33,8 +33,10 @@ class ReferenceFacts(MetadataFacts):
     """What one metadata file says of itself, without the names of its files.
 
     Attributes:
+        handles: Number of handles of all kinds, nested ones included.
         directories: Absolute paths of directories that Flink deletes as a whole.
         ref_checkpoint_ids: Ids of older checkpoints that must be kept as long (version 7).
+
     """
 
     handles: int
@@ -83,19 +85,25 @@ _Sink = TypeVar("_Sink", bound=ReferenceSink)
 
 
 def pack_references(data: Buffer, new_sink: Callable[[], _Sink]) -> tuple[ReferenceFacts, _Sink]:
-    """Return a file's facts and its names in a sink, or raise ``UnreadableMetadataError``.
+    """Return the facts of a ``_metadata`` file, and give the names of its files to a sink.
 
     It refuses exactly the files that ``read_metadata`` refuses, because it uses the same parser
     with cheaper steps.
 
     Args:
+        data: Bytes of the whole file, in memory or mapped.
         new_sink: Returns the sink for one attempt to read the file: layouts of old releases may
             need several.
 
     Returns:
         The facts, and the sink of the attempt that read the file.
 
+    Raises:
+        UnreadableMetadataError: The bytes are not exactly one metadata file; its references are
+            unknown.
+
     Source: Flink 1.8-2.3, ``Checkpoints.loadCheckpointMetadata``.
+
     """
     frame = parse_metadata(data, replace(_COLLECTING, new_sink=new_sink))
     parser = frame.parser

@@ -206,7 +206,11 @@ def places_of(uris: Iterable[str | None], aliases: Sequence[Alias] = ()) -> Iter
 
 
 def parse_alias(text: str) -> Alias:
-    """Return the alias that ``FROM=TO`` states; ``ValueError`` without "=" or places."""
+    """Return the alias that ``FROM=TO`` states.
+
+    Raises:
+        ValueError: There is no "=", or a side is no place.
+    """
     source, equals, target = text.partition("=")
     if not equals:
         raise ValueError(f"alias {text!r} is not of the form FROM=TO")

@@ -17,7 +17,13 @@ _KINDS = ("managed", "raw")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPartition:
-    """One partition of an operator state."""
+    """One partition of an operator state.
+
+    Attributes:
+        kind: Kind of the state: ``managed`` or ``raw``.
+        offset: Offset of the first byte in the stream.
+        size: Size in bytes; None if the partition extends to the end of a file of unknown size.
+    """
 
     kind: str
     subtask: int
@@ -29,9 +35,12 @@ class FoundPartition:
 
 
 def find_operator(metadata: Metadata, wanted: str) -> Operator:
-    """Return the one operator of an id, a uid, or a name, or raise ``SettingsError``.
+    """Return an operator by its id, its uid, or its name.
 
     Before Flink 2.0 checkpoints hold no uids: the id computed from the uid finds the operator.
+
+    Raises:
+        SettingsError: No operator or more than one operator matches.
     """
     readings = (
         [each for each in metadata.operators if each.id == wanted.lower()],
@@ -60,7 +69,12 @@ def _label(operator: Operator) -> str:
 def find_partitions(
     operator: Operator, state: str, *, subtask: int | None = None
 ) -> tuple[FoundPartition, ...]:
-    """Return an operator state's partitions, managed ones first, or raise ``SettingsError``."""
+    """Return the partitions of an operator state, managed before raw, subtask by subtask.
+
+    Raises:
+        SettingsError: The operator has no such state, or the subtask lists none.
+        FlinkStateError: The end of a partition is unknown.
+    """
     subtasks = tuple(
         sorted({index for _, index, handle in _handles(operator) if state in states_of(handle)})
     )

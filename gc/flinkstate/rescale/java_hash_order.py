@@ -34,6 +34,9 @@ def order_of_computed(keys: Iterable[str]) -> tuple[str, ...] | None:
     A new key goes to the front of its bucket. A full table grows at the next call, even for a
     present key.
 
+    Args:
+        keys: Keys of all calls in turn; a key may occur again.
+
     Source: OpenJDK 8-21, ``HashMap.computeIfAbsent``.
     """
     table = _Table()

@@ -21,7 +21,12 @@ from flinkstate.values.handles import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignedState:
-    """Partitions of one operator state from one old subtask's handle."""
+    """Partitions of one operator state from one old subtask's handle.
+
+    Attributes:
+        offsets: Offsets of the partitions in the handle; empty if there are none.
+        delegate: Stream that the offsets point into.
+    """
 
     name: str
     mode: StateMode
@@ -44,6 +49,7 @@ class Repartitioned:
     """Operator state of the new subtasks.
 
     Attributes:
+        shares: State of each new subtask that is not in ``unions``.
         unions: State that every new subtask gets whole, which is kept once: of 256 old subtasks
             and 300 new ones each operator would have 76,800 entries.
     """
@@ -66,6 +72,9 @@ def repartition(
 
     With the same parallelism every subtask keeps its state, and gets a union state whole. A
     broadcast state that a subtask lacks is also assigned as above, *besides* the kept copies.
+
+    Args:
+        handles: Handle of each old subtask, None if it has no such state.
 
     Returns:
         None if Java's order of the names cannot be computed (``order_of_put``).

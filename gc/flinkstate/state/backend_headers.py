@@ -35,7 +35,12 @@ class KeyedHeader:
 
 
 def read_keyed_header(data: bytes) -> KeyedHeader:
-    """Return the one header that ``data`` is, or raise ``UnreadableMetadataError``."""
+    """Return the header that ``data`` holds, to the last byte.
+
+    Raises:
+        UnreadableMetadataError: The bytes are not exactly one header of a known form, or its
+            states are ambiguous. All its states are then unknown.
+    """
     cursor = Cursor(data)
     version = cursor.i4()
     if version != _VERSION:
@@ -92,7 +97,12 @@ class OperatorHeader:
 
 
 def read_operator_header(data: bytes) -> OperatorHeader:
-    """Return the one header that ``data`` is, or raise ``UnreadableMetadataError``."""
+    """Return the header that ``data`` holds, to the last byte.
+
+    Raises:
+        UnreadableMetadataError: The bytes are not exactly one header of a known form, or its
+            states are ambiguous.
+    """
     cursor = Cursor(data)
     version = cursor.i4()
     if version not in _VERSIONS:

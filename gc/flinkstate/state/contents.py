@@ -32,6 +32,7 @@ class StatePartitions:
 
     Attributes:
         offsets: Byte offsets into the subtask's operator state file, in the order of the file.
+        sizes: Size of each partition in bytes, None if the size of the file is unknown.
     """
 
     subtask: int
@@ -41,7 +42,13 @@ class StatePartitions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorStateContents:
-    """One managed operator state over all subtasks."""
+    """One managed operator state over all subtasks.
+
+    Attributes:
+        bytes: Size of all partitions, None if a size is unknown.
+        subtasks: Ascending indices of subtasks that list the state, even without partitions.
+        shares: Partitions of each subtask, in the order of ``subtasks``.
+    """
 
     name: str
     mode: StateMode
@@ -75,6 +82,7 @@ class KeyedStateContents:
     Attributes:
         bytes: All keyed bytes of the operator if this is its only state, or those that were
             counted. None if several states share the files, which do not separate them.
+        entries: Number of entries, if they were counted.
     """
 
     name: str
@@ -102,11 +110,16 @@ class OperatorContents:
     Attributes:
         uid: Uid that the job set; None before Flink 2.0 or if not set.
         name: Name that the job set; None before Flink 2.0 or if not set.
+        max_parallelism: Number of key groups.
+        operator_states: Managed operator states, in the order of first mention.
         keyed_states: Managed keyed states whose names were read, in the order of first mention;
             empty if there is no managed keyed state; None if there is some and no name could be
             read.
         keyed_unknown: Reason why there may be more keyed states than ``keyed_states`` names; None
             if there are not. **A conclusion from the absence of a name must check this field.**
+        operator_bytes: Size of managed operator state, headers included.
+        coordinator_bytes: Size of the coordinator's state, None if there is none.
+        inline_bytes: Size of the part of all these in ``_metadata`` itself.
     """
 
     id: str

@@ -34,6 +34,7 @@ class Extent(NamedTuple):
 
     Attributes:
         start: Offset of the first byte, None if the extent is the whole file.
+        size: Size in bytes, None if the handle does not state it.
         may_be_compressed: Whether the file's first byte says if fewer bytes are stored than that.
     """
 
@@ -56,7 +57,11 @@ class Inline:
 
 
 def place_of(handle: StreamHandle, directory: str) -> Extent | Inline:
-    """Return the extent of a stream; an empty segment is an empty ``Inline``."""
+    """Return the extent of a stream; an empty segment is an empty ``Inline``.
+
+    Args:
+        directory: The directory of the metadata file, as the reader addresses it.
+    """
     match handle:
         case BytesHandle():
             return Inline(data=handle.data)

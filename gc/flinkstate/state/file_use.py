@@ -15,6 +15,8 @@ class FileUse:
 
     Attributes:
         bytes: Size of the operator's distinct extents in the file, None if a size is unknown.
+        roles: Kinds of the extents: ``operator``, ``raw_operator``, ``keyed``, ``raw_keyed``,
+            ``channel``.
     """
 
     path: str
@@ -92,7 +94,11 @@ class ExpectedFile:
         return max(self.size or 0, self.least)
 
     def problem(self, stored: int | None) -> str | None:
-        """Return what is wrong with a file of this size in bytes, ``None`` if nothing is."""
+        """Return what is wrong with a file of this size in bytes, ``None`` if nothing is.
+
+        Args:
+            stored: Size of the stored file; ``None`` if there is none.
+        """
         if stored is None:
             return "is missing"
         if self.size is not None and stored != self.size:
@@ -103,7 +109,11 @@ class ExpectedFile:
 
 
 def expected_files(metadata: Metadata, *, directory: str) -> tuple[ExpectedFile, ...]:
-    """Return every file that the metadata names, in the order of first mention."""
+    """Return every file that the metadata names, in the order of first mention.
+
+    Args:
+        directory: The directory of the metadata file, as the reader addresses it.
+    """
     found: dict[str, ExpectedFile] = {}
     for extent in all_extents(metadata, directory=directory):
         if isinstance(extent, Extent):

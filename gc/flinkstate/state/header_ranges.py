@@ -32,7 +32,11 @@ _LARGEST_METADATA = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """Position of one header."""
+    """Position of one header.
+
+    Attributes:
+        size: Size of the header in bytes; None for the whole extent.
+    """
 
     place: Extent | Inline
     size: int | None
@@ -43,6 +47,7 @@ class Changes:
     """Changes that may introduce states.
 
     Attributes:
+        content: Begin of a set of changes, or one change of metadata.
         flag: Byte that says whether the file is compressed; None for one change of metadata.
     """
 
@@ -52,7 +57,11 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedHeaders:
-    """Headers that name the states in one keyed handle."""
+    """Headers that name the states in one keyed handle.
+
+    Attributes:
+        changes: Changes of a changelog that are not materialized.
+    """
 
     headers: tuple[Header, ...] = ()
     changes: tuple[Changes, ...] = ()
@@ -66,6 +75,9 @@ class KeyedHeaders:
 
 def keyed_headers(handle: KeyedHandle, directory: str) -> KeyedHeaders:
     """Return the headers with the names of a managed keyed handle's states.
+
+    Args:
+        handle: Handle in the slot for managed keyed state; raw keyed state has no such header.
 
     Source: Flink 1.8-2.3, ``RocksDBIncrementalRestoreOperation`` (the meta file),
     ``FullSnapshotRestoreOperation``, ``HeapRestoreOperation`` (before the first key group).

@@ -25,6 +25,7 @@ class PhysicalFile:
 
     Attributes:
         size: Size in bytes, None if unknown: handles state only segment sizes of merged files.
+        kind: Kind of the first handle that names the file.
     """
 
     path: str
@@ -62,7 +63,11 @@ def _kind_of(kind: type) -> tuple[bool, tuple[str, ...]]:
 
 
 def absolute_path(directory: str, name: str) -> str:
-    """Return the absolute path of a relative handle's file."""
+    """Return the absolute path of a relative handle's file.
+
+    Args:
+        name: Name of the file, one path component.
+    """
     return f"{directory.rstrip('/')}/{name}"
 
 

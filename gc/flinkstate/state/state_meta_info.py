@@ -61,7 +61,11 @@ class StateRecordKind(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRecord:
-    """Record of one state in a header."""
+    """Record of one state in a header.
+
+    Attributes:
+        serializers: Serializers whose classes are known.
+    """
 
     name: str
     kind: StateRecordKind
@@ -92,7 +96,14 @@ class RecordReader:
             return outermost_class(cursor)
 
     def section(self, kinds: Collection[StateRecordKind]) -> tuple[StateRecord, ...]:
-        """Return a section's records, as counted, or raise ``UnreadableMetadataError``."""
+        """Return the records of one section: a count and as many records.
+
+        Args:
+            kinds: Kinds that this section of a header can hold.
+
+        Raises:
+            UnreadableMetadataError: The section does not match its count.
+        """
         count = self._count()
         records = tuple([self._record(kinds) for _ in range(count)])
         names = {record.name for record in records}
@@ -101,7 +112,11 @@ class RecordReader:
         return records
 
     def finish(self) -> None:
-        """Raise ``UnreadableMetadataError`` unless all bytes are read, no landmark skipped."""
+        """Check that all bytes are read, and that no landmark was skipped.
+
+        Raises:
+            UnreadableMetadataError: Bytes are left, or a landmark was skipped.
+        """
         cursor = self._cursor
         if not self._is_lost and not cursor.at_end():
             raise cursor.error(f"{cursor.end - cursor.position} bytes behind the last state")

@@ -55,6 +55,7 @@ class StateRow:
     """One state of an operator.
 
     Attributes:
+        name: Name that the job gave it; a description, for state without a name.
         bytes: Size in bytes; ``None`` if the state shares its files with others.
     """
 
@@ -81,6 +82,7 @@ class OperatorView:
     """One operator of a checkpoint.
 
     Attributes:
+        states: States, named ones first.
         slices: Size of each kind of state, in the order of ``PARTS``; the sum is ``bytes``.
     """
 
@@ -96,6 +98,7 @@ class RescaledOperator:
     """One operator as people read it.
 
     Attributes:
+        caption: What moves besides; "" if nothing does.
         rows: New subtask, its key groups, kind of the state, old subtask, size; the first two are
             "" in all but the first row of a subtask.
     """

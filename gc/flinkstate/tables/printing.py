@@ -166,7 +166,12 @@ _WORD = re.compile(r"(?:orphangc (?:world )?[a-z-]+|--[a-z-]+ [A-Z])\S*|\S+")
 
 
 def fitted(table: Table, width: int) -> list[RenderableType]:
-    """Return a table in the light style that fits, or the paragraphs of its rows."""
+    """Return a table in the light style that fits, or the paragraphs of its rows.
+
+    Args:
+        table: The table; it is changed.
+        width: Columns of the terminal.
+    """
     from rich import box  # noqa: PLC0415 - JSON needs none
     from rich.text import Text  # noqa: PLC0415
 

@@ -150,11 +150,13 @@ class MetadataFacts:
     """What one metadata file says of itself, its state aside.
 
     Attributes:
+        format_version: Format version of the file, 2 to 7.
         is_savepoint: Whether it is a savepoint; None if the file has no properties.
         deleted_on: Ends of the job upon which Flink deletes the checkpoint, and ``SUBSUMED``; None
             if the file has no properties.
         is_of_a_stop: Whether the properties say that the job was stopped with this savepoint.
         is_unclaimed: Whether the properties say that Flink does not own it.
+        operators: Ids of the operators of its job.
     """
 
     checkpoint_id: int

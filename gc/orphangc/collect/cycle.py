@@ -52,7 +52,10 @@ class Cycle:
         plan: Unsigned: the verdict files are not in it yet.
         views: Evidence, judgement and bounds of collected jobs, by job key.
         jobs: Evidence of every job, also of jobs in extra roots.
+        beside: Jobs that only the search of storages shows.
         sinks: Closed sinks of the verdicts, one for each worker.
+        savepoints: Folders of savepoints whose files may go.
+        expiries: What expiries left in any place that was searched.
     """
 
     settings: StorageRootSettings

@@ -56,6 +56,7 @@ class ListingHints:
     """What is known about the key space before the listing.
 
     Attributes:
+        directories: Keys of the job directories.
         names: Sample of the base names that checkpoints refer to, by the key of their folder.
         counts: Number of names that a folder's sample represents, if it is not all of them.
     """

@@ -31,6 +31,7 @@ class Storage(ABC):
     that says the same more slowly. All methods may be called from several threads at once.
 
     Attributes:
+        location: Location of the storage root.
         is_tested: Whether this kind of storage is tested, or this very one proven (R27): its
             listing is complete and shows at once what was written. If not, plans are made but
             nothing is deleted.
@@ -44,6 +45,8 @@ class Storage(ABC):
         has_hidden: Whether there may be data that no listing shows: uploads, noncurrent versions.
         batch_size: Maximum number of objects in one call of ``delete``.
         at_once: Number of concurrent calls that hides the latency of each; 1 without latency.
+        list_requests: Number of list requests (or folder reads) sent so far.
+
     """
 
     location: Location
@@ -90,7 +93,12 @@ class Storage(ABC):
         return self.objects()
 
     def later_folders(self, prefix: str, after: str) -> list[str]:
-        """Return the names of a folder's sub-folders after a name, or of all, as ``folder``."""
+        """Return the names of a folder's sub-folders that sort after a name, or of all.
+
+        Raises:
+            StorageUnreachableError: As ``folder``.
+
+        """
         del after
         return list(self.folder(prefix).folders)
 

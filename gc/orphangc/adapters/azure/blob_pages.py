@@ -20,7 +20,10 @@ class BlobRows:
 
     Attributes:
         names: Whole names; a directory of a hierarchical namespace ends in a slash.
+        sizes: Bytes, ``None`` for a directory.
         times: Microseconds since 1970, ``None`` if unknown.
+        etags: ETags, ``None`` for a directory.
+        token: Marker of the next page, "" after the last.
     """
 
     names: list[str] = field(default_factory=list)

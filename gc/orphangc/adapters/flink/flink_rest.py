@@ -105,13 +105,21 @@ class FlinkRest:
         return self._asked(self._observe)
 
     def options(self) -> Mapping[str, str]:
-        """Return the configuration of the cluster, asked once; it raises as ``observe`` does."""
+        """Return the configuration of the cluster as it shows it, asked once.
+
+        Raises:
+            RegistryUnavailableError: There is no such answer; one line, without credentials.
+        """
         return self._asked(
             lambda client: cluster_settings(*self._once(client, CONFIG_PATH, OPTIONS_PATH)).options
         )
 
     def listed(self) -> Mapping[JobId, str]:
-        """Return the status of every job that the cluster lists, asked once, as ``options``."""
+        """Return the status word of every job that the cluster lists, asked once.
+
+        Raises:
+            RegistryUnavailableError: There is no such answer; one line, without credentials.
+        """
         return self._asked(lambda client: listed_jobs(*self._once(client, JOBS_PATH)))
 
     def _once(self, client: httpx.Client, *paths: str) -> list[bytes]:

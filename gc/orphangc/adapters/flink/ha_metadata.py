@@ -122,7 +122,11 @@ class KubernetesHa(NamespaceListing):
     """HA metadata of one namespace."""
 
     def observe(self) -> HaFacts:
-        """Return the facts of the namespace, all or nothing; see ``FactsSource``."""
+        """Return the facts of the namespace, all or nothing.
+
+        Raises:
+            RegistryUnavailableError: After bounded retries; one line.
+        """
         try:
             maps, resources = self.config_map_keys(HA_SELECTOR), self.operated()
         finally:

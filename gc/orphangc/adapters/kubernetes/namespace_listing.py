@@ -38,7 +38,11 @@ Answer = TypeVar("Answer")
 
 
 class KubernetesProblem(Exception):  # noqa: N818 - translated at the edge of each adapter
-    """The API server gave no usable answer."""
+    """The API server gave no usable answer.
+
+    Attributes:
+        status: HTTP status; ``None`` without an answer.
+    """
 
     def __init__(self, message: str, *, status: int | None) -> None:
         super().__init__(message)
@@ -173,7 +177,11 @@ class NamespaceListing:
         self._api.close()
 
     def config_map_keys(self, selector: str) -> list[tuple[str, list[str]]]:
-        """Return name and keys of each ConfigMap that a selector chooses, as ``operated``."""
+        """Return name and keys of each ConfigMap that a label selector chooses.
+
+        Raises:
+            RegistryUnavailableError: After bounded retries; one line.
+        """
         found = self._config_maps(label_selector=selector)
         return [
             (each.metadata.name, [*(each.data or {}), *(each.binary_data or {})]) for each in found
@@ -196,7 +204,11 @@ class NamespaceListing:
         }
 
     def workloads(self) -> dict[str, list[Any]]:
-        """Return what may run a JobManager without the operator by kind, as ``operated``."""
+        """Return what may run a JobManager without the operator, as JSON documents by kind.
+
+        Raises:
+            RegistryUnavailableError: After bounded retries; one line.
+        """
         return {
             kind: list(self._resources(plural, group, "v1"))
             for kind, (plural, group) in _WORKLOADS.items()

@@ -68,6 +68,7 @@ class RequestError(Exception):
 
     Attributes:
         status: HTTP status of the answer, 0 without an answer.
+        code: Code of the store, "" without one.
         is_sent: Whether the request may have reached the store.
     """
 
@@ -307,7 +308,11 @@ class Bucket(ABC):
         folders: Iterable[str],
         token: str,
     ) -> BucketPage:
-        """Return a page of its columns; a name that does not start with ``prefix`` is an error."""
+        """Return a page of names, sizes, known times and identities.
+
+        Raises:
+            RequestError: A name does not start with ``prefix``: the answer is to another request.
+        """
         names, sizes, times, etags = columns
         folders = tuple(folders)
         for name in (*names, *folders):

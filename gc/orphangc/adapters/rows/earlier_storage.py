@@ -55,7 +55,11 @@ class EarlierStorage(Storage):
         """Yield the listed objects below the storage root, as ``LISTING_SCHEMA``."""
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
-        """Yield the objects of the earlier listing, or the present objects of a folder."""
+        """Yield the objects of the earlier listing, or the present objects of a folder.
+
+        Raises:
+            StorageUnreachableError: See ``Storage``.
+        """
         return self._storage.objects(prefix) if prefix else self.listed()
 
     def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:

@@ -119,7 +119,12 @@ class PlanDirectory:
         return signed
 
     def read(self) -> Plan:
-        """Return the plan, complete and unaltered, as ``read_head`` and ``check`` have it."""
+        """Return the plan, complete and unaltered.
+
+        Raises:
+            SettingsError: There is no plan here.
+            PlanMismatchError: It is damaged, altered, or by another version of the format.
+        """
         plan = self.read_head()
         self.check(plan)
         return plan

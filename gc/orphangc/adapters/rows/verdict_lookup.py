@@ -76,7 +76,11 @@ class VerdictLookup:
         return None
 
     def examples(self, plan: Plan, each: int) -> dict[str, list[dict[str, Any]]]:
-        """Return the first rows of each reason among the plan's first, as ``find`` does."""
+        """Return the first rows of each reason among the first rows of the plan.
+
+        Raises:
+            PlanMismatchError: A file is absent or damaged.
+        """
         found: dict[str, list[dict[str, Any]]] = {}
         rows = 0
         with self._translated():

@@ -91,7 +91,11 @@ _log = structlog.get_logger()
 
 
 class S3Bucket(Bucket):
-    """A bucket, seen from one storage root."""
+    """A bucket, seen from one storage root.
+
+    Attributes:
+        read_by: Number of pages by reader: ``bytes``, ``botocore``.
+    """
 
     is_tested = True
     batch_size = 1000

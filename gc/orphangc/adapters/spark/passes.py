@@ -40,6 +40,7 @@ class FileGroup:
     """Files of the listing that one task passes over.
 
     Attributes:
+        files: Files of ``LISTING_SCHEMA``.
         slice: The slice that knows all their rows; without one nothing is live.
         marks: File with what the first pass kept of their rows; ``None`` before it.
     """

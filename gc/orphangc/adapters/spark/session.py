@@ -36,7 +36,14 @@ _OURS = re.compile(r"(?:flinkstate|orphangc)\.errors\.(\w+): ([^\n]*)")
 
 @contextmanager
 def opened_session(*, is_verbose: bool = False) -> Iterator[SparkSession]:
-    """Yield the active session, that of ``SPARK_REMOTE``, or a new one; raise if none starts."""
+    """Yield the active session, that of ``SPARK_REMOTE``, or a new one that ends afterwards.
+
+    Args:
+        is_verbose: Whether Spark's logs appear on stderr.
+
+    Raises:
+        SettingsError: PySpark or Java is missing, or Spark does not start.
+    """
     show("pandas")  # PySpark imports it
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra

@@ -35,7 +35,9 @@ class ListedParts:
     """Result of one or more listing tasks.
 
     Attributes:
+        parts: Files of ``LISTING_SCHEMA``.
         roots: Objects that may be a ``_metadata``, which are few.
+        links: Keys of links, as ``links_in`` has them.
         objects: Number of objects in parts of an earlier listing, see ``EarlierPart``.
     """
 
@@ -135,6 +137,7 @@ class ListingTask:
 
     Attributes:
         root: Location of the storage root; credentials come from the executor's environment.
+        streams: Number of concurrent requests.
         most: Number of objects after which a task leaves the rest to others.
         rows: Approximate number of rows of a file.
     """

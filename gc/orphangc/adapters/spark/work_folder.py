@@ -56,6 +56,7 @@ class ExchangeFile:
 
     Attributes:
         name: Name relative to the work folder; no other attempt uses it.
+        rows: Number of rows, 0 if the file holds none.
     """
 
     name: str
@@ -104,7 +105,11 @@ class WorkFolder:
         return self.write(kind, target.getvalue().to_pybytes(), rows=rows)
 
     def read_rows(self, file: ExchangeFile) -> pa.RecordBatch:
-        """Return all rows of a file as one batch, as ``read`` does."""
+        """Return all rows of a file as one batch.
+
+        Raises:
+            StorageUnreachableError: See ``read``.
+        """
         with ipc.open_stream(self.read(file)) as reader:
             table = reader.read_all().combine_chunks()
         batches = table.to_batches()
@@ -118,7 +123,11 @@ class WorkFolder:
         return self.write("values", pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
 
     def read_value(self, file: ExchangeFile) -> Any:
-        """Return a value, unpickled after ``read`` compared its digest with the writer's."""
+        """Return a value, unpickled only after its digest was compared with the writer's.
+
+        Raises:
+            StorageUnreachableError: See ``read``.
+        """
         return pickle.loads(self.read(file))  # noqa: S301 - Spark's channel vouches for the bytes
 
     def write_packed(self, value: Any) -> ExchangeFile:
@@ -133,7 +142,11 @@ class WorkFolder:
         return self.write("values", b"".join(pieces))
 
     def read_packed(self, file: ExchangeFile) -> Any:
-        """Return a value whose arrays are parts of the bytes that ``read`` returned: no copy."""
+        """Return a value whose arrays are read-only parts of the bytes read: there is no copy.
+
+        Raises:
+            StorageUnreachableError: See ``read``.
+        """
         data = memoryview(self.read(file))
         (count,) = struct.unpack_from("<q", data)
         sizes = struct.unpack_from(f"<{count}q", data, 8)
@@ -148,7 +161,11 @@ class WorkFolder:
         _files(self.location).write(f"{_DONE}/{stage}-{number}-{rows}", b"")
 
     def rows_done(self, stage: str) -> int:
-        """Return the rows of a stage's tasks that are done; a repeated one counts once."""
+        """Return the number of rows of a stage's tasks that are done; a repeated one counts once.
+
+        Raises:
+            StorageUnreachableError: The work folder cannot be read.
+        """
         names = _files(self.location).names(_DONE)
         parts = [name.split("-")[1:] for name in names if name.startswith(f"{stage}-")]
         return sum({int(number): int(rows) for number, rows in parts}.values())
@@ -218,7 +235,11 @@ class SentVerdicts:
         self._files = self._here = None
 
     def fetch(self, target: Path) -> dict[str, str]:
-        """Fetch the files as ``WorkFolder.read`` does; return their sha256 by name."""
+        """Fetch the files into a folder of this machine; return their sha256 by name.
+
+        Raises:
+            StorageUnreachableError: A file is absent or was altered.
+        """
         target.mkdir(parents=True, exist_ok=True)
         for name, file in self.sent.items():
             data = self._folder.read(file)

@@ -48,7 +48,11 @@ def _option(match: re.Match[str]) -> str:
 
 
 def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
-    """Return validated settings from options, or a part of the file; raise as ``settings_from``."""
+    """Return validated settings from options, or from a part of the configuration file.
+
+    Raises:
+        SettingsError: A setting is invalid; the message names it, in one line.
+    """
     given = {name: value for name, value in values.items() if value is not None}
     for name in (*_PLACES, "alias"):
         if name in given:
@@ -57,7 +61,11 @@ def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
 
 
 def policy_from(values: Mapping[str, Any]) -> RetentionPolicy | None:
-    """Return the retention policy of options, ``None`` without any; raise as ``settings_from``."""
+    """Return the retention policy of some options, ``None`` if none of them is given.
+
+    Raises:
+        SettingsError: An option is invalid; the message names it, in one line.
+    """
     given = {name: value for name, value in values.items() if value is not None}
     return _checked(RetentionPolicy, given) if given else None
 

@@ -39,7 +39,11 @@ def saying(sentence: Callable[[], str]) -> Iterator[None]:
 
 
 class Signals:
-    """Holds the signals that are to end the process until work may be interrupted."""
+    """Holds the signals that are to end the process until work may be interrupted.
+
+    Attributes:
+        exit_code: Exit code for the first signal; ``None`` if none came.
+    """
 
     def __init__(self) -> None:
         self.exit_code: int | None = None

@@ -28,7 +28,11 @@ _SHORT_SECONDS = 1.0
 
 @dataclass(slots=True)
 class LoggedProgress:
-    """Logs the progress of a phase at most every half minute, so that a short run logs nothing."""
+    """Logs the progress of a phase at most every half minute, so that a short run logs nothing.
+
+    Attributes:
+        clock: Monotonic clock, in seconds.
+    """
 
     clock: Callable[[], float] = time.monotonic
     _phase: str = ""

@@ -37,6 +37,7 @@ class Ended:
 
     Attributes:
         code: Exit code; a negative one is the signal that killed the child.
+        record: Record that the child printed; ``None`` if it is absent or incomplete.
     """
 
     code: int

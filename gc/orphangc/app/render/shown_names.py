@@ -36,7 +36,11 @@ def name_of(job: NamedJob) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JobNames:
-    """What people call the jobs of a storage root."""
+    """What people call the jobs of a storage root.
+
+    Attributes:
+        resources: Kubernetes resources that run each job, by job id.
+    """
 
     resources: Mapping[str, Sequence[str]] = field(default_factory=dict)
 

@@ -22,6 +22,7 @@ class RootStatus:
         settings: Configured settings; show only ``model_dump(mode="json")``, which hides
             credentials.
         records: Records of runs, newest first, of every process that shares the state location.
+        running_since: Start of the daemon's run in progress; ``None`` if there is none.
         unread: Reason why records of earlier runs are not known yet; ``None`` if they are.
     """
 
@@ -49,7 +50,11 @@ class RootStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Status of the daemon at one moment."""
+    """Status of the daemon at one moment.
+
+    Attributes:
+        not_ready: Reason why the daemon is not ready; ``None`` if it is.
+    """
 
     version: str
     now: datetime

@@ -35,7 +35,11 @@ _NAMED = ("key", "size", "reason", "etag", "outcome")
 
 
 class Audited:
-    """Passes outcomes to another sink; logs an event a batch, and a line an object if asked."""
+    """Passes outcomes to another sink; logs an event a batch, and a line an object if asked.
+
+    Attributes:
+        audit: Takes a line for each attempted deletion; ``None`` if none are asked for.
+    """
 
     def __init__(self, sink: OutcomeSink, audit: AuditLog | None = None) -> None:
         self.sink, self.audit = sink, audit

@@ -51,7 +51,11 @@ class RestoredAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Sustained:
-    """Whether a job's state is self-sustained, and why it is (not) known."""
+    """Whether a job's state is self-sustained, and why it is (not) known.
+
+    Attributes:
+        value: Answer; ``None`` if it cannot be known, or not yet.
+    """
 
     value: bool | None
     why: str

@@ -215,7 +215,11 @@ def quarantined_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadat
 
 
 def released_in(state: RootState, memory: WorldMemory) -> list[ExpiredMetadata]:
-    """Return every ``_metadata`` whose quarantine is over and of which a copy is still there."""
+    """Return every ``_metadata`` whose quarantine is over and of which a copy is still there.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed.
+    """
     released = [each for each in memory.expired if each.is_released]
     present = frozenset(state.files.names(copies_folder(state))) if released else ()
     copies = (_copy_of(state, each) for each in released)

@@ -13,8 +13,10 @@ class EngineChoice:
 
     Attributes:
         work: Folder for files of Spark's executors during the run; ``None``: on this machine.
+        is_auto: Whether ``auto`` has still to choose.
         threshold: Number of objects from which ``auto`` chooses Spark; ``None``: more than one
             process plans in half of the time between two runs.
+        schedule: When runs start, as the configuration says it; ``None``: it does not.
         reason: Why the engine was chosen; "" if the operator did.
     """
 

@@ -46,6 +46,10 @@ def derive_snapshot(
     ``created`` is the oldest retained checkpoint that refers to a file, for its true creator is
     not in the name. The sequence is the time in microseconds: it rises from export to export.
 
+    Args:
+        sizes: Bytes of what is stored below the directory, by path.
+        taken_at: Aware UTC, before the checkpoints were listed.
+
     Raises:
         RefusedError: A checkpoint's state is in a layout that checkpoints cannot prove (R2), or
             the job has no checkpoint at all.

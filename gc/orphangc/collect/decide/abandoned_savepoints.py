@@ -32,7 +32,11 @@ SAVEPOINTS = "savepoint folders"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbandonedSavepoints:
-    """What is known of the folders of savepoints without a ``_metadata``; picklable."""
+    """What is known of the folders of savepoints without a ``_metadata``; picklable.
+
+    Attributes:
+        folders: Keys of those whose files are judged, relative to the storage root.
+    """
 
     listed: int
     folders: frozenset[str]
@@ -40,7 +44,11 @@ class AbandonedSavepoints:
     objection: str | None = None
 
     def warning(self, problem: str | None) -> str | None:
-        """Return why such folders are kept, ``None`` if their files are judged."""
+        """Return why such folders are kept, ``None`` if their files are judged.
+
+        Args:
+            problem: Reason for which too much would go (R20).
+        """
         why = self.objection or problem
         if why is None:
             return None

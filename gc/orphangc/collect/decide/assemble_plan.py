@@ -395,6 +395,9 @@ def lost_checkpoints(job: JobEvidence, absent: Collection[str], base: Location) 
     """Yield a warning for each checkpoint of a job that lacks files, a few of many.
 
     Nothing is done about them: a checkpoint that lacks files still protects the others.
+
+    Args:
+        absent: Keys of files that its checkpoints name and nothing shows.
     """
     if not absent:
         return

@@ -29,7 +29,11 @@ _KEYS = ("job_id", "scope", "action", "reason", "age")
 
 
 class Breakdown:
-    """A sink that keeps sums only: its memory grows with jobs, never with objects."""
+    """A sink that keeps sums only: its memory grows with jobs, never with objects.
+
+    Attributes:
+        now: Start of the cycle by the store's clock; ages count from it.
+    """
 
     def __init__(self, now: datetime) -> None:
         self.now = now

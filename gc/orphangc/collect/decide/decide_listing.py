@@ -30,7 +30,13 @@ from orphangc.ports import VerdictSink
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidedListing:
-    """Every listed object decided on."""
+    """Every listed object decided on.
+
+    Attributes:
+        views: Collected jobs by job key, each with the conditions that only verdicts can show.
+        savepoints: Folders of savepoints whose files may go.
+        savepoints_kept: Warning about abandoned folders of savepoints that are kept.
+    """
 
     views: Mapping[str, JobView]
     counts: Counts

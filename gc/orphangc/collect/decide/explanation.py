@@ -46,7 +46,11 @@ def explain(
     tombstone: Tombstone | None,
     base: Location,
 ) -> dict[str, Any]:
-    """Return why the object has its verdict, as a document."""
+    """Return why the object has its verdict, as a document.
+
+    Args:
+        row: Verdict of the object, ``VERDICT_SCHEMA``.
+    """
     folder, _, name = key.rpartition("/")
     place = place_of_folder(folder, base.name)
     artifact = recognise(name, place)

@@ -32,7 +32,12 @@ class UploadRule:
     areas: frozenset[AreaName] = frozenset(AreaName)
 
     def is_dead(self, key: str, begun_at: datetime | None) -> bool:
-        """Return whether nothing completes an upload."""
+        """Return whether nothing completes an upload.
+
+        Args:
+            key: Key relative to the storage root.
+            begun_at: When it was begun by the store's clock, ``None`` if unknown.
+        """
         folder, _, name = key.rpartition("/")
         place = place_of_folder(folder, self.owners.base.name)
         area, owner = area_of_upload(place, name), self.owners.job_key(place)

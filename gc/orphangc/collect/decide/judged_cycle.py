@@ -71,6 +71,7 @@ class JudgedCycle:
 
     Attributes:
         judged: What stops each job, also of those that work in place and only the search shows.
+        beside: Jobs that only the search shows.
     """
 
     jobs: Mapping[str, JobEvidence]
@@ -94,7 +95,11 @@ def judged_cycle(
     halted: str | None,
     before: Recalled,
 ) -> JudgedCycle:
-    """Return the evidence of every job, and what stops it."""
+    """Return the evidence of every job, and what stops it.
+
+    Args:
+        survey: Facts of the listing; ``None`` for a cycle that lists no objects.
+    """
     seen, marked = cycle.seen, cycle.mark
     paths = named_outside(
         cycle.namings,

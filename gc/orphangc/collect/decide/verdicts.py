@@ -55,7 +55,9 @@ class DecidedJob:
     """What the objects of one job are compared with; picklable.
 
     Attributes:
+        job_id: Identifier of the job, "" for objects in no job directory.
         facts: Facts that the rules of areas ask for; ``None`` for objects in no job directory.
+        spared: Areas of a refused job that are judged all the same.
         open: The same bounds for objects of an area that nothing refuses, by area.
         kept: The same bounds for objects of any other area: they are only reported.
     """
@@ -121,6 +123,10 @@ class Counts:
         removals: Number of objects to delete, now or later, by job key and whether they are
             directly in ``shared/``; those that the owner let go by a retention policy are expected,
             and not among them.
+        candidates: Number of objects that could go at all, by the same.
+        revived: A few keys that have a tombstone and are referred to again.
+        reported: Contents of report-only areas, by scope and job id.
+        held_back: Objects that a leftover checkpoint alone keeps, by job key.
     """
 
     objects: Counter[tuple[Scope, Action, Reason]] = field(default_factory=Counter)
@@ -157,7 +163,12 @@ class _BoundsRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidePass(ListingPass[Decided]):
-    """Gives every object its verdict, and every verdict to a sink."""
+    """Gives every object its verdict, and every verdict to a sink.
+
+    Attributes:
+        left_behind: Leftover checkpoint, if there is one, by job key.
+        released: UUIDs of files that the owner let go, by a retention policy.
+    """
 
     owners: Owners
     jobs: Mapping[str, DecidedJob]

@@ -58,8 +58,11 @@ class BatchDone:
     """Result of a batch.
 
     Attributes:
+        outcomes: Outcomes of its objects, ``OUTCOME_SCHEMA``.
+        again: Objects to request again, unrequested or unsuccessful, ``RETRY_SCHEMA``.
         is_answered: Whether the store said of one of them what became of it.
         is_failure: Whether at least one object was requested and each failed or got no answer.
+        stopped_by: Reason why nothing more may be deleted.
     """
 
     outcomes: pa.RecordBatch = field(default_factory=lambda: _NOTHING)
@@ -72,7 +75,12 @@ class BatchDone:
 
 @dataclass(slots=True)
 class BatchWork:
-    """One batch, and what deletes it."""
+    """One batch, and what deletes it.
+
+    Attributes:
+        rows: ``RETRY_SCHEMA``, of one job, ordered by key.
+        has_asked: Whether the storage may have been asked to delete.
+    """
 
     by: Deletion
     number: int
@@ -281,6 +289,10 @@ class Deletion:
 
         Objects that were not reached are ``planned``: the next run decides again. Once the limiter
         is stopped nothing more begins; running batches end and are recorded.
+
+        Args:
+            due: Rows of ``VERDICT_SCHEMA``, ordered by key.
+            record: Receives rows of ``OUTCOME_SCHEMA``.
         """
         run = _DeletionRun(self, RetryQueue(iter(due)), record, total)
         return run.all(run.one_by_one if self.storage.at_once == 1 else run.many_at_once)

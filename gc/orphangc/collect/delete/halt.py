@@ -21,6 +21,9 @@ def halted_after(
 ) -> RefusedError | None:
     """Halt all collection if a stored checkpoint names an object that is gone.
 
+    Args:
+        rows: ``VERDICT_SCHEMA``: objects that were deleted, or may have been.
+
     Returns:
         The refusal that ends the run, ``None`` if nothing is known to be wrong.
     """

@@ -29,10 +29,13 @@ class HeldTask(ABC, Generic[_T]):
     """Takes things of one kind away, batch by batch.
 
     Attributes:
+        journal_name: Beginning of the names of its parts of the journal.
         most_at_once: Maximum number of things that go upon one check of the evidence.
         holds_data: Whether a checkpoint may need such a thing. If one names what has gone, all
             collection halts.
+        now: Start of the cycle by the store's clock.
         limiter: Keeps the rate of deletions; ``None`` for what is no deletion of data.
+        outcomes: Number of things that were due, by outcome.
     """
 
     journal_name: ClassVar[str]

@@ -19,6 +19,7 @@ class RateLimiter:
     """Keeps the rate of all threads that delete.
 
     Attributes:
+        clock: Seconds that never go back.
         stopped: Set once nothing may go any more; waiting threads learn it at once.
     """
 
@@ -55,7 +56,11 @@ class RateLimiter:
         raise RunStoppedError
 
     def await_turn(self, turn: float) -> bool:
-        """Return whether a request may go when its turn has come: not in a pause."""
+        """Return whether a request may be sent, when its turn has come: not in a pause.
+
+        Raises:
+            RunStoppedError: Nothing may.
+        """
         if self.stopped.wait(max(0.0, turn - self.clock())):
             raise RunStoppedError
         return self.rate.paused_until <= self.clock()

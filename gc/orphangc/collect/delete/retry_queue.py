@@ -86,7 +86,11 @@ def with_outcomes(
 
 @dataclass(slots=True)
 class RetryQueue:
-    """Gives out batches of one job each."""
+    """Gives out batches of one job each.
+
+    Attributes:
+        batches: Rows of ``VERDICT_SCHEMA``, ordered by key.
+    """
 
     batches: Iterator[pa.RecordBatch]
     _rest: pa.RecordBatch | None = None

@@ -70,7 +70,19 @@ def _stored(open_storage: Callable[[Location], Storage], place: Location) -> Fil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignUsages:
-    """Checks the jobs of one cycle."""
+    """Checks the jobs of one cycle.
+
+    Attributes:
+        by_job: Foreign files that its state uses, by job key.
+        owners: Job key by job directory.
+        held: UUIDs of live artifacts in its ``shared/``, by job key.
+        stored: Returns the names of the files directly in a folder, none if it cannot be listed.
+        ended: Keys of the jobs that are over.
+        named: Checkpoints that resources and configurations name, and which one does.
+        beside: Jobs that only the search shows, and that are not over.
+        quarantines: Markers of checkpoints in quarantine whose copies were not read.
+        unsearched: Why some other job may need files of any place, unseen.
+    """
 
     by_job: Mapping[str, ForeignUsage]
     checkpoints: Sequence[Checkpoint]
@@ -120,7 +132,12 @@ def foreign_usages_of(
     held: Mapping[str, UuidSet],
     cycle: CycleEvidence,
 ) -> ForeignUsages:
-    """Return the foreign usages of the jobs of one cycle."""
+    """Return the foreign usages of the jobs of one cycle.
+
+    Args:
+        missing: Keys that are not stored, by key of the jobs whose directories were listed.
+        held: UUIDs of live artifacts in its ``shared/``, by job key.
+    """
     settings = environment.settings
     base = environment.storage.location
     namers = _folders_of_changes(marked)

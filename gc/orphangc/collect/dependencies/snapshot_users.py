@@ -30,7 +30,11 @@ from orphangc.core.model.types import ForeignKind, Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The snapshot that is asked about."""
+    """The snapshot that is asked about.
+
+    Attributes:
+        stored: Names of the files directly in its folder.
+    """
 
     place: Location
     checkpoint: Checkpoint | None

@@ -109,7 +109,12 @@ class SnapshotWorld:
 def read_world(
     sources: Sources, settings: StorageRootSettings, progress: Progress
 ) -> SnapshotWorld:
-    """Return all of it, with what a closed world covers, or raise what a source raises."""
+    """Return all of it: what is searched, and what the statement of a closed world covers.
+
+    Raises:
+        StorageUnreachableError: A storage root cannot be listed.
+        RegistryUnavailableError: A cluster, namespace or ZooKeeper gave no usable answer.
+    """
     search, reader = sources.search, sources.reader
     before, held_before = _asked(sources)
     named = [*places_in_answers(before, (), settings, held_before)]

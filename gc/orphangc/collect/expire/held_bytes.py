@@ -46,6 +46,9 @@ class NamedFiles:
         """Return the files of some checkpoints for each division of them into groups.
 
         The UUIDs, the same object in all of them, are sorted once.
+
+        Args:
+            divisions: Group of each checkpoint, for each division.
         """
         uuids, maker, starts = _sorted(checkpoints)
         if not len(starts):

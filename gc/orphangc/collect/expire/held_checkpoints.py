@@ -20,6 +20,7 @@ class CheckpointHolds:
     """Places that something names, whatever links and mounts it spells them by.
 
     Attributes:
+        exact: Holds of one checkpoint, by each name of its folder.
         around: Every name of each pinned place, with everything below it.
     """
 
@@ -38,7 +39,12 @@ class CheckpointHolds:
 def holds_of(
     cycle: Cycle, over: Collection[str], *, self_sustained: Collection[str]
 ) -> CheckpointHolds:
-    """Return everything that holds a checkpoint."""
+    """Return everything that holds a checkpoint.
+
+    Args:
+        over: Keys of the jobs that are proven to be over.
+        self_sustained: Keys of the jobs that need no file that is not their own.
+    """
     settings = cycle.settings
     free = {
         key

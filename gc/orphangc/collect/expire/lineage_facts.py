@@ -50,7 +50,14 @@ _OF_ANOTHER = "another storage root, which overlaps with this one, has it in qua
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleLineages:
-    """Lineages of one cycle."""
+    """Lineages of one cycle.
+
+    Attributes:
+        lineages: All of them, the one without a sign of life for longest first.
+        by_folder: Every checkpoint that was read, by its folder.
+        hidden: Jobs that may live and whose origin is not known.
+        impossible: Statements of the policy that cannot be true, as sentences.
+    """
 
     lineages: tuple[Lineage, ...]
     by_folder: dict[str, Checkpoint]
@@ -368,6 +375,7 @@ def hidden_origins(
     """Return the jobs that may live and whose origin is not known, the youngest one first.
 
     Args:
+        over: Keys of the jobs that are over.
         stated: Keys of those whose origin their owner states: which run of an id that comes back
             that is of, nothing says.
     """

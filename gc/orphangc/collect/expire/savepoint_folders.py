@@ -42,6 +42,7 @@ class SavepointFolders:
             without one are not among them.
         sizes: Bytes of the files that each savepoint names, by its folder, where they were looked
             at.
+        whole: Folders of the savepoints of which every file is stored, as long as it says.
     """
 
     obstacles: Mapping[Location, str] = field(default_factory=dict)
@@ -65,7 +66,11 @@ def savepoint_folders(
     *,
     of_others: Sequence[Location] = (),
 ) -> SavepointFolders:
-    """Return what stands against the end of each savepoint, and how large it is."""
+    """Return what stands against the end of each savepoint, and how large it is.
+
+    Args:
+        of_others: Places of other storage roots, whose runs do not know what is in quarantine here.
+    """
     places = [canonical(uri) for uri in policy.savepoints]
     savepoints = [each for each in cycle.mark.checkpoints if each.directory is None]
     obstacles = {

@@ -81,6 +81,9 @@ def incomplete(
     Only lineages of which something would expire are looked at: all others keep what they have.
 
     Args:
+        fates: Fates by the names of files alone.
+        by_folder: Every checkpoint that was read, by its folder.
+        environment: Ports of the cycle, whose engine still holds its listing.
         is_listed_now: Whether the whole listing is of this cycle; what an older one shows may be
             gone, so each file is looked at.
     """

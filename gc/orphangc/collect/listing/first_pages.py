@@ -25,10 +25,14 @@ class ObjectEstimate(NamedTuple):
 
 
 def estimated_objects(storage: Storage, enough: int) -> ObjectEstimate:
-    """Return about how many objects there are; ``StorageUnreachableError`` if a page failed.
+    """Return about how many objects there are.
 
     Args:
         storage: Storage root; one without an order is listed until there are enough.
+        enough: Number of objects from which the exact number makes no difference.
+
+    Raises:
+        StorageUnreachableError: A page failed.
     """
     if not storage.is_ordered:
         return _counted(storage, enough)

@@ -59,7 +59,15 @@ def list_all(
     streams: int = STREAMS,
     progress: Progress,
 ) -> Listed:
-    """List all into the spool but what it has already, or raise ``StorageUnreachableError``."""
+    """List everything into the spool, except the ranges that it has already.
+
+    Args:
+        storage: Source of the pages; one without an order is listed in one range.
+        hints: Known parts of the key space; wrong ones cost time, and nothing else.
+
+    Raises:
+        StorageUnreachableError: It could not be listed completely.
+    """
     finished = spool.finished()
     open_ranges = gaps(finished)
     if storage.is_ordered:
@@ -124,7 +132,11 @@ def _list_in_many(
 def list_some(
     storage: Storage, spool: Spool, ranges: list[KeyRange], *, streams: int, most: int
 ) -> list[RemainingRange]:
-    """List ranges into the spool; return what is left after about ``most``; see ``list_all``."""
+    """List ranges of a storage into the spool; return what is left after about ``most`` objects.
+
+    Raises:
+        StorageUnreachableError: A range could not be listed.
+    """
     if not storage.is_ordered:
         for each in ranges:
             _list_in_one(storage, spool, each, lambda *_: None)

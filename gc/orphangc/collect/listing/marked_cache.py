@@ -62,7 +62,11 @@ class MarkedCache:
         self._is_complete = True
 
     def add(self, rows: MarkedRows, listed: int) -> None:
-        """Keep the next batch; one with folders, or with too many kinds, only as a gap."""
+        """Keep the next batch; one with folders, or with too many kinds, only as a gap.
+
+        Args:
+            listed: Number of its rows in the listing, folders too.
+        """
         columns = rows.columns
         self._kinds += len(columns.kinds)
         if len(columns) != listed or self._kinds > _MOST_KINDS:

@@ -19,7 +19,12 @@ from orphangc.ports import Spool, SpoolPart
 
 
 class NotingSpool:
-    """A spool that notes what is appended to its parts."""
+    """A spool that notes what is appended to its parts.
+
+    Attributes:
+        objects: What may be a ``_metadata`` in the parts of this run, in no order.
+        links: Keys of links in these, as ``links_in`` has them.
+    """
 
     def __init__(self, spool: Spool) -> None:
         """Take the spool that keeps the rows."""

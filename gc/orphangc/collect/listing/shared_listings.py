@@ -23,7 +23,12 @@ from orphangc.ports.engine import MAX_RESUMED_AGE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptListing:
-    """What the search of a storage listed of some storage roots."""
+    """What the search of a storage listed of some storage roots.
+
+    Attributes:
+        begun_at: Time of the store's clock before it was listed.
+        begun_here: Time of this machine at the same moment.
+    """
 
     place: Location
     begun_at: datetime
@@ -65,7 +70,12 @@ class SharedListings:
         *,
         links: Iterable[str] = (),
     ) -> None:
-        """Record what the listing of a storage root shows; keys are relative to the root."""
+        """Record what the listing of a storage root shows; keys are relative to the root.
+
+        Args:
+            scanned: Folders of checkpoints that were seen besides.
+            links: What the listing does not follow.
+        """
         objects = tuple(metadata)
         checkpoints = (*(each.key.rpartition("/")[0] for each in objects), *scanned)
         folders = {each.rpartition("/")[0] for each in checkpoints}
@@ -94,7 +104,11 @@ class SharedListings:
     def listed_beside(
         self, storage: Storage, places: Collection[Location], progress: Progress
     ) -> ListedMetadata:
-        """List a storage, some places aside; keep what is the run's; raises as ``list_all``."""
+        """List a storage, some places aside; keep what it shows of the run's storage roots.
+
+        Raises:
+            StorageUnreachableError: It could not be listed to its end.
+        """
         place = storage.location
         aside = [key for each in places if (key := place.key_of(each)) is not None]
         roots = self._to_keep(storage, places)

@@ -38,8 +38,12 @@ class ListedMetadata:
     """What the listing of a storage shows.
 
     Attributes:
+        objects: Every object that may be a ``_metadata``.
+        links: Keys of links, as ``links_in`` has them.
+        markers: Markers of expiries (R44).
         directories: Keys of folders that may be a job's. No listing of them shows one moment: a
             checkpoint may have replaced another one where the listing had passed already.
+        changed_at: Newest store time of what was listed in each of them.
     """
 
     keys: int = 0
@@ -61,7 +65,15 @@ class KeptRows:
 def metadata_in(
     storage: Storage, left_out: Collection[str], progress: Progress, *, kept: KeptRows | None = None
 ) -> ListedMetadata:
-    """Return every ``_metadata`` of a storage, all listed, or raise ``StorageUnreachableError``."""
+    """Return every ``_metadata`` of a storage, listed to its end.
+
+    Args:
+        left_out: Keys of folders that are not listed, without a slash at the end.
+        kept: Rows to keep of a storage that is listed in order.
+
+    Raises:
+        StorageUnreachableError: It could not be listed to its end.
+    """
     folders = frozenset(each for each in left_out if not is_within(each, {*left_out} - {each}))
     if "" in folders:
         return ListedMetadata()

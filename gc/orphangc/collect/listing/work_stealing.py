@@ -46,7 +46,12 @@ class Density:
 
 @dataclass(frozen=True, slots=True)
 class RemainingRange:
-    """What is left of a range when as many objects were listed as were wanted."""
+    """What is left of a range when as many objects were listed as were wanted.
+
+    Attributes:
+        scale: How its names are written, if any of them was seen.
+        objects: Likely number of its objects, by the density seen so far.
+    """
 
     within: KeyRange
     scale: Scale | None
@@ -199,7 +204,12 @@ class RangeScheduler:
         return midpoint(start, rest, density.scale if density else None)
 
     def advance(self, cursor: RangeCursor, first: str, last: str, rows: int) -> str | None:
-        """Record a page, which must ascend; return where the cursor's range ends now."""
+        """Record a page; return where the cursor's range ends now: rows beyond are not its own.
+
+        Raises:
+            StorageUnreachableError: The page does not come after the one before.
+            ListingStoppedError: The listing is over.
+        """
         with self._changed:
             if self.is_over:
                 raise ListingStoppedError

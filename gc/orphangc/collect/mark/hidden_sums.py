@@ -150,6 +150,10 @@ def extras_part(
     """Return the plan's part about everything beside the objects; ``None`` on other stores.
 
     A kind that could not be counted to its end is unknown: a part of it is never shown as all.
+
+    Args:
+        with_versions: Whether the operator wants a second listing for them.
+        is_dead: Returns whether nothing completes an upload of a key, begun at a time.
     """
     if extras is None:
         return None

@@ -26,6 +26,7 @@ class JobDependencies:
     """Places of one job's state.
 
     Attributes:
+        jobs: Keys of the other jobs whose directories contain it.
         is_origin_unread: Whether the job was restored from something that is no checkpoint here.
     """
 
@@ -48,6 +49,9 @@ def dependencies_of(
     own: its first checkpoints refer to the same files. So do the entries of its exported registry:
     a pending checkpoint may need a file that no checkpoint names. A job whose registry cannot be
     read, or is not there yet, may need any.
+
+    Args:
+        held: UUIDs of the live artifacts that the listing shows in its ``shared/``, by job key.
     """
     by_folder = {checkpoint.folder: checkpoint for checkpoint in marked.checkpoints}
     states = {key: _State.of(job, settings, by_folder) for key, job in marked.jobs.items()}

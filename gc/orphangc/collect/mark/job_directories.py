@@ -27,8 +27,11 @@ class ScannedDirectory:
     Attributes:
         job_id: Job id in its name, "" if it holds none; ``None`` if it is no job directory.
         at_start: Ids of S0, those of ``chk-<n>`` with a ``_metadata``.
+        before: Ids of S1.
+        after: Ids of S2.
         passed: Ids that one scan showed without ``_metadata``, and the next not; a later one that
             the next scan shows with ``_metadata`` took their place.
+        areas: Areas that any scan showed.
     """
 
     job_id: str | None = None
@@ -98,7 +101,9 @@ class JobDirectories:
     Attributes:
         keys: Job key by directory: the job id if one job alone is proven to have it, else the
             directory itself.
+        job_ids: Job id by job key, "" where it is unknown.
         unclaimed: Keys of directories without a checkpoint that several jobs of one id may own.
+        with_checkpoints: Keys of the jobs of which a checkpoint was seen.
     """
 
     keys: Mapping[Location, str]
@@ -131,8 +136,12 @@ def job_directories(
     """Return which job each directory belongs to.
 
     Args:
+        owners: Job id by directory, "" where it is unknown.
+        holding: Directories that contain checkpoints.
+        configured: Directories that some cluster is configured to write into.
         working: Directories that contain nothing but working files of ForSt, which no checkpoint
             names: an id that does not come back shows whose they are.
+        elsewhere: Ids that some cluster runs in none of these directories.
     """
     by_id: dict[str, list[Location]] = {}
     for place in sorted(owners, key=str):

@@ -25,7 +25,14 @@ from orphangc.core.model.types import JobId
 
 @dataclass(slots=True)
 class JobReports:
-    """What is said of every job, by job key."""
+    """What is said of every job, by job key.
+
+    Attributes:
+        jobs: Reports of directories, and of clusters that write to other places.
+        clusters: Clusters that run a job of the id after the checkpoints were read, by job id.
+        holds: Holds of any job of the id, by job id.
+        elsewhere: Keys of the jobs for which a hold may be of another job of the id.
+    """
 
     jobs: dict[str, JobReport] = field(default_factory=dict)
     clusters: dict[str, frozenset[str]] = field(default_factory=dict)

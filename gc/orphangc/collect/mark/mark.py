@@ -30,6 +30,7 @@ class Mark:
 
     Attributes:
         live: UUIDs in use, those at or below pinned places among them.
+        pinned: Keys of these places, "" for the whole storage root.
         jobs: Evidence of each job, by key; surveys are still empty.
     """
 
@@ -47,7 +48,13 @@ def mark(
     *,
     pinned: UuidSet | None = None,
 ) -> Mark:
-    """Return what the observation shows to be live, job by job."""
+    """Return what the observation shows to be live, job by job.
+
+    Args:
+        siblings: Bases that are other storage roots: ``--ended-job all`` means no job that is
+            only in these.
+        pinned: UUIDs of what the listing shows at or below pinned places (R4).
+    """
     named = chain(observation.settings.pins, (place for _, place in _entries(observation)))
     live = _live_set(observation, named, UuidSet() if pinned is None else pinned)
     jobs, owners = evidence_of_jobs(observation, bases, siblings)

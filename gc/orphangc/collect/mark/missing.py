@@ -32,13 +32,18 @@ class Expected:
 
     Attributes:
         heads: UUIDs by head: the key of the folder, a slash, and the text before the UUID.
+        others: Whole keys of all other names.
     """
 
     heads: Mapping[str, UuidSet] = field(default_factory=dict)
     others: frozenset[str] = frozenset()
 
     def outside(self, closed: Iterable[str]) -> Expected:
-        """Return the names that are in none of some folders, nor below them."""
+        """Return the names that are in none of some folders, nor below them.
+
+        Args:
+            closed: Keys of the folders.
+        """
         inside = tuple(f"{key}/" for key in closed)
         heads = {head: uuids for head, uuids in self.heads.items() if not head.startswith(inside)}
         return Expected(
@@ -126,14 +131,23 @@ def missing_of(
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Base names outside the storage root, and outside every other storage of the cycle."""
+    """Base names outside the storage root, and outside every other storage of the cycle.
+
+    Attributes:
+        uuids: UUIDs that the names end in.
+        names: Names that end in none.
+    """
 
     uuids: UuidSet = field(default_factory=UuidSet)
     names: frozenset[str] = frozenset()
 
 
 def wanted_of(files: Iterable[Mapping[Location, FileNames]]) -> Wanted:
-    """Return the names in places that no storage of the cycle covers."""
+    """Return the names in places that no storage of the cycle covers.
+
+    Args:
+        files: Names by folder; no storage of the cycle covers these folders.
+    """
     uuids, others = UuidSet(), set[str]()
     for each in files:
         for names in each.values():

@@ -85,7 +85,11 @@ def missing_of_lasting(
     *,
     passing: Collection[Location],
 ) -> list[str]:
-    """Return the missing keys of checkpoints that last."""
+    """Return the missing keys of checkpoints that last.
+
+    Args:
+        passing: Folders of the checkpoints that did not exist both before and after the listing.
+    """
     base = storage.location
     lacking = [r for r in checkpoints if r.folder not in passing and missing.of([r], base)]
     keys = {checkpoint.folder: base.key_of(checkpoint.folder) for checkpoint in lacking}
@@ -106,6 +110,9 @@ def sample_of(
     """Return the keys of some files below the storage root that a checkpoint names.
 
     All, if they are few: an older listing may show what is gone by now.
+
+    Args:
+        closed: Keys of folders in which nothing can be asked for.
     """
     wanted = expected_of([checkpoint], base).outside(closed)
     step = 1 + sum(map(len, wanted.heads.values())) // SAMPLED
@@ -131,6 +138,11 @@ def lacked_by_newest(
     newest checkpoint, read after that, names it: no checkpoint completes with a file that
     Flink has deleted. And if the storage has it, and has had it since before the listing, then
     the listing is not whole.
+
+    Args:
+        lacking: Keys of the storage root that ``latest`` names and the listing lacks.
+        read: Reads the ``_metadata`` of a folder; ``None`` if it no longer exists.
+        began: Start of the cycle, by the store's clock, less its slack.
     """
     stored = [
         each

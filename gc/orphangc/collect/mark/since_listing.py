@@ -46,6 +46,9 @@ class SinceListing:
     """Job directories as the cycle's own scans show them.
 
     Attributes:
+        known: URIs of the job directories that were known when the listing was made.
+        changed_at: Newest store time of what the scans show, by job directory.
+        sub_folders: Names of folders in ``shared/``, by job directory.
         written: Keys of the folders of areas in which silence proves no end, by job directory.
     """
 

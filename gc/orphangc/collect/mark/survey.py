@@ -55,7 +55,17 @@ class SavepointListed:
 
 @dataclass(slots=True)
 class Surveyed:
-    """What the listing shows."""
+    """What the listing shows.
+
+    Attributes:
+        present: Fingerprint of the expected names that are listed, by head.
+        others: Other expected keys that are listed.
+        seen: Wanted UUIDs that a listed base name ends in.
+        seen_names: Other wanted base names that are listed.
+        held: UUIDs of live files of all areas, by job key, if they were requested.
+        savepoints: Folders of savepoints that hold objects.
+        savepoint_folders: Keys of all folders of savepoints, where a storage shows folders.
+    """
 
     jobs: dict[str, Survey] = field(default_factory=dict)
     objects: int = 0
@@ -97,7 +107,14 @@ def rows_by_kind(columns: Columns, rows: _Rows) -> Iterator[tuple[int, _Rows]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyPass(ListingPass[Surveyed]):
-    """Counts what is there, and what of that is live."""
+    """Counts what is there, and what of that is live.
+
+    Attributes:
+        expected: Names in checkpoints below the storage root: UUIDs by head.
+        expected_others: Whole keys of all other names.
+        wanted: UUIDs that a listed base name must end in, in any folder.
+        wanted_names: Other base names that must be listed somewhere.
+    """
 
     owners: Owners
     expected: Mapping[str, UuidSet]

@@ -77,7 +77,11 @@ class SurveyQuestions:
 def survey_listing(
     environment: Environment, marked: Mark, tombstones: Tombstones, questions: SurveyQuestions
 ) -> ListingSurvey:
-    """Return the listing's facts; from here on the engine has live set and tombstones."""
+    """Return the facts of the listing; from here on the engine has live set and tombstones.
+
+    Raises:
+        StorageUnreachableError: A name was listed twice, so the listing cannot be trusted.
+    """
     base, engine, progress = environment.storage.location, environment.engine, environment.progress
     engine.mark(marked.live, tombstones)
     expected = expected_of(marked.checkpoints, base).outside(questions.closed)
@@ -149,6 +153,9 @@ def gather_evidence(
     """Return the evidence of every job by job key, each made once.
 
     A job directory that only the listing shows has no checkpoints and no state.
+
+    Args:
+        survey: Facts of the listing; ``None`` for a cycle that lists no objects.
     """
     needed = dependencies_of(marked, settings, {}) if survey is None else survey.needed
     known = {

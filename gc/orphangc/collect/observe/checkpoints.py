@@ -76,10 +76,15 @@ class CheckpointScan:
     """The checkpoints of one storage at one moment.
 
     Attributes:
+        metadata: Each ``_metadata`` by the key of its folder.
+        ids: Ids of the ``chk-<n>`` with a ``_metadata``, by job directory.
+        shown: Ids of all ``chk-<n>``, by job directory.
         closed: Keys of folders that may contain checkpoints and cannot be listed, or that are in
             the place of a ``_metadata``.
+        areas: Areas with a folder, by job directory.
         changed_at: Newest store time of the objects in the folders that were entered, by job
             directory.
+        expiries: What expiries left in the folders that were entered (R44).
         aside: What may be a ``_metadata`` of another name, by its own key.
     """
 
@@ -480,7 +485,12 @@ def _layouts(references: ReferenceFacts, folders: Iterable[Location]) -> frozens
 
 
 class PackedReferences:
-    """The names of the files that one ``_metadata`` refers to, as they are read."""
+    """The names of the files that one ``_metadata`` refers to, as they are read.
+
+    Attributes:
+        unregistered: Those of them that Flink's shared state registry does not know.
+        relative: Names of files beside the ``_metadata``.
+    """
 
     def __init__(self) -> None:
         """Start with no name."""

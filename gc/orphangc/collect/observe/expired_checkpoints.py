@@ -21,7 +21,12 @@ from orphangc.errors import StorageUnreachableError
 
 @dataclass(frozen=True, slots=True)
 class ExpiredMetadata:
-    """A ``_metadata`` that expired."""
+    """A ``_metadata`` that expired.
+
+    Attributes:
+        root: Storage root whose sweep put it there.
+        read: Returns the bytes of its copy, ``None`` if there is none.
+    """
 
     record: ExpiredCheckpoint
     root: Location

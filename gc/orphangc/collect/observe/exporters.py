@@ -167,7 +167,11 @@ class _ExportedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenExports:
-    """Snapshots of one job in one registry folder."""
+    """Snapshots of one job in one registry folder.
+
+    Attributes:
+        snapshots: Snapshots that were read, oldest first; empty if none can be read.
+    """
 
     location: Location
     job_id: JobId
@@ -209,7 +213,12 @@ class ExporterHandshake:
         now: datetime,
         patience: timedelta,
     ) -> dict[JobId, Exported]:
-        """Return what each exporter answered, after the nonce was written."""
+        """Return what each exporter answered, after the nonce was written.
+
+        Args:
+            ended: Returns whether a job is known to be over, so that it cannot answer.
+            bases: Places where jobs and their files count, the collected storage root first.
+        """
         nonce = uuid4().hex
         asked_at = _instant(self.clock())
         asked = [
@@ -283,7 +292,12 @@ def start_handshake(
     wait: Waiter,
     clock: Callable[[], StoreTime],
 ) -> ExporterHandshake:
-    """Return the exporters, with E1 of each; ``RefusedError`` for a folder in a storage root."""
+    """Return the exporters, with E1 of each.
+
+    Raises:
+        RefusedError: A folder is inside a storage root, where orphangc writes nothing.
+        StorageUnreachableError: A folder cannot be listed or read.
+    """
     handshake = ExporterHandshake(aliases, wait, clock)
     for folder in folders:
         for base in bases:
@@ -341,7 +355,12 @@ def _named(name: str, snapshot: RegistrySnapshot) -> RegistrySnapshot:
 
 
 def newest(exports: ExporterChannel, job_id: JobId) -> tuple[str, RegistrySnapshot] | None:
-    """Return name and content of a job's newest snapshot, or ``None``; raises as ``parsed_at``."""
+    """Return name and content of a job's newest snapshot, ``None`` if there is none.
+
+    Raises:
+        UnreadableSnapshotError: It is not one whole snapshot of the job.
+        StorageUnreachableError: The folder cannot be listed or read.
+    """
     for _ in range(_TRIES):
         names = exports.names(job_id)
         if not names:

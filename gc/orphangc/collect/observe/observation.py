@@ -126,7 +126,16 @@ class Observation:
     """Facts of a cycle by some settings; scans are in the order of ``Environment.bases``.
 
     Attributes:
+        time: The store's clock before anything was listed.
+        time_after: The store's clock after everything was read.
+        source_errors: Why a cluster, namespace or ZooKeeper gave no usable answer, by its URI.
+        at_start: Scan of checkpoint names at the start (S0).
+        first: Checkpoints that were read before the listing (S1).
+        second: Checkpoints that were read after the listing (S2).
         snapshots: All registry snapshots that were read, those before the listing first.
+        quarantined: Folders of the checkpoints whose ``_metadata`` is in quarantine.
+        listed: Result of the listing between S1 and S2.
+        unreached: Reason by location of the siblings that could not be searched.
     """
 
     settings: StorageRootSettings

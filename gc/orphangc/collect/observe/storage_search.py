@@ -69,9 +69,15 @@ class FoundInStorage:
     """What the search of one storage found.
 
     Attributes:
+        named_by: A few of what names it.
         is_named_by_files_alone: Whether nothing but paths in checkpoints names it: they may spell
             another place.
+        left_out: Prefixes that are stated to hold no checkpoint.
         keys: Number of listed keys; ``None`` if it could not be searched to its end.
+        checkpoints: Checkpoints that no other search of the cycle read.
+        tables: Number of Parquet's summary files.
+        directories: Job directories that its listing shows.
+        changed_at: Newest store time of what it lists in each of them.
     """
 
     location: Location
@@ -101,6 +107,7 @@ class StorageNames:
     """What names a storage.
 
     Attributes:
+        by: Checkpoints, clusters, resources, settings; each once and in order.
         are_files_alone: Whether they are nothing but paths of files in checkpoints.
     """
 
@@ -110,7 +117,11 @@ class StorageNames:
 
 @dataclass(frozen=True, slots=True)
 class ListedStorage:
-    """A storage with its listing; nothing of it is read yet."""
+    """A storage with its listing; nothing of it is read yet.
+
+    Attributes:
+        storage: The storage; ``None`` if it could not be listed.
+    """
 
     found: FoundInStorage
     storage: Storage | None
@@ -124,12 +135,16 @@ class StorageSearch:
     Attributes:
         is_whole: Whether a storage is searched around each named place; otherwise that place alone,
             and what paths in checkpoints name has its own rule (``outside_path``).
+        named: Places of the settings, and what names each.
+        scanned: Places that other searches of the cycle cover.
         roots: The storage root and its extra roots, which all that names them must spell alike.
+        known: Storages that an earlier cycle searched, or had to.
         storage_of: Returns the storage of a place; ``None`` if here is nothing in such a place.
         remembered: What earlier cycles read; ``None`` if each ``_metadata`` is read.
         target_of: Returns the folder that a link of a storage leads to, ``None`` if it leads to
             none; raises ``StorageUnreachableError`` if that cannot be seen.
         mounts_below: Returns the folders of a storage that other file systems hide.
+        left_out: Prefixes that are stated to hold no checkpoint.
         is_empty: Returns whether exactly this place is stated to hold no checkpoint.
         own: The storage root that the cycle lists itself; ``None`` if it lists none.
     """
@@ -151,7 +166,11 @@ class StorageSearch:
     def listings(
         self, named: Iterable[Named], reader: CheckpointReader, progress: Progress
     ) -> dict[Location, ListedStorage]:
-        """Return the listing of each storage that is known before anything else is read."""
+        """Return the listing of each storage that is known before anything else is read.
+
+        Args:
+            named: Places that clusters, snapshots and HA stores name.
+        """
         wanted = _by_storage(
             (
                 *self._storages([*self.named, *named], (), ()),
@@ -175,7 +194,13 @@ class StorageSearch:
         reader: CheckpointReader,
         progress: Progress,
     ) -> tuple[FoundInStorage, ...]:
-        """Return what every storage holds; one that names another one leads to it."""
+        """Return what every storage holds; one that names another one leads to it.
+
+        Args:
+            by_files: Returns the places of the files that checkpoints name.
+            links: Keys of links that the listing of the storage root shows.
+            seen: Each ``_metadata`` that was read, by its folder.
+        """
         found: dict[Location, FoundInStorage] = {}
         named = tuple(named)
         of_files = by_files if self.is_whole else lambda _: ()
@@ -472,6 +497,9 @@ def read_beside(
 
     A newer one of the same job has replaced it, mostly, in a folder that was listed before. One
     that is listed still, and cannot be read, is no evidence of its end (R6).
+
+    Args:
+        known: Keys of each ``_metadata`` that was listed with it.
     """
     folder = metadata_folder(key)
     for _ in range(_ATTEMPTS):

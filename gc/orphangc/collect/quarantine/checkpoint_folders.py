@@ -29,7 +29,12 @@ class CheckpointFolders:
     open_storage: Callable[[str | Location], Storage]
 
     def put_back(self, record: ExpiredCheckpoint, data: bytes) -> None:
-        """Store a ``_metadata`` again, or raise ``RefusedError`` if other bytes are there."""
+        """Store a ``_metadata`` again, unless exactly these bytes are stored there.
+
+        Raises:
+            RefusedError: Other bytes are stored there by now.
+            StorageUnreachableError: The storage root does not answer, or cannot be written.
+        """
         place = record.base or self.settings.root
         files = self.open_files(place)
         known = files.read(record.key)

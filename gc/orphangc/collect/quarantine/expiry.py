@@ -45,7 +45,12 @@ _NOT_REMEMBERED = "the state location does not remember what this cycle saw; not
 
 @dataclass(slots=True, kw_only=True)
 class Expiry(PlannedRun[LineageCycle]):
-    """Sweep of a plan of ``expire``."""
+    """Sweep of a plan of ``expire``.
+
+    Attributes:
+        planned: Fates by the plan.
+        made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
+    """
 
     event = "expiry.finished"
 

@@ -129,7 +129,11 @@ _Done = tuple[Outcome, str | None, str | None]
 
 @dataclass(slots=True, kw_only=True)
 class Quarantine:
-    """The steps of one run."""
+    """The steps of one run.
+
+    Attributes:
+        record_outcomes: Receives what became of each checkpoint, ``OUTCOME_SCHEMA``.
+    """
 
     run: HeldRun
     cycle: Cycle

@@ -19,8 +19,10 @@ class RegistryWatch:
     """Reads each new snapshot of the jobs that a deletion depends on.
 
     Attributes:
+        epochs: JobManager that exported the registry to the cycle, by job.
         seen: Names of the snapshots that were read, by job. All others are read, whatever their
             names: they begin with the JobManager's time, and another one's clock may be behind.
+        snapshots: The newest of each job.
     """
 
     open_exports: Callable[[], Sequence[ExporterChannel]]
@@ -32,7 +34,12 @@ class RegistryWatch:
     _unreported: list[RegistrySnapshot] = field(default_factory=list)
 
     def check(self) -> None:
-        """Read what is new; ``RefusedError`` for another JobManager's, or what is unreadable."""
+        """Read what is new.
+
+        Raises:
+            RefusedError: Another JobManager exports now, or a snapshot cannot be read.
+            StorageUnreachableError: A folder cannot be listed or read.
+        """
         if not self.epochs:
             return
         for exports, job_id in self._places():

@@ -52,10 +52,15 @@ class Precondition:
     """Facts of one job that a deletion depends on.
 
     Attributes:
+        job_id: Identifier of the job, "" if unknown.
+        key: Name of the job in messages.
         after: REST answers about it at the end of the cycle, one for each cluster that runs it.
+        clusters: Clusters that gave these answers, in the same order.
+        others: Other clusters that run a job of its id.
         stable: Newest checkpoint folder of a living job, which must still exist.
         held_by: HA metadata that held the job in the cycle; no other may hold it now.
         epoch: JobManager that exports its registry, if the deletion depends on that registry.
+        snapshot_names: Names of the registry snapshots that the cycle saw.
         has_any_layout: Whether only files are deleted whose rules hold for any layout and any
             number of checkpoints at once (R56).
     """
@@ -126,7 +131,11 @@ class CurrentReferences:
     stopped_by: OrphanGcError | None = None
 
     def names(self, rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-        """Return bool[n], which verdict rows a checkpoint names; all must be artifacts."""
+        """Return bool[n]: whether a checkpoint names each object of a ``VERDICT_SCHEMA`` batch.
+
+        Raises:
+            RefusedError: One of them is no artifact; only artifacts may be deleted.
+        """
         columns = Recogniser(self.root_name).columns(_as_listing(rows))
         if len(columns) != rows.num_rows or not columns.is_artifact.all():
             raise RefusedError(f"{rows['key'][0]} or one after it is no artifact; stopped")
@@ -208,7 +217,12 @@ class Revalidation:
         return all(facts.is_globally_terminal for facts in shown)
 
     def check_after(self) -> CurrentReferences:
-        """Return what checkpoints, all of them readable, name now, whatever else changed."""
+        """Return what checkpoints name now, whatever else has changed.
+
+        Raises:
+            RefusedError: A checkpoint cannot be read.
+            StorageUnreachableError: The storage could not be listed.
+        """
         patience = _PATIENCE_SECONDS if self.environment.storage.at_once > 1 else 0.0
         return self._shared.fresh(patience=patience)
 

@@ -19,10 +19,13 @@ its handler runs when the wait is over."""
 
 
 def undisturbed(work: Callable[[], _Result], stop: Callable[[], None], name: str) -> _Result:
-    """Return the result of some work, done in another thread, or raise what it raised.
+    """Return the result of some work, done in another thread.
 
     A signal that is raised here asks the work to stop, and is raised again when it has ended. One
     that comes before the work could begin lets it not begin.
+
+    Raises:
+        BaseException: What a signal raised meanwhile, or else what the work raised.
     """
     given: SimpleQueue[Callable[[], _Result] | None] = SimpleQueue()
     results: list[_Result] = []

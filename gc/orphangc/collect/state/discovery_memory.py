@@ -94,7 +94,11 @@ def read_discovery_memory(files: StateFiles) -> DiscoveryRead:
 
 
 def forget_discovery(files: StateFiles) -> None:
-    """Remove a memory that a person acknowledged as lost; the next run writes a new one."""
+    """Remove a memory that is lost, as a person acknowledged: the next run writes a new one.
+
+    Raises:
+        OrphanGcError: The state location cannot be written.
+    """
     for name in tuple(files.names(FOLDER)):
         files.remove(f"{FOLDER}/{name}")
     files.remove(MARKER)

@@ -113,7 +113,12 @@ class Renewal:
         self._thread.join()
 
     def check(self) -> None:
-        """Raise, without a request, if the lock is known to be lost, or is long unrenewed."""
+        """Make sure that no loss of the lock is known, without a request.
+
+        Raises:
+            LockHeldError: Another run has taken the lock over.
+            StorageUnreachableError: It could not be renewed for too long.
+        """
         if self._lost is not None:
             raise self._lost
 

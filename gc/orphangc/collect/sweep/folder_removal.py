@@ -33,6 +33,7 @@ class FolderRule:
     """Which folders may go once they hold nothing.
 
     Attributes:
+        jobs: Each job that nothing stops, by key.
         savepoints: Keys of the folders of savepoints that nothing completes any more.
         kept: Places that stay with all that is above and below them: pins, and checkpoints whose
             ``_metadata`` is in quarantine and may be put back.
@@ -45,7 +46,11 @@ class FolderRule:
     kept: Sequence[Location] = ()
 
     def may_go(self, key: str) -> bool:
-        """Return whether a folder may go."""
+        """Return whether a folder may go.
+
+        Args:
+            key: Key relative to the storage root.
+        """
         folder = self.owners.base.child(key)
         if any(each.contains(folder) or folder.contains(each) for each in self.kept):
             return False
@@ -98,6 +103,9 @@ class FolderRemoval(HeldTask[str]):
         """Remove what holds nothing; return what ends the whole sweep: a lock that was lost.
 
         Any other doubt keeps the rest for the next sweep: an empty folder costs nothing.
+
+        Args:
+            is_deleting: Whether folders are removed, or only counted.
         """
         try:
             self.take_all_away(self._found(), is_deleting=is_deleting)

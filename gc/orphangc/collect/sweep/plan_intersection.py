@@ -151,6 +151,7 @@ class ConfirmedShard:
     """One shard of a plan, n rows by key, compared with the fresh cycle.
 
     Attributes:
+        rows: The plan's, ``VERDICT_SCHEMA``.
         agrees: bool[n], whether the cycle asks for the same, for the very same object.
         waits: bool[n], whether the object now has a tombstone of its own.
         is_absent: bool[n], whether it is not stored any more.

@@ -89,7 +89,11 @@ class Shards:
 def shard_of(
     parts: Sequence[Shards], number: int, schema: pa.Schema, *, among: pa.Array | None = None
 ) -> pa.RecordBatch:
-    """Return the rows of one shard of several workers' piles, by key."""
+    """Return the rows of one shard of several workers' piles, by key.
+
+    Args:
+        among: Keys that are wanted; ``None`` for all.
+    """
     batches = [
         batch if among is None else batch.filter(pc.is_in(batch["key"], value_set=among))
         for each in parts

@@ -69,7 +69,12 @@ class ConfirmingCycle:
 
 @dataclass(slots=True, kw_only=True)
 class Sweep(PlannedRun[ConfirmingCycle]):
-    """One sweep of one storage root."""
+    """One sweep of one storage root.
+
+    Attributes:
+        rows: Verdicts of the plan.
+        made: Cycle that made the plan under this lock; ``None`` for a saved plan.
+    """
 
     event = "sweep.finished"
 

@@ -35,6 +35,7 @@ class TombstoneUpdate:
 
     Attributes:
         since: End of the cycle: R17 counts checkpoints after the *whole* of it.
+        laid: Receives the new tombstones, ``TOMBSTONE_SCHEMA``.
         deferred: Ids of the jobs that get none yet: not all of their world was searched.
         is_revived: bool[len(known)], objects that plan or cycle refer to again.
     """
@@ -131,9 +132,12 @@ def _only_first(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
 
 
 def agreed_deletions(part: ConfirmedShard, dead: Recovered, reader: Storage) -> pa.RecordBatch:
-    """Return outcomes before deletions begin: ``planned`` rows are due.
+    """Return the outcomes of planned deletions before they begin: ``planned`` rows are due.
 
     An object that is gone and has a version id was deleted by a crashed run.
+
+    Raises:
+        StorageUnreachableError: The storage did not say whether such an object is stored.
     """
     versions = dead.versions(part.number, part.rows["key"])
     is_asked = mask_of(versions.is_valid()) & ~part.is_absent
@@ -151,7 +155,12 @@ def sort_due_deletions(
     take: RecordOutcomes,
     record: RecordOutcomes,
 ) -> int:
-    """Return the number of due deletions, each handed on; record what becomes of the others."""
+    """Return the number of due deletions, each handed on; record what becomes of the others.
+
+    Args:
+        deletions: Verdicts that ask for a deletion, each with the outcome that it would have.
+        free: Keys of the jobs that nothing stops.
+    """
     total = 0
     for rows in deletions.batches():
         is_free = _is_of_jobs(free, rows, owners)

@@ -112,7 +112,14 @@ _NAME = "uploads.json"
 
 
 class UploadMark(BaseModel):
-    """An upload, and since when it has been found dead."""
+    """An upload, and since when it has been found dead.
+
+    Attributes:
+        key: Key relative to the storage root.
+        begun_at: Time when it was begun, by the store's clock.
+        since: Store time of the cycle that first found it dead.
+        plan_id: The plan that was carried out then.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -132,7 +139,11 @@ _MARKS = TypeAdapter(tuple[UploadMark, ...])
 
 
 def read_marks(state: RootState) -> tuple[UploadMark, ...]:
-    """Return the marks of the last sweep; of a damaged file none."""
+    """Return the marks of the last sweep; of a damaged file none.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be read.
+    """
     data = state.files.read(f"{state.folder}/{_NAME}")
     if data is None:
         return ()

@@ -34,7 +34,11 @@ MEMORY = "world"
 
 @dataclass(frozen=True, slots=True)
 class MemoryRead:
-    """What the state location remembers."""
+    """What the state location remembers.
+
+    Attributes:
+        marker: Marker that shows that there was a memory; ``None`` if there was none.
+    """
 
     memory: WorldMemory = field(default_factory=WorldMemory)
     names: tuple[str, ...] = ()
@@ -141,7 +145,12 @@ def _records(state: RootState) -> list[ExpiredCheckpoint]:
 
 
 def read_acknowledgements(state: RootState) -> tuple[Acknowledgement, ...]:
-    """Return all that persons acknowledged of the root; raises as ``read_memory``."""
+    """Return everything that persons acknowledged about the storage root.
+
+    Raises:
+        DamagedMemoryError: A file is no acknowledgement.
+        StorageUnreachableError: The state location cannot be listed or read.
+    """
     folder = f"{state.folder}/acknowledged"
     found = []
     for name in state.files.names(folder):

@@ -53,7 +53,13 @@ def sighting_of(
     before: WorldMemory,
     savepoint_folders: Collection[str] | None = None,
 ) -> Sighting:
-    """Return what the cycle saw."""
+    """Return what the cycle saw.
+
+    Args:
+        before: Directories outside all of these that are searched because it names them.
+        savepoint_folders: Keys of the folders of savepoints that are listed now, ``None`` if only
+            an older listing is known.
+    """
     settings = environment.settings
     at = seen.time.now or seen.time.local
     bases = [base.location for base in environment.bases]

@@ -37,6 +37,8 @@ class EndRecord:
     """One record of the end of a run of a job.
 
     Attributes:
+        status: Final status, as Flink's REST API spells it.
+        at: Store time of the record.
         directory: Job directory of that run, ``None`` if the record does not say.
         is_of_newest_run: Whether no JobManager is known that began after that run (E1 only).
         slack: Time for which files of that run may be stored after the record.
@@ -51,7 +53,11 @@ class EndRecord:
     slack: timedelta = timedelta(0)
 
     def covers(self, changed_at: datetime | None) -> bool:
-        """Return whether nothing of the job is newer than that run: a later run would write."""
+        """Return whether nothing of the job is newer than that run: a later run would write.
+
+        Args:
+            changed_at: Newest store time of anything of the job, ``None`` if it has nothing.
+        """
         return changed_at is None or changed_at <= self.at + self.slack
 
 
@@ -64,6 +70,11 @@ def exported_end(
     newest_epoch: str | None,
 ) -> EndRecord | None:
     """Return the newest end that the exporters of a job wrote (E1), ``None`` if there is none.
+
+    Args:
+        files: Files of its ``ended/``.
+        folder: URI of that folder.
+        owners: Store times of the files in its ``owners/``, by name.
 
     Source: ``deploy/flink-plugin``, ``EndOfJob``, ``OwnerMarkers``.
     """

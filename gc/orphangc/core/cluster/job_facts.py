@@ -94,10 +94,12 @@ class CheckpointFacts:
 
     Attributes:
         id: Number of the job's counter, shared by checkpoints and savepoints.
+        status: Flink's word: IN_PROGRESS, COMPLETED, FAILED.
         is_savepoint: Savepoints never hold back subsumption.
         discarded: Whether its deletion was *started*; ``None`` if it is not complete.
         external_path: Folder of its ``_metadata``; ``None`` if it has none (yet).
         triggered_at: Trigger time by the JobManager's clock.
+        acknowledged_at: Time of the last acknowledgement by the same clock; ``None`` if not shown.
     """
 
     id: RestCount
@@ -142,8 +144,13 @@ class JobFacts:
         max_concurrent: Checkpoints that may be pending at once; this and the next five are
             ``None`` for a job that cannot checkpoint (batch). A streaming job that has it switched
             off is shown with an endless interval instead (seen in 1.20.5 and 2.3.0).
+        state_backend: Simple class name.
+        checkpoint_storage: Simple class name.
         changelog_enabled: Whether the changelog is on; ``None`` also before Flink 1.16.
         checkpoint_interval_ms: Interval in milliseconds; 2**63-1 means "not periodic".
+        checkpoint_timeout_ms: After which Flink aborts a pending checkpoint.
+        latest_completed_id: Newest completed checkpoint since this JobManager started.
+        in_progress_ids: Pending ones in the history, ascending.
         in_progress_count: Pending ones by Flink's counter; the history may be shorter.
         completed_count: Completed since this JobManager started, savepoints included.
         checkpoints: History and latest ones, newest first, each id once.

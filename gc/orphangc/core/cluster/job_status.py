@@ -80,6 +80,10 @@ class JobStatus:
         """Return whether the job is over, for itself and for the jobs whose files it needs.
 
         A statement alone is not believed while the job's directory still changes.
+
+        Args:
+            changed_at: Newest store time of anything of the job, ``None`` if it has nothing.
+            now: Start of the cycle by the same clock.
         """
         if not self.is_end_proven:
             return False

@@ -69,6 +69,7 @@ def out_of_order(
     write here, whatever its bounded history still shows.
 
     Args:
+        stored: Store time of each checkpoint in the job's directory, by id.
         slack: Maximum difference between these clocks, and between unordered store times.
 
     Source: Flink 1.14-2.3, ``CheckpointIDCounter.getAndIncrement``.

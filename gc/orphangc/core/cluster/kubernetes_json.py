@@ -83,7 +83,15 @@ def kubernetes_facts(
     config_maps: Iterable[tuple[str, Iterable[str]]],
     resources: Mapping[str, Iterable[Mapping[str, Any]]],
 ) -> HaFacts:
-    """Return the facts of one namespace, or raise ``RegistryUnavailableError``."""
+    """Return the facts of one namespace.
+
+    Args:
+        config_maps: Name and keys of each HA ConfigMap.
+        resources: The custom resources by plural, as JSON documents.
+
+    Raises:
+        RegistryUnavailableError: A part of a resource cannot be understood.
+    """
     maps = [(name, list(keys)) for name, keys in config_maps]
     holds = [hold for name, keys in maps for hold in config_map_holds(namespace, name, keys)]
     places: set[PlaceNamed] = set()

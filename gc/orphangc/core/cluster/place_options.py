@@ -66,6 +66,9 @@ def named_folders(options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def with_file_system(text: str, defaults: Collection[str]) -> tuple[str, ...]:
     """Return every path that a text may mean: Flink's default file system has those without one.
 
+    Args:
+        defaults: Values of ``fs.default-scheme``, each the URI of a file system.
+
     Source: Flink 1.13-2.3, ``FileSystem.getUnguardedFileSystem``: it has scheme and authority.
     """
     if not defaults or not text.startswith("/"):

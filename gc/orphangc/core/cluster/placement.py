@@ -46,6 +46,7 @@ class Home:
     """Where an answer belongs.
 
     Attributes:
+        keys: Keys of the jobs that it concerns; empty if it fits none.
         is_proven: It reports checkpoints of its own there, or is configured to write there. One
             that was merely restored from there, or reports nothing, proves no end.
         is_elsewhere: Whether its checkpoints, or its configuration, fit no directory.
@@ -123,7 +124,13 @@ def _lying_in(places: Collection[Location], directories: Directories) -> frozens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holders:
-    """Jobs that a hold may be of."""
+    """Jobs that a hold may be of.
+
+    Attributes:
+        keys: Keys of the jobs; all of the job id if nothing distinguishes them.
+        is_matched: Whether something distinguished them.
+        is_elsewhere: Whether it is shown to be of a job in none of the directories.
+    """
 
     keys: frozenset[str]
     is_matched: bool

@@ -59,6 +59,7 @@ class Columns:
     """One batch of n objects; folders, which a listing may show too, are left out.
 
     Attributes:
+        batch: The objects, ``LISTING_SCHEMA``.
         kind: int32[n], index into ``kinds``.
         hi: uint64[n], first half of the UUID that the base name ends in, 0 if it ends in none.
         lo: uint64[n], the second half.

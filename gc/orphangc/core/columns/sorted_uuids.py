@@ -40,6 +40,10 @@ class SortedUuids:
 
     A directory over the leading bits leads to a few entries each, for UUIDs are random; where
     they are not, a look-up takes more steps and is as exact. Not to be changed while read.
+
+    Attributes:
+        hi: uint64[n], first halves.
+        lo: uint64[n], second halves.
     """
 
     __slots__ = ("_shift", "_starts", "hi", "lo")

@@ -84,6 +84,7 @@ class UnreadableCheckpoint:
 
     Attributes:
         sha256: Digest of its bytes, "" if they could not be read.
+        directory: Job directory that contains it, ``None`` for any other place.
         is_acknowledged: The operator named exactly these bytes at this place (R6).
     """
 
@@ -106,6 +107,7 @@ class Survey:
     """What the listing shows of one job's directories.
 
     Attributes:
+        live_in_shared: Number of those objects in flat ``shared/``.
         live_artifacts: Number of those objects that are files of any area.
         sub_folders: A few names of folders inside ``shared/`` (R2).
         shared_directories: Job directories with an object in ``shared/``.
@@ -133,6 +135,9 @@ class JobReport:
     """What clusters, HA metadata and resources say of one job.
 
     Attributes:
+        before: REST answers before the listings.
+        after: REST answers after the listings.
+        clusters: Clusters that gave the answers in ``after``, in their order.
         unplaced: Clusters that run a job of this id, and whose answers fit no directory.
         holders: Clusters that may write into its directories by their HA metadata; ``None``: all
             that hold it.
@@ -175,15 +180,19 @@ class JobEvidence(JobReport):
             wrote this directory, so the statement does not cover it.
         own_checkpoints: Checkpoints in its ``chk-<n>`` folders, of both listings.
         ids_at_start: Ids of the ``chk-<n>`` with ``_metadata`` in the listing of names (S0).
+        ids_before: Ids of the ``chk-<n>`` in the first listing that was read (S1).
+        ids_after: Ids of the ``chk-<n>`` in the second listing (S2).
         ids_passed: Ids of the ``chk-<n>`` that one listing showed without ``_metadata``, and the
             next one neither it nor a later one that is whole: it may have come and gone unread.
         reported_ids: Ids of the checkpoints at places where Flink reports one of this job.
+        snapshots: Registry snapshots of this job, oldest first.
         depends_on: Keys of the jobs whose directories contain its state, by path or by UUID.
         is_origin_unread: Flink says that it was restored from a checkpoint that was not read,
             so ``depends_on`` may lack some.
         strangers: Ids of living jobs that report checkpoints of theirs in its directories.
         other_runs: Clusters that showed another run of it alive in an earlier cycle, and no end of
             that one since.
+        survey: Facts of the listing; empty for a job that is not collected.
         changed_elsewhere_at: Newest store time of what it has outside the storage root, as far as
             the search of storages shows it; where its silence is to show its end, of all of it.
         is_listed_beside: Whether the search of storages lists each of its directories.
@@ -390,11 +399,16 @@ class CycleEvidence:
         now: Start of the cycle by the store's clock, or this machine's where the store has none.
         skew_seconds: Seconds by which the store's clock is ahead of this machine's; 0 if unknown.
         is_closed_world: The operator's statement that every checkpoint is known (R3a).
+        is_tested_storage: R27 for the storage.
+        source_errors: Clusters, namespaces and ZooKeepers without a usable answer, and why.
         observed_until: End of the observation, by the clock of ``now``; ``None``
             if it took no time.
+        accepted_versions: Flink's versions that the operator vouches for (R27).
         is_registry_mode: A running job's registry was exported, so each living job must have one.
         empty_places: Extra roots and other storage roots that were searched and have no
             checkpoint, though the operator does not say that they are empty.
+        unreached_places: Reason for each other storage root that could not be searched.
+        unsearched_storages: Reason for each named storage that could not be searched to its end.
         lost: Facts that earlier cycles saw, this one does not, and nothing explains.
         unclear: Parts of what discovery reads that cannot be read, each a sentence.
         is_file_system: Whether a file of the storage can be seen before it is closed.

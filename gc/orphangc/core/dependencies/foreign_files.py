@@ -24,7 +24,12 @@ _FEW = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Namer:
-    """A source of names of a job's files: a checkpoint of its own, or its exported registry."""
+    """A source of names of a job's state files: a checkpoint of its own, or its exported registry.
+
+    Attributes:
+        checkpoint_id: ``None`` for a registry snapshot.
+        files: Base names by folder.
+    """
 
     uri: str
     checkpoint_id: int | None
@@ -57,6 +62,7 @@ class Foreign:
 
     Attributes:
         uuids: UUIDs that the names of its files end in, in any folder.
+        names: Names of its files that end in no UUID.
         is_known: Whether these are all its files; if not, any file outside the job's directories
             may be one.
     """
@@ -88,7 +94,13 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The remaining references to a foreign place."""
+    """The remaining references to a foreign place.
+
+    Attributes:
+        references: Number of distinct files.
+        sample: A few of them, as they are spelled.
+        named_by: Checkpoints or registries that name them, the newest checkpoint first.
+    """
 
     references: int = 0
     sample: tuple[str, ...] = ()

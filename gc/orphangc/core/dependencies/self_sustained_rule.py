@@ -116,7 +116,15 @@ def checks_of(
     unseen: Mapping[Location, str] | None = None,
     weigh: Weigh = unweighed,
 ) -> tuple[UsageCheckPart, ...]:
-    """Return a check of everything that is not the job's own, and one of each foreign place."""
+    """Return a check of everything that is not the job's own, and one of each foreign place.
+
+    Args:
+        foreigners: Places to check: those of its unowned references, and those that it was
+            restored from.
+        users: Other users of a snapshot's files, by its place.
+        unseen: Why others may need files of a snapshot, unseen, by its place.
+        weigh: Returns the bytes of a place's files that the references name.
+    """
     doubt = _doubt(usage, foreigners)
     named = [(each, meant(each, usage.unowned)) for each in foreigners]
     foreign = [reference for reference in usage.unowned if not reference.is_own]

@@ -172,6 +172,12 @@ def silent_sources(
 
     The API server answers with an empty list for a namespace that does not exist. One that showed
     something in an earlier cycle is spelled as it was then, and its resources are remembered.
+
+    Args:
+        speaking: Namespaces that show something, or that could not be read.
+        namespaces: Namespaces that a setting names.
+        selection: Label selector of namespaces, or a word for all of them; "" without one.
+        seen: Namespaces of which earlier cycles saw a resource.
     """
     named = tuple(namespaces)
     silent = [Origin(kind="Namespace", namespace="", name=name) for name in named]

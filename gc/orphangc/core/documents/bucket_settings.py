@@ -105,7 +105,11 @@ def lock_of(answer: Mapping[str, Any]) -> str | None:
 
 
 def dangers(settings: BucketSettings, prefix: str, whose: str) -> Iterator[str]:
-    """Yield what the settings do to files below a prefix that a person must know."""
+    """Yield what the settings do to files below a prefix that a person must know.
+
+    Args:
+        prefix: Start of the keys, "" or ending in a slash.
+    """
     for rule in settings.rules:
         if rule.concerns(prefix):
             yield from _dangers_of(rule, prefix, whose)

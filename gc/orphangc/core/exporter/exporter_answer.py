@@ -41,8 +41,10 @@ class Exported:
             does.
         successor: The epoch of a JobManager that began after E1's had given its last sign.
         nonce: Nonce that was written after the listing; "" if none was.
+        asked_at: The store's time when the nonce was written first.
         contradiction: Reason why the snapshots cannot show the job's registry, by the checkpoints
             that were read.
+        names: Names of all snapshots that the cycle has seen.
     """
 
     job_id: JobId
@@ -179,6 +181,9 @@ def living_rival(
     A JobManager that was followed by another has written its last marker before the other's first.
     One whose last marker is older than an hour is dead, whatever was before.
 
+    Args:
+        markers: Store times of the files in the job's ``owners/``, by name.
+
     Source: ``deploy/flink-plugin``, ``OwnerMarkers``.
     """
     times = {name: at for name, at in markers.items() if _NAME.fullmatch(name)}
@@ -187,7 +192,13 @@ def living_rival(
 
 
 def has_followed(markers: Mapping[str, datetime | None], epoch: str, other: str) -> bool:
-    """Return whether a JobManager began after another one's last marker: as a successor does."""
+    """Return whether a JobManager began after another one's last marker: as a successor does.
+
+    Args:
+        markers: Store times of the files in the job's ``owners/``, by name.
+        epoch: Epoch of the earlier JobManager.
+        other: Epoch of the later one.
+    """
     last = [markers.get(f"{epoch}.{ending}") for ending in ("alive", "began")]
     known = [at for at in last if at is not None]
     began = markers.get(f"{other}.began")

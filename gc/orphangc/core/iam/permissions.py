@@ -94,7 +94,11 @@ def needs_of(
     may_examine: bool = False,
     work: str | None = None,
 ) -> tuple[StorageNeed, ...]:
-    """Return all permissions that runs of a storage root need."""
+    """Return all permissions that runs of a storage root need.
+
+    Args:
+        may_expire: Whether checkpoints expire by a retention policy, or only come back.
+    """
     root, searched = settings.location, (*settings.own_places, *settings.other_roots)
     if settings.search is SearchScope.STORAGE:
         searched = tuple(storage_of(each, None) for each in searched)

@@ -134,12 +134,16 @@ def resource_continuations(
 ) -> Iterator[Continuation]:
     """Yield the edges between the jobs that one resource ran, one after the other.
 
-    Such an edge covers nothing, unless the owner has given up all that the older job had stored by
-    then.
+    Such an edge covers nothing, unless the resource is stateless and the newer job began from
+    nothing: then its owner has given up all that the older job had stored by then.
 
     One that was created again is another resource: its job may have begun from nothing,
     and then the last checkpoint of the older job alone has that job's state. Jobs that the same
     cycle saw first have no order, and get no edge.
+
+    Args:
+        directories: Job directory of each job id that one directory alone has.
+        from_nothing: Ids of the jobs that are known to have begun so.
     """
     by_resource: dict[str, list[ResourceJob]] = {}
     for job in jobs:

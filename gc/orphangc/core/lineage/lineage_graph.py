@@ -20,8 +20,11 @@ class LineageJob:
     """One job of a lineage.
 
     Attributes:
+        is_of_root: Whether a directory of it is in the storage root.
         is_over: Whether positive evidence proves its end, and its directory has been still since.
+        problem: Name of the guard or condition that stops its work; ``None`` if nothing does.
         last_life_at: Last time at which anything of it was written or a source showed it alive.
+        first_life_at: Store time of the oldest object or checkpoint of it; ``None`` if unknown.
         started_at: Earliest known start of its present run, by Flink's clock.
         is_running_throughout: Whether Flink showed it RUNNING before the listing and after it.
         may_recur: Whether another run of it may have the same id, and so the same directory.

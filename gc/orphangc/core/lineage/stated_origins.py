@@ -21,7 +21,11 @@ from orphangc.core.times.instants import shifted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownOrigins:
-    """What sources show of the origins of jobs, in this cycle or an earlier one."""
+    """What sources show of the origins of jobs, in this cycle or an earlier one.
+
+    Attributes:
+        from_nothing: Ids of the jobs that are known to have begun so.
+    """
 
     edges: Sequence[Continuation] = ()
     from_nothing: Collection[str] = ()
@@ -70,7 +74,12 @@ def stated_continuations(
     at: datetime,
     shown: ShownOrigins,
 ) -> tuple[list[Continuation], list[str]]:
-    """Return the edges that the owner states, and why others cannot be true."""
+    """Return the edges that the owner states, and why others cannot be true.
+
+    Args:
+        stated: What each job continued, by its job id.
+        jobs: Jobs by id, where one directory alone has it.
+    """
     edges, problems = [], []
     for newer_id, text in stated.items():
         newer = jobs.get(newer_id)

@@ -37,6 +37,10 @@ def is_acknowledged(
 
 
 def acknowledging_command(root: str, condition: str, what: str, *, state: str | None) -> str:
-    """Return the command line by which a person acknowledges one fact, to be copied to a shell."""
+    """Return the command line by which a person acknowledges one fact, to be copied to a shell.
+
+    Args:
+        state: State location; ``None`` for the default one.
+    """
     words = ["orphangc", "world", "acknowledge", root, str(condition), what]
     return shlex.join([*words, *(() if state is None else ("--state", state))])

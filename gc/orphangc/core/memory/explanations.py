@@ -61,13 +61,16 @@ class Explanations:
     """Possible explanations of a missing checkpoint.
 
     Attributes:
+        jobs: All records of a job, with the facts of this cycle, by job id.
         claimers: Directories of the jobs that were restored from a checkpoint, by checkpoint, each
             with the start of its job's run.
+        shown: Directories that contain checkpoints now.
         expired: When a sweep released each checkpoint from quarantine, by folder and digest.
         unfound: Checkpoints that a cluster shows completed and not discarded after the listing,
             and that are not there.
         searched: Directories of which some checkpoint is there now, or was explained away; and of
             the jobs before them, which are over and whose directory is in a searched place.
+        users: Other directories whose checkpoints name, or named, files in one, by directory.
     """
 
     sighting: Sighting

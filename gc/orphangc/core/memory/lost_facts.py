@@ -63,7 +63,13 @@ class LostFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """Lost facts of each kind, before acknowledgements."""
+    """Lost facts of each kind, before acknowledgements.
+
+    Attributes:
+        checkpoints: Checkpoints that nothing explains, by directory.
+        kept: Explained checkpoints that the memory keeps all the same, by directory.
+        facts: One fact for each loss that blocks.
+    """
 
     checkpoints: Mapping[str, tuple[RememberedCheckpoint, ...]]
     kept: Mapping[str, tuple[RememberedCheckpoint, ...]]

@@ -61,6 +61,7 @@ class RememberedCheckpoint(Fact, subject=("uri", "sha256"), seen="seen_at"):
     Attributes:
         deleted_on: Ends of the job upon which Flink deletes it, and ``SUBSUMED``; ``None`` where
             the format does not say.
+        sha256: Digest of its ``_metadata``, "" if unknown.
         is_self_contained: Whether every file that it needs is in its own folder.
     """
 
@@ -82,9 +83,13 @@ class RememberedDirectory(LastingFact, subject=("uri",), seen="seen_at"):
     """A folder that held checkpoints: a job directory, or a folder of copied checkpoints.
 
     Attributes:
+        job_id: Job id of the directory, "" if unknown.
+        place: Searched place that it was found in.
         checkpoints: Checkpoints of the last cycle that found any, and those lost before.
         depends_on: Directories in which these checkpoints name files, and those of jobs that its
             job may have been restored from.
+        names: Directories in which these checkpoints name files.
+        was_over: Whether the job was known to be over then.
     """
 
     uri: str = Field(min_length=1)
@@ -167,6 +172,7 @@ class RememberedCluster(Fact, subject=("uri",), seen="answered_at"):
     """A cluster that answered.
 
     Attributes:
+        alive: Ids of the jobs that it showed alive then.
         contradicted: Jobs among them that were declared ended all the same: that statement does not
             account for them when the cluster is silent.
     """
@@ -276,6 +282,9 @@ def newest_restored(places: Iterable[str], own: Collection[str]) -> tuple[str, .
     """Return the restored checkpoints that are kept, each once and in their order.
 
     However often a job fails over, what it was first started from is not pushed out.
+
+    Args:
+        places: Places of restored checkpoints, the newest last.
     """
     known = tuple(dict.fromkeys(places))
     mine = [each for each in known if each.rpartition("/")[0] in own]

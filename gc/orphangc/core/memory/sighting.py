@@ -17,6 +17,7 @@ class SeenPlace:
 
     Attributes:
         checkpoints: Number of checkpoints in it; ``None`` if it could not be searched.
+        others: Folders of its checkpoints in no remembered directory.
         is_stated: Whether a person named a storage in the settings that state a closed world.
         left_out: Parts of a storage, or all of it, that a person states to hold no checkpoint.
     """
@@ -46,7 +47,10 @@ class SeenJob:
     """Present facts of one cluster, HA store or resource about one job.
 
     Attributes:
+        status: Flink's word, "" where none was said.
         started_at: Start of its JobManager, by that one's clock.
+        directories: Job directories of the paths reported for it.
+        stores_in: Job directories that its cluster's configuration gives it.
         needs: Directories in which its checkpoints name files, or else the one that it was
             restored from; "" among them if that could not be read.
     """
@@ -98,10 +102,15 @@ class Sighting:
 
     Attributes:
         at: Start of the cycle, by the storage's clock.
+        state: State location, as it was given; ``None`` for the default one.
+        present: Folders of all checkpoints that are there now, readable or not.
         registry_jobs: Job folders with any snapshot, whatever it concerns, in registry folders.
         discarded: Checkpoints that the cluster of their own directory reports discarded, with the
             time at which each was triggered.
+        stops: Savepoints that jobs were stopped with, by folder.
+        clusters: Whether each configured cluster answered, by address.
         declared_ended: Job ids that the operator declared ended, one by one.
+        savepoints: Folders of savepoints below the storage root that hold a ``_metadata``.
         savepoint_folders: All folders of savepoints that are listed now; ``None`` if only an older
             listing is known.
     """

@@ -47,6 +47,7 @@ class FilePlace:
         job_id: Job id in the directory's name; "" if the name is none or there is no directory.
         inner: Path below the area's folder, "" directly in it; below the job directory for ForSt's
             working files.
+        checkpoint_id: Number of a ``chk-<n>`` folder.
     """
 
     job_directory: str | None
@@ -62,6 +63,7 @@ class Artifact:
 
     Attributes:
         uuid: 16 bytes, of a file of an area only: it can be a candidate.
+        checkpoint_id: Number in ``<checkpointID>_<UUID>`` only.
     """
 
     layout: DirectoryLayout
@@ -162,6 +164,7 @@ def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
     which ``state.backend.forst.primary-dir`` puts directly there.
 
     Args:
+        folder: Key relative to the storage root.
         root_name: Last part of the storage root, which may itself be a job directory.
     """
     if folder.startswith(UNFINISHED):

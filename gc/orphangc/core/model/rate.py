@@ -44,6 +44,7 @@ class DeletionRate:
         ceiling: Keys a second that are never exceeded in the long run.
         page: Number of keys that failures suggest; never more than ``largest``.
         refused: Rate at which the store had enough last, ``None`` if it never had.
+        refusals: Number of refusals in a row, no success between them.
         due: Time of the next request's turn if the rate is kept exactly.
     """
 

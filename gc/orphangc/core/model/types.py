@@ -141,6 +141,7 @@ class StoredObject:
     """One object as a listing or a HEAD request shows it.
 
     Attributes:
+        key: Key relative to the storage root.
         modified_at: Store time, aware UTC; ``None`` if the store gives none.
         etag: Opaque identity of the bytes, unquoted, where the store has one.
     """

@@ -138,6 +138,11 @@ def landmarks(
 
     Names that are UUIDs are spread evenly, so they are as many hex prefixes; ``<id>_<uuid>`` and
     all other names stand where they stand. A folder that nothing is known of counts little.
+
+    Args:
+        directories: Keys of the job directories, whose ``shared/`` may contain files.
+        names: A sample of base names by the key of their folder.
+        counts: Number of names that the sample of a folder represents, if not its own.
     """
     counted = {f"{each}/shared" if each else "shared": 1 for each in directories}
     for folder, sample in names.items():

@@ -11,7 +11,11 @@ _TYPE = pa.timestamp("us", tz="UTC")
 
 
 def known_times(times: pa.Array) -> pa.Array:
-    """Return times with null, which is unknown, in the place of each one that is out of range."""
+    """Return times with null, which is unknown, in the place of each one that is out of range.
+
+    Args:
+        times: ``timestamp[us, tz=UTC]``; returned as they are if all are known.
+    """
     numbers = times.cast(pa.int64())
     if _are_known(numbers):
         return times

@@ -14,7 +14,11 @@ from orphangc.core.times.instants import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownState:
-    """The state location of an earlier plan."""
+    """The state location of an earlier plan.
+
+    Attributes:
+        remembered_at: Time of what the plan left in it; ``None`` if unknown.
+    """
 
     states: frozenset[str]
     at: datetime
@@ -42,7 +46,11 @@ def known_state(
 
 
 def other_state(own: Iterable[str], known: Iterable[KnownState]) -> KnownState | None:
-    """Return the source of a state location that is not this one, ``None`` if there is none."""
+    """Return the source of a state location that is not this one, ``None`` if there is none.
+
+    Args:
+        own: Identifiers of this one; none if it was never written.
+    """
     here = set(own)
     return next((each for each in known if not each.states & here), None)
 

@@ -55,6 +55,9 @@ def storage_of(place: Location, mount: Location | None) -> Location:
     That is the bucket or container, or the mounted file system. On the machine's own file system,
     which holds everything, and where nothing bounds a storage, it is the folder around the place;
     the top folder is none.
+
+    Args:
+        mount: Where its file system is mounted; ``None`` for the machine's own, or no file system.
     """
     if place.scheme in OBJECT_STORES:
         return place.top

@@ -52,6 +52,7 @@ class Page:
     """One page of a listing.
 
     Attributes:
+        objects: Rows of ``LISTING_SCHEMA``.
         keys: Keys of the rows in bytes, which define the order.
         prefixes: Common prefixes, whole; only if the request has a delimiter.
     """

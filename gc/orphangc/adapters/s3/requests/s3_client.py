@@ -171,6 +171,7 @@ class S3Client:
 
     Attributes:
         root: Start of every key of the root: "" or ending in a slash.
+        dated: Times of the last answer; ``None`` before the first.
     """
 
     dated: DatedAnswer | None = None

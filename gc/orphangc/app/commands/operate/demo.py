@@ -60,7 +60,14 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 def demonstrate(keep: Path | None) -> None:
-    """Make a storage, plan, tombstone, sweep; raise unless every checkpoint is still complete."""
+    """Make a storage, plan, tombstone, sweep, and check that every checkpoint is still complete.
+
+    Args:
+        keep: Folder to make and keep; ``None`` for a temporary one.
+
+    Raises:
+        OrphanGcError: A retained checkpoint is incomplete afterwards, or an orphan is left.
+    """
     with _folder(keep) as folder:
         root = folder / "checkpoints"
         orphans = make_storage(root)

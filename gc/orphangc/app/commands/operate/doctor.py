@@ -382,7 +382,11 @@ def judged_jobs(
     shared: SharedCheckpoints,
     known: Sequence[KnownState],
 ) -> ShortCycle:
-    """Return what a run would find in the named places now; change and remember nothing."""
+    """Return what a run would find in the named places now; change and remember nothing.
+
+    Raises:
+        OrphanGcError: The storage root, an extra root or the state location cannot be read.
+    """
     settings = settings.model_copy(update={"search": SearchScope.PLACES})
     if estimated_objects(storage, _SHORT).objects < _SHORT:
         try:

@@ -96,6 +96,7 @@ class NamedWorld:
     """The world of one storage root, and the names of its jobs.
 
     Attributes:
+        resources: Kubernetes resources that run each job, or ran it, by job id.
         unasked: What earlier cycles know about places and clusters that the call did not name.
     """
 

@@ -34,11 +34,16 @@ class PlanView(ByKind):
 
     Attributes:
         cells: Verdicts by job, area and age; none without a breakdown.
+        jobs: Jobs in the order of the plan.
         tombstones: Objects that a sweep lays tombstones for, unless it is deferred.
         deferred: Part of ``tombstones`` in jobs with an unmet condition of the world, which get
             none; ``None`` if not counted.
         due: Objects that ``sweep --delete`` would delete if no job were blocked.
         held_back: Part of ``due`` in blocked jobs; ``None`` if not counted.
+        extras: What no listing shows.
+        hint: What ``expire`` could free.
+        statement: What a closed world states.
+        source: What a reader must know of a plan from an inventory.
     """
 
     plan: Plan

@@ -28,6 +28,7 @@ class ExtraRow:
     """One kind in all areas together.
 
     Attributes:
+        number: Number of items; "" if unknown.
         size: Rounded bytes, with "at least" if a part is unknown; "" if unknown or without size.
     """
 

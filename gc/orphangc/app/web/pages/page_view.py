@@ -68,7 +68,12 @@ def stored_in(name: str, tallies: Iterable[Tally]) -> Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootView:
-    """One storage root on the status page."""
+    """One storage root on the status page.
+
+    Attributes:
+        plan: Newest record with a plan; ``None`` until there is one.
+        deleted: Objects that all runs together have deleted.
+    """
 
     status: RootStatus
     mode: RunMode
@@ -113,7 +118,8 @@ class JobRow(ShownJob):
     Attributes:
         job_id: Id of the job; "" if its owner is unknown.
         bar: Bar of its stored objects; that of the largest job is as wide as the picture.
-        snapshots: Whether it needs what it was restored from; ``None`` in a list of one run.
+        sustained: Whether its state is self-sustained; ``None`` if that cannot be known.
+        snapshots: The same, with what it was restored from; ``None`` in a list of one run.
     """
 
     job_id: str

@@ -72,6 +72,10 @@ def ha_facts(
     """Yield all HA services that any source of a configuration names.
 
     A kind that is not known is not understood.
+
+    Args:
+        name: Cluster id, if no option gives one.
+        namespace: Namespace of the cluster, if no option gives one.
     """
     where = origin.of("high-availability.type")
     for word in all_of(options, *HA_TYPE_OPTIONS):

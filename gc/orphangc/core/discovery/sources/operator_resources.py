@@ -94,7 +94,13 @@ ConfigMaps = Mapping[str, Mapping[str, str | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A resource as the API server shows it."""
+    """A resource as the API server shows it.
+
+    Attributes:
+        surrounding: Options of the session cluster that it runs in.
+        deployments: Names of the FlinkDeployments of its namespace.
+        workloads: Names of the Deployments and StatefulSets of its namespace.
+    """
 
     kind: str
     namespace: str
