@@ -17,13 +17,13 @@ from pathlib import Path
 
 _HERE = Path(__file__).parent
 _LARGE = ["--sizes", "1000", "100000", "1000000", "10000000"]
-_SMALL = ["--sizes", "1000", "20000", "--rounds", "1"]
+_SMALL = ["--sizes", "1000", "20000", "--rounds", "1", "--latency-keys", "20000"]
 _TOOLS = {"list": "--tools={}", "delete": "tools={}"}
 """The option of each benchmark that keeps the other clients."""
 _BENCHES: dict[str, tuple[str, list[str], list[str]]] = {
     "start": ("Starting", [], ["1"]),
     "list": ("Listing and planning on S3", _LARGE, _SMALL),
-    "delete": ("Deleting", ["1000000"], ["50000"]),
+    "delete": ("Deleting", ["1000000", "3200"], ["50000", "3200"]),
     "spark": ("Spark", [], []),
 }
 """By name: what it is, its arguments, its arguments if quick."""

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.competitors import FOLDER, Client, competitors, tools_folder
 from bench.measuring import measure
 from bench.synth.running import Synth, synth_server
-from bench.tables import LIST, PLAN, Sample, report
+from bench.tables import LATENCY_MS, LIST, PLAN, Sample, report
 
 _SIZES = (1_000, 100_000, 1_000_000)
 _LIST = (
@@ -81,6 +81,19 @@ def rounds_of(
     return samples
 
 
+def rounds_with_latency(keys: int, rounds: int) -> list[tuple[Sample, Sample]]:
+    """Measure our plan without latency and with it, in turns."""
+    with synth_server(keys=keys, live=1000) as synth:
+        plan, _ = ours(synth)
+        pairs = []
+        for _ in range(rounds):
+            synth.control(latency_ms=0)
+            without = sample(synth, plan, keys)
+            synth.control(latency_ms=LATENCY_MS, jitter=0.3)
+            pairs.append((without, sample(synth, plan, keys)))
+        return pairs
+
+
 def tell(line: str) -> None:
     """Show progress."""
     print(line, file=sys.stderr, flush=True)
@@ -91,6 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=_SIZES)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--latency-keys", type=int, default=1_000_000, help="0: not measured")
     parser.add_argument("--live-share", type=float, default=0.0, help="named by checkpoints")
     parser.add_argument("--tools", help="keep the other clients in this folder")
     chosen = parser.parse_args()
@@ -98,7 +112,8 @@ def main() -> None:
         parser.error("slopes need two sizes")
     with tools_folder(chosen.tools) as tools:
         samples = rounds_of(tools, chosen.sizes, chosen.rounds, live_share=chosen.live_share)
-    print(report(samples))
+    pairs = rounds_with_latency(chosen.latency_keys, chosen.rounds) if chosen.latency_keys else []
+    print(report(samples, pairs))
 
 
 if __name__ == "__main__":

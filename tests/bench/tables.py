@@ -1,5 +1,6 @@
 """What was measured, as Markdown for the README."""
 
+import math
 import platform
 import statistics
 from collections.abc import Callable, Iterable, Sequence
@@ -9,6 +10,13 @@ from bench.measuring import Cost
 
 PLAN, LIST, OBSTORE = "orphangc `plan`", "orphangc, listing only", "obstore, Arrow out"
 S5CMD, S3FS = "s5cmd `ls`", "s3fs `find`"
+LATENCY_MS = 50
+_KEYS_A_PAGE = 1000
+
+# What one thousand LIST requests cost in S3 Standard, us-east-1, as published up to 2026; DELETE
+# requests and traffic within a region cost nothing. A core-hour of an on-demand instance.
+_DOLLARS_A_THOUSAND = 0.005
+_DOLLARS_A_CORE_HOUR = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +108,85 @@ def ratio_table(samples: Sequence[Sample]) -> list[str]:
     return lines
 
 
-def report(samples: Sequence[Sample]) -> str:
+def request_table(samples: Sequence[Sample]) -> list[str]:
+    """Return the LIST requests of our plan beside the least possible."""
+    lines = ["| keys | LIST requests | ⌈keys/1000⌉ | beyond |", "|---|---|---|---|"]
+    for keys in sorted({each.keys for each in samples if each.client == PLAN}):
+        sent, least = of(samples, PLAN, keys)[-1].requests, math.ceil(keys / _KEYS_A_PAGE)
+        lines.append(f"| {keys:,} | {sent:,} | {least:,} | {sent - least:,} |")
+    return lines
+
+
+def memory_table(samples: Sequence[Sample]) -> list[str]:
+    """Return how the peak memory of our plan grows with the storage."""
+    sizes = sorted({each.keys for each in samples if each.client == PLAN})
+    peaks = [[each.cost.peak for each in of(samples, PLAN, keys)] for keys in sizes]
+    base = statistics.median(peaks[max(0, len(sizes) - 2)])
+    lines = [
+        f"| keys | peak MiB of the plan | beside {short(sizes[max(0, len(sizes) - 2)])} |",
+        "|---|---|---|",
+    ]
+    lines += [
+        f"| {short(keys)} | {spread(peak, '.0f')} | {statistics.median(peak) / base - 1:+.1%} |"
+        for keys, peak in zip(sizes, peaks, strict=True)
+    ]
+    return lines
+
+
+def latency_table(pairs: Sequence[tuple[Sample, Sample]]) -> list[str]:
+    """Return what latency costs our plan."""
+    ratios = [late.cost.wall / early.cost.wall for early, late in pairs]
+    one_stream = math.ceil(pairs[0][0].keys / _KEYS_A_PAGE) * LATENCY_MS / 1000
+    return [
+        f"| {short(pairs[0][0].keys)} keys | wall, s |",
+        "|---|---|",
+        f"| no latency | {spread([early.cost.wall for early, _ in pairs])} |",
+        f"| {LATENCY_MS} ms a page ± 30 % | {spread([late.cost.wall for _, late in pairs])} |",
+        f"| ratio | {spread(ratios)} |",
+        f"| one stream would wait | {one_stream:.0f} |",
+    ]
+
+
+def cost_table(samples: Sequence[Sample]) -> list[str]:
+    """Return what plans cost up to a thousand million objects, from the slopes."""
+    lines = [
+        f"| objects | LIST requests | received | core-hours | $ LIST | $ CPU | {S5CMD} | {S3FS} |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    requests = slope(samples, PLAN, lambda s: s.requests)
+    received = slope(samples, PLAN, lambda s: s.sent)
+    hours = {name: slope(samples, name, lambda s: s.cost.cpu) / 3600 for name in names_of(samples)}
+    for keys in (10**6, 10**7, 10**8, 10**9):
+        others = " | ".join(
+            f"{hours[name] * keys:.3g} core-hours" if name in hours else "-"
+            for name in (S5CMD, S3FS)
+        )
+        lines.append(
+            f"| {short(keys)} | {requests * keys:,.0f} | {received * keys / 1e9:,.1f} GB"
+            f" | {hours[PLAN] * keys:.3g} | {requests * keys / 1000 * _DOLLARS_A_THOUSAND:.2f}"
+            f" | {hours[PLAN] * keys * _DOLLARS_A_CORE_HOUR:.3f} | {others} |"
+        )
+    assumed = (
+        f"At ${_DOLLARS_A_THOUSAND} for 1000 LIST requests (S3 Standard, us-east-1) and an"
+        f" assumed ${_DOLLARS_A_CORE_HOUR} a core-hour; DELETE requests, and traffic within a"
+        " region, cost nothing."
+    )
+    return [*lines, "", assumed]
+
+
+def report(samples: Sequence[Sample], pairs: Sequence[tuple[Sample, Sample]]) -> str:
     """Return everything as Markdown."""
     head = (
         f"{platform.machine()}, Python {platform.python_version()}; median (least-most) of"
         f" {len(of(samples, PLAN, samples[0].keys))} rounds."
     )
-    parts = [head, *("", *cpu_table(samples)), *("", *ratio_table(samples))]
+    parts = [
+        head,
+        *("", *cpu_table(samples)),
+        *("", *ratio_table(samples)),
+        *("", *request_table(samples)),
+        *("", *memory_table(samples)),
+        *(("", *latency_table(pairs)) if pairs else ()),
+        *("", *cost_table(samples)),
+    ]
     return "\n".join(parts)
