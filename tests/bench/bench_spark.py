@@ -26,7 +26,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bench.checkpoints import metadata, new_uuid
+from bench.bench_plan import make
 from bench.measuring import _tree
 from bench.synth.running import Synth, synth_server
 from integration.harness.sparkbed import modes
@@ -157,15 +157,8 @@ def longest_task(events: Path, began: float) -> dict[str, float]:
 
 
 def small_storage(folder: Path) -> str:
-    """Return a storage that is planned at once: one job, half of whose files are live."""
-    directory = folder / ("0" * 32)
-    (directory / "shared").mkdir(parents=True)
-    names = [new_uuid() for _ in range(200)]
-    for name in names:
-        (directory / "shared" / name).touch()
-    (checkpoint := directory / "chk-41").mkdir()
-    data = metadata(f"file:{directory}", 41, names[:100])
-    (checkpoint / "_metadata").write_bytes(data)
+    """Return a storage that is planned at once."""
+    make(folder, 200)
     return str(folder)
 
 

@@ -21,7 +21,7 @@ def _input(value: float, meaning: str, source: str) -> float:
 
 SLOPES = "`bench_spark.py`, 1 to 10 M keys, half of them live, November 2026"
 WORKERS = "`bench_spark.py --workers 1 2 --latency-ms 30`, 4 M keys, November 2026"
-DIVIDING = "`bench_slices.py` of 759e5dfe, 2 M keys, load 25, November 2026"
+DIVIDING = "`bench_slices.py`, 2 M keys, load 25, November 2026"
 S3_PAGE = "AWS: 3,500 PUT or 5,500 GET a second; LIST is not named, so the smaller one"
 
 
@@ -39,9 +39,7 @@ class Inputs:
     lists_a_second: float = _input(3500, "LIST a second of one partitioned prefix", S3_PAGE)
     live_share: float = _input(0.5, "live files a key", "as in the benchmarks")
     live_bytes: float = _input(16, "bytes a live file on executors", "packed UUIDs")
-    driver_bytes: float = _input(
-        45, "bytes a live file in the driver", "`bench_mark.py` of 759e5dfe, 5 M"
-    )
+    driver_bytes: float = _input(45, "bytes a live file in the driver", "`bench_mark.py`, 5 M")
     slice_files: float = _input(16_000_000, "live files of a slice", "`spark.orphangc.broadcast`")
     keys_a_task: float = _input(1_000_000, "most keys of a task", "`_MOST_ROWS` of the engine")
     divide_us: float = _input(1, "to divide among slices, us of CPU a key", DIVIDING)
