@@ -72,19 +72,20 @@ def derive_snapshot(
         taken_at=taken_at,
         checkpoint_dir=str(directory),
         max_concurrent=None if facts is None else facts.max_concurrent,
-        retained=tuple(
-            RetainedCheckpoint(
-                id=checkpoint.checkpoint_id,
-                is_savepoint=bool(checkpoint.is_savepoint),
-                path=str(checkpoint.folder),
-            )
-            for checkpoint in checkpoints
-        ),
+        retained=tuple(map(_retained, checkpoints)),
         issued=_issued(facts),
         restored=_restored(facts),
         entries=RegistryEntries(entries),
     )
     return snapshot, entries
+
+
+def _retained(checkpoint: Checkpoint) -> RetainedCheckpoint:
+    return RetainedCheckpoint(
+        id=checkpoint.checkpoint_id,
+        is_savepoint=bool(checkpoint.is_savepoint),
+        path=str(checkpoint.folder),
+    )
 
 
 def _issued(facts: JobFacts | None) -> tuple[IssuedCheckpoint, ...]:

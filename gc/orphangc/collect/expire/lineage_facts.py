@@ -92,11 +92,7 @@ def cycle_lineages(
     """
     resources = cycle.remembered.lineage.resources
     found = {**cycle.beside, **cycle.jobs}
-    over = {
-        key
-        for key, job in found.items()
-        if is_over(job, cycle.judged.get(job.key, Judgement()), cycle.evidence)
-    }
+    over = {key for key, job in found.items() if _is_over(job, cycle)}
     records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
     jobs = [
         _job(
@@ -129,6 +125,10 @@ def cycle_lineages(
         ),
         impossible=tuple(problems),
     )
+
+
+def _is_over(job: JobEvidence, cycle: Cycle) -> bool:
+    return is_over(job, cycle.judged.get(job.key, Judgement()), cycle.evidence)
 
 
 def _checkpoints(
