@@ -13,7 +13,7 @@ import numpy as np
 from bench.synth.endpoint import Endpoint
 from bench.synth.faults import Faults
 from bench.synth.keyspace import Ages
-from bench.synth.layouts import BUCKET, Wanted, layout
+from bench.synth.layouts import BUCKET, LAYOUTS, Wanted, layout
 from bench.synth.listing import Bucket
 from bench.synth.protocol import serve
 
@@ -24,9 +24,11 @@ def main() -> None:
     """Build a storage and serve it."""
     parser = argparse.ArgumentParser(prog="bench.synth", description=__doc__)
     parser.add_argument("--keys", type=int, default=1_000_000)
+    parser.add_argument("--layout", choices=LAYOUTS, default="uuid")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--live", type=int, default=1000, help="live files of each job")
     parser.add_argument("--retained", type=int, default=2, help="checkpoints that name them")
+    parser.add_argument("--per-checkpoint", type=int, default=1000, help="files of one id")
     parser.add_argument("--oldest-days", type=float, default=60)
     parser.add_argument("--newest-days", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
@@ -39,10 +41,11 @@ def main() -> None:
         jobs=chosen.jobs,
         live=chosen.live,
         retained=chosen.retained,
+        per_checkpoint=chosen.per_checkpoint,
         ages=ages,
         seed=chosen.seed,
     )
-    space = layout(wanted)
+    space = layout(chosen.layout, wanted)
     bucket = Bucket(BUCKET, space, ages, np.zeros(len(space), bool))
     serve(Endpoint(bucket, Faults()), chosen.port, announce)
 

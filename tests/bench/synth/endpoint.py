@@ -47,7 +47,8 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
     length: int | None = None
     delay: float = 0.0  # seconds before it is sent
-    is_lost: bool = False  # nothing is sent, and the connection is closed
+    # how many bytes of the body are sent before the connection is closed; ``None``: all
+    sent: int | None = None
     is_never: bool = False  # nothing is sent, and the connection stays open
 
     def head(self) -> bytes:
@@ -90,7 +91,7 @@ class Endpoint:
             return fault
         response = self._serve(kind, request)
         response.delay = self.faults.delay()
-        response.is_lost = self.faults.strikes("lost")  # though the work is done
+        self._spoil(kind, response)
         return response
 
     def _control(self, query: dict[bytes, bytes]) -> Response:
@@ -118,12 +119,16 @@ class Endpoint:
     def _fault(self, kind: str) -> Response | None:
         """Return what comes instead of an answer, if something does."""
         faults = self.faults
-        if kind.startswith("delete") and faults.is_deletion_held():
+        is_held = kind.startswith("delete") and faults.is_deletion_held()
+        if is_held or faults.strikes("hang"):
             return Response(is_never=True)
         if faults.strikes("slowdown"):
             return refusal("SlowDown")
         if faults.strikes("internal"):
             return refusal("InternalError")
+        if kind.startswith("list") and not faults.listing_is_granted():
+            faults.counts["requests_throttled"] += 1
+            return refusal("SlowDown")
         return None
 
     def _serve(self, kind: str, request: Request) -> Response:
@@ -135,6 +140,16 @@ class Endpoint:
         except BadRequestError as err:
             return refusal(str(err))
 
+    def _spoil(self, kind: str, response: Response) -> None:
+        """Let an answer get lost, wholly or in part, though the work is done."""
+        faults = self.faults
+        if faults.strikes("lost"):
+            response.sent = -1
+        elif kind.startswith("list") and faults.strikes("cut"):
+            response.sent = len(response.body) // 2
+        elif kind.startswith("list") and faults.strikes("torn"):
+            response.body = response.body[: len(response.body) // 2]
+
     def _list(self, request: Request) -> Response:
         question = Question.of(request.query)
         if question.token and self.faults.strikes("repeat"):
@@ -144,7 +159,7 @@ class Endpoint:
             return Response(is_never=True)
         self.faults.counts["keys_listed"] += len(answer.ranks)
         self.faults.counts["requests_list_shared"] += _shows_shared(self.bucket, question, answer)
-        return Response(200, render(self.bucket, question, answer))
+        return Response(200, render(self.bucket, question, answer, self.faults))
 
     _list_v1 = _list
 

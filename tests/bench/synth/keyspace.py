@@ -51,11 +51,13 @@ class Run:
     head: bytes  # all of the key but the name
     count: int  # at least one
     seed: int = 0
+    first: int = 0  # least value of a name's first 48 bits
+    limit: int = 2**48  # one more than the greatest
 
     @property
     def slot(self) -> int:
         """Return how many values of the first 48 bits belong to one name."""
-        return 2**48 // self.count
+        return (self.limit - self.first) // self.count
 
     def facts(self, positions: np.ndarray, ages: Ages) -> Facts:
         """Return what is stored at these positions of the run."""
@@ -63,7 +65,7 @@ class Run:
         a = _mixed(at * np.uint64(_STEP) + np.uint64(self._salt))
         b = _mixed(a + np.uint64(_STEP))
         slot = np.uint64(self.slot)
-        first48 = at * slot + a % slot
+        first48 = np.uint64(self.first) + at * slot + a % slot
         return Facts(
             hi=first48 << np.uint64(16) | np.uint64(0x4000) | b >> np.uint64(52),
             lo=b >> np.uint64(2) ^ a >> np.uint64(7) | np.uint64(1 << 63),
@@ -83,7 +85,7 @@ class Run:
         """Return one whole key; the same as ``facts`` tells, in Python's own integers."""
         a = _mixed_one((position * _STEP + self._salt) & _WORD)
         b = _mixed_one((a + _STEP) & _WORD)
-        hi = (position * self.slot + a % self.slot) << 16 | 0x4000 | b >> 52
+        hi = (self.first + position * self.slot + a % self.slot) << 16 | 0x4000 | b >> 52
         lo = b >> 2 ^ a >> 7 | 1 << 63
         h, t = f"{hi:016x}", f"{lo:016x}"
         return self.head + f"{h[:8]}-{h[8:12]}-{h[12:]}-{t[:4]}-{t[4:]}".encode()
@@ -103,14 +105,14 @@ class Run:
         packed = (digits[:, 0::2] << 4 | digits[:, 1::2] & 15).astype(np.uint8)
         words = np.ascontiguousarray(packed).view(">u8").astype(np.uint64)
         first48 = (words[:, 0] >> np.uint64(16)).astype(np.int64)
-        positions = np.clip(first48 // self.slot, 0, self.count - 1)
+        positions = np.clip((first48 - self.first) // self.slot, 0, self.count - 1)
         facts = self.facts(positions, Ages(0, 1))
         is_here = (uuid_texts(facts.hi, facts.lo) == names).all(axis=1)
         return np.where(is_here, positions, -1)
 
     @property
     def _salt(self) -> int:
-        return int.from_bytes(md5(b"%d 0 " % self.seed + self.head).digest()[:8])
+        return int.from_bytes(md5(b"%d %d " % (self.seed, self.first) + self.head).digest()[:8])
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +168,10 @@ class KeySpace:
         self.starts = np.cumsum([0, *(segment.count for segment in self.segments)])
         self._firsts = [segment.key(0) for segment in self.segments]
         self._lasts = [segment.key(segment.count - 1) for segment in self.segments]
-        self._by_head: dict[bytes, int] = {}
+        self._by_head: dict[bytes, list[int]] = {}
         for index, segment in enumerate(self.segments):
             if isinstance(segment, Run):
-                self._by_head[segment.head] = index
+                self._by_head.setdefault(segment.head, []).append(index)
         if any(a >= b for a, b in zip(self._lasts, self._firsts[1:], strict=False)):
             raise ValueError("the keys of two segments are interleaved")
 
@@ -214,14 +216,14 @@ class KeySpace:
         return int(np.searchsorted(self.starts, rank, side="right")) - 1
 
     def _find_alike(self, head: bytes, keys: list[bytes]) -> np.ndarray:
-        index = self._by_head.get(head)
+        runs = self._by_head.get(head, ())
         is_even = all(len(key) == len(head) + UUID_LENGTH for key in keys)
-        if index is None or not is_even:
+        if len(runs) != 1 or not is_even:
             ranks = map(self.find, keys)
             return np.array([-1 if rank is None else rank for rank in ranks], np.int64)
         texts = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), -1)[:, len(head) :]
-        positions = self.segments[index].find(texts)
-        return np.where(positions < 0, -1, positions + self.starts[index])
+        positions = self.segments[runs[0]].find(texts)
+        return np.where(positions < 0, -1, positions + self.starts[runs[0]])
 
 
 def uuid_texts(hi: np.ndarray, lo: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bench.synth.faults import Faults
 from bench.synth.keyspace import Ages, KeySpace, Run
 from bench.synth.pages import Style, rows
 
@@ -134,14 +135,22 @@ def look(bucket: Bucket, question: Question) -> Answer:
     return Answer(np.concatenate(found), tuple(prefixes), None if is_last else at)
 
 
-def render(bucket: Bucket, question: Question, answer: Answer) -> bytes:
+def render(bucket: Bucket, question: Question, answer: Answer, faults: Faults) -> bytes:
     """Return the page as XML."""
-    style = Style(is_encoded=question.is_encoded, has_owner=question.wants_owner)
+    controls = faults.controls
+    style = Style(
+        is_encoded=question.is_encoded,
+        escapes_slashes=controls.radosgw,
+        has_checksum=controls.checksums,
+        has_owner=question.wants_owner,
+    )
+    turn = len(answer.ranks) // 2 if faults.strikes("reorder") else 0
     parts = [
-        _token(bucket, question, answer, style),
-        *rows(bucket.space, answer.ranks, style, bucket.ages),
+        *rows(bucket.space, answer.ranks[turn:], style, bucket.ages),
+        *rows(bucket.space, answer.ranks[:turn], style, bucket.ages),
         *(_PREFIX % style.text(each) for each in answer.prefixes),
     ]
+    parts.insert(len(parts) if controls.radosgw else 0, _token(bucket, question, answer, style))
     head = _head(bucket, question, answer, style)
     return b"".join((_OPENING, head, *parts, b"</ListBucketResult>"))
 

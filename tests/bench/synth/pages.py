@@ -29,12 +29,14 @@ class Style:
     """How a page spells what it holds."""
 
     is_encoded: bool = True  # keys are url-encoded
+    escapes_slashes: bool = False  # url-encoding encodes slashes too, as radosgw's does
+    has_checksum: bool = True  # every object has a checksum, as on AWS since 2024
     has_owner: bool = False  # every object has an owner, as in version 1 of the request
 
     def text(self, key: bytes) -> bytes:
         """Return a key, a prefix or a delimiter as it stands in the page."""
         if self.is_encoded:
-            return quote_plus(key, safe="/").encode()
+            return quote_plus(key, safe="" if self.escapes_slashes else "/").encode()
         return _TO_ESCAPE.sub(lambda found: f"&#{ord(found[0])};", key.decode()).encode()
 
 
@@ -60,7 +62,7 @@ def _template(head: bytes, style: Style) -> tuple[np.ndarray, tuple[int, int, in
     for width, after in (
         (UUID_LENGTH, b"</Key><LastModified>"),
         (_STAMP, b"</LastModified><ETag>&quot;"),
-        (_ETAG, b"&quot;</ETag>" + _CHECKSUM + b"<Size>"),
+        (_ETAG, b"&quot;</ETag>" + _CHECKSUM * style.has_checksum + b"<Size>"),
         (_SIZE, b"</Size>" + _OWNER * style.has_owner + b"<StorageClass>STANDARD</StorageClass>"),
     ):
         gaps.append(len(text))
@@ -111,7 +113,7 @@ def _of_object(stored: Stored, style: Style) -> bytes:
         style.text(stored.key),
         stamp(stored.modified),
         stored.etag.encode(),
-        _CHECKSUM,
+        _CHECKSUM * style.has_checksum,
         stored.length,
         _OWNER * style.has_owner,
     )

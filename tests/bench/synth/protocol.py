@@ -87,7 +87,9 @@ class Connection(asyncio.Protocol):
         if transport.is_closing():
             return
         body = b"" if is_head else response.body
-        if response.is_lost:
+        if response.sent is not None:
+            if response.sent >= 0:
+                transport.write(response.head() + body[: response.sent])
             transport.close()
             return
         transport.writelines([response.head(), body])
