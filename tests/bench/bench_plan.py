@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bench.checkpoints import SUBTASKS, metadata, new_uuid
+from bench.checkpoints import SUBTASKS, file_of, metadata, new_uuid
 from orphangc.app.wiring.clock import now
 
 JOBS = 4
@@ -42,7 +42,7 @@ def make(root: Path, objects: int) -> None:
             data = metadata(f"file:{directory}", checkpoint_id, names[: len(names) // 2])
             write(folder / "_metadata", data, old + 86_400)
             for index in range(SUBTASKS):
-                write(folder / f"meta-{index}", b"", old + 86_400)
+                write(folder / file_of(index), b"", old + 86_400)
 
 
 def main() -> None:

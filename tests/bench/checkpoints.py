@@ -14,6 +14,11 @@ _ANY = "latin-1"  # a character a byte
 _DICE = random.Random(20240101)
 
 
+def file_of(subtask: int) -> str:
+    """Return the name of a subtask's own file beside the ``_metadata``, a UUID as Flink's is."""
+    return str(uuid.UUID(int=subtask))
+
+
 def new_uuid() -> str:
     """Return a name as Flink gives files."""
     return str(uuid.UUID(int=_DICE.getrandbits(128), version=4))
@@ -22,7 +27,7 @@ def new_uuid() -> str:
 def metadata(directory: str, checkpoint_id: int, names: Sequence[str]) -> bytes:
     """Return the ``_metadata`` of an incremental checkpoint of one operator.
 
-    It refers to ``names`` in ``shared/``, and to ``meta-<subtask>`` in its own folder.
+    It refers to ``names`` in ``shared/``, and to a file of each subtask in its own folder.
 
     Args:
         directory: URI of the job directory.
@@ -75,7 +80,7 @@ def _subtask(directory: str, checkpoint_id: int, names: Sequence[str], index: in
         backend_id=new_uuid(),
         groups=KeyGroupRange(first=index, count=1),
         checkpointed_size=1,
-        meta=FileHandle(path=f"{directory}/chk-{checkpoint_id}/meta-{index}", size=1),
+        meta=FileHandle(path=f"{directory}/chk-{checkpoint_id}/{file_of(index)}", size=1),
         shared=handles,
         private=(),
         state_handle_id=new_uuid(),

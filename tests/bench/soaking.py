@@ -125,7 +125,7 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
     try:
         with (
             opened(
-                settings, state, lambda *_: None, memory=before.memory, is_planning=True
+                settings, state, lambda *_: None, before=before, is_planning=True
             ) as environment,
             mock.patch("orphangc.collect.decide.judged_cycle.judge_all", judged),
         ):

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bench.checkpoints import SUBTASKS, metadata
+from bench.checkpoints import SUBTASKS, file_of, metadata
 from bench.synth.keyspace import Ages, KeySpace, Run, Stored
 
 BUCKET, ROOT = "bench", "checkpoints"
@@ -171,7 +171,7 @@ def _roots(job: str, runs: list[Run], wanted: Wanted) -> list[Stored]:
         for number in numbers
         for name, body in (
             ("_metadata", data[number]),
-            *((f"meta-{index}", b"meta") for index in range(SUBTASKS)),
+            *((file_of(index), b"meta") for index in range(SUBTASKS)),
         )
     ]
 

@@ -319,11 +319,8 @@ class CheckpointReader:
         checkpoint = (
             read() if self.shared is None else self.shared.get(self.aliases, base, listed, read)
         )
-        if (
-            listed.has_identity
-            and isinstance(checkpoint, Checkpoint | UnreadableCheckpoint)
-            and checkpoint.sha256
-        ):
+        is_whole = isinstance(checkpoint, NoCheckpoint) or bool(checkpoint and checkpoint.sha256)
+        if checkpoint is not None and is_whole and listed.has_identity:
             known[listed] = checkpoint
         return checkpoint
 
