@@ -170,7 +170,7 @@ def test_memory_is_bounded(tmp_path) -> None:
     storage = opened(tmp_path)
     whole = SharedCheckpoints(lambda: T0)
     collected(storage, whole)
-    assert whole.held_bytes > 4 * 500 * 24
+    assert whole.held_bytes > 4 * 500 * 16
     half = SharedCheckpoints(lambda: T0, most_bytes=whole.held_bytes // 2)
     storage.reads = 0
     results = [collected(storage, half) for _ in range(2)]
