@@ -8,7 +8,10 @@ from itertools import pairwise
 METADATA_NAME = "_metadata"
 METADATA_WORD = "metadata"
 """What a person leaves of it, mostly: no name that Flink gives a state file has it."""
-_SET_ASIDE = re.compile(rf"(?<!\.){METADATA_WORD}")
+_OF_OTHERS = re.compile(
+    rf"\.{METADATA_WORD}\.json[^/]*$|(?:^|/)expired/[0-9a-f]{{64}}\.{METADATA_WORD}$"
+)
+"""End of keys that Iceberg gives by the thousand, and of those of an expiry's copies."""
 _STAGING = f"{METADATA_NAME}.inprogress."
 """In the name of one that is being written, perhaps after a dot.
 
@@ -35,15 +38,14 @@ def may_be_metadata(key: str) -> bool:
     Flink restores from a file of any name, so one that a person renamed or copied, as
     ``metadata`` or ``old_metadata.bak``, is as much a checkpoint; and so is any name in the folder
     of a checkpoint, where Flink names each other file by a UUID. One that is still being written
-    is none, and neither is what has the word as an extension: Iceberg writes ``*.metadata.json`` by
-    the thousand, and an expiry its copies.
+    is none, and neither is what Iceberg writes, or an expiry as its copy.
     """
     folder, _, name = key.rpartition("/")
     if not name or _STAGING in name:
         return False
     is_of_checkpoint = re.search(f"(?:^|/){CHECKPOINT_FOLDER}$", folder) is not None
     is_foreign = is_of_checkpoint and re.search(BY_A_UUID, name) is None
-    return is_foreign or _SET_ASIDE.search(name) is not None
+    return is_foreign or (METADATA_WORD in name and _OF_OTHERS.search(key) is None)
 
 
 def metadata_folder(key: str) -> str:

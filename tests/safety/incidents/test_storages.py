@@ -64,7 +64,8 @@ def test_a_copied_checkpoint_of_any_folder_keeps_its_files(story) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["chk-8/_metadata.orig", "b/_metadata-9", "chk-9/old_metadata", "b/metadata"]
+    "name",
+    ["chk-8/_metadata.orig", "b/_metadata-9", "chk-9/old_metadata", "b/metadata", "9.metadata"],
 )
 @pytest.mark.answered_by("metadata_of_another_name")
 def test_a_metadata_that_a_person_set_aside_keeps_its_files(story, name) -> None:

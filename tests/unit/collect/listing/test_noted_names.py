@@ -35,8 +35,14 @@ def test_only_base_names_of_objects_count():
 
 def test_what_was_set_aside_counts_and_what_is_being_written_does_not():
     """A person gives a copy a longer name; Flink gives one to what it has not finished."""
-    keys = ["a/_metadata.bak", "old-metadata", "._metadata.inprogress.x", "a/metadata/b.metadata"]
-    assert [each.key for each in metadata_objects(listing(keys))] == keys[:2]
+    keys = ["a/_metadata.bak", "old-metadata", "a/metadata/chk-7.metadata", ".metadata"]
+    keys.append(f"rescued/{'0a' * 32}.metadata")
+    others = [
+        "._metadata.inprogress.x",
+        "t/metadata/v1.metadata.json",
+        f"expired/{'0a' * 32}.metadata",
+    ]
+    assert [each.key for each in metadata_objects(listing([*keys, *others]))] == keys
 
 
 def test_what_flink_names_no_file_of_a_checkpoint_counts():
