@@ -9,9 +9,10 @@ METADATA_NAME = "_metadata"
 METADATA_WORD = "metadata"
 """What a person leaves of it, mostly: no name that Flink gives a state file has it."""
 _OF_OTHERS = re.compile(
-    rf"\.{METADATA_WORD}\.json[^/]*$|(?:^|/)expired/[0-9a-f]{{64}}\.{METADATA_WORD}$"
+    rf"\.{METADATA_WORD}\.json[^/]*$|-[0-9a-f]{{12}}\.(?:csv|txt)\.{METADATA_WORD}$"
+    rf"|(?:^|/)(?:expired|damaged)/[0-9a-f]{{64}}\.{METADATA_WORD}$"
 )
-"""End of keys that Iceberg gives by the thousand, and of those of an expiry's copies."""
+"""End of keys that Iceberg and Athena give by the thousand, and of those of an expiry's copies."""
 _STAGING = f"{METADATA_NAME}.inprogress."
 """In the name of one that is being written, perhaps after a dot.
 
@@ -38,7 +39,7 @@ def may_be_metadata(key: str) -> bool:
     Flink restores from a file of any name, so one that a person renamed or copied, as
     ``metadata`` or ``old_metadata.bak``, is as much a checkpoint; and so is any name in the folder
     of a checkpoint, where Flink names each other file by a UUID. One that is still being written
-    is none, and neither is what Iceberg writes, or an expiry as its copy.
+    is none, and neither is what Iceberg or Athena writes, or an expiry as its copy.
     """
     folder, _, name = key.rpartition("/")
     if not name or _STAGING in name:

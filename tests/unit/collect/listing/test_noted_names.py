@@ -40,7 +40,8 @@ def test_what_was_set_aside_counts_and_what_is_being_written_does_not():
     others = [
         "._metadata.inprogress.x",
         "t/metadata/v1.metadata.json",
-        f"expired/{'0a' * 32}.metadata",
+        f"results/{UUID}.csv.metadata",
+        *(f"{each}/{'0a' * 32}.metadata" for each in ("expired", "damaged", "s/expired")),
     ]
     assert [each.key for each in metadata_objects(listing([*keys, *others]))] == keys
 
