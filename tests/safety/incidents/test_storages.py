@@ -340,3 +340,18 @@ def test_a_savepoint_beside_whose_metadata_was_renamed_keeps_its_files(story) ->
         story.bed.cycle()
     must_be_there(story.orphans[0])
     assert not story.orphans[1].exists()
+
+
+@pytest.mark.parametrize("place", ["in a job directory", "in an extra root"])
+@pytest.mark.answered_by("metadata_of_another_name")
+def test_a_metadata_that_a_person_copies_before_a_sweep_keeps_its_files(story, place) -> None:
+    """The listing of the plan does not show the copy: only what the sweep scans does."""
+    savepoints = story.bed.folder / "savepoints"
+    write(savepoints / "s" / "_metadata", metadata(1, []), 30 * DAY)
+    options = ("--search", "places", "--extra-root", savepoints)
+    story.bed.cycle(*options)
+    plan = story.bed.plan(*options)
+    folder = story.job.folder if place == "in a job directory" else savepoints
+    write(folder / "b" / "old_metadata", metadata(9, [story.orphans[0]]), 18 * DAY)
+    story.bed.sweep(plan, "--delete")
+    must_be_there(story.orphans[0])
