@@ -439,6 +439,17 @@ def test_a_running_job_of_a_configured_id_is_not_said_to_continue_nothing(chain)
     assert "of a job whose id never comes back" in table
 
 
+def test_what_a_job_that_is_stopped_may_need_is_not_called_unneeded(tmp_path) -> None:
+    """A claimer of one of its files is refused: which other ones that needs is not known."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, claims=True)
+        before = run("plan", *chain.options).json["unneeded"]["checkpoints"]
+        chain.jobs[1].shared(age=-5 * DAY)
+        after, ran = run("plan", *chain.options).json["unneeded"]["checkpoints"], chain.expire()
+    assert verdicts(ran)["0/5"] == ("keep", "stopped")
+    assert (before, after) == (5, 1), "without those of both jobs"
+
+
 def test_a_policy_must_keep_one() -> None:
     ran = run("expire", "/nowhere", "--keep-last", 0)
     assert (ran.code, ran.complaints) == (
