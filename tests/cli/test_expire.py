@@ -28,6 +28,7 @@ from cli.helpers import (
     now,
     outcomes,
     run,
+    write,
 )
 from cli.redeploys import Redeploys
 from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story
@@ -114,6 +115,17 @@ def test_the_plan_has_a_row_for_each_checkpoint(chain) -> None:
     assert sum(each["objects"] for each in tallies) == plan.document["objects_listed"] == 6
     key = f"{chain.folder_of('0/6').relative_to(chain.bed.root)}/_metadata"
     assert key in plan.rows
+
+
+def test_a_metadata_of_another_name_has_a_row_of_its_own(chain) -> None:
+    """With its own key and size, in the storage root and beside it."""
+    data = (chain.folder_of("0/6") / "_metadata").read_bytes()
+    own = write(chain.folder_of("0/6") / "m.bak", data, 90 * DAY)
+    beside = write(chain.bed.folder / "b" / "old_metadata", data, 90 * DAY)
+    rows = Planned(chain.expire(), expire(chain, "--search", "storage", delete=False)).rows
+    row = rows[str(own.relative_to(chain.bed.root))]
+    assert (row["size"], row["action"], row["reason"]) == (len(data), "keep", "unknown_job")
+    assert rows[str(beside)]["reason"] == "unknown_job"
 
 
 def test_a_name_in_the_policy_that_no_lineage_bears_is_worth_a_warning(chain) -> None:

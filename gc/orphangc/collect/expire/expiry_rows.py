@@ -41,13 +41,13 @@ def stored_metadata(cycle: Cycle) -> dict[str, StoredObject]:
                     modified_at=each.stored_at,
                 ),
             )
-    for folder, listed in cycle.seen.second[0].scan.metadata.items():
+    for folder, listed in cycle.seen.second[0].scan.readable.items():
         found[str(base.child(folder))] = listed
     return found
 
 
-def _key(folder: Location, base: Location) -> ObjectKey:
-    below = base.key_of(folder)
+def _key(folder: Location, base: Location | None = None) -> ObjectKey:
+    below = None if base is None else base.key_of(folder)
     place = str(folder) if below is None else below
     is_file = may_be_metadata(folder.path)  # one of another name stands for itself
     return ObjectKey(place if is_file else f"{place}/{METADATA_NAME}".lstrip("/"))
@@ -79,8 +79,7 @@ def rows_of(
 
 def _unknown(checkpoint: LineageCheckpointPart) -> StoredObject:
     """Return the facts of a checkpoint at a place that is reported, and not searched."""
-    folder = canonical(checkpoint.uri)
-    key = ObjectKey(f"{folder}/{METADATA_NAME}")
+    key = _key(canonical(checkpoint.uri))
     return StoredObject(key=key, size=0, modified_at=checkpoint.stored_at)
 
 
