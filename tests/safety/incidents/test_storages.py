@@ -355,3 +355,16 @@ def test_a_metadata_that_a_person_copies_before_a_sweep_keeps_its_files(story, p
     write(folder / "b" / "old_metadata", metadata(9, [story.orphans[0]]), 18 * DAY)
     story.bed.sweep(plan, "--delete")
     must_be_there(story.orphans[0])
+
+
+@pytest.mark.parametrize("search", ["places", "storage"])
+@pytest.mark.answered_by("metadata_of_another_name")
+def test_a_renamed_metadata_directly_in_an_extra_root_keeps_its_files(story, search) -> None:
+    """The extra root is the folder of one savepoint, which a person repaired."""
+    folder = story.bed.folder / "savepoint-000001-00000000000a"
+    write(folder / "m.bak", metadata(9, [story.orphans[0]]), 18 * DAY)
+    write(folder / "_metadata", metadata(9, []), 18 * DAY)
+    for _ in range(2):
+        story.bed.cycle("--search", search, "--extra-root", folder)
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()

@@ -172,7 +172,7 @@ class _Levels:
 
     def _add_objects(self, folder: str, objects: Sequence[StoredObject]) -> None:
         for each in objects:
-            if may_be_metadata(each.key):
+            if may_be_metadata(f"{self.root_name}/{each.key}"):  # itself perhaps of a checkpoint
                 place = metadata_folder(each.key)
                 (self.metadata if place == folder else self.aside)[place] = each
         left = _join(folder, EXPIRY_MARKER), _join(folder, TEMPORARY)
