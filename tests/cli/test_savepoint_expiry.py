@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import DAY, contents, metadata, run, write
+from cli.helpers import DAY, contents, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from orphangc.adapters.files.local_storage import LocalStorage
@@ -269,5 +269,7 @@ def test_bytes_that_a_living_job_needs_are_no_unneeded_ones(savepoints) -> None:
         return int(savepoints.chain.expire(*policy, *places).json["expiry"]["unneeded_bytes"])
 
     before, files = unneeded(), [*savepoints.folders[0].glob("0*")]
-    savepoints.chain.running.checkpoint(18, *files, age=DAY)
+    chain, origin = savepoints.chain, savepoints.chain.folder_of("0/6")
+    chain.running.checkpoint(18, *files, age=DAY)
+    chain.server.routes.update(flink(chain.running, completed=18, restored=(6, origin)))
     assert unneeded() == before - sum(path.stat().st_size for path in files)

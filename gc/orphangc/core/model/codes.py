@@ -102,7 +102,7 @@ OTHERS_UNKNOWN = WORLD_CONDITIONS | {Condition.GATE_NOT_SEEN, Condition.CLOSED_W
 """Conditions under which some job may need files of any place, unseen: one of a cluster that does
 not answer may have been restored from anything."""
 
-NEED_UNKNOWN = frozenset(map(str, (*GLOBAL_GUARDS, *OTHERS_UNKNOWN)))
+NEED_UNKNOWN = frozenset(map(str, (*GLOBAL_GUARDS, *OTHERS_UNKNOWN, Guard.DEPENDENT_JOB)))
 """Names of all that stops a job while a checkpoint that is not known may need its files."""
 
 
