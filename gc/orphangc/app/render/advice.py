@@ -59,9 +59,10 @@ GUARDS: Mapping[str, Advice] = {
         " understood nothing can be planned.",
     ),
     Guard.UNPROVEN_LAYOUT: Advice(
-        "A layout that only Flink can judge",
-        "Nothing to do: with file merging, changelog or ForSt only Flink knows what"
-        " is live; let Flink clean up this job itself.",
+        "A layout whose files a running job may use again",
+        "Nothing to do: with file merging, changelog or ForSt, a running job may use a file again"
+        " that no checkpoint names. What areas of it can be proven is collected all the same; the"
+        " rest stays until the job is surely over.",
         waits=True,
     ),
     Guard.RESTARTING: Advice(
