@@ -47,8 +47,8 @@ def decide(
 ) -> Verdict:
     """Return the fate of one object and its reason; a tie with any bound keeps it.
 
-    The order of the questions is the contract's (design, section 2). A tombstone counts only
-    while the object is unchanged; otherwise the object is a new orphan.
+    The questions have the order of ``Reason``. A tombstone counts only while the object is
+    unchanged; otherwise the object is a new orphan.
     """
     if bounds.is_refused:
         return _JOB_REFUSED

@@ -25,6 +25,7 @@ from orphangc.app.config.validate import SINGULAR
 from orphangc.app.config.yaml_text import field_docs
 from orphangc.app.console.text import duration
 from orphangc.app.render import advice
+from orphangc.app.render.sentences.verdict_words import ACTION_MEANINGS, REASON_MEANINGS
 from orphangc.app.telemetry.metrics import Metrics
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
@@ -47,7 +48,6 @@ _LATE_RULES: Mapping[str, str] = {
 }
 """Rules of what is judged after the checks of the two tables: in ``judge`` and in the cycle."""
 
-_KEEP = (Action.KEEP,)
 OUTCOMES: Mapping[Outcome, str] = {
     Outcome.DONE: "it was carried out",
     Outcome.PLANNED: "it was not carried out: without `--delete`, or something stops its job",
@@ -58,34 +58,6 @@ OUTCOMES: Mapping[Outcome, str] = {
     ),
     Outcome.FAILED: "the storage refused, or did not say; a later plan tries again",
 }
-
-REASONS: Mapping[Reason, tuple[Sequence[Action], str]] = {
-    Reason.JOB_REFUSED: (_KEEP, "a guard refused the job, or all jobs"),
-    Reason.REPORT_ONLY: (
-        _KEEP,
-        "it lies in another area than `shared/`, or in a layout that is only reported",
-    ),
-    Reason.UNRECOGNISED: (_KEEP, "its name fits no scheme of Flink's"),
-    Reason.REFERENCED: (
-        (Action.KEEP, Action.REVIVE),
-        "a checkpoint, savepoint, registry snapshot or pin names it; a tombstone is taken back",
-    ),
-    Reason.NOT_OLDER_THAN_OLDEST_RETAINED: (
-        _KEEP,
-        "the checkpoint id in its name is not below the oldest retained one, less the margin",
-    ),
-    Reason.TOO_YOUNG: (_KEEP, "it was stored at or after the cutoff, or its age is unknown"),
-    Reason.ORPHAN: ((Action.TOMBSTONE,), "it is an orphan and has no tombstone yet"),
-    Reason.IN_QUARANTINE: (
-        _KEEP,
-        "its tombstone is too young, or the running job has completed no checkpoint since",
-    ),
-    Reason.QUARANTINE_OVER: (
-        (Action.DELETE,),
-        "it is an orphan again, and the same object as a quarantine period ago",
-    ),
-}
-"""What applies, in the order in which ``decide`` asks; the first that does is the reason."""
 
 
 def pages() -> dict[str, str]:
@@ -263,17 +235,17 @@ def _key_default(field: FieldInfo) -> str:
 
 
 def _verdicts() -> str:
-    rows = [
-        (_code(reason), ", ".join(map(_code, actions)), what)
-        for reason, (actions, what) in REASONS.items()
-    ]
     head = (
         "The first line that applies is the object's reason. `orphangc explain KEY --plan DIR`"
         " shows it."
     )
-    table = _table(("reason", "action", "it applies when"), rows)
+    reasons = _table(("reason", "what it means"), [(_code(r), REASON_MEANINGS[r]) for r in Reason])
+    actions = _table(("action", "what it means"), [(_code(a), ACTION_MEANINGS[a]) for a in Action])
     became = _table(("outcome", "what it means"), [(_code(o), OUTCOMES[o]) for o in Outcome])
-    return f"{head}\n\n{table}\n\n## What became of it in a sweep\n\n{became}"
+    return (
+        f"{head}\n\n{reasons}\n\n## What a sweep is to do with it\n\n{actions}"
+        f"\n\n## What became of it in a sweep\n\n{became}"
+    )
 
 
 def _guards() -> str:

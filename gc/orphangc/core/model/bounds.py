@@ -75,7 +75,7 @@ def cutoff(bounds: Sequence[Bound]) -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobBounds:
-    """Everything that ``decide`` compares one artifact of a job with.
+    """Everything that the rule (``core.decision.kernel``) compares one artifact of a job with.
 
     Attributes:
         is_refused: Whether the job's work is refused: keep everything.

@@ -1,4 +1,4 @@
-"""The rule for one object, row by row, in the order of design, section 2.
+"""The rule for one object, row by row, in the order of ``Reason``.
 
 Each verdict is asked of the rule in plain steps and of the kernel, which must say the same.
 """

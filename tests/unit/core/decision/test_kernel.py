@@ -241,3 +241,21 @@ def test_the_margins_of_a_void_job_do_not_matter() -> None:
         newest_completed_at=datetime.min.replace(tzinfo=UTC),
     )
     assert verdict(bounds=bounds) == REFUSED
+
+
+def test_reasons_stand_in_the_order_of_the_questions() -> None:
+    """Each object fails its own question and all later ones; the first of them is its reason."""
+    strange, pending, timeless = (
+        an_object(name=name, modified_at=None) for name in ("x", f"50_{NAME}", NAME)
+    )
+    objects = [strange, strange, pending, pending, pending, timeless, *[an_object()] * 3]
+    bounds = [some_bounds(is_refused=True), REPORTED, some_bounds()]
+    found = asked(
+        columns_of(*objects),
+        owner=np.array([0, 1, 1, *[2] * 6], np.int32),
+        is_live=np.array([True] * 4 + [False] * 5),
+        has_tombstone=np.array([False] * 7 + [True] * 2),
+        since_us=np.array([microseconds(T0)] * 8 + [LONG_AGO]),
+        bounds=BoundsTable.of(bounds),
+    )
+    assert reason_words(found.reasons).to_pylist() == list(Reason)
