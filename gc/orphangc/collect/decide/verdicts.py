@@ -181,11 +181,11 @@ class DecidePass(ListingPass[Decided]):
     phase: str = "deciding"
 
     def begin(self) -> Decided:
-        """See ``Pass``."""
+        """See ``ListingPass``."""
         return Decided(sinks=[self.open_sink()])
 
     def add(self, found: Decided, rows: MarkedRows) -> None:
-        """See ``Pass``."""
+        """See ``ListingPass``."""
         columns = rows.columns
         rows_of_kinds = [self._row(kind) for kind in columns.kinds]
         numbers = {each: number for number, each in enumerate(dict.fromkeys(rows_of_kinds))}
@@ -219,12 +219,12 @@ class DecidePass(ListingPass[Decided]):
             _report(found.counts, rows, verdicts, owner=owner, job_ids=job_ids)
 
     def end(self, found: Decided) -> None:
-        """See ``Pass``."""
+        """See ``ListingPass``."""
         for sink in found.sinks:
             sink.close()
 
     def together(self, found: Iterable[Decided]) -> Decided:
-        """See ``Pass``."""
+        """See ``ListingPass``."""
         total = Decided()
         for each in found:
             _add(total.counts, each.counts)

@@ -74,11 +74,11 @@ class PinnedPass(ListingPass[UuidSet]):
     phase: str = "pins"
 
     def begin(self) -> UuidSet:
-        """See ``Pass``."""
+        """See ``ListingPass``."""
         return UuidSet()
 
     def add(self, found: UuidSet, rows: MarkedRows) -> None:
-        """See ``Pass``."""
+        """See ``ListingPass``."""
         columns = rows.columns
         keys = columns.batch.column("key")
         is_pinned = np.zeros(len(keys), np.bool_)
@@ -92,7 +92,7 @@ class PinnedPass(ListingPass[UuidSet]):
         found.extend(columns.hi[chosen], columns.lo[chosen])
 
     def together(self, found: Iterable[UuidSet]) -> UuidSet:
-        """See ``Pass``."""
+        """See ``ListingPass``."""
         total = UuidSet()
         for each in found:
             total.extend(*each.columns())

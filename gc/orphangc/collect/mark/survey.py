@@ -125,11 +125,11 @@ class SurveyPass(ListingPass[Surveyed]):
     phase: str = "surveying"
 
     def begin(self) -> Surveyed:
-        """See ``Pass``."""
+        """See ``ListingPass``."""
         return Surveyed(markers=HiddenSums(self.owners.base.name))
 
     def add(self, found: Surveyed, rows: MarkedRows) -> None:
-        """See ``Pass``."""
+        """See ``ListingPass``."""
         for folder in rows.folders:
             place = place_of_folder(folder, self.owners.base.name)
             self._see_folder(found, place)
@@ -142,7 +142,7 @@ class SurveyPass(ListingPass[Surveyed]):
             self._see_odd_names(found, rows)
 
     def together(self, found: Iterable[Surveyed]) -> Surveyed:
-        """See ``Pass``."""
+        """See ``ListingPass``."""
         total = self.begin()
         for each in found:
             total.markers.together([each.markers])
