@@ -1,8 +1,8 @@
 """Every job with its evidence and with what stops it, before any object is decided on.
 
-Of jobs that the search of whole storages alone shows, in no directory that the cycle judges,
-nothing is collected, and no cluster shows them: what their checkpoints name is all that is known of
-what they need. Of others' files they never name more (T8), but for ForSt (R38).
+The search of whole storages may find jobs that no cluster shows, in directories that the cycle does
+not judge. Nothing of them is collected. Only their checkpoints say which files of other jobs they
+need. A later checkpoint needs no further ones (T8); a job with ForSt is the exception (R38).
 """
 
 from __future__ import annotations

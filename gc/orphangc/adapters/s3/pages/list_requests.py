@@ -1,8 +1,8 @@
 """Sends list requests from botocore's request template, and retries them.
 
-A page costs over a millisecond through botocore. Any answer but a page or "not now" is
-asked again through botocore, whose word is final: it follows a bucket to its region and words the
-refusals. Requests without a template (directory buckets, signature version 4a) always go through
+A page costs over a millisecond through botocore. After any answer but a page or "not now", the
+same request goes through botocore, and botocore's answer counts: it follows a bucket to its region
+and words the refusals. Requests without a template (directory buckets, signature version 4a) always go through
 botocore.
 """
 
