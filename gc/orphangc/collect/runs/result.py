@@ -141,8 +141,8 @@ def exit_code_of(cycle: Cycle, result: SweepResult, *, is_deleting: bool) -> Exi
         return ExitCode.FAILED if is_part_done else result.stopped_by.exit_code
     if cycle.plan.are_all_refused and not is_anything_done:
         return ExitCode.REFUSED
-    held_back = deletions[Outcome.PLANNED] + result.objects[Action.TOMBSTONE, Outcome.PLANNED]
-    is_idle = not is_anything_done and held_back
+    left = deletions[Outcome.PLANNED] + result.objects[Action.TOMBSTONE, Outcome.PLANNED]
+    is_idle = not is_anything_done and left
     return ExitCode.REFUSED if is_deleting and is_idle and result.refused else ExitCode.DONE
 
 

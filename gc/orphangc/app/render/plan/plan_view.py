@@ -39,7 +39,7 @@ class PlanView(ByKind):
         deferred: Part of ``tombstones`` in jobs with an unmet condition of the world, which get
             none; ``None`` if not counted.
         due: Objects that ``sweep --delete`` would delete if no job were blocked.
-        held_back: Part of ``due`` in blocked jobs; ``None`` if not counted.
+        due_but_blocked: Part of ``due`` in blocked jobs; ``None`` if not counted.
         extras: What no listing shows.
         hint: What ``expire`` could free.
         statement: What a closed world states.
@@ -58,7 +58,7 @@ class PlanView(ByKind):
     deferred: Amount | None
     revived: Amount
     due: Amount
-    held_back: Amount | None
+    due_but_blocked: Amount | None
     tallies: tuple[Tally, ...]
     areas: tuple[AreaRow, ...]
     extras: tuple[ExtraRow, ...]
@@ -69,7 +69,7 @@ class PlanView(ByKind):
     @property
     def deletable(self) -> Amount:
         """Return what ``sweep --delete`` would delete, as far as it was counted."""
-        back = self.held_back or Amount()
+        back = self.due_but_blocked or Amount()
         return Amount(self.due.objects - back.objects, self.due.bytes - back.bytes)
 
     @property
@@ -79,7 +79,7 @@ class PlanView(ByKind):
             return "No job was judged; nothing would be touched."
         if self.plan.is_wholly_refused:
             return "Every job is refused: nothing would be touched, as it is unknown what is live."
-        due, back, later = self.deletable, self.held_back, self.deferred
+        due, back, later = self.deletable, self.due_but_blocked, self.deferred
         at_most = "at most " if back is None else ""
         deletion = f"delete {at_most}{_amount(due)}" if due.objects else "delete nothing"
         sentence = f"A sweep would {_tombstones(self)} and, with --delete, {deletion}."
@@ -124,7 +124,7 @@ def plan_view(plan: Plan, breakdown: Breakdown | None = None) -> PlanView:
         deferred=_of_jobs(plan, Action.TOMBSTONE, waits, cells),
         revived=_with_action(plan, Action.REVIVE),
         due=_with_action(plan, Action.DELETE),
-        held_back=_of_jobs(plan, Action.DELETE, is_blocked, cells),
+        due_but_blocked=_of_jobs(plan, Action.DELETE, is_blocked, cells),
         tallies=tuple(
             sorted(plan.tallies, key=lambda tally: (tally.scope, kind_order(tally.reason)))
         ),
