@@ -184,8 +184,10 @@ def opened(
             engine=lister,
             wait=time.sleep,
             progress=progress,
-            extras=root if root.has_hidden and (is_planning or settings.abort_uploads) else None,
-            folders=root if root.has_folders else None,
+            with_hidden=root
+            if root.has_hidden and (is_planning or settings.abort_uploads)
+            else None,
+            with_folders=root if root.has_folders else None,
         )
 
 

@@ -91,7 +91,7 @@ def plan_of(found: Found, environment: Environment) -> Plan:
         inventory=storage.inventory,
         listed_at=found.known.evidence.listed_at,
         extras=extras_part(
-            *(environment.extras, surveyed.markers),
+            *(environment.with_hidden, surveyed.markers),
             with_versions=settings.noncurrent_versions,
             is_dead=_upload_rule(found).is_dead,
         ),

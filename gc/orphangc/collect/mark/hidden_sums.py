@@ -141,7 +141,7 @@ def markers_in(listing: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def extras_part(
-    extras: Storage | None,
+    storage: Storage | None,
     markers: HiddenSums,
     *,
     with_versions: bool,
@@ -155,15 +155,15 @@ def extras_part(
         with_versions: Whether the operator wants a second listing for them.
         is_dead: Returns whether nothing completes an upload of a key, begun at a time.
     """
-    if extras is None:
+    if storage is None:
         return None
     problems: list[str] = []
     uploads, unfinished = _counted(
-        lambda: _with_dead(extras.uploads(), is_dead), markers.root_name, problems
+        lambda: _with_dead(storage.uploads(), is_dead), markers.root_name, problems
     )
     versions, old = ExtraStatus.NOT_ASKED, HiddenSums(markers.root_name)
     if with_versions:
-        versions, old = _counted(extras.versions, markers.root_name, problems)
+        versions, old = _counted(storage.versions, markers.root_name, problems)
     uncounted = {HiddenKind.UPLOAD} if uploads is not ExtraStatus.COUNTED else set()
     if versions is not ExtraStatus.COUNTED:
         uncounted |= {HiddenKind.NONCURRENT, HiddenKind.DELETE_MARKER}

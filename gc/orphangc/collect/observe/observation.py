@@ -88,8 +88,8 @@ class Environment:
             checkpoints; each of them may be gone.
         quarantined: Checkpoints whose ``_metadata`` is in quarantine, also by another storage root
             that overlaps with this one.
-        extras: Storage root that shows what its listing does not; ``None`` if that is not wanted.
-        folders: Storage root that removes its empty folders; ``None`` if it has no real ones.
+        with_hidden: Storage root, if it has what no listing shows, and if that is wanted.
+        with_folders: Storage root, if its folders are real, so that empty ones stay.
         search: Searches storages whole; ``None`` if the named places alone are searched.
     """
 
@@ -105,8 +105,8 @@ class Environment:
     progress: Progress
     exporters: Callable[[], Sequence[ExporterChannel]] = tuple
     ends: Callable[[Collection[JobId]], Sequence[EndRecord]] = lambda _: ()
-    extras: Storage | None = None
-    folders: Storage | None = None
+    with_hidden: Storage | None = None
+    with_folders: Storage | None = None
     ha: Sequence[HaMetadata] = ()
     siblings: Sequence[Storage] = ()
     remembered: Sequence[Storage] = ()

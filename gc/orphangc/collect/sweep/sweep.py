@@ -238,10 +238,10 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         self, cycle: Cycle, free: frozenset[str], revalidation: Revalidation
     ) -> Iterator[UploadAbortion | FolderRemoval]:
         jobs = {key: decided_job(view) for key, view in cycle.views.items() if key in free}
-        extras, folders = self.environment.extras, self.environment.folders
+        with_hidden, with_folders = self.environment.with_hidden, self.environment.with_folders
         settings, now = self.run.settings, cycle.evidence.now
         areas = frozenset(settings.scope)
-        if settings.abort_uploads and extras is not None:
+        if settings.abort_uploads and with_hidden is not None:
             rule = UploadRule(
                 owners=cycle.mark.owners,
                 jobs=jobs,
@@ -251,7 +251,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
             )
             yield UploadAbortion(
                 run=self.run,
-                extras=extras,
+                storage=with_hidden,
                 plan_id=self.plan.plan_id,
                 now=now,
                 quarantine_start=shifted(now, -settings.quarantine_period),
@@ -260,9 +260,9 @@ class Sweep(PlannedRun[ConfirmingCycle]):
                 limiter=RateLimiter.of(self.run, UploadAbortion.most_at_once),
                 outcomes=self.result.uploads,
             )
-        if folders is not None and free:
+        if with_folders is not None and free:
             yield FolderRemoval(
-                storage=folders,
+                storage=with_folders,
                 rule=FolderRule(
                     owners=cycle.mark.owners,
                     jobs=jobs,

@@ -47,7 +47,7 @@ class UploadAbortion(HeldTask[Upload]):
     most_at_once = 100
     holds_data = True
 
-    extras: Storage
+    storage: Storage
     plan_id: str
     quarantine_start: datetime
     is_dead: IsDead
@@ -80,7 +80,7 @@ class UploadAbortion(HeldTask[Upload]):
 
     def _dead(self) -> Iterator[UploadMark]:
         """Yield the uploads that are dead now, as if this sweep were the first to find them."""
-        for upload in self.extras.unfinished():
+        for upload in self.storage.unfinished():
             if upload.begun_at is not None and self.is_dead(upload.key, upload.begun_at):
                 yield UploadMark(
                     key=upload.key,
@@ -97,7 +97,7 @@ class UploadAbortion(HeldTask[Upload]):
     def take_away(self, thing: Upload) -> tuple[Outcome, str | None]:
         """Return what became of an upload, and why it failed."""
         try:
-            return (Outcome.DONE if self.extras.abort(thing) else Outcome.GONE), None
+            return (Outcome.DONE if self.storage.abort(thing) else Outcome.GONE), None
         except StorageUnreachableError as err:
             log.warning("upload.not_aborted", reason=str(err))
             return Outcome.FAILED, str(err)

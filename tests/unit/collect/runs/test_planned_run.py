@@ -161,7 +161,7 @@ def aborts(run: Run) -> None:
     write_marks(run.run.state, [mark])
     UploadAbortion(
         run=run.run,
-        extras=Storage(run.run),
+        storage=Storage(run.run),
         plan_id="plan",
         now=T0,
         quarantine_start=ago("1d"),

@@ -97,7 +97,7 @@ def sweep(state: RootState, store: Store, *, at: datetime, is_deleting: bool = T
     checks = Evidence(state, **evidence)
     work = UploadAbortion(
         run=HeldRun(settings=None, state=state, lock=checks, run_id=f"run-{at:%d}"),
-        extras=store,
+        storage=store,
         plan_id="plan",
         now=at,
         quarantine_start=at - DAY,
