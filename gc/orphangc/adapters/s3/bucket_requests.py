@@ -1,8 +1,8 @@
 """Requests to one bucket that list nothing: HeadObject, DeleteObjects, settings of the bucket.
 
 Those for objects are sent from botocore's request template, at half the CPU time. After an answer
-that is neither the facts of an object nor "there is none", or that deleted nothing, the same request
-goes through botocore, which also repeats it, and botocore's answer counts.
+that is neither the facts of an object nor "there is none", or that deleted nothing, the same
+request goes through botocore, which also repeats it, and botocore's answer counts.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A page costs over a millisecond through botocore. After any answer but a page or "not now", the
 same request goes through botocore, and botocore's answer counts: it follows a bucket to its region
-and words the refusals. Requests without a template (directory buckets, signature version 4a) always go through
-botocore.
+and words the refusals. Requests without a template (directory buckets, signature version 4a) always
+go through botocore.
 """
 
 from __future__ import annotations
