@@ -87,17 +87,15 @@ def unsearched_storages(seen: Observation, paths: Sequence[OutsidePath]) -> Mapp
 def searched_storages(seen: Observation) -> Iterable[SearchedStorage]:
     """Yield every storage that was searched, or had to be."""
     for each in seen.storages:
-        within = [root for root in seen.checkpoints if each.contains(root.folder)]
+        within = [one for one in seen.checkpoints if each.contains(one.folder)]
         places = places_of(broken.uri for broken in seen.unreadable)
         broken = [place for place in places if each.contains(place)]
         is_searched = each.problem is None
         yield SearchedStorage.like(
             each,
             uri=str(each.location),
-            checkpoints=len({root.folder for root in within}) + len(broken)
-            if is_searched
-            else None,
-            newest_checkpoint_at=_newest(root.modified_at for root in within),
+            checkpoints=len({one.folder for one in within}) + len(broken) if is_searched else None,
+            newest_checkpoint_at=_newest(one.modified_at for one in within),
             left_out=tuple(map(str, each.left_out)),
         )
 
@@ -139,16 +137,16 @@ def _newest(times: Iterable[datetime | None]) -> datetime | None:
 def _reported(
     seen: Observation, environment: Environment, bases: Sequence[Location]
 ) -> Iterable[SearchedPlace]:
-    for root in {each.folder: each for each in seen.elsewhere}.values():
+    for checkpoint in {each.folder: each for each in seen.elsewhere}.values():
         areas: list[Searched] = [*bases, *seen.storages]
-        if not any(each.contains(root.folder) for each in areas):
+        if not any(each.contains(checkpoint.folder) for each in areas):
             yield SearchedPlace(
-                uri=str(root.folder),
+                uri=str(checkpoint.folder),
                 kind=PlaceKind.REPORTED,
-                device=environment.device_of(root.folder),
+                device=environment.device_of(checkpoint.folder),
                 job_directories=0,
                 checkpoints=1,
-                newest_checkpoint_at=root.modified_at,
+                newest_checkpoint_at=checkpoint.modified_at,
             )
 
 

@@ -31,8 +31,8 @@ def namings_of(
     marked: Mark, observation: Observation, searched: Sequence[Searched]
 ) -> tuple[Naming, ...]:
     """Return whatever names files outside the searched places, with these files."""
-    makers = {root.folder: key for key, job in marked.jobs.items() for root in job.own_checkpoints}
-    found = [_of_checkpoint(root, marked, makers, searched) for root in marked.checkpoints]
+    makers = {one.folder: key for key, job in marked.jobs.items() for one in job.own_checkpoints}
+    found = [_of_checkpoint(one, marked, makers, searched) for one in marked.checkpoints]
     found += [
         _of_snapshot(each, marked, observation.settings, searched) for each in observation.snapshots
     ]
@@ -40,14 +40,17 @@ def namings_of(
 
 
 def _of_checkpoint(
-    root: Checkpoint, marked: Mark, makers: Mapping[Location, str], searched: Sequence[Searched]
+    checkpoint: Checkpoint,
+    marked: Mark,
+    makers: Mapping[Location, str],
+    searched: Sequence[Searched],
 ) -> Naming:
-    outside = outside_only(root.files, (*searched, root.folder))
+    outside = outside_only(checkpoint.files, (*searched, checkpoint.folder))
     if not outside:
-        return Naming(by=str(root.folder), jobs=frozenset(), files=outside)
-    owners = (owner_of(folder, marked.owners.keys) for folder in root.files)
-    jobs = frozenset((makers.get(root.folder), *owners)) - {None}
-    return Naming(by=str(root.folder), jobs=frozenset(filter(None, jobs)), files=outside)
+        return Naming(by=str(checkpoint.folder), jobs=frozenset(), files=outside)
+    owners = (owner_of(folder, marked.owners.keys) for folder in checkpoint.files)
+    jobs = frozenset((makers.get(checkpoint.folder), *owners)) - {None}
+    return Naming(by=str(checkpoint.folder), jobs=frozenset(filter(None, jobs)), files=outside)
 
 
 def _of_snapshot(
@@ -89,7 +92,7 @@ def named_outside(
         for folder, names in naming.files.items()
         if not is_listed(names)
     ]
-    read = {root.folder for root in marked.checkpoints}
+    read = {one.folder for one in marked.checkpoints}
     for place, by, jobs in (*_reported(marked, observation), *_named(observation)):
         if place not in read and not any(base.contains(place) for base in searched):
             found.append((home_of(place), by, jobs))

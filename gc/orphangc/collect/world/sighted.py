@@ -97,7 +97,7 @@ def sighting_of(
 
 def _present(marked: Mark, seen: Observation) -> frozenset[str]:
     unreadable = (each.uri.removesuffix(f"/{METADATA_NAME}") for each in seen.unreadable)
-    return frozenset({*(str(root.folder) for root in marked.checkpoints), *unreadable})
+    return frozenset({*(str(one.folder) for one in marked.checkpoints), *unreadable})
 
 
 def _places(
@@ -125,8 +125,10 @@ def _spelled_as(base: Location, marked: Mark) -> Mark:
     """
     spelled = cache(partial(spelled_in, base))
 
-    def of(root: Checkpoint) -> Checkpoint:
-        return replace(root, files={spelled(each): names for each, names in root.files.items()})
+    def of(checkpoint: Checkpoint) -> Checkpoint:
+        return replace(
+            checkpoint, files={spelled(each): names for each, names in checkpoint.files.items()}
+        )
 
     return replace(marked, checkpoints=tuple(map(of, marked.checkpoints)))
 
@@ -159,16 +161,18 @@ def _directories(
     by_folder: dict[Location, list[Checkpoint]] = {}
     foreign = {each.folder for found in storages for each in found.checkpoints}
     areas: list[Searched] = [*bases[1:], *storages]
-    for root in marked.checkpoints:
-        if root.folder in foreign and not _concerns(root, bases[0], areas):
+    for checkpoint in marked.checkpoints:
+        if checkpoint.folder in foreign and not _concerns(checkpoint, bases[0], areas):
             continue
-        if root.directory is not None or _depends_on(root, marked.owners.keys):
-            by_folder.setdefault(root.directory or root.folder.parent, []).append(root)
+        if checkpoint.directory is not None or _depends_on(checkpoint, marked.owners.keys):
+            by_folder.setdefault(checkpoint.directory or checkpoint.folder.parent, []).append(
+                checkpoint
+            )
     owners = marked.owners.keys
     found = []
     for folder in sorted(by_folder, key=str):
-        roots, job = by_folder[folder], jobs.get(owners.get(folder, ""))
-        names = {each for root in roots for each in _depends_on(root, owners)}
+        checkpoints, job = by_folder[folder], jobs.get(owners.get(folder, ""))
+        names = {each for one in checkpoints for each in _depends_on(one, owners)}
         fed = () if job is None else [jobs[key] for key in job.depends_on if key in jobs]
         depends_on = names | {each for other in fed for each in other.directories}
         around = (*bases, *(each.location for each in storages if each.contains(folder)))
@@ -176,38 +180,40 @@ def _directories(
         found.append(
             RememberedDirectory(
                 uri=str(folder),
-                job_id=roots[0].job_id if job is None else job.job_id,
+                job_id=checkpoints[0].job_id if job is None else job.job_id,
                 place=str(place),
                 depends_on=tuple(sorted({str(each) for each in depends_on} - {str(folder)})),
                 names=tuple(sorted({str(each) for each in names} - {str(folder)})),
                 was_over=job is not None and job.state is JobState.ENDED,
-                checkpoints=_checkpoints(roots, at),
+                checkpoints=_checkpoints(checkpoints, at),
             )
         )
     return tuple(found)
 
 
-def _concerns(root: Checkpoint, base: Location, others: Sequence[Searched]) -> bool:
+def _concerns(checkpoint: Checkpoint, base: Location, others: Sequence[Searched]) -> bool:
     """Return whether a checkpoint names files here, or where no cycle searches.
 
     A folder in no searched place may be one that is searched, spelled otherwise.
     """
     return any(
         base.contains(folder) or not any(each.contains(folder) for each in others)
-        for folder in root.files
+        for folder in checkpoint.files
     )
 
 
-def _checkpoints(roots: Iterable[Checkpoint], at: datetime) -> tuple[RememberedCheckpoint, ...]:
-    unique = {(str(root.folder), root.sha256): root for root in roots}
+def _checkpoints(
+    checkpoints: Iterable[Checkpoint], at: datetime
+) -> tuple[RememberedCheckpoint, ...]:
+    unique = {(str(one.folder), one.sha256): one for one in checkpoints}
     return tuple(
-        RememberedCheckpoint.like(root, uri=uri, seen_at=at, stored_at=root.modified_at)
-        for (uri, _), root in sorted(unique.items())
+        RememberedCheckpoint.like(one, uri=uri, seen_at=at, stored_at=one.modified_at)
+        for (uri, _), one in sorted(unique.items())
     )
 
 
-def _depends_on(root: Checkpoint, owners: Mapping[Location, str]) -> set[Location]:
-    named = (folder for folder in root.files if not root.folder.contains(folder))
+def _depends_on(checkpoint: Checkpoint, owners: Mapping[Location, str]) -> set[Location]:
+    named = (folder for folder in checkpoint.files if not checkpoint.folder.contains(folder))
     return {
         next((each for each in folder.upwards() if each in owners), folder.parent)
         for folder in named
@@ -246,9 +252,9 @@ def _storages(seen: Observation, environment: Environment) -> Iterator[SeenPlace
 
 
 def _with_others(
-    places: Sequence[SeenPlace], roots: Sequence[Checkpoint], recorded: Collection[str]
+    places: Sequence[SeenPlace], checkpoints: Sequence[Checkpoint], recorded: Collection[str]
 ) -> Iterator[SeenPlace]:
-    left = sorted({str(root.folder) for root in roots} - set(recorded))
+    left = sorted({str(one.folder) for one in checkpoints} - set(recorded))
     for place in places:
         yield replace(place, others=tuple(each for each in left if is_within(each, [place.uri])))
 
@@ -303,7 +309,7 @@ def _shown_jobs(seen: Observation, marked: Mark) -> Iterator[SeenJob]:
 
     Of a job that it showed at first alone, and without a checkpoint, nothing else knows.
     """
-    savepoints = {root.folder for root in marked.checkpoints if root.is_savepoint}
+    savepoints = {one.folder for one in marked.checkpoints if one.is_savepoint}
     last = {(each.uri, job_id) for each in seen.after for job_id in each.jobs}
     for is_last, clusters in ((True, seen.after), (False, seen.before)):
         for cluster in clusters:
@@ -349,14 +355,14 @@ def _needs(
 
     What it was restored from is all that it has before its first checkpoint.
     """
-    roots = [root for root in marked.checkpoints if (root.directory or root.folder.parent) in own]
-    if not roots and not own and facts.restored is None:
+    checkpoints = [one for one in marked.checkpoints if (one.directory or one.folder.parent) in own]
+    if not checkpoints and not own and facts.restored is None:
         return ()
-    roots = roots or [root for root in marked.checkpoints if root.folder == origin]
-    if not roots:
+    checkpoints = checkpoints or [one for one in marked.checkpoints if one.folder == origin]
+    if not checkpoints:
         return (UNREAD,)
-    needed = {each for root in roots for each in _depends_on(root, marked.owners.keys)}
-    needed |= {root.directory for root in roots if root.directory is not None}
+    needed = {each for one in checkpoints for each in _depends_on(one, marked.owners.keys)}
+    needed |= {one.directory for one in checkpoints if one.directory is not None}
     return tuple(sorted(map(str, needed)))
 
 

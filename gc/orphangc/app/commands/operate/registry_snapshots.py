@@ -55,13 +55,13 @@ def export_snapshot(
     if read.unreadable:
         first = read.unreadable[0]
         raise RefusedError(f"{first.problem}; nothing was exported")
-    own = [root for root in read.checkpoints if root.job_id == job and root.directory is not None]
+    own = [each for each in read.checkpoints if each.job_id == job and each.directory is not None]
     directory = (own[0].directory if own else None) or storage.location
     prefix = storage.location.key_of(directory) or ""
     start = len(prefix) + 1 if prefix else 0
     snapshot, entries = derive_snapshot(
         JobId(job),
-        sorted(own, key=lambda root: root.checkpoint_id),
+        sorted(own, key=lambda each: each.checkpoint_id),
         directory=directory,
         facts=facts,
         sizes={
