@@ -743,7 +743,7 @@ def test_users_are_the_checkpoints_that_name_a_file_of_it(bed) -> None:
 @pytest.mark.parametrize(
     ("options", "statement"),
     [
-        (OVER, f"none among the roots that were read; {OPEN}"),
+        (OVER, f"none among the checkpoints that were read; {OPEN}"),
         ((*OVER, "--closed-world"), "nobody needs it"),
         ((), f"{PENDING}; {OPEN}"),
         (("--closed-world",), PENDING),

@@ -809,7 +809,7 @@ def test_a_signal_waits_for_the_check_after_a_batch(story, monkeypatch) -> None:
         assert story.bed.sweep(plan, "--delete").code == 143
     assert outcomes(plan) == dict.fromkeys(keys(story), "done")
     (halted,) = state_files(story.bed, "halted.json")
-    assert "was deleted, and a root names it now" in halted.read_text()
+    assert "was deleted, and a checkpoint names it now" in halted.read_text()
 
 
 def signalled_at(patch: pytest.MonkeyPatch, step: str) -> None:

@@ -90,7 +90,7 @@ def six(fleet: Fleet) -> list[tuple[Job, int]]:
 
 @pytest.mark.parametrize("has_ha", [False, True], ids=["without HA", "with HA"])
 def test_u1_six_clusters_of_one_job_id_below_a_common_root(fleet, kubernetes, has_ha) -> None:
-    """Before, "6 directories of this job id hold roots" refused them all."""
+    """Before, "6 directories of this job id hold checkpoints" refused them all."""
     jobs = six(fleet)
     asked: list[object] = []
     if has_ha:

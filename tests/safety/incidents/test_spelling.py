@@ -134,7 +134,7 @@ def test_iceberg_10539_a_listing_without_a_single_match_is_told(bed) -> None:
         job.shared()
     job.checkpoint(7, f"/elsewhere/{uuid.uuid4()}")
     plan = bed.plan()
-    (warning,) = (each for each in plan.document["warnings"] if "roots were read" in each)
+    (warning,) = (each for each in plan.document["warnings"] if "checkpoints were read" in each)
     assert "alias" in warning
     assert "max_delete_share" in plan.blocks(job)
 

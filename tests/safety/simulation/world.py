@@ -203,7 +203,7 @@ class World:
         if not self.site.journal_names(relative):
             raise LossError(f"{key} goes, and no journal tells of it")
         if key in self.flinks.needed():
-            raise LossError(f"{key} goes, and a root names it")
+            raise LossError(f"{key} goes, and a checkpoint names it")
         self.tally.done["deletions"] += 1
 
     # --- what must hold

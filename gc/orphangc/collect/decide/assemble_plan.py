@@ -327,7 +327,7 @@ def _warnings(found: Found) -> tuple[str, ...]:
         shown.live_objects for shown in found.surveyed.jobs.values()
     ):
         warnings.append(
-            "roots were read, but nothing in the listing is referred to: an alias missing?"
+            "checkpoints were read, but nothing in the listing is referred to: an alias missing?"
         )
     warnings += [
         f"job {job.job_id}: {entropy.words}; what is orphaned there is neither listed nor collected"

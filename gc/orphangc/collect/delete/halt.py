@@ -41,7 +41,7 @@ def halted_after(
 
 def halt_for(key: str, revalidation: Revalidation, at: datetime) -> RefusedError:
     """Halt all collection because a live object is gone, and return the refusal that says so."""
-    reason = f"{key} was deleted, and a root names it now"
+    reason = f"{key} was deleted, and a checkpoint names it now"
     revalidation.state.halt(reason, at)
     log.error("sweep.halted", reason=reason)
     return RefusedError(revalidation.state.halted() or reason, guard=Condition.HALTED)

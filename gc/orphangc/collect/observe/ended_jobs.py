@@ -93,7 +93,7 @@ def unread_of(lives: Lives, checkpoints: Sequence[Checkpoint]) -> Iterator[tuple
         if latest is not None and latest > _newest_read(job_id, facts, checkpoints, aliases):
             reason = (
                 f"Flink says that it has completed checkpoint {latest}, which is not among the"
-                " roots that were read: add its place with --extra-root, or say with --alias"
+                " checkpoints that were read: add its place with --extra-root, or say with --alias"
                 " what it means"
             )
             yield f"job {job_id}", reason

@@ -118,7 +118,7 @@ def _parser_disagreement(job: JobEvidence, _: CycleEvidence) -> str | None:
     if not job.survey.only_in_raw_bytes:
         return None
     names = some(job.survey.only_in_raw_bytes)
-    return f"raw bytes of a root name {names}, the parser does not: please report this"
+    return f"raw bytes of a checkpoint name {names}, the parser does not: please report this"
 
 
 def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
@@ -203,7 +203,7 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
         )
     with_roots = job.directories_with_roots
     if len(with_roots) > 1:
-        return f"{len(with_roots)} directories of this job id hold roots"
+        return f"{len(with_roots)} directories of this job id hold checkpoints"
     named = {folder for checkpoint in job.own_checkpoints for folder in checkpoint.files}
     alone = [
         directory
@@ -211,7 +211,7 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
         if not any(directory.contains(folder) for folder in named)
     ]
     if alone and len(job.survey.shared_directories) > 1:
-        return f"{alone[0]} bears the same job id, and no root of the job names a file in it"
+        return f"{alone[0]} bears the same job id, and no checkpoint of the job names a file in it"
     return None
 
 
@@ -292,8 +292,8 @@ def _retained_root_missing(job: JobEvidence, _: CycleEvidence) -> str | None:
     """
     for checkpoint_id, uri in job.unread_retained.items():
         return (
-            f"{uri} retains checkpoint {checkpoint_id} of job {job.job_id}, and no root of that id"
-            " can be seen: add the place of its checkpoints with --extra-root"
+            f"{uri} retains checkpoint {checkpoint_id} of job {job.job_id}, and no checkpoint of"
+            " that id can be seen: add the place of its checkpoints with --extra-root"
         )
     return _exported_root_missing(job, job.ids_seen | job.ids_before)
 
@@ -310,7 +310,7 @@ def _exported_root_missing(job: JobEvidence, seen: Collection[int]) -> str | Non
     if not unseen:
         return None
     return (
-        f"the registry snapshots retain checkpoint {unseen[0]}, and no root of that id can be"
+        f"the registry snapshots retain checkpoint {unseen[0]}, and no checkpoint of that id can be"
         " seen: add the place of its checkpoints with --extra-root, or say it with --alias"
     )
 

@@ -259,7 +259,9 @@ def a_plan(batch: pa.RecordBatch | None = None, **changes) -> tuple[Plan, Breakd
                 oldest_modified_at=None,
             ),
         ),
-        "warnings": ("roots were read, but nothing in the listing is referred to: an alias?",),
+        "warnings": (
+            "checkpoints were read, but nothing in the listing is referred to: an alias?",
+        ),
         "verdict_files": {"part-00000.parquet": "cd" * 32},
         "settings": StorageRootSettings(
             root=ROOT,

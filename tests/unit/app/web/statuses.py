@@ -367,7 +367,7 @@ def troubled() -> Status:
                 ),
             ),
         ),
-        warnings=("roots were read, but nothing in the listing is referred to: an alias?",),
+        warnings=("checkpoints were read, but nothing in the listing is referred to: an alias?",),
     )
     third = without_plan(
         0,

@@ -166,7 +166,8 @@ SENTENCES = {
     ),
     Guard.COPIED_TREE: "all 100 objects have one store time: this tree was copied",
     Guard.PARSER_DISAGREEMENT: (
-        f"raw bytes of a root name {JOB}/shared/{NAME}, the parser does not: please report this"
+        f"raw bytes of a checkpoint name {JOB}/shared/{NAME}, the parser does not: please report"
+        " this"
     ),
     Guard.UNPROVEN_LAYOUT: "shared/ has sub-directories (op_x_attempt_0)",
     Guard.RESTARTING: (
@@ -184,8 +185,8 @@ SENTENCES = {
     Guard.NO_ROOTS: "no checkpoint of the job can be seen: its first one may be pending; if the job"
     f" is over, --ended-job {JOB} states it",
     Guard.RETAINED_ROOT_MISSING: (
-        f"{a_hold(41).uri} retains checkpoint 41 of job {JOB}, and no root of that id can be seen:"
-        " add the place of its checkpoints with --extra-root"
+        f"{a_hold(41).uri} retains checkpoint 41 of job {JOB}, and no checkpoint of that id"
+        " can be seen: add the place of its checkpoints with --extra-root"
     ),
     Guard.MISPLACED_ROOT: f"{DIRECTORY}/chk-7 holds the metadata of checkpoint 43",
     Guard.DAMAGED_LATEST_ROOT: (
@@ -255,11 +256,11 @@ def test_an_answer_that_is_later_than_the_first_is_one() -> None:
         ),
         (
             a_job(own_checkpoints=(a_root(42), a_root(43, directory=ELSEWHERE))),
-            "2 directories of this job id hold roots",
+            "2 directories of this job id hold checkpoints",
         ),
         (
             a_job(survey=a_survey(shared_directories={job_directory(), ELSEWHERE})),
-            f"{ELSEWHERE} bears the same job id, and no root of the job names a file in it",
+            f"{ELSEWHERE} bears the same job id, and no checkpoint of the job names a file in it",
         ),
         (
             an_ended_job(ids_after=frozenset({43})),
@@ -268,8 +269,8 @@ def test_an_answer_that_is_later_than_the_first_is_one() -> None:
         (
             a_job(snapshots=ANSWERED.snapshots, exported=ANSWERED),
             (
-                "the registry snapshots retain checkpoint 41, and no root of that id can be seen:"
-                " add the place of its checkpoints with --extra-root, or say it with --alias"
+                "the registry snapshots retain checkpoint 41, and no checkpoint of that id can be"
+                " seen: add the place of its checkpoints with --extra-root, or say it with --alias"
             ),
         ),
         (

@@ -204,7 +204,7 @@ def _reading(storage: Storage) -> tuple[CheckStatus, str]:
         data = storage.read(ObjectKey(listed.key), max_bytes=MAX_METADATA_BYTES)
         if data is not None:
             return CheckStatus.GOOD, f"read {listed.key}, {len(data)} bytes"
-    return CheckStatus.WARNING, "there is no root to read"
+    return CheckStatus.WARNING, "there is no checkpoint to read"
 
 
 def _clock(storage: Storage, settings: StorageRootSettings) -> tuple[CheckStatus, str]:

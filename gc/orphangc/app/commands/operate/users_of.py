@@ -175,7 +175,7 @@ def _statement(found: Users, settings: StorageRootSettings) -> str:
     if found.is_confirmed and settings.closed_world:
         return "nobody needs it"
     if found.is_confirmed:
-        said = "none among the roots that were read"
+        said = "none among the checkpoints that were read"
     else:
         said = (
             "none of the checkpoints that were read needs it; a pending one may: look again after"
