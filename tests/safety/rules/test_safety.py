@@ -30,7 +30,7 @@ def test_the_tables_are_current() -> None:
 
 
 def test_every_rule_is_there() -> None:
-    """R1 to R30, R3a, and those for what lies beside flat ``shared/``."""
+    """R1 to R30, R3a, and these of R31 to R56."""
     beside = {"R31", "R33", "R34", "R35", "R37", "R39", "R45", "R46", "R50", "R51", "R56"}
     assert set(RULES) == {f"R{number}" for number in range(1, 31)} | {"R3a"} | beside
 
