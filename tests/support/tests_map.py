@@ -33,7 +33,7 @@ PURPOSES = {
     "properties": "Properties of the rule, over examples that Hypothesis draws.",
     "robustness/fuzz": "Damaged inputs of every reader: an error by name, never a wrong answer.",
     "safety/fleets": "Fleets with years of leftovers: orphans go, live files stay, no false alarm.",
-    "safety/rules": "Each rule of `gc/SAFETY.md` names the guard, the loss and the tests that hold it.",
+    "safety/rules": "Each rule names the guard, the loss and the tests that hold it.",
     "safety/simulation": "The collector's real code over ports in memory: a fault at every call.",
     "support": "What tests share: builders, strategies, fakes, budgets, limits of time.",
     "unit/adapters": "Parts of adapters that need no server.",

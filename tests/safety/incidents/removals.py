@@ -325,7 +325,7 @@ def _halt_of_a_sweep(patch: _Patch) -> None:
 
 
 def _plan_identity(patch: _Patch) -> None:
-    """Carry out whatever plan is given (design, section 4)."""
+    """Carry out whatever plan is given."""
     patch.setattr(sweeping, "check_plan", lambda *_: None)
 
 

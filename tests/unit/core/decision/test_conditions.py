@@ -105,7 +105,7 @@ def test_every_condition_that_evidence_alone_can_show_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_each_condition_blocks_its_case_and_refuses_nothing(condition: Condition) -> None:
-    """Design, section 2: "blocked": the plan shows its orphans, the sweep deletes none."""
+    """The plan shows its orphans, the sweep deletes none."""
     judgement = judge(*CASES[condition])
     assert [each.condition for each in judgement.blocked] == [condition]
     assert judgement.refused is None

@@ -112,7 +112,7 @@ def test_an_orphan_whose_quarantine_is_over_goes() -> None:
     ],
 )
 def test_the_first_row_that_fits_decides(facts: dict, expected: Verdict) -> None:
-    """Design, section 2: rows 1 to 9, each against those behind it."""
+    """Each reason, against those behind it."""
     assert verdict(**facts) == expected
 
 
@@ -242,7 +242,7 @@ def test_only_a_known_time_strictly_before_the_cutoff_is_old(modified_at, expect
 
 
 def test_without_a_cutoff_nothing_is_old() -> None:
-    """Design, section 2: unknown bound = delete nothing."""
+    """Unknown bound = delete nothing."""
     unknown = (Bound(BoundName.OLDEST_OWN_ROOT, None), Bound(BoundName.GRACE_PERIOD, ago("72h")))
     assert verdict(bounds=some_bounds(bounds=unknown)) == TOO_YOUNG
     assert verdict(bounds=some_bounds(bounds=())) == TOO_YOUNG

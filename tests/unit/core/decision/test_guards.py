@@ -128,7 +128,7 @@ def test_every_guard_but_the_one_of_judge_all_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("guard", GUARDS)
 def test_each_guard_refuses_its_case_and_no_other_guard_does(guard: Guard) -> None:
-    """Design, section 2: "void": liveness cannot be known, so the job keeps everything."""
+    """Liveness cannot be known, so the job keeps everything."""
     job, cycle = CASES[guard]
     assert refusal(job, cycle) is guard
     assert [name for name, check in GUARDS.items() if check(job, cycle) is not None] == [guard]
@@ -746,7 +746,7 @@ def exported(**changes: object):
 
 
 def test_an_exported_snapshot_makes_registry_mode() -> None:
-    """Design, section 2: two modes of evidence; a derived snapshot knows no more than roots."""
+    """Two modes of evidence; a derived snapshot knows no more than roots."""
     assert mode_of(exported()) is Mode.REGISTRY
     assert mode_of(exported(source=Mode.DERIVED)) is Mode.DERIVED
     assert mode_of(a_job()) is Mode.DERIVED

@@ -85,7 +85,7 @@ REPORTED = some_bounds(is_report_only=True)
     ],
 )
 def test_what_is_reported_only_is_told_by_area_and_name(stored, facts, expected) -> None:
-    """Design, section 2: an area without a rule keeps; a strange name does in any."""
+    """An area without a rule keeps; a strange name does in any."""
     assert verdict(stored, **facts) == expected
 
 

@@ -25,14 +25,14 @@ def running(**changes: object) -> dict[BoundName, object]:
 
 @pytest.mark.parametrize("ages", [["3d"], ["3d", "1h"], ["1h", "3d"], ["2d", "3d", "0s"]])
 def test_the_earliest_bound_wins(ages: list[str]) -> None:
-    """Design, section 2: adding a bound can only keep more."""
+    """Adding a bound can only keep more."""
     expected = ago("2d") if ages == ["2d"] else ago("3d")
     assert cutoff([a_bound(age) for age in ages]) == expected
 
 
 @pytest.mark.parametrize("ages", [[], [None], ["3d", None], [None, "3d"], [None, None]])
 def test_an_unknown_bound_removes_nothing(ages: list[str | None]) -> None:
-    """Design, section 2: unknown bound = delete nothing; so has no bound at all."""
+    """Unknown bound = delete nothing; so has no bound at all."""
     assert cutoff([a_bound(age) for age in ages]) == NEVER
 
 

@@ -1,4 +1,4 @@
-"""The world's JSON form, which is contract (design, section 4)."""
+"""The world's JSON form, which is contract."""
 
 import pytest
 from pydantic import ValidationError
