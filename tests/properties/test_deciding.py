@@ -238,7 +238,7 @@ def test_wider_margins_and_older_roots_never_move_the_cutoff_forward(
     wide = replace(usual, **{margin: getattr(usual, margin) + extra})
 
     def limit(margins: SafetyMargins, roots: list) -> datetime:
-        return cutoff(job_bounds(T0, margins, is_ended=is_ended, own_root_times=roots))
+        return cutoff(job_bounds(T0, margins, is_ended=is_ended, own_checkpoint_times=roots))
 
     assert limit(wide, times) <= limit(usual, times)
     assert limit(usual, [*times, another]) <= limit(usual, times)

@@ -129,7 +129,7 @@ def test_no_clock_and_no_checkpoint_stops_the_bounds(now, own, is_ended) -> None
         now,
         SafetyMargins(),
         is_ended=is_ended,
-        own_root_times=own,
+        own_checkpoint_times=own,
         listed_at=own[0] if own else None,
     )
     assert cutoff(bounds) <= max(now, datetime(1970, 1, 1, tzinfo=UTC))

@@ -285,7 +285,9 @@ def _kept_in(folder: Path, storage: Storage) -> ResumableListing:
     return ResumableListing(folder, identity, clock=lambda: storage.now().now)
 
 
-def roots_now(settings: StorageRootSettings, named: Iterable[Location] = ()) -> list[Checkpoint]:
+def checkpoints_now(
+    settings: StorageRootSettings, named: Iterable[Location] = ()
+) -> list[Checkpoint]:
     """Return every checkpoint that a cycle of the storage root reads, in its present state.
 
     A sibling that is out of reach shows none; its condition blocks plans.

@@ -31,7 +31,9 @@ def bounds_of_job(
             cycle.now,
             cycle.margins,
             is_ended=is_ended,
-            own_root_times=[written_at(checkpoint, cycle) for checkpoint in job.bounding_roots],
+            own_checkpoint_times=[
+                written_at(checkpoint, cycle) for checkpoint in job.bounding_checkpoints
+            ],
             registry_times=_registry_times(job),
             listed_at=listed_at,
         ),

@@ -59,7 +59,7 @@ def entropy_of(job: JobEvidence) -> Entropy | None:
     """
     folders = {folder for checkpoint in job.own_checkpoints for folder in checkpoint.files}
     named = {place for folder in folders if (place := job_directory_of(folder)) is not None}
-    for directory in sorted(job.directories_with_roots, key=str):
+    for directory in sorted(job.directories_with_checkpoints, key=str):
         spread = {
             part: other for other in named if (part := random_part(directory, other)) is not None
         }

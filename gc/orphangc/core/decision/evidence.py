@@ -314,7 +314,7 @@ class JobEvidence(JobReport):
         return {each: uri for each, uri in held.items() if each not in self.ids_seen}
 
     @property
-    def directories_with_roots(self) -> frozenset[Location]:
+    def directories_with_checkpoints(self) -> frozenset[Location]:
         """Return its directories that contain checkpoints."""
         return frozenset(
             checkpoint.directory
@@ -346,7 +346,7 @@ class JobEvidence(JobReport):
         return max(self._of_present_run(self.ids_at_start), default=None)
 
     @property
-    def bounding_roots(self) -> tuple[Checkpoint, ...]:
+    def bounding_checkpoints(self) -> tuple[Checkpoint, ...]:
         """Return the checkpoints whose store times bound what may be an orphan (R9; decision 19).
 
         For a job that REST shows running, without a registry: k* alone. R9 needs no other, for

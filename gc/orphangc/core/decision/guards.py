@@ -201,13 +201,13 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
             f" and give {entropy.directory.parent} as storage root, with --extra-root"
             f" {entropy.above}"
         )
-    with_roots = job.directories_with_roots
-    if len(with_roots) > 1:
-        return f"{len(with_roots)} directories of this job id hold checkpoints"
+    with_checkpoints = job.directories_with_checkpoints
+    if len(with_checkpoints) > 1:
+        return f"{len(with_checkpoints)} directories of this job id hold checkpoints"
     named = {folder for checkpoint in job.own_checkpoints for folder in checkpoint.files}
     alone = [
         directory
-        for directory in sorted(job.survey.shared_directories - with_roots, key=str)
+        for directory in sorted(job.survey.shared_directories - with_checkpoints, key=str)
         if not any(directory.contains(folder) for folder in named)
     ]
     if alone and len(job.survey.shared_directories) > 1:

@@ -107,7 +107,7 @@ def job_bounds(
     margins: SafetyMargins,
     *,
     is_ended: bool,
-    own_root_times: Sequence[datetime | None],
+    own_checkpoint_times: Sequence[datetime | None],
     registry_times: Sequence[Bound] = (),
     listed_at: datetime | None = None,
 ) -> tuple[Bound, ...]:
@@ -116,8 +116,8 @@ def job_bounds(
     Args:
         now: Start of the cycle by the store's clock, taken before the first listing.
         is_ended: Declared or proven: the quiet period replaces the bounds of the job's checkpoints.
-        own_root_times: Store times of every ``_metadata`` in the job's directory; ``None`` in it
-            is a checkpoint without a time. Empty for a running job means unknown.
+        own_checkpoint_times: Store times of every ``_metadata`` in the job's directory; ``None`` is
+            of a checkpoint without a time. Empty for a running job means unknown.
         registry_times: In registry mode: first snapshot and issued ids, before any slack.
         listed_at: Start of the inventory that replaces the listing, if one does.
     """
@@ -127,8 +127,8 @@ def job_bounds(
     if is_ended:
         return (*always, Bound(BoundName.QUIET_PERIOD, shifted(now, -margins.quiet_period)))
     oldest: datetime | None = None
-    known = [at for at in own_root_times if at is not None]
-    if known and len(known) == len(own_root_times):
+    known = [at for at in own_checkpoint_times if at is not None]
+    if known and len(known) == len(own_checkpoint_times):
         oldest = shifted(min(known), -margins.clock_skew)
     slack = 2 * margins.clock_skew  # R16: a JobManager's time is compared with the store's
     registry = (

@@ -68,9 +68,9 @@ def test_a_checkpoint_that_was_left_behind_bounds_nothing_of_a_job_seen_running(
     job = a_job(
         own_checkpoints=(left, *a_job().own_checkpoints), ids_at_start=frozenset({5, 42, 43})
     )
-    assert [root.checkpoint_id for root in job.bounding_roots] == [43]
+    assert [root.checkpoint_id for root in job.bounding_checkpoints] == [43]
     completed_since = replace(job, own_checkpoints=(*job.own_checkpoints, a_root(44, age="1s")))
-    assert [root.checkpoint_id for root in completed_since.bounding_roots] == [43]
+    assert [root.checkpoint_id for root in completed_since.bounding_checkpoints] == [43]
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_a_checkpoint_that_was_left_behind_bounds_nothing_of_a_job_seen_running(
 def test_where_nothing_proves_that_k_is_retained_every_own_root_bounds(changes) -> None:
     """The oldest is the margin."""
     job = a_job(own_checkpoints=(a_root(5, age="365d"), *a_job().own_checkpoints), **changes)
-    assert job.bounding_roots == job.own_checkpoints
+    assert job.bounding_checkpoints == job.own_checkpoints

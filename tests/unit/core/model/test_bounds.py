@@ -16,7 +16,7 @@ def a_bound(age: str | None) -> Bound:
 
 
 def running(**changes: object) -> dict[BoundName, object]:
-    facts = {"is_ended": False, "own_root_times": [ago("10d"), ago("1m")], **changes}
+    facts = {"is_ended": False, "own_checkpoint_times": [ago("10d"), ago("1m")], **changes}
     return {each.name: each.at for each in job_bounds(T0, MARGINS, **facts)}
 
 
@@ -74,21 +74,21 @@ def test_the_grace_period_is_counted_from_the_stores_now() -> None:
 )
 def test_the_oldest_own_root_less_the_slack_bounds_a_running_job(times: list[str]) -> None:
     """R9, T1: what a pending checkpoint uploads is younger than every retained one."""
-    found = running(own_root_times=[ago(each) for each in times])
+    found = running(own_checkpoint_times=[ago(each) for each in times])
     assert found[BoundName.OLDEST_OWN_ROOT] == ago("10d") - span("15m")
 
 
 @pytest.mark.parametrize("times", [[], [None], [ago("10d"), None], [None, ago("10d")]])
 def test_a_running_job_without_roots_or_with_one_of_unknown_time_keeps_all(times: list) -> None:
     """R9: its first checkpoint may be pending."""
-    assert running(own_root_times=times)[BoundName.OLDEST_OWN_ROOT] is None
-    assert cutoff(job_bounds(T0, MARGINS, is_ended=False, own_root_times=times)) == NEVER
+    assert running(own_checkpoint_times=times)[BoundName.OLDEST_OWN_ROOT] is None
+    assert cutoff(job_bounds(T0, MARGINS, is_ended=False, own_checkpoint_times=times)) == NEVER
 
 
 @pytest.mark.parametrize("times", [[], [None], [ago("10d")], [ahead("1h")]])
 def test_an_ended_job_is_bounded_by_grace_and_quiet_period_alone(times: list) -> None:
     """R9, R13: nothing is pending, so its own roots bound nothing, and what it leaked goes too."""
-    found = job_bounds(T0, MARGINS, is_ended=True, own_root_times=times)
+    found = job_bounds(T0, MARGINS, is_ended=True, own_checkpoint_times=times)
     assert found == (
         Bound(BoundName.GRACE_PERIOD, ago("72h")),
         Bound(BoundName.QUIET_PERIOD, ago("7d")),
@@ -99,7 +99,7 @@ def test_an_ended_job_is_bounded_by_grace_and_quiet_period_alone(times: list) ->
 def test_a_grace_period_longer_than_the_quiet_period_still_holds_for_an_ended_job() -> None:
     """The earliest wins, whichever it is."""
     margins = replace(MARGINS, grace_period=span("30d"))
-    assert cutoff(job_bounds(T0, margins, is_ended=True, own_root_times=[])) == ago("30d")
+    assert cutoff(job_bounds(T0, margins, is_ended=True, own_checkpoint_times=[])) == ago("30d")
 
 
 @pytest.mark.parametrize("name", [BoundName.FIRST_SNAPSHOT, BoundName.OLDEST_ISSUED])
@@ -112,7 +112,7 @@ def test_an_unknown_registry_time_removes_nothing() -> None:
     """R16: unknown stays unknown, whatever slack is taken off."""
     times = [Bound(BoundName.FIRST_SNAPSHOT, None)]
     found = job_bounds(
-        T0, MARGINS, is_ended=False, own_root_times=[ago("10d")], registry_times=times
+        T0, MARGINS, is_ended=False, own_checkpoint_times=[ago("10d")], registry_times=times
     )
     assert cutoff(found) == NEVER
 
@@ -122,7 +122,7 @@ def test_the_slack_widens_every_bound_that_compares_two_clocks() -> None:
     wide = replace(MARGINS, clock_skew=timedelta(hours=2))
     registry = [Bound(BoundName.FIRST_SNAPSHOT, ago("20d"))]
     found = job_bounds(
-        T0, wide, is_ended=False, own_root_times=[ago("10d")], registry_times=registry
+        T0, wide, is_ended=False, own_checkpoint_times=[ago("10d")], registry_times=registry
     )
     assert [each.at for each in found] == [
         ago("72h"),
@@ -147,6 +147,6 @@ def test_an_inventory_bounds_what_may_be_an_orphan(is_ended: bool) -> None:  # n
 @pytest.mark.parametrize("age", ["1h", "80h", "30d"])
 def test_an_inventory_can_only_keep_more(age: str, is_ended: bool) -> None:  # noqa: FBT001
     """Like every bound."""
-    facts = {"is_ended": is_ended, "own_root_times": [ago("10d"), ago("1m")]}
+    facts = {"is_ended": is_ended, "own_checkpoint_times": [ago("10d"), ago("1m")]}
     without = cutoff(job_bounds(T0, MARGINS, **facts))
     assert cutoff(job_bounds(T0, MARGINS, **facts, listed_at=ago(age))) <= without

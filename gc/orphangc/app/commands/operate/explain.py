@@ -18,7 +18,7 @@ from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.sentences.verdict_words import explanation_lines
 from orphangc.app.runner.make_plan import cycle_of
-from orphangc.app.wiring.compose import roots_now, state_of
+from orphangc.app.wiring.compose import checkpoints_now, state_of
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.collect.decide.explanation import OneVerdict, explain
 from orphangc.core.model.naming import job_directory_of
@@ -90,7 +90,7 @@ def _from_plan(key: str, directory: PlanDirectory) -> dict[str, Any]:
         relative,
         found.row,
         plan=plan,
-        checkpoints=roots_now(plan.settings, places_of(each.uri for each in plan.roots)),
+        checkpoints=checkpoints_now(plan.settings, places_of(each.uri for each in plan.roots)),
         tombstone=tombstone,
         base=canonical(plan.root),
     )

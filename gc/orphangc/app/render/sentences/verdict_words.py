@@ -93,15 +93,15 @@ def explanation_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"  --pin {shlex.quote(document['uri'])}"
 
 
-def _needed_by(roots: list[dict[str, Any]]) -> Iterator[str]:
-    if not roots:
+def _needed_by(checkpoints: list[dict[str, Any]]) -> Iterator[str]:
+    if not checkpoints:
         yield "No checkpoint or savepoint names it."
         return
-    number = counted(len(roots), "checkpoint or savepoint", "checkpoints and savepoints")
+    number = counted(len(checkpoints), "checkpoint or savepoint", "checkpoints and savepoints")
     yield f"Needed by {number}:"
-    yield from (f"  {each['root']} (by its {each['how']})" for each in roots[:_NAMED])
-    if len(roots) > _NAMED:
-        yield f"  and {len(roots) - _NAMED:,} more; --output json names all"
+    yield from (f"  {each['root']} (by its {each['how']})" for each in checkpoints[:_NAMED])
+    if len(checkpoints) > _NAMED:
+        yield f"  and {len(checkpoints) - _NAMED:,} more; --output json names all"
 
 
 def _awaited(document: Mapping[str, Any], action: Action, reason: Reason) -> Iterator[str]:
