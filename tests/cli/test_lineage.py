@@ -406,13 +406,21 @@ def test_what_an_unseen_job_may_begin_with_is_not_called_unneeded(chain, case) -
 
 
 @pytest.mark.parametrize(
-    "case", ["the world is not closed", "its checkpoint is not read", "any checkpoint is not read"]
+    "case",
+    [
+        "the world is not closed",
+        "the world is not closed, and a layout stops its job first",
+        "its checkpoint is not read",
+        "any checkpoint is not read",
+    ],
 )
 def test_what_an_unknown_checkpoint_may_name_is_not_called_unneeded(chain, case) -> None:
     """What stops the plan says that its files may be needed; the report says nothing else."""
     options = list(chain.options)
-    if case == "the world is not closed":
+    if "not closed" in case:
         options.remove("--closed-world")
+        if "layout" in case:
+            write(chain.jobs[0].folder / "shared" / "x" / UUID_1, b"", 100 * DAY)
     else:
         place = chain.running.folder / "chk-37" if "its" in case else chain.bed.folder / "beside"
         write(place / "_metadata", b"Iggz and nothing of a checkpoint", 2 * HOUR)
