@@ -44,6 +44,12 @@ def test_an_option_that_takes_several_paths_is_shown_as_a_path() -> None:
     assert "--file PATH " in helped("discover", "--help")
 
 
+def test_the_kind_of_a_value_is_said_at_its_option() -> None:
+    """Not by its name: another command's ``--state`` is a name, and no place."""
+    assert "--state URL " in helped("plan", "--help")
+    assert "--state TEXT " in helped("extract", "--help")
+
+
 def test_help_all_shows_what_few_need() -> None:
     """Help says how many options it leaves out."""
     short, whole = helped("plan", "--help"), helped("plan", "--help-all")

@@ -21,7 +21,7 @@ from typer.main import get_command
 from orphangc import errors
 from orphangc.app.cli import app
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
-from orphangc.app.config.validate import SINGULAR
+from orphangc.app.config.validate import SPELLED
 from orphangc.app.config.yaml_text import field_docs
 from orphangc.app.console.text import duration
 from orphangc.app.render import advice
@@ -193,9 +193,6 @@ _MINIMUMS_HEAD = (
     "## Safe minimums\n\n`allow_short_margins` (`--allow-short-margins`) accepts less, for tests"
     " and demonstrations."
 )
-
-
-SPELLED = {old: new for new, old in SINGULAR.items()}
 
 
 def _sections() -> Iterator[tuple[str, type[BaseModel]]]:

@@ -1,50 +1,49 @@
-"""The kind, default and text of each option of a setting, from the settings' fields.
+"""The kind, default, look and text of each option of a setting, from the settings' fields.
 
 PYTHONPATH=tests python -m support.setting_texts      # writes the module
 """
 
 import typing
 from datetime import timedelta
-from enum import Enum
+from enum import Enum, EnumType
 from pathlib import Path
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from orphangc.app.config.load import IMPLIED
 from orphangc.app.config.yaml_text import field_docs
 from orphangc.app.console.text import duration
-from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.settings import IS_PLACE, IS_URL, StorageRootSettings
+from orphangc.core.model.shown import Shown, marked, shown_fields
 
 MODULE = Path(__file__).parents[2] / "gc/orphangc/app/console/setting_texts.py"
 
-_HEAD = '''"""Kind, default and text of each setting. Written by tests/support/setting_texts.py."""
+_HEAD = '''"""Kind, default, look, text of settings. Written by tests/support/setting_texts.py."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from orphangc.core.model.codes import SearchScope
+from orphangc.core.model.shown import SearchScope, Shown
 
 # ruff: noqa: E501 - one setting a line
 # fmt: off
 
 Texts = list[str] | None
 
-SETTINGS: Mapping[str, tuple[Any, Any, str]] = {
+SETTINGS: Mapping[str, tuple[Any, Any, Shown, str]] = {
 '''
-_GIVEN = {"root", *IMPLIED}
-"""Fields that are no option: the argument, and what the loader of a file adds."""
 
 
 def module() -> str:
     """Return the text of the module: the first paragraph of a field's docstring is its help."""
     docs = field_docs(StorageRootSettings)
     entries = [
-        f"    {_quoted(name)}: ({_kind(field)}, {_default(field)}, {_quoted(_help(docs[name]))}),\n"
-        for name, field in StorageRootSettings.model_fields.items()
-        if name not in _GIVEN
+        f'    "{name}": ({_kind(field)}, {_default(field)}, {_look(name, shown)},'
+        f' "{_help(docs[name])}{_more(field)}"),\n'
+        for name, shown in shown_fields(StorageRootSettings).items()
+        for field in [StorageRootSettings.model_fields[name]]
     ]
     return f"{_HEAD}{''.join(entries)}}}\n"
 
@@ -53,8 +52,29 @@ def _help(doc: str) -> str:
     return " ".join(doc.partition("\n\n")[0].replace("``", "").split())
 
 
-def _quoted(text: str) -> str:
-    return f'"{text}"'
+def _more(field: FieldInfo) -> str:
+    if _kind(field) != "Texts":
+        return ""
+    is_of_words = isinstance(typing.get_args(field.annotation)[0], EnumType)
+    return " Repeatable, or with commas between." if is_of_words else " Repeatable."
+
+
+def _look(name: str, shown: Shown) -> str:
+    """Return how the option shows the setting; the type says which values are places and times."""
+    found = shown._replace(metavar=shown.metavar or _WORDS.get(name))
+    said = {key: value for key, value in found._asdict().items() if value}
+    return f"Shown({', '.join(f'{key}={_literal(value)}' for key, value in said.items())})"
+
+
+def _literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+_WORDS = {
+    **dict.fromkeys(marked(StorageRootSettings, timedelta), "DURATION"),
+    **dict.fromkeys(marked(StorageRootSettings, IS_PLACE), "URL"),
+    **dict.fromkeys(marked(StorageRootSettings, IS_URL), "URL"),
+}
 
 
 def _kind(field: FieldInfo) -> str:
@@ -74,7 +94,7 @@ def _default(field: FieldInfo) -> str:
     default = field.default
     if isinstance(default, timedelta):
         hours = default.total_seconds() / 3600
-        return _quoted(f"{hours:.0f}h" if hours in {24, 72} else duration(default))
+        return _literal(f"{hours:.0f}h" if hours in {24, 72} else duration(default))
     if isinstance(default, Enum):
         return f"{type(default).__name__}.{default.name}"
     return "None" if isinstance(default, tuple) else repr(default)

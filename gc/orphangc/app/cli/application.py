@@ -16,6 +16,8 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from flinkstate.console.options import CommandGroup
 from orphangc import __version__
+from orphangc.app.console.setting_options import SELDOM as SELDOM_SETTINGS
+from orphangc.app.console.setting_texts import SETTINGS
 from orphangc.app.console.verbosity import asked
 from orphangc.hidden_modules import hidden
 
@@ -24,37 +26,22 @@ _ALL = "orphangc.help_all"
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-SELDOM = frozenset(
-    {
-        *("checkpoint_id_margin", "clock_skew", "quiet_period", "allow_short_margins", "scope"),
-        *("registry_wait", "job_archives", "merged_within", "owner", "accept_flink_version"),
-        *("zookeeper_ha", "kubernetes_ha", "unsafe_acknowledge_root", "empty_roots", "engine"),
-        *("inventory", "inventory_max_age", "noncurrent_versions", "abort_uploads", "work"),
-        *("max_deletes", "max_delete_share", "delete_rate", "report", "summary", "relist"),
-        *("unsafe_clear_halt", "spark_threshold", "continued", "price", "registry"),
-        *("keep_daily", "keep_weekly", "keep_monthly", "search", "search_except"),
-    }
-)
+SELDOM = SELDOM_SETTINGS | {"report", "summary", "relist", "unsafe_clear_halt", "price"}
 """Options that ``--help`` leaves out where a command has more than fit a screen."""
 
 _KIND = re.compile(r"<([^<>]*)>")
 _SCREEN = 12
 """Number of options that a command may have and show all of them."""
 
-_DURATIONS = frozenset(
-    {
-        *("grace_period", "quarantine_period", "clock_skew", "quiet_period", "registry_wait"),
-        *("inventory_max_age", "wait", "keep_within", "ended_for"),
-    }
-)
-_URLS = frozenset(
-    {
-        *("flink_rest", "extra_roots", "state", "registry", "pin", "work", "inventory"),
-        *("pushgateway", "root"),
-    }
-)
-_OLD_SPELLINGS = {"--job-archives": "--job-archive", "--empty-roots": "--empty-root"}
-"""Spellings of options that are still accepted, and named in a warning."""
+_OLD_SPELLINGS = {
+    old: old.removesuffix("s")
+    for name, (_, _, shown, _) in SETTINGS.items()
+    for old in [f"--{name.replace('_', '-')}"]
+    if shown.is_one
+}
+"""Spellings of options that are still accepted, and no help shows."""
+_OF_THE_CONTRACT = "--extra-roots"
+"""One of them that no warning names."""
 
 _EXIT_CODES = {
     "plan": "0 done; 2 usage; 4 a guard refused every job; 10 storage unreachable",
@@ -81,8 +68,9 @@ class HelpfulCommand(TyperCommand):
             ctx.meta[_ALL] = True
             typer.echo(ctx.get_help())
             ctx.exit()
-        for old in (each for each in args if each.partition("=")[0] in _OLD_SPELLINGS):
-            _warn(old.partition("=")[0])
+        for old in (each.partition("=")[0] for each in args):
+            if old in _OLD_SPELLINGS and old != _OF_THE_CONTRACT:
+                _warn(old)
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -118,7 +106,6 @@ def _row(param: Any, ctx: Any) -> tuple[str, str] | None:
     if row is None:
         return None
     words, text = row
-    words = words.replace(", --extra-roots", "")
     for old, new in _OLD_SPELLINGS.items():
         words = words.replace(f", {old}", "").replace(f"{old},", "").replace(f"{old}/", "")
         words = words.replace(old, new) if words.startswith(f"{old} ") else words
@@ -129,7 +116,7 @@ def _kind(shown: str, name: str) -> str:
     if shown == "bool":
         return ""
     if "str" in shown:
-        return "DURATION" if name in _DURATIONS else "URL" if name in _URLS else "TEXT"
+        return "URL" if name == "root" else "TEXT"
     if shown.startswith(("int", "float")):
         return "N"
     return "PATH" if "path" in shown.lower() else shown

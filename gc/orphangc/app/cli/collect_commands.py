@@ -11,14 +11,7 @@ from flinkstate.tables.printing import is_json, print_json, print_tables, show
 from orphangc.app.cli.application import app
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import print_steps, saying
-from orphangc.app.console.setting_options import (
-    ASKED,
-    ENGINE,
-    SEARCHED,
-    Values,
-    engine_choice,
-    gathered,
-)
+from orphangc.app.console.setting_options import ALL, ENGINE, Values, engine_choice, gathered
 from orphangc.app.console.verbosity import asked
 from orphangc.errors import ExitCode
 
@@ -27,15 +20,7 @@ from orphangc.errors import ExitCode
     epilog="Example: orphangc plan s3://bucket/checkpoints --closed-world"
     " --flink-rest http://jobmanager:8081 --out plan-1"
 )
-@gathered(
-    "settings",
-    *("grace_period", "quarantine_period", "checkpoint_id_margin", "clock_skew", "quiet_period"),
-    *("allow_short_margins", "allow_short_grace_period", "scope", "registry", "registry_wait"),
-    *("job_archives", *SEARCHED, "ended_job", "merged_within", "owner", *ASKED, *ENGINE),
-    *("state", "max_delete_share", "max_deletes", "delete_rate"),
-    *("inventory", "inventory_max_age", "noncurrent_versions", "abort_uploads"),
-    "unsafe_acknowledge_root",
-)
+@gathered("settings", *ALL)
 def plan(
     *,
     root: Annotated[

@@ -23,7 +23,7 @@ def registry_export(
     job: Annotated[str, typer.Option(help="Job id.")],
     out: Annotated[Path, typer.Option(help="File to write; .gz compresses it.")],
     flink_rest: Annotated[
-        str | None, typer.Option(help="Flink REST endpoint of the running job.")
+        str | None, typer.Option(help="Flink REST endpoint of the running job.", metavar="URL")
     ] = None,
     alias: o.AliasOption = None,
     output: o.OutputOption = None,
@@ -81,7 +81,8 @@ def self_sustained(
         ),
     ] = None,
     wait: Annotated[
-        str | None, typer.Option(help="Check a second time after this duration, e.g. 10m.")
+        str | None,
+        typer.Option(help="Check a second time after this duration, e.g. 10m.", metavar="DURATION"),
     ] = None,
     settings: Values,
     output: o.OutputOption = None,

@@ -27,7 +27,8 @@ from orphangc.app.config.configuration import (
 )
 from orphangc.app.config.validate import SINGULAR, SPELLED, check_outside, validated
 from orphangc.app.config.yaml_text import documented_schema, read_yaml
-from orphangc.core.model.settings import SiblingStatements
+from orphangc.core.model.settings import SiblingStatements, StorageRootSettings
+from orphangc.core.model.shown import shown_fields
 from orphangc.errors import SettingsError
 
 log = structlog.get_logger()
@@ -38,8 +39,8 @@ _SECTIONS: Mapping[str, type[BaseModel]] = {
     "log": LogSettings,
     "discovery": DiscoverySettings,
 }
-IMPLIED = frozenset(
-    {"siblings", "sibling_statements", "named_by_flink", "without_checkpoints", "unclear"}
+IMPLIED = (
+    StorageRootSettings.model_fields.keys() - shown_fields(StorageRootSettings).keys() - {"root"}
 )
 """Settings of a storage root that no file states: the loader and discovery add them."""
 _REMOVED = frozenset({"without_state", "explained", "forgotten"})

@@ -12,16 +12,17 @@ from pydantic import BaseModel, ValidationError
 from flinkstate.files.paths import absolute, is_inside, local
 from flinkstate.text.problems import first_problem
 from orphangc.core.lineage.retention_policy import RetentionPolicy
-from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.settings import IS_ALIAS, IS_PLACE, StorageRootSettings
+from orphangc.core.model.shown import marked, shown_fields
 from orphangc.errors import SettingsError
 
 _Model = TypeVar("_Model", bound=BaseModel)
 _Settings = TypeVar("_Settings", bound=StorageRootSettings)
 
 SINGULAR: Mapping[str, str] = {
-    "extra_root": "extra_roots",
-    "empty_root": "empty_roots",
-    "job_archive": "job_archives",
+    name.removesuffix("s"): name
+    for name, shown in shown_fields(StorageRootSettings).items()
+    if shown.is_one
 }
 """Fields of settings, by the word of options and files; a field's own name is the old spelling."""
 SPELLED = {old: new for new, old in SINGULAR.items()}
@@ -29,10 +30,6 @@ SPELLED = {old: new for new, old in SINGULAR.items()}
 _FIELD = re.compile(r"^[a-z_]+")
 _SETTING = re.compile(r"^(?!root\b)([a-z_]+)(?:\.[0-9]+)?: ")
 """Start of a message about one setting; the root is an argument of most commands."""
-_PLACES = (
-    *("root", "state", "registry", "job_archives", "extra_roots", "empty_roots", "pin"),
-    *("search_except", "inventory", "work"),
-)
 
 
 def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:
@@ -54,9 +51,9 @@ def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
         SettingsError: A setting is invalid; the message names it, in one line.
     """
     given = {name: value for name, value in values.items() if value is not None}
-    for name in (*_PLACES, "alias"):
-        if name in given:
-            given[name] = _each(given[name], _absolute_alias if name == "alias" else absolute)
+    for mark, change in ((IS_PLACE, absolute), (IS_ALIAS, _absolute_alias)):
+        for name in marked(model, mark) & given.keys():
+            given[name] = _each(given[name], change)
     return _checked(model, given)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from flinkstate.console.options import AliasOption, OutputOption
 from flinkstate.tables.printing import Output
-from orphangc.core.model.codes import SearchScope
+from orphangc.core.model.shown import SearchScope
 
 __all__ = ["AliasOption", "Output", "OutputOption"]
 
@@ -41,7 +41,11 @@ Prove = Annotated[
 ]
 ProofState = Annotated[
     str | None,
-    typer.Option("--state", help="State location that keeps a proof: it allows deletion there."),
+    typer.Option(
+        "--state",
+        metavar="URL",
+        help="State location that keeps a proof: it allows deletion there.",
+    ),
 ]
 ConfigFile = Annotated[Path, typer.Option(help="The configuration file.")]
 

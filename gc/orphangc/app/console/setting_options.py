@@ -17,6 +17,7 @@ import typer
 from flinkstate.files.paths import located
 from orphangc.app.console.setting_texts import SETTINGS, Texts
 from orphangc.app.wiring.engine_choice import EngineChoice
+from orphangc.core.model.shown import Shown
 from orphangc.errors import SettingsError
 
 Values = dict[str, Any]
@@ -32,30 +33,56 @@ class EngineName(StrEnum):
 
 
 DEFAULTS: Mapping[str, Any] = {
-    **{name: default for name, (_, default, _) in SETTINGS.items() if default is not None},
+    **{name: default for name, (_, default, *_) in SETTINGS.items() if default is not None},
     "engine": EngineName.AUTO,
 }
 """Defaults of settings as options take and show them: a duration as text."""
 
-_OTHERS: Mapping[str, tuple[Any, str]] = {
-    "engine": (EngineName, "Engine that lists and decides."),
+_OTHERS: Mapping[str, tuple[Any, Shown, str]] = {
+    "engine": (EngineName, Shown(is_seldom=True), "Engine that lists and decides."),
     "spark_threshold": (
         int | None,
+        Shown(is_seldom=True, least=1),
         (
             "Number of objects from which 'auto' chooses Spark, if SPARK_MASTER or SPARK_REMOTE and"
             " --work name a cluster; by default what one process plans in half of the time between"
             " two runs, as the last ones measured it."
         ),
     ),
-    "work": (str | None, "Folder that every Spark executor can reach, for files during the run."),
-    "keep_last": (int | None, "The newest checkpoints of a lineage that stay: 1 or more."),
-    "keep_within": (str | None, "Age, counted from the newest one, up to which all stay."),
-    "keep_daily": (int | None, "Days, in UTC, of which the newest savepoint stays."),
-    "keep_weekly": (int | None, "Weeks, from Monday in UTC, of which the newest savepoint stays."),
-    "keep_monthly": (int | None, "Months, in UTC, of which the newest savepoint stays."),
-    "ended_for": (str | None, "Time since a job's last sign of life; 30d if a policy is given."),
+    "work": (
+        str | None,
+        Shown(metavar="URL", is_seldom=True),
+        "Folder that every Spark executor can reach, for files during the run.",
+    ),
+    "keep_last": (int | None, Shown(), "The newest checkpoints of a lineage that stay: 1 or more."),
+    "keep_within": (
+        str | None,
+        Shown(metavar="DURATION"),
+        "Age, counted from the newest one, up to which all stay.",
+    ),
+    "keep_daily": (
+        int | None,
+        Shown(is_seldom=True),
+        "Days, in UTC, of which the newest savepoint stays.",
+    ),
+    "keep_weekly": (
+        int | None,
+        Shown(is_seldom=True),
+        "Weeks, from Monday in UTC, of which the newest savepoint stays.",
+    ),
+    "keep_monthly": (
+        int | None,
+        Shown(is_seldom=True),
+        "Months, in UTC, of which the newest savepoint stays.",
+    ),
+    "ended_for": (
+        str | None,
+        Shown(metavar="DURATION"),
+        "Time since a job's last sign of life; 30d if a policy is given.",
+    ),
     "dead": (
         Texts,
+        Shown(),
         (
             "Lineage that is given up, by a resource or a job id of it; of one that goes on, the"
             " branch of that job: even the last checkpoint may go; repeatable."
@@ -63,6 +90,7 @@ _OTHERS: Mapping[str, tuple[Any, str]] = {
     ),
     "continued": (
         Texts,
+        Shown(metavar="NEWER=OLDER@ID", is_seldom=True),
         (
             "The newer job was restored from this checkpoint of the older one, NEWER=URI, or began"
             " from NEWER=nothing; NEWER=OLDER joins both, and lets nothing go; repeatable."
@@ -70,71 +98,44 @@ _OTHERS: Mapping[str, tuple[Any, str]] = {
     ),
     "savepoints": (
         Texts,
+        Shown(),
         (
             "Extra root, or folder in one, whose self-contained savepoints may go with all of their"
             " files; repeatable."
         ),
     ),
 }
-"""Kind and text of the options of engines and of retention policies."""
-
-_PANELS: Mapping[str, tuple[str, ...]] = {
-    "Safety margins": (
-        *("grace_period", "quarantine_period", "checkpoint_id_margin", "clock_skew"),
-        *("quiet_period", "allow_short_margins"),
-    ),
-    "Evidence": (
-        *("registry", "registry_wait", "search", "closed_world", "owner", "pin", "flink_rest"),
-        *("unsafe_acknowledge_root", "merged_within", "ended_job", "job_archives", "extra_roots"),
-        *("empty_roots", "search_except", "accept_flink_version", "kubernetes_ha", "zookeeper_ha"),
-        "alias",
-    ),
-    "Listing": ("inventory", "inventory_max_age", "noncurrent_versions"),
-    "Limits": ("abort_uploads", "max_deletes", "delete_rate", "max_delete_share"),
-}
-"""Groups of the help; what is in none of them stands first."""
-_PANEL_OF = {name: title for title, names in _PANELS.items() for name in names}
-
-_METAVARS = {
-    **dict.fromkeys(("merged_within", "ended_job"), "JOB|all"),
-    **dict.fromkeys(("job_archives", "empty_roots", "search_except"), "URI"),
-    "accept_flink_version": "VERSION",
-    "kubernetes_ha": "NAMESPACE",
-    "alias": "FROM=TO",
-    "zookeeper_ha": "HOSTS/PATH",
-    "max_delete_share": "SHARE|JOB=SHARE",
-    "continued": "NEWER=OLDER@ID",
-}
-_TWICE_SPELLED = ("job_archives", "extra_roots", "empty_roots")
-"""Options whose name is in the singular, and that were spelled as the setting is."""
-_MORE: Mapping[str, Mapping[str, Any]] = {
-    "spark_threshold": {"min": 1},
-    "allow_short_grace_period": {"hidden": True},
-}
+"""Kind, look and text of the options of engines and of retention policies."""
 
 
-def _option(name: str, kind: Any, text: str) -> Any:
+def _option(name: str, kind: Any, shown: Shown, text: str) -> Any:
     """Return the option of a setting; a switch has no opposite."""
     dashed = f"--{name.replace('_', '-')}"
     names: tuple[str, ...] = (dashed,) if kind is bool else ()
-    names = (dashed.removesuffix("s"), dashed) if name in _TWICE_SPELLED else names
-    after = " Repeatable." if kind is Texts and "epeatable" not in text else ""
-    after = " Repeatable, or with commas between." if name == "scope" else after
     option = typer.Option(
-        *names,
-        help=f"{text}{after}",
-        metavar=_METAVARS.get(name),
-        rich_help_panel=_PANEL_OF.get(name),
-        **_MORE.get(name, {}),
+        *((dashed.removesuffix("s"), dashed) if shown.is_one else names),
+        help=text,
+        metavar=shown.metavar,
+        rich_help_panel=shown.panel,
+        hidden=shown.is_hidden,
+        min=shown.least,
     )
     return Annotated[kind, option]
 
 
 _OPTIONS: Mapping[str, Any] = {
-    **{name: _option(name, kind, text) for name, (kind, _, text) in SETTINGS.items()},
+    **{name: _option(name, kind, shown, text) for name, (kind, _, shown, text) in SETTINGS.items()},
     **{name: _option(name, *each) for name, each in _OTHERS.items()},
 }
 """The option of each setting; one without a default is absent, or off."""
+
+SELDOM = frozenset(
+    {
+        *(name for name, (_, _, shown, _) in SETTINGS.items() if shown.is_seldom),
+        *(name for name, (_, shown, _) in _OTHERS.items() if shown.is_seldom),
+    }
+)
+"""Those that ``--help`` leaves out where a command has more than fit a screen."""
 
 POLICY = (
     *("keep_last", "keep_within", "keep_daily", "keep_weekly", "keep_monthly"),
@@ -151,14 +152,16 @@ ASKED = ("flink_rest", "accept_flink_version", "kubernetes_ha", "zookeeper_ha", 
 ENGINE = ("engine", "spark_threshold", "work")
 """Options of the engine."""
 
-_SHOWN_ONLY = {"max_delete_share"}
-"""Settings whose option is absent by default, and whose help states what holds then."""
+ALL = (*(name for name in SETTINGS if name != "state"), *ENGINE, "state")
+"""Every option of a plan."""
 
 
 def _default(name: str, option: Any) -> Any:
+    """Return the default of an option; one that may be repeated is absent, and its help says it."""
     if option.__origin__ is bool:
         return False
-    return None if option is not _OPTIONS.get(name) or name in _SHOWN_ONLY else DEFAULTS.get(name)
+    is_own = option is not _OPTIONS.get(name)
+    return None if is_own or option.__origin__ == Texts else DEFAULTS.get(name)
 
 
 _Command = Callable[..., None]

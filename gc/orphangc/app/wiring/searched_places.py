@@ -23,8 +23,8 @@ from orphangc.collect.world.bound_roots import bound_roots
 from orphangc.collect.world.recalling import outside_directories
 from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import WorldMemory
-from orphangc.core.model.codes import SearchScope
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.shown import SearchScope
 from orphangc.core.model.types import Scope
 from orphangc.core.world.known_world import storage_of
 from orphangc.errors import OrphanGcError, StorageUnreachableError

@@ -104,12 +104,3 @@ not answer may have been restored from anything."""
 
 NEED_UNKNOWN = frozenset(map(str, (*GLOBAL_GUARDS, *OTHERS_UNKNOWN, Guard.DEPENDENT_JOB)))
 """Names of all that stops a job while a checkpoint that is not known may need its files."""
-
-
-class SearchScope(StrEnum):
-    """What is searched for checkpoints that may refer here."""
-
-    STORAGE = "storage"
-    """Whole storages."""
-    PLACES = "places"
-    """Named places."""

@@ -25,8 +25,8 @@ from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import IN_NO_NAME, Alias, Location, canonical, parse_alias
 from flinkstate.text.redaction import redacted
 from orphangc.core.model.bounds import SafetyMargins
-from orphangc.core.model.codes import SearchScope
 from orphangc.core.model.flink_versions import is_build_of_tested_line
+from orphangc.core.model.shown import SearchScope, Shown
 from orphangc.core.model.types import AreaName
 
 SAFE_MINIMUMS: Mapping[str, tuple[timedelta, str]] = MappingProxyType(
@@ -272,14 +272,16 @@ def _switch(value: object) -> object:
 Switch = Annotated[bool, BeforeValidator(_switch)]
 """Of a statement: nothing else than true is one; the environment has its text."""
 
-Place = Annotated[str, AfterValidator(_place)]
+IS_PLACE, IS_ALIAS = AfterValidator(_place), AfterValidator(_alias)
+"""Marks of what a relative path of a command line is made absolute in."""
+Place = Annotated[str, IS_PLACE]
+IS_URL = AfterValidator(lambda value: http_url(value, "a Flink REST endpoint"))
 RestUrl = Annotated[
-    str,
-    AfterValidator(lambda value: http_url(value, "a Flink REST endpoint")),
-    PlainSerializer(without_credentials, return_type=str, when_used="json"),
+    str, IS_URL, PlainSerializer(without_credentials, return_type=str, when_used="json")
 ]
 NamespaceName = Annotated[str, AfterValidator(_namespace)]
-AliasText = Annotated[str, AfterValidator(_alias)]
+AliasText = Annotated[str, IS_ALIAS]
+JobOrAll = Annotated[str, AfterValidator(_ended_job)]
 
 
 class SiblingStatements(BaseModel):
@@ -306,7 +308,7 @@ class SiblingStatements(BaseModel):
 
 
 class StorageRootSettings(BaseModel):
-    """All settings of one storage root; each field is an option of ``plan``."""
+    """All settings of one storage root; each field that is ``Shown`` is an option of ``plan``."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -317,41 +319,47 @@ class StorageRootSettings(BaseModel):
 
     root: Place
     """The storage root: the URI that holds the job directories."""
-    state: Place | None = None
+    state: Annotated[Place | None, Shown()] = None
     """Location of tombstones, journal, history and lock; never inside ROOT."""
-    grace_period: Duration = timedelta(hours=72)
+    grace_period: Annotated[Duration, Shown("Safety margins")] = timedelta(hours=72)
     """Minimum age of an orphan.
 
     It must be longer than any checkpoint takes.
     """
-    quarantine_period: Duration = timedelta(hours=24)
+    quarantine_period: Annotated[Duration, Shown("Safety margins")] = timedelta(hours=24)
     """Minimum time between tombstone and deletion."""
-    checkpoint_id_margin: Whole = Field(default=1, ge=0)
+    checkpoint_id_margin: Annotated[Whole, Shown("Safety margins", is_seldom=True)] = Field(
+        default=1, ge=0
+    )
     """Number of checkpoint ids below the oldest retained one that still count as young."""
-    clock_skew: Duration = timedelta(minutes=15)
+    clock_skew: Annotated[Duration, Shown("Safety margins", is_seldom=True)] = timedelta(minutes=15)
     """Tolerance in every comparison of two clocks."""
-    quiet_period: Duration = timedelta(days=7)
+    quiet_period: Annotated[Duration, Shown("Safety margins", is_seldom=True)] = timedelta(days=7)
     """Time for which an ended job's directory must have been unchanged."""
-    allow_short_margins: Switch = False
+    allow_short_margins: Annotated[Switch, Shown("Safety margins", is_seldom=True)] = False
     """Accept a grace, quarantine or quiet period below 24h, a clock skew below 1m."""
-    allow_short_grace_period: Switch = False
+    allow_short_grace_period: Annotated[Switch, Shown(is_hidden=True)] = False
     """Old name of --allow-short-margins."""
-    scope: Areas = tuple(AreaName)
+    scope: Annotated[Areas, Shown(is_seldom=True)] = tuple(AreaName)
     """Area to collect: shared, exclusive (chk-N), savepoint, taskowned, changelog, merged or forst
     (default: every area that has a proven rule for the job).
 
     What is in no such area is counted and kept.
     """
-    registry: tuple[Place, ...] = ()
+    registry: Annotated[tuple[Place, ...], Shown("Evidence", is_seldom=True)] = ()
     """Registry snapshot, a folder of them, or the folder that exporters write into."""
-    registry_wait: Duration = timedelta(minutes=5)
+    registry_wait: Annotated[Duration, Shown("Evidence", is_seldom=True)] = timedelta(minutes=5)
     """Maximum time for a running job's exporter to answer."""
-    job_archives: tuple[Place, ...] = ()
+    job_archives: Annotated[
+        tuple[Place, ...], Shown("Evidence", metavar="URI", is_seldom=True, is_one=True)
+    ] = ()
     """Folder of Flink's JobResultStore, or of archives for the history server: shows which jobs
     ended."""
-    extra_roots: tuple[Place, ...] = ()
+    extra_roots: Annotated[tuple[Place, ...], Shown("Evidence", is_one=True)] = ()
     """Savepoints and other places whose checkpoints may refer to files here."""
-    empty_roots: tuple[Place, ...] = ()
+    empty_roots: Annotated[
+        tuple[Place, ...], Shown("Evidence", metavar="URI", is_seldom=True, is_one=True)
+    ] = ()
     """State that this extra root, or a folder that is gone, holds no checkpoint."""
     siblings: SkipJsonSchema[tuple[Place, ...]] = ()
     """Other storage roots of the same configuration file, which its loader adds."""
@@ -364,71 +372,89 @@ class StorageRootSettings(BaseModel):
     """Siblings that it names for something else than checkpoints, and in which none is expected."""
     unclear: SkipJsonSchema[tuple[str, ...]] = ()
     """Parts of what discovery reads that cannot be read, each a sentence."""
-    search: SearchScope = SearchScope.STORAGE
+    search: Annotated[SearchScope, Shown("Evidence", is_seldom=True)] = SearchScope.STORAGE
     """Search the whole storage around each named place, or the named places alone.
 
     ``storage``: every checkpoint of the whole bucket, container or mount around each place that
     anything names; ``places``: those places alone.
     """
-    search_except: tuple[Place, ...] = ()
+    search_except: Annotated[
+        tuple[Place, ...], Shown("Evidence", metavar="URI", is_seldom=True)
+    ] = ()
     """State that this prefix holds no checkpoint: it is not searched."""
-    closed_world: Switch = False
+    closed_world: Annotated[Switch, Shown("Evidence")] = False
     """State that no checkpoint outside the searched storages refers to files in this one.
 
     The operator's statement (R3a).
     """
-    ended_job: tuple[Annotated[str, AfterValidator(_ended_job)], ...] = ()
+    ended_job: Annotated[tuple[JobOrAll, ...], Shown("Evidence", metavar="JOB|all")] = ()
     """State that this job (or 'all') has ended."""
-    merged_within: tuple[Annotated[str, AfterValidator(_ended_job)], ...] = ()
+    merged_within: Annotated[
+        tuple[JobOrAll, ...], Shown("Evidence", metavar="JOB|all", is_seldom=True)
+    ] = ()
     """State that the running job merges files within each checkpoint alone
     (across-checkpoint-boundary is false), which Flink does not show."""
-    owner: Annotated[str | None, AfterValidator(_owner)] = None
+    owner: Annotated[str | None, AfterValidator(_owner), Shown("Evidence", is_seldom=True)] = None
     """Id of the only job of a directory that is not named by a job id.
 
     ``create-subdir=false`` makes such directories.
     """
-    flink_rest: tuple[RestUrl, ...] = ()
+    flink_rest: Annotated[tuple[RestUrl, ...], Shown("Evidence")] = ()
     """Flink REST endpoint to ask."""
-    accept_flink_version: tuple[Annotated[str, AfterValidator(_flink_version)], ...] = ()
+    accept_flink_version: Annotated[
+        tuple[Annotated[str, AfterValidator(_flink_version)], ...],
+        Shown("Evidence", metavar="VERSION", is_seldom=True),
+    ] = ()
     """Accept a vendor's build of a tested release, as REST shows it."""
-    kubernetes_ha: tuple[NamespaceName, ...] = ()
+    kubernetes_ha: Annotated[
+        tuple[NamespaceName, ...], Shown("Evidence", metavar="NAMESPACE", is_seldom=True)
+    ] = ()
     """Namespace whose HA ConfigMaps and Flink resources show which jobs are alive."""
-    zookeeper_ha: tuple[Annotated[str, AfterValidator(_zookeeper)], ...] = ()
+    zookeeper_ha: Annotated[
+        tuple[Annotated[str, AfterValidator(_zookeeper)], ...],
+        Shown("Evidence", metavar="HOSTS/PATH", is_seldom=True),
+    ] = ()
     """ZooKeeper whose HA metadata shows which jobs are alive: ``host:port,host:port/path``."""
-    alias: tuple[AliasText, ...] = ()
+    alias: Annotated[tuple[AliasText, ...], Shown("Evidence", metavar="FROM=TO")] = ()
     """Read paths inside ``_metadata`` that start with FROM as starting with TO.
 
     Each is ``FROM=TO``.
     """
-    pin: tuple[Place, ...] = ()
+    pin: Annotated[tuple[Place, ...], Shown("Evidence")] = ()
     """File or folder that is never deleted."""
-    max_delete_share: DeleteShare = _DELETE_SHARE
+    max_delete_share: Annotated[
+        DeleteShare, Shown("Limits", metavar="SHARE|JOB=SHARE", is_seldom=True)
+    ] = _DELETE_SHARE
     """Largest share of a job's files that may be deleted, of those in ``shared/`` and of those in
     all areas (default 0.5); JOB=SHARE for one job.
 
     In a file a mapping gives it job by job.
     """
-    max_deletes: Annotated[int, Field(ge=0), NO_SWITCH] | None = None
+    max_deletes: Annotated[
+        Annotated[int, Field(ge=0), NO_SWITCH] | None, Shown("Limits", is_seldom=True)
+    ] = None
     """Maximum number of objects that one sweep deletes."""
-    delete_rate: Whole = Field(default=3200, ge=1)
+    delete_rate: Annotated[Whole, Shown("Limits", is_seldom=True)] = Field(default=3200, ge=1)
     """Maximum number of keys deleted per second; throttling lowers it.
 
     The default is S3's 3,500 less what the jobs themselves need.
     """
-    inventory: Place | None = None
+    inventory: Annotated[Place | None, Shown("Listing", is_seldom=True)] = None
     """S3 Inventory to plan from instead of listing: a ``manifest.json``, or the folder of its
     reports."""
-    inventory_max_age: Duration = timedelta(hours=72)
+    inventory_max_age: Annotated[Duration, Shown("Listing", is_seldom=True)] = timedelta(hours=72)
     """Maximum age of an inventory.
 
     A daily one is delivered up to two days after it was begun.
     """
-    noncurrent_versions: Switch = False
+    noncurrent_versions: Annotated[Switch, Shown("Listing", is_seldom=True)] = False
     """Also count noncurrent versions; needs a second listing."""
-    abort_uploads: Switch = False
+    abort_uploads: Annotated[Switch, Shown("Limits", is_seldom=True)] = False
     """A sweep with --delete also aborts unfinished uploads that nothing completes any more; nothing
     brings them back."""
-    unsafe_acknowledge_root: tuple[Annotated[str, AfterValidator(_acknowledged)], ...] = ()
+    unsafe_acknowledge_root: Annotated[
+        tuple[Annotated[str, AfterValidator(_acknowledged)], ...], Shown("Evidence", is_seldom=True)
+    ] = ()
     """``URI=SHA256`` of a ``_metadata`` known to be broken.
 
     It protects what its bytes name.

@@ -19,7 +19,7 @@ from flinkstate.text.shown_text import counted, visible
 from orphangc.app.commands.health import CheckStatus
 from orphangc.app.config.configuration import Configuration, DiscoverySettings, ScheduledRoot
 from orphangc.app.config.load import IMPLIED, load_configuration
-from orphangc.app.config.validate import SINGULAR
+from orphangc.app.config.validate import SPELLED
 from orphangc.app.wiring.discovering import Discovered, discovered
 from orphangc.app.wiring.searched_places import place_here
 from orphangc.core.discovery.discovered_facts import Discovery, UnclearFact
@@ -198,8 +198,7 @@ def _settings(root: ScheduledRoot, others: set[Any]) -> dict[str, Any]:
         }
     )
     shown = searched.model_dump(mode="json", exclude_defaults=True, exclude=set(IMPLIED))
-    spelled = {old: new for new, old in SINGULAR.items()}
-    return {"root": shown.pop("root"), **{spelled.get(k, k): v for k, v in shown.items()}}
+    return {"root": shown.pop("root"), **{SPELLED.get(k, k): v for k, v in shown.items()}}
 
 
 def yaml_of(found: Discovered, *, names_parts: bool = True) -> str:

@@ -53,8 +53,9 @@ from orphangc.collect.state.lock import holder_of
 from orphangc.collect.unlisted_cycle import ShortCycle
 from orphangc.core.documents.bucket_settings import dangers, effects
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE
-from orphangc.core.model.codes import Condition, SearchScope
+from orphangc.core.model.codes import Condition
 from orphangc.core.model.settings import StorageRootSettings, without_credentials
+from orphangc.core.model.shown import SearchScope
 from orphangc.core.model.types import JobId, ObjectKey
 from orphangc.core.world.known_states import KnownState
 from orphangc.core.world.known_world import PlaceKind, World

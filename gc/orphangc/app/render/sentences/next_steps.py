@@ -10,7 +10,7 @@ from typing import Any
 
 from flinkstate.text.shown_text import counted
 from orphangc.app.config.load import IMPLIED
-from orphangc.app.config.validate import SINGULAR
+from orphangc.app.config.validate import SPELLED
 from orphangc.app.console.text import duration, instant
 from orphangc.app.render.stops import widest
 from orphangc.core.documents.lineage_report import LineageReport
@@ -37,8 +37,7 @@ def plan_command(settings: StorageRootSettings, out: Path) -> str:
 
 
 def _option(name: str, value: object, shown: Any) -> list[str]:
-    spelled = name.removesuffix("s") if name in SINGULAR.values() else name
-    option = f"--{spelled.replace('_', '-')}"
+    option = f"--{SPELLED.get(name, name).replace('_', '-')}"
     if isinstance(value, bool):
         return [option]
     if isinstance(value, timedelta):
