@@ -17,7 +17,6 @@ from orphangc.core.model.shown import marked, shown_fields
 from orphangc.errors import SettingsError
 
 _Model = TypeVar("_Model", bound=BaseModel)
-_Settings = TypeVar("_Settings", bound=StorageRootSettings)
 
 SINGULAR: Mapping[str, str] = {
     name.removesuffix("s"): name
@@ -44,30 +43,26 @@ def _option(match: re.Match[str]) -> str:
     return f"--{match[1].replace('_', '-')}: "
 
 
-def validated(model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
-    """Return validated settings from options, or from a part of the configuration file.
-
-    Raises:
-        SettingsError: A setting is invalid; the message names it, in one line.
-    """
-    given = {name: value for name, value in values.items() if value is not None}
-    for mark, change in ((IS_PLACE, absolute), (IS_ALIAS, _absolute_alias)):
-        for name in marked(model, mark) & given.keys():
-            given[name] = _each(given[name], change)
-    return _checked(model, given)
-
-
 def policy_from(values: Mapping[str, Any]) -> RetentionPolicy | None:
     """Return the retention policy of some options, ``None`` if none of them is given.
 
     Raises:
         SettingsError: An option is invalid; the message names it, in one line.
     """
+    is_stated = any(value is not None for value in values.values())
+    return validated(RetentionPolicy, values) if is_stated else None
+
+
+def validated(model: type[_Model], values: Mapping[str, Any]) -> _Model:
+    """Return a model of validated options, or of a part of the configuration file.
+
+    Raises:
+        SettingsError: A value is invalid; the message names it, in one line.
+    """
     given = {name: value for name, value in values.items() if value is not None}
-    return _checked(RetentionPolicy, given) if given else None
-
-
-def _checked(model: type[_Model], given: Mapping[str, Any]) -> _Model:
+    for mark, change in ((IS_PLACE, absolute), (IS_ALIAS, _absolute_alias)):
+        for name in marked(model, mark) & given.keys():
+            given[name] = _each(given[name], change)
     try:
         return model.model_validate(given)
     except ValidationError as err:
