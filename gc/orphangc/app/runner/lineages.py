@@ -31,8 +31,11 @@ def opened_lineage_cycle(
     before: Recalled,
 ) -> LineageCycle:
     """Return a fresh cycle of a storage root, which is opened for it, with its lineages."""
-    with shown_progress() as progress, opened(settings, state, progress, before=before) as world:
-        return lineage_cycle(world, policy, state=state, before=before)
+    with (
+        shown_progress() as progress,
+        opened(settings, state, progress, before=before) as environment,
+    ):
+        return lineage_cycle(environment, policy, state=state, before=before)
 
 
 def remembered(cycle: Cycle, state: RootState, before: Recalled) -> Cycle:

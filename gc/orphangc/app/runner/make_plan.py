@@ -115,13 +115,12 @@ def opened_cycle(
         settings,
         state,
         progress,
-        listing=listing,
+        before=before,
+        shared=shared,
+        listing=(None if lists else listed_in_pass(shared, state.root)) or listing,
         engine=engine,
         is_planning=True,
-        before=before,
-        earlier=None if lists else listed_in_pass(shared, state.root),
     ) as environment:
-        environment.reader.shared = shared
         cycle = run_cycle(
             environment, tombstones=tombstones, halted=halted, open_sink=open_sink, before=before
         )

@@ -136,11 +136,16 @@ def _carried_out(
     with (
         shown_progress() as progress,
         opened(
-            settings, held.run.state, progress, engine=engine, before=before, earlier=earlier
+            settings,
+            held.run.state,
+            progress,
+            before=before,
+            shared=shared,
+            listing=earlier,
+            engine=engine,
         ) as environment,
         held.recorded() as outcomes,
     ):
-        environment.reader.shared = shared
         work = kind(
             environment=environment,
             run=held.run,

@@ -36,6 +36,7 @@ from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, copies_folder, copy_name
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
+from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, recalled
 from orphangc.core.cluster.end_records import EndRecord
@@ -146,16 +147,18 @@ def opened(
     progress: Progress,
     *,
     before: Recalled,
-    listing: Path | None = None,
+    shared: SharedCheckpoints | None = None,
+    listing: Path | Callable[[Storage], Storage] | None = None,
     engine: EngineChoice = LOCAL,
     is_planning: bool = False,
-    earlier: Callable[[Storage], Storage] | None = None,
 ) -> Iterator[Environment]:
     """Open the adapters that a cycle of one storage root needs.
 
     Args:
+        shared: What the storage roots of one pass read for each other.
+        listing: Folder that keeps a listing which ends early, or what returns the storage root with
+            an earlier one, which this process reads.
         is_planning: Whether an inventory may replace the listing, and what is hidden is counted.
-        earlier: Returns the storage root with an earlier listing, which this process reads.
 
     Raises:
         StorageUnreachableError: The storage root or an extra root cannot be reached.
@@ -165,12 +168,13 @@ def opened(
     shows_all = is_planning and settings.inventory is None
     root = _storage_root(settings, state.files.location, is_planning=is_planning)
     siblings, remembered = searched_beside(settings, state, memory, root)
+    folder, earlier = (listing, None) if isinstance(listing, Path) else (None, listing)
     storage = root if earlier is None else earlier(root)
-    kept = listing if shows_all and earlier is None else None  # no inventory resumes a listing
+    kept = folder if shows_all else None  # no inventory resumes a listing
     with _engine(storage, engine if earlier is None else LOCAL, kept) as lister:
         yield Environment(
             settings=settings,
-            reader=CheckpointReader.of(settings),
+            reader=CheckpointReader.of(settings, shared),
             storage=storage,
             extra=[open_storage(uri, shows_all=shows_all) for uri in settings.extra_roots],
             siblings=siblings,

@@ -259,9 +259,11 @@ class CheckpointReader:
     _one_at_a_time: Lock = field(default_factory=Lock)
 
     @classmethod
-    def of(cls, settings: StorageRootSettings) -> CheckpointReader:
+    def of(
+        cls, settings: StorageRootSettings, shared: SharedCheckpoints | None = None
+    ) -> CheckpointReader:
         """Return a reader for a storage root that has read nothing yet."""
-        return cls(settings.aliases, settings.acknowledged, listed=settings.location)
+        return cls(settings.aliases, settings.acknowledged, listed=settings.location, shared=shared)
 
     def collect(self, storage: Storage, engine: Engine | None = None) -> CheckpointsRead:
         """Return every checkpoint of a storage, listed and read (R4, R6).

@@ -56,8 +56,7 @@ def unlisted_cycle_of(
     state = state_of(settings)
     before = recalled(state, known)
     settings = patient(settings)
-    with opened(settings, state, lambda *_: None, before=before) as environment:
-        environment.reader.shared = shared
+    with opened(settings, state, lambda *_: None, before=before, shared=shared) as environment:
         return unlisted_cycle(environment, halted=state.halted(), before=before)
 
 
