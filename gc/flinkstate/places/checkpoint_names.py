@@ -82,12 +82,13 @@ def job_id_of(folder: str) -> str | None:
     """
     parts = folder.strip("/").split("/")
     for above, part in pairwise(parts):
-        if is_job_id(above) and _is_area(part):
+        if is_job_id(above) and is_area(part):
             return above
-    if any(map(_is_area, parts)) or is_savepoint_folder(parts[-1]):
+    if any(map(is_area, parts)) or is_savepoint_folder(parts[-1]):
         return None
     return next(filter(is_job_id, parts), None)
 
 
-def _is_area(name: str) -> bool:
+def is_area(name: str) -> bool:
+    """Return whether a folder of this name is an area of a job, below whatever folder it is."""
     return name in _AREAS or checkpoint_id_of(name) is not None

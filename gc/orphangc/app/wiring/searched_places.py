@@ -23,9 +23,9 @@ from orphangc.collect.world.bound_roots import bound_roots
 from orphangc.collect.world.recalling import outside_directories
 from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import WorldMemory
+from orphangc.core.model.job_folders import SHARED
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.shown import SearchScope
-from orphangc.core.model.types import Scope
 from orphangc.core.world.known_world import storage_of
 from orphangc.errors import OrphanGcError, StorageUnreachableError
 from orphangc.ports import Storage
@@ -211,9 +211,7 @@ def _around_job_directory(storage: Storage) -> list[Location]:
     if root.path == "/" or (root.scheme == "file" and root.parent.path == "/"):
         return []
     folders = storage.folder("").folders
-    is_job_directory = any(
-        name == Scope.SHARED or checkpoint_id_of(name) is not None for name in folders
-    )
+    is_job_directory = any(name == SHARED or checkpoint_id_of(name) is not None for name in folders)
     return [root.parent] if is_job_directory else []
 
 

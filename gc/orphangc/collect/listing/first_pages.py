@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from flinkstate.places.checkpoint_names import is_job_id
-from orphangc.core.model.types import Scope
+from orphangc.core.model.job_folders import SHARED
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.core.ranges.split_points import scale_of
 from orphangc.ports import Storage
@@ -41,7 +41,7 @@ def estimated_objects(storage: Storage, enough: int) -> ObjectEstimate:
         return _counted(storage, enough)
     step = max(1, len(directories) // _DIRECTORIES)
     sampled = directories[::step][:_DIRECTORIES]
-    objects = sum(_in_folder(storage, f"{each}/{Scope.SHARED}/") for each in sampled)
+    objects = sum(_in_folder(storage, f"{each}/{SHARED}/") for each in sampled)
     return ObjectEstimate(objects * len(directories) // len(sampled), is_exact=False)
 
 

@@ -17,16 +17,17 @@ import pyarrow.compute as pc
 from flinkstate.places.locations import is_within
 from orphangc.collect.listing.list_storage import STREAMS, closing, list_all
 from orphangc.collect.listing.noted_names import NotingSpool
-from orphangc.core.model.naming import EXPIRY_MARKER, FOLDERS, NUMBERED_FOLDERS, UNFINISHED
-from orphangc.core.model.types import Scope, StoredObject
+from orphangc.core.model.job_folders import CHECKPOINT, pattern_where
+from orphangc.core.model.naming import EXPIRY_MARKER, UNFINISHED
+from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.ports import LISTING_SCHEMA, Progress, Spool, SpoolPart, Storage
 from orphangc.ports.engine import ListingHints
 
 _PHASE = "search"
 _ID = "[0-9a-f]{32}"
-_ANYWHERE = r"(?:^|/)(?:chk-[0-9]+|shared|taskowned)/"
-_BELOW_AN_ID = f"/(?:{FOLDERS[Scope.CHANGELOG]}|{NUMBERED_FOLDERS[Scope.FORST]}[^/]*)/"
+_ANYWHERE = f"(?:^|/)(?:{pattern_where(lambda each: each.counts_anywhere)})/"
+_BELOW_AN_ID = f"/(?:{pattern_where(lambda each: not each.counts_anywhere)})/"
 """These say that a job is there only below its id: see ``place_of_folder``."""
 _AREA = f"{_ANYWHERE}|{_BELOW_AN_ID}"
 _EACH_AREA = re.compile(f"(?={_ANYWHERE})|(?<![^/]{_ID})(?<={_ID})(?={_BELOW_AN_ID})")
@@ -138,7 +139,9 @@ def _on_edges(storage: Storage, edges: Collection[str]) -> set[str]:
 
     def shown(folder: str) -> Collection[str]:
         below = f"{folder}/" if folder else ""
-        with closing(storage.pages(KeyRange(f"{below}chk-", f"{below}chk."))) as pages:
+        start = f"{below}{CHECKPOINT}"
+        behind = f"{start[:-1]}."  # the sign that follows a hyphen
+        with closing(storage.pages(KeyRange(start, behind))) as pages:
             page = next(pages, None)
         return () if page is None else _directories_of(page["key"])
 

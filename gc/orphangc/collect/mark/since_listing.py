@@ -20,14 +20,16 @@ from flinkstate.places.locations import Location
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.core.decision.evidence import JobEvidence, Survey
-from orphangc.core.model.naming import FOLDERS, job_directory_of
+from orphangc.core.model.job_folders import FOLDERS, SHARED, scopes_where
+from orphangc.core.model.naming import job_directory_of
 from orphangc.core.model.types import Scope
 from orphangc.core.times.instants import shifted
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
 from orphangc.ports.engine import MAX_RESUMED_AGE
 
-_WRITTEN = frozenset({Scope.TASKOWNED, Scope.CHANGELOG})
+_WRITTEN = scopes_where(lambda each: not each.is_entered) - {Scope.SHARED}
+"""Areas that no scan enters; of ``shared/`` its sub-folders alone are listed."""
 _AFTER_ALL_FILES = "g"
 """Sorts after every UUID and every checkpoint id, and before ``job_`` and ``op_``, with which the
 names of folders begin that Flink makes for layouts without a proof (R2)."""
@@ -68,7 +70,7 @@ class SinceListing:
         scans = (seen.first[0].scan, seen.second[0].scan)
         times = [item for scan in scans for item in scan.changed_at.items()]
         shared = {
-            key: storage.later_folders(_below(key, Scope.SHARED), _AFTER_ALL_FILES)
+            key: storage.later_folders(_below(key, SHARED), _AFTER_ALL_FILES)
             for key, areas in scans[1].areas.items()
             if Scope.SHARED in areas
         }
@@ -82,7 +84,7 @@ class SinceListing:
             written={
                 storage.location.child(key): (
                     *(_below(key, FOLDERS[each]) for each in sorted(areas & _WRITTEN)),
-                    *(_below(key, Scope.SHARED, name) for name in shared.get(key, ())),
+                    *(_below(key, SHARED, name) for name in shared.get(key, ())),
                     *([key] if Scope.FORST in areas else []),
                 )
                 for key, areas in scans[1].areas.items()

@@ -36,6 +36,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint, NoCheckpoint, UnreadableCheckpoint
 from orphangc.core.model.codes import NOT_FOLLOWED
+from orphangc.core.model.job_folders import NUMBERED_FOLDERS, SHARED, scopes_where
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY, FilePlace, place_of_folder
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, Scope, StoredObject
@@ -68,7 +69,8 @@ of a table is called ``_metadata`` too.
 
 Source: the Parquet file format; Flink's ``_metadata`` begins with 0x4960672d.
 """
-_NOT_ENTERED = frozenset({Scope.SHARED, Scope.TASKOWNED, Scope.CHANGELOG})
+_NOT_ENTERED = scopes_where(lambda each: not each.is_entered)
+_IN_SHARED = f"/{SHARED}/{NUMBERED_FOLDERS[Scope.FORST]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,7 +480,7 @@ def _raw_uuids(data: Buffer, files: Iterable[FileNames]) -> UuidSet:
 
 def _layouts(references: ReferenceFacts, folders: Iterable[Location]) -> frozenset[DirectoryLayout]:
     found = {layout for kind, (layout, _) in _UNPROVEN.items() if kind in references.kinds}
-    if any("/shared/op_" in folder.path for folder in folders):
+    if any(_IN_SHARED in folder.path for folder in folders):
         found.add(DirectoryLayout.FORST)
     return frozenset(found)
 

@@ -18,12 +18,13 @@ from orphangc.collect.delete.held_task import HeldTask
 from orphangc.collect.delete.retry_queue import outcome_of
 from orphangc.core.areas.empty_folders import area_of_folder, folder_objection
 from orphangc.core.decision.flink_traces import has_trace_of_flink
+from orphangc.core.model.job_folders import scopes_where
 from orphangc.core.model.naming import Owners, place_of_folder
 from orphangc.core.model.types import AreaName, Outcome, Scope
 from orphangc.errors import LockHeldError, OrphanGcError
 from orphangc.ports import Folder, Storage
 
-_MADE_ONCE = {Scope.SHARED, Scope.TASKOWNED}
+_MADE_ONCE = scopes_where(lambda each: each.is_made_once)
 
 log = structlog.get_logger()
 

@@ -9,7 +9,7 @@ from functools import cache, partial
 from itertools import chain
 
 from flinkstate.files.paths import spelled_in
-from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of, is_savepoint_folder
+from flinkstate.places.checkpoint_names import METADATA_NAME, is_area, is_savepoint_folder
 from flinkstate.places.locations import Alias, Location, canonical, is_within, place_of, places_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.exporters import SeenExports
@@ -36,12 +36,10 @@ from orphangc.core.memory.sighting import (
     StoppingSavepoint,
 )
 from orphangc.core.memory.unlocated_jobs import UNREAD
+from orphangc.core.model.job_folders import CHECKPOINT
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import JobState, Scope
+from orphangc.core.model.types import JobState
 from orphangc.core.world.known_world import Searched, SearchedPlace
-
-_PARTS = frozenset({Scope.SHARED.value, Scope.TASKOWNED.value})
-"""Folders of a job directory for files of its checkpoints."""
 
 
 def sighting_of(
@@ -386,7 +384,7 @@ def _reports(
                     job_id=facts.job_id,
                     by=cluster.uri,
                     path=str(place),
-                    directory=str(place.parent if place.name.startswith("chk-") else place),
+                    directory=str(place.parent if place.name.startswith(CHECKPOINT) else place),
                     checkpoint_id=each.id,
                     triggered_at=each.triggered_at,
                     is_living=not facts.is_globally_terminal,
@@ -458,8 +456,7 @@ def _job_folder(each: SeenExports) -> str:
 
 def _directory_around(folder: Location, owners: Collection[Location]) -> Location:
     """Return the job directory of a folder; if none is known, the one that its name shows."""
-    is_part = folder.name in _PARTS or checkpoint_id_of(folder.name) is not None
-    around = folder.parent if is_part else folder
+    around = folder.parent if is_area(folder.name) else folder
     return next((each for each in folder.upwards() if each in owners), around)
 
 

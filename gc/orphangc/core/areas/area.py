@@ -90,6 +90,9 @@ class Area:
         rule_running: Number of the rule for a job that may run, "" where there is none.
         rule_ended: Number of the rule for a job that is over, "" where there is none.
         bound: A further bound of a running job's files; ``None``: the bounds of the job suffice.
+        is_written_in_place: Whether an unfinished upload may be of an open file, whose data a
+            completed ``_metadata`` may name already (R50).
+        is_stricter_than_merged: Whether R46 judges no merged files beside files of it.
         withstands: Guards that may refuse a running job whose files here are judged all the same:
             the rule needs nothing that they ask for (R56).
     """
@@ -102,6 +105,8 @@ class Area:
     rule_running: str
     rule_ended: str
     objection: Rule
+    is_written_in_place: bool
+    is_stricter_than_merged: bool
     bound: Callable[[AreaFacts], Bound] | None = None
     withstands: frozenset[Guard] = frozenset()
 

@@ -42,6 +42,8 @@ CHANGE_LOG = Area(
     rule_running="R45",
     rule_ended="R35",
     objection=_objection,
+    is_written_in_place=False,
+    is_stricter_than_merged=True,
     bound=_bound,
     withstands=frozenset({Guard.UNPROVEN_LAYOUT, Guard.GATE}),
 )

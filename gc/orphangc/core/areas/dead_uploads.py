@@ -6,17 +6,13 @@ store's, stands for a store time.
 
 from __future__ import annotations
 
-from typing import Final
-
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.areas.exclusive import EXCLUSIVE
 from orphangc.core.areas.recognise import recognise
-from orphangc.core.areas.table import area_at
+from orphangc.core.areas.table import AREAS, area_at
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, JobState, Scope
-
-_WRITTEN_IN_PLACE: Final = {AreaName.MERGED, AreaName.FORST, AreaName.TASKOWNED}
 
 
 def area_of_upload(place: FilePlace, name: str) -> AreaName | None:
@@ -38,6 +34,6 @@ def upload_objection(facts: AreaFacts, area: AreaName) -> str | None:
     On an object store an open merged file is an unfinished upload, whose data a ``_metadata`` that
     was completed may name already.
     """
-    if facts.state is not JobState.ENDED and area in _WRITTEN_IN_PLACE:
+    if facts.state is not JobState.ENDED and AREAS[area].is_written_in_place:
         return "a running job may complete it, and a completed checkpoint may name its data already"
     return None

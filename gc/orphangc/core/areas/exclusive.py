@@ -41,5 +41,7 @@ EXCLUSIVE = Area(
     rule_running="R31, R32",
     rule_ended="R35",
     objection=_objection,
+    is_written_in_place=False,
+    is_stricter_than_merged=False,
     withstands=frozenset({Guard.UNPROVEN_LAYOUT, Guard.GATE}),
 )

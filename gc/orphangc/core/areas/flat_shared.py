@@ -20,4 +20,6 @@ FLAT_SHARED = Area(
     rule_running="R9-R16",
     rule_ended="R35",
     objection=_objection,
+    is_written_in_place=False,
+    is_stricter_than_merged=False,
 )

@@ -12,10 +12,11 @@ import re
 from typing import Final
 
 from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, only_ended
+from orphangc.core.model.job_folders import NUMBERED_FOLDERS
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, Scope
 
-_WORKING: Final = re.compile(r"op_.+", re.DOTALL)
+_WORKING: Final = re.compile(f"{NUMBERED_FOLDERS[Scope.FORST]}.+", re.DOTALL)
 _OF_THE_END = only_ended("a running database may read files that no checkpoint names")
 
 
@@ -39,4 +40,6 @@ FORST_FILES = Area(
     rule_running="",
     rule_ended="R35",
     objection=_objection,
+    is_written_in_place=True,
+    is_stricter_than_merged=True,
 )

@@ -47,5 +47,7 @@ MERGED_FILES = Area(
     rule_running="R46",
     rule_ended="R35",
     objection=_objection,
+    is_written_in_place=True,
+    is_stricter_than_merged=False,
     withstands=frozenset({Guard.UNPROVEN_LAYOUT}),
 )

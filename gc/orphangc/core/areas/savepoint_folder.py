@@ -28,4 +28,6 @@ SAVEPOINT_FOLDER = Area(
     rule_running="R33",
     rule_ended="R33",
     objection=_objection,
+    is_written_in_place=False,
+    is_stricter_than_merged=False,
 )

@@ -30,4 +30,6 @@ TASK_OWNED = Area(
     rule_running="",
     rule_ended="R35, R37",
     objection=_objection,
+    is_written_in_place=True,
+    is_stricter_than_merged=False,
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from orphangc.core.areas.area import AreaFacts
+from orphangc.core.areas.table import AREAS
 from orphangc.core.cluster.job_facts import is_not_subsumed, latest_known_id
 from orphangc.core.decision.conditions import NEWEST_TESTED_FORMAT
 from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, mode_of
@@ -138,7 +139,7 @@ def _was_clock_ahead(job: JobEvidence, clock_skew: timedelta) -> bool:
 
 
 _ACROSS = "execution.checkpointing.file-merging.across-checkpoint-boundary"
-_BESIDE_MERGED = {AreaName.CHANGELOG, AreaName.FORST}
+_BESIDE_MERGED = {name for name, area in AREAS.items() if area.is_stricter_than_merged}
 
 
 def _not_merged_within(job: JobEvidence, cycle: CycleEvidence) -> str | None:

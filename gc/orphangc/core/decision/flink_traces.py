@@ -18,9 +18,10 @@ from dataclasses import replace
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.memory.job_lives import is_flink_rest, is_over
 from orphangc.core.memory.remembered import RememberedJob, WorldMemory
+from orphangc.core.model.job_folders import scopes_where
 from orphangc.core.model.types import Scope
 
-_AREAS_OF_FLINK = frozenset({Scope.TASKOWNED, Scope.EXCLUSIVE, Scope.FORST})
+_AREAS_OF_FLINK = scopes_where(lambda each: each.is_trace_of_flink)
 """``taskowned/``, ``chk-<n>/``, ``op_*__attempt_<k>/``: no other product has such directories.
 
 Source: Flink 1.13-2.3, ``FsCheckpointStorageAccess``: the JobManager makes ``taskowned/`` when the

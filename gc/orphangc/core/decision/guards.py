@@ -39,6 +39,7 @@ from orphangc.core.decision.evidence import (
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported, exported_problem
 from orphangc.core.exporter.registry_snapshot import EntryKind, check_successor
 from orphangc.core.model.codes import Guard
+from orphangc.core.model.job_folders import CHECKPOINT
 from orphangc.core.model.types import JobState, Mode
 from orphangc.core.times.instants import shifted
 
@@ -319,7 +320,7 @@ def _misplaced_root(job: JobEvidence, _: CycleEvidence) -> str | None:
     """R8: a checkpoint in another one's folder was put there by hand; ids prove nothing then."""
     for checkpoint in job.own_checkpoints:
         number = checkpoint.checkpoint_id
-        if checkpoint.directory is not None and checkpoint.folder.name != f"chk-{number}":
+        if checkpoint.directory is not None and checkpoint.folder.name != f"{CHECKPOINT}{number}":
             return f"{checkpoint.folder} holds the metadata of checkpoint {number}"
     return None
 

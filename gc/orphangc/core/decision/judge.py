@@ -16,6 +16,7 @@ from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, h
 from orphangc.core.decision.guards import GUARDS, is_present_run_read
 from orphangc.core.exporter.exporter_answer import exported_problem
 from orphangc.core.model.codes import GLOBAL_GUARDS, Condition, Guard
+from orphangc.core.model.job_folders import CHECKPOINT
 from orphangc.core.model.types import AreaName, JobState
 
 
@@ -213,7 +214,7 @@ def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:
         return None
     advice = "" if job.is_declared_ended else ", declare it ended with --ended-job"
     if job.ids_passed:
-        what = f"chk-{max(job.ids_passed)} of it came and went before it was read"
+        what = f"{CHECKPOINT}{max(job.ids_passed)} of it came and went before it was read"
         until = "run again"
     else:
         newest = job.survey.newest_modified_at

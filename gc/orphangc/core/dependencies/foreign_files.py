@@ -16,6 +16,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.self_sustained_record import NamedPart
+from orphangc.core.model.job_folders import CHECKPOINT
 from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.types import ForeignKind
 
@@ -171,7 +172,7 @@ def unaccounted(
     """
     left = []
     for reference in references:
-        if not (reference.is_own and reference.folder.name.startswith("chk-")):
+        if not (reference.is_own and reference.folder.name.startswith(CHECKPOINT)):
             continue
         known = [_same_names(each, reference.names) for each in foreigners]
         names = FileNames(

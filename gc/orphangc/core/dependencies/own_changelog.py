@@ -9,10 +9,9 @@ from flinkstate.places.locations import Location
 from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence
 from orphangc.core.decision.judge import Judgement, judge
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.naming import FOLDERS
-from orphangc.core.model.types import Scope, may_recur
+from orphangc.core.model.job_folders import CHANGES
+from orphangc.core.model.types import may_recur
 
-_CHANGES = FOLDERS[Scope.CHANGELOG]
 _CHANGELOG = "changelog state"
 
 
@@ -34,13 +33,13 @@ def own_changelog_folders(
     return tuple(
         folder
         for folder in sorted(named - set(named_by_others), key=str)
-        if folder.name == _CHANGES and folder.parent.name == job.job_id
+        if folder.name == CHANGES and folder.parent.name == job.job_id
     )
 
 
 def is_folder_of_changes(folder: Location) -> bool:
     """Return whether a folder is called as those of a changelog."""
-    return folder.name == _CHANGES
+    return folder.name == CHANGES
 
 
 def change_logs_of(checkpoints: Iterable[Checkpoint]) -> set[Location]:

@@ -47,11 +47,12 @@ from orphangc.core.exporter.registry_snapshot import (
     Text,
     resolve,
 )
+from orphangc.core.model.job_folders import CHECKPOINT
 from orphangc.errors import UnreadableSnapshotError
 
 MAX_SNAPSHOT_BYTES = 1 << 30
 """Unpacked; some seven million entries."""
-_CHECKPOINT = re.compile(r"chk-([0-9]{1,19})")
+_CHECKPOINT = re.compile(CHECKPOINT + r"([0-9]{1,19})")
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP = 16 + zlib.MAX_WBITS
 _ENTRY_FIELDS = frozenset({"type", "path", "kind", "size", "created", "last_used"})

@@ -21,6 +21,7 @@ from orphangc.core.iam.permissions import (
     StorageArea,
     StorageNeed,
 )
+from orphangc.core.model.job_folders import CHANGES, CHECKPOINT, SHARED
 from orphangc.core.model.naming import EXPIRY_MARKER
 
 MOST_CHARACTERS = 6144
@@ -205,17 +206,20 @@ def _keys(need: StorageNeed, *, is_ceph: bool) -> list[str]:
 
 
 _KEYS: Mapping[StorageArea, list[str]] = {
-    StorageArea.SHARED: [f"{ANY_JOB}/shared/*"],
-    StorageArea.OWN_SHARED: ["shared/*"],
+    StorageArea.SHARED: [f"{ANY_JOB}/{SHARED}/*"],
+    StorageArea.OWN_SHARED: [f"{SHARED}/*"],
     # the log of the changelog may be in a folder of its own, beside the job directories
     StorageArea.FILES: [
         *(f"{ANY_JOB}/{folder}*" for folder in FOLDERS_OF_FILES),
-        f"*/{ANY_JOB}/dstl/*",
+        f"*/{ANY_JOB}/{CHANGES}/*",
     ],
     StorageArea.OWN_FILES: [f"{folder}*" for folder in FOLDERS_OF_FILES],
     StorageArea.SAVEPOINTS: ["savepoint-*/*", "*/savepoint-*/*"],
-    StorageArea.ROOTS: [f"{ANY_JOB}/chk-*/_metadata", f"{ANY_JOB}/chk-*/{EXPIRY_MARKER}*"],
-    StorageArea.OWN_ROOTS: ["chk-*/_metadata", f"chk-*/{EXPIRY_MARKER}*"],
+    StorageArea.ROOTS: [
+        f"{ANY_JOB}/{CHECKPOINT}*/_metadata",
+        f"{ANY_JOB}/{CHECKPOINT}*/{EXPIRY_MARKER}*",
+    ],
+    StorageArea.OWN_ROOTS: [f"{CHECKPOINT}*/_metadata", f"{CHECKPOINT}*/{EXPIRY_MARKER}*"],
     StorageArea.NONCES: [f"{ANY_JOB}/nonce"],
     StorageArea.PROBES: [f"{ANY_JOB}/doctor-*"],
 }
@@ -238,8 +242,8 @@ _DENIED: Mapping[StorageArea, tuple[str, ...]] = {
 _DENIED_OF_ROOTS: Mapping[StorageArea, tuple[str, ...]] = {
     area: (
         f"{job}*/*/*_metadata",
-        f"{job}chk-*/?*_metadata",
-        *(f"{job}{each}*_metadata" for each in FOLDERS_OF_FILES if each != "chk-"),
+        f"{job}{CHECKPOINT}*/?*_metadata",
+        *(f"{job}{each}*_metadata" for each in FOLDERS_OF_FILES if each != CHECKPOINT),
     )
     for area, job in ((StorageArea.ROOTS, "*/"), (StorageArea.OWN_ROOTS, ""))
 }

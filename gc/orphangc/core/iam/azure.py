@@ -19,6 +19,7 @@ from orphangc.core.iam.permissions import (
     StorageArea,
     StorageNeed,
 )
+from orphangc.core.model.job_folders import CHANGES, CHECKPOINT, SHARED
 from orphangc.core.model.naming import EXPIRY_MARKER
 
 AZURE_LIMITS = (
@@ -162,10 +163,10 @@ def _objects(need: StorageNeed) -> str:
             return _both(need, [_likes(f"{below}*{METADATA_WORD}*")])
         case StorageArea.SHARED:
             deeper = [f"{below}*/*/*/*", f"{below}*_metadata", f"{below}*/"]
-            tests = [_likes(f"{below}{ANY_JOB}/shared/*"), *map(_unlike, deeper)]
+            tests = [_likes(f"{below}{ANY_JOB}/{SHARED}/*"), *map(_unlike, deeper)]
         case StorageArea.OWN_SHARED:
             deeper = [f"{below}*/*/*", f"{below}*_metadata", f"{below}*/"]
-            tests = [_likes(f"{below}shared/*"), *map(_unlike, deeper)]
+            tests = [_likes(f"{below}{SHARED}/*"), *map(_unlike, deeper)]
         case StorageArea.FILES | StorageArea.OWN_FILES:
             tests = _files(below, is_own=need.area is StorageArea.OWN_FILES)
         case StorageArea.ROOTS:
@@ -178,14 +179,16 @@ def _objects(need: StorageNeed) -> str:
 
 
 def _of_expiry(job: str) -> str:
-    return _either(_likes(f"{job}chk-*/_metadata"), _likes(f"{job}chk-*/{EXPIRY_MARKER}*"))
+    return _either(
+        _likes(f"{job}{CHECKPOINT}*/_metadata"), _likes(f"{job}{CHECKPOINT}*/{EXPIRY_MARKER}*")
+    )
 
 
 def _files(below: str, *, is_own: bool) -> list[str]:
     """Return the tests of files of all areas, which no ``_metadata`` passes, and nothing deeper."""
     job = "" if is_own else f"{ANY_JOB}/"
     patterns = [f"{below}{job}{each}*" for each in FOLDERS_OF_FILES]
-    patterns += [] if is_own else [f"{below}*/{ANY_JOB}/dstl/*"]
+    patterns += [] if is_own else [f"{below}*/{ANY_JOB}/{CHANGES}/*"]
     kept = ("*/*/*/*/*" if is_own else "*/*/*/*/*/*", "*_metadata", "*/")
     return [_either(*map(_likes, patterns)), *(_unlike(f"{below}{each}") for each in kept)]
 

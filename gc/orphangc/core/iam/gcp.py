@@ -14,6 +14,7 @@ from typing import Any
 from flinkstate.places.checkpoint_names import METADATA_WORD
 from flinkstate.places.locations import Location
 from orphangc.core.iam.permissions import FOLDERS_OF_FILES, Right, StorageArea, StorageNeed
+from orphangc.core.model.job_folders import CHECKPOINT, SHARED
 from orphangc.core.model.naming import EXPIRY_MARKER
 
 GCS_LIMITS = (
@@ -129,9 +130,9 @@ def _condition(need: StorageNeed) -> str:
             first = f"resource.name.startsWith({_text(base + METADATA_WORD)})"
             parts = [below, f"({first} || {within})"]
         case StorageArea.SHARED:
-            parts = [below, f'{_extracted(base, "job", "/shared/")} != ""', _NOT_METADATA]
+            parts = [below, f'{_extracted(base, "job", f"/{SHARED}/")} != ""', _NOT_METADATA]
         case StorageArea.OWN_SHARED:
-            shared = _text(f"{base}shared/")
+            shared = _text(f"{base}{SHARED}/")
             parts = [f"resource.name.startsWith({shared})", _NOT_METADATA]
         case area if area in _IN_FOLDERS:
             folders, is_own = _IN_FOLDERS[area]
@@ -164,8 +165,8 @@ _NOT_METADATA = '!resource.name.endsWith("/_metadata")'
 _IN_FOLDERS: Mapping[StorageArea, tuple[tuple[str, ...], bool]] = {
     StorageArea.FILES: (FOLDERS_OF_FILES, False),
     StorageArea.OWN_FILES: (FOLDERS_OF_FILES, True),
-    StorageArea.ROOTS: (("chk-",), False),
-    StorageArea.OWN_ROOTS: (("chk-",), True),
+    StorageArea.ROOTS: ((CHECKPOINT,), False),
+    StorageArea.OWN_ROOTS: ((CHECKPOINT,), True),
 }
 """Folders of a job, and whether the place is the directory of one."""
 

@@ -14,7 +14,7 @@ from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location, canonical
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.documents.s3_inventory import report_time
-from orphangc.core.model.naming import FOLDERS, NUMBERED_FOLDERS
+from orphangc.core.model.job_folders import FOLDERS, NUMBERED_FOLDERS
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.shown import SearchScope
 from orphangc.core.model.types import AreaName

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from flinkstate.places.checkpoint_names import checkpoint_id_of, is_job_id, is_savepoint_folder
 from flinkstate.places.locations import Location
+from orphangc.core.model.job_folders import FOLDERS, JOB_FOLDERS
 from orphangc.core.model.types import DirectoryLayout, JobId, Scope
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -30,10 +31,6 @@ follows, and no job is there.
 
 Source: Flink 1.15-2.3, ``flink-gs-fs-hadoop``, ``BlobUtils.getTemporaryObjectPartialName``.
 """
-FOLDERS = {Scope.SHARED: "shared", Scope.TASKOWNED: "taskowned", Scope.CHANGELOG: "dstl"}
-"""Folders of a job directory that have one name."""
-NUMBERED_FOLDERS = {Scope.EXCLUSIVE: "chk-", Scope.FORST: "op_"}
-"""How the names of those begin of which it has many."""
 _AREAS = {name: scope for scope, name in FOLDERS.items()}
 _MAX_ID = 2**63 - 1
 
@@ -159,9 +156,9 @@ def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
     """Return the meaning of a folder key (no trailing slash, "" for the root).
 
     A folder named by a job id owns the areas below it. An area below any other folder belongs to
-    a job directory without a known owner (``create-subdir=false``): job id "". ``dstl`` counts
-    only below a job id, for its base path is often called so too; so do ForSt's working folders,
-    which ``state.backend.forst.primary-dir`` puts directly there.
+    a job directory without a known owner (``create-subdir=false``): job id "", if it counts there
+    (``core.model.job_folders``). ForSt's working folders are where
+    ``state.backend.forst.primary-dir`` puts them.
 
     Args:
         folder: Key relative to the storage root.
@@ -176,7 +173,7 @@ def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
             return place
     for position in range(len(parts)):
         place = _place_in(parts, position, "")
-        if place is not None and place.scope is not Scope.CHANGELOG:
+        if place is not None and JOB_FOLDERS[place.scope].counts_anywhere:
             return place
     return _outside(parts, owners)
 
@@ -184,8 +181,9 @@ def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
 def _outside(parts: list[str], owners: list[str]) -> FilePlace:
     if parts and is_savepoint_folder(owners[-1]):
         return FilePlace(None, JobId(""), Scope.SAVEPOINT)
-    if parts and parts[-1] == FOLDERS[Scope.CHANGELOG]:
-        return FilePlace(None, JobId(""), Scope.CHANGELOG)
+    scope = _AREAS.get(parts[-1]) if parts else None
+    if scope is not None and not JOB_FOLDERS[scope].counts_anywhere:
+        return FilePlace(None, JobId(""), scope)
     for position, owner in enumerate(owners):
         if is_job_id(owner):
             return FilePlace("/".join(parts[:position]), JobId(owner), Scope.OTHER)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from orphangc.core.model.job_folders import SHARED
 from orphangc.core.model.naming import parse_artifact_name
 
 
@@ -144,7 +145,7 @@ def landmarks(
         names: A sample of base names by the key of their folder.
         counts: Number of names that the sample of a folder represents, if not its own.
     """
-    counted = {f"{each}/shared" if each else "shared": 1 for each in directories}
+    counted = {f"{each}/{SHARED}" if each else SHARED: 1 for each in directories}
     for folder, sample in names.items():
         counted[folder] = max(1, len(sample), (counts or {}).get(folder, 0))
     total = sum(counted.values())

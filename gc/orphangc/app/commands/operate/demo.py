@@ -29,6 +29,7 @@ from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.observe.checkpoints import PackedReferences
 from orphangc.collect.runs.result import SweepResult
 from orphangc.core.documents.plan import Plan
+from orphangc.core.model.job_folders import CHECKPOINT, SHARED
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import OrphanGcError
 
@@ -128,7 +129,7 @@ def make_storage(root: Path) -> set[Path]:
     for number in range(_ORPHANS):
         job_id = list(_WRITTEN_BELOW)[number % len(_WRITTEN_BELOW)]
         name = str(uuid.uuid5(_ORPHAN_NAMESPACE, str(number)))
-        orphan = root / job_id / "shared" / name
+        orphan = root / job_id / SHARED / name
         _write(orphan, b"uploaded, never acknowledged" * 100, at + number)
         orphans.add(orphan)
     return orphans
@@ -149,7 +150,7 @@ def _files(root: Path, metadata: Path) -> Iterator[Path]:
 
 
 def _check(root: Path, orphans: set[Path]) -> int:
-    checkpoints = sorted(root.glob("*/chk-*/_metadata"))
+    checkpoints = sorted(root.glob(f"*/{CHECKPOINT}*/_metadata"))
     for metadata in checkpoints:
         for file in _files(root, metadata):
             if not file.is_file():
