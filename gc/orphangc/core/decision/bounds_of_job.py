@@ -14,7 +14,6 @@ from orphangc.core.decision.guards import configured_layout, unknown_layout, wri
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.exporter.registry_snapshot import oldest_retained
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds, job_bounds
-from orphangc.core.model.codes import GLOBAL_GUARDS
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, Mode
 from orphangc.core.times.instants import shifted
 
@@ -48,9 +47,7 @@ def bounds_of_job(
 def bounds_outside_jobs(judged: Iterable[Judgement], cycle: CycleEvidence) -> JobBounds:
     """Return the bounds of objects in no job directory: refused if all work is refused."""
     refusals = [each.refused for each in judged]
-    is_refused = bool(refusals) and all(
-        r is not None and r.guard in GLOBAL_GUARDS for r in refusals
-    )
+    is_refused = bool(refusals) and all(r is not None and r.guard.facts.is_global for r in refusals)
     return JobBounds(
         is_refused=is_refused,
         is_ended=False,

@@ -455,7 +455,7 @@ def _derived_snapshot(job: JobEvidence) -> str | None:
     return None
 
 
-GUARDS: Mapping[Guard, Check] = {
+_CHECKS: Mapping[Guard, Check] = {
     Guard.UNREADABLE_ROOT: _unreadable_root,
     Guard.CLOCK_SKEW: _clock_skew,
     Guard.PARSER_DISAGREEMENT: _parser_disagreement,
@@ -475,6 +475,9 @@ GUARDS: Mapping[Guard, Check] = {
     Guard.UNSTABLE_ROOT: _unstable_root,
     Guard.REGISTRY: _registry,
 }
+GUARDS: Mapping[Guard, Check] = dict(
+    sorted(_CHECKS.items(), key=lambda row: not row[0].facts.is_global)
+)
 """Checked in this order; the first guard that objects refuses the job.
 
 Guards that refuse all jobs come first: each job keeps one refusal, and none may hide theirs.

@@ -15,7 +15,7 @@ from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.guards import GUARDS, is_present_run_read
 from orphangc.core.exporter.exporter_answer import exported_problem
-from orphangc.core.model.codes import GLOBAL_GUARDS, Condition, Guard
+from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.job_folders import CHECKPOINT
 from orphangc.core.model.types import AreaName, JobState
 
@@ -70,13 +70,8 @@ class Judgement:
         return self.refused is not None and area not in self.spared
 
 
-_CONTRADICTING = frozenset({Guard.ENDED_JOB_IS_RUNNING, Guard.TWO_OWNERS, Guard.REGISTRY})
-"""Guards that find of a job which is said to be over that it is not, whatever else refuses it."""
-
-_PASSING: frozenset[Guard | Condition] = frozenset(
-    {Guard.FUTURE_TIME, Guard.UNSTABLE_ROOT, Condition.NOT_QUIET, Condition.GATE_NOT_SEEN}
-)
-"""Guards and conditions that the next cycle may find lifted without a change of settings."""
+_PASSING = frozenset({Condition.NOT_QUIET, Condition.GATE_NOT_SEEN})
+"""Conditions that the next cycle may find lifted without a change of settings."""
 
 
 def judge(
@@ -88,12 +83,12 @@ def judge(
 ) -> Judgement:
     """Return what refuses or blocks one job, by its own and the cycle's evidence alone."""
     refusals = tuple(
-        Refusal(guard, message, _may_pass(guard, job, cycle))
+        Refusal(guard, message, job.state in guard.facts.passes_while)
         for guard, check in guards.items()
         if (message := check(job, cycle)) is not None
     )
     blocked = tuple(
-        Blocked(condition, message, _may_pass(condition, job, cycle))
+        Blocked(condition, message, _may_pass(condition, cycle))
         for condition, check in conditions.items()
         if (message := check(job, cycle)) is not None
     )
@@ -102,21 +97,18 @@ def judge(
         refused=next(iter(refusals), None),
         blocked=blocked,
         spared=spared,
-        is_contradicted=any(each.guard in _CONTRADICTING for each in refusals),
+        is_contradicted=any(each.guard.facts.contradicts_end for each in refusals),
     )
 
 
-def _may_pass(code: Guard | Condition, job: JobEvidence, cycle: CycleEvidence) -> bool:
+def _may_pass(condition: Condition, cycle: CycleEvidence) -> bool:
     """Return whether the next cycle may find it lifted: one of its causes is known to pass.
 
-    A running job completes its first checkpoint one day, and a cluster that is down may show the
-    job when it answers.
+    A cluster that is down may show the job when it answers.
     """
-    if code is Guard.NO_ROOTS:
-        return job.state is JobState.RUNNING
-    if code is Condition.JOB_STATE_UNKNOWN:
+    if condition is Condition.JOB_STATE_UNKNOWN:
         return bool(cycle.source_errors)
-    return code in _PASSING
+    return condition in _PASSING
 
 
 def _spared(refusals: Sequence[Refusal]) -> frozenset[AreaName]:
@@ -142,7 +134,7 @@ def judge_all(
     """
     judged = {job.key: judge(job, cycle, guards=guards, conditions=conditions) for job in jobs}
     common = next(
-        (j.refused for j in judged.values() if j.refused and j.refused.guard in GLOBAL_GUARDS), None
+        (j.refused for j in judged.values() if j.refused and j.refused.guard.facts.is_global), None
     )
     if common is not None and common.guard in guards:
         return {key: Judgement(common, each.blocked) for key, each in judged.items()}

@@ -7,7 +7,7 @@ import pytest
 from orphangc.core.cluster.ha_facts import Hold
 from orphangc.core.cluster.job_facts import RestoredFacts
 from orphangc.core.decision.guards import GUARDS
-from orphangc.core.decision.judge import GLOBAL_GUARDS, Judgement, Refusal, judge, judge_all
+from orphangc.core.decision.judge import Judgement, Refusal, judge, judge_all
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.types import AreaName, EvidenceSource
@@ -149,7 +149,7 @@ ALL = ([a_job(A, survey=a_survey(only_in_raw_bytes=["x"])), a_job(B)], a_cycle()
 )
 def test_a_global_guard_voids_every_job(guard: Guard, jobs, cycle) -> None:
     """R6, R7, R10: the cause is not the job's own, so no job's liveness can be known."""
-    assert guard in GLOBAL_GUARDS
+    assert guard.facts.is_global
     for order in (jobs, jobs[::-1], [*jobs, an_ended_job(C)]):
         assert set(refusals(order, cycle).values()) == {guard}
 
@@ -176,7 +176,9 @@ def test_no_objection_of_the_jobs_own_hides_a_global_one(changes: dict) -> None:
 
 def test_global_guards_are_asked_before_all_others() -> None:
     """One refusal a job is kept: the one that concerns all must not come second."""
-    assert set(list(GUARDS)[: len(GLOBAL_GUARDS)]) == GLOBAL_GUARDS
+    are_global = [each.facts.is_global for each in GUARDS]
+    assert are_global == sorted(are_global, reverse=True)
+    assert sum(are_global) == sum(each.facts.is_global for each in Guard)
 
 
 def test_an_acknowledged_root_voids_one_job_and_not_all() -> None:
