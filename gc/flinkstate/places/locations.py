@@ -9,23 +9,49 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 UNREADABLE = "unreadable"
 """Scheme of the place that stands for a text in which no place can be read; no storage has it."""
 IN_NO_NAME = re.compile(r"[\0\ud800-\udfff]")
 """A NUL and half of a character, which no storage has in a name."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
-_FAMILY = {
-    **dict.fromkeys(("s3a", "s3n", "s3p"), "s3"),
-    **dict.fromkeys(("abfss", "az", "wasb", "wasbs"), "abfs"),
-    "gcs": "gs",
-    "local": "file",
-}
 _ACCOUNT = re.compile(
     r"(?P<container>[^@]+)@(?P<account>[^.@]+(\.z\d+)?)\.(?:blob|dfs)\.(?P<cloud>[^@]+)",
     re.IGNORECASE,
 )
 """A container and its host, in a DNS zone where the account has one."""
+
+
+class StoreKind(Enum):
+    """What a scheme says of the storages that have it; one that is not listed says nothing."""
+
+    BUCKET = "bucket"
+    """An object store: the authority is a bucket and nothing else, and all of it one storage."""
+    CONTAINER = "container"
+    """An object store likewise, of whose authority the text before an ``@`` is the container."""
+    FILE_SYSTEM = "file system"
+
+
+_SCHEMES = {
+    "s3": (StoreKind.BUCKET, ("s3a", "s3n", "s3p")),
+    "gs": (StoreKind.BUCKET, ("gcs",)),
+    "oss": (StoreKind.BUCKET, ()),
+    "cosn": (StoreKind.BUCKET, ()),
+    "obs": (StoreKind.BUCKET, ()),
+    "abfs": (StoreKind.CONTAINER, ("abfss", "az", "wasb", "wasbs")),
+    "file": (StoreKind.FILE_SYSTEM, ("local",)),
+    "hdfs": (StoreKind.FILE_SYSTEM, ()),
+    "viewfs": (StoreKind.FILE_SYSTEM, ()),
+}
+"""Each scheme that stands for its family, of what kind it is, and how else it is spelled."""
+_FAMILY = {spelled: scheme for scheme, (_, others) in _SCHEMES.items() for spelled in others}
+
+
+def kind_of(scheme: str) -> StoreKind | None:
+    """Return the kind of the storages of a scheme, however it is spelled, ``None`` if unknown."""
+    known = _SCHEMES.get(_FAMILY.get(scheme, scheme))
+    return None if known is None else known[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +107,16 @@ class Location:
         if self.scheme == other.scheme and less in named:
             other = Location(other.scheme, self.authority, other.path)
         return self.contains(other)
+
+    @property
+    def kind(self) -> StoreKind | None:
+        """Return the kind of this place's storage, ``None`` if its scheme does not say."""
+        return kind_of(self.scheme)
+
+    @property
+    def is_in_object_store(self) -> bool:
+        """Return whether the authority is a bucket or a container: all of it is one storage."""
+        return self.kind in {StoreKind.BUCKET, StoreKind.CONTAINER}
 
     @property
     def name(self) -> str:

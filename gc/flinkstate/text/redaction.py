@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-_HAVE_CONTAINERS = ("abfs:", "abfss:", "az:", "wasb:", "wasbs:")
-"""Azure's file systems: the text before their ``@`` is the container."""
+from flinkstate.places.locations import StoreKind, kind_of
 
 _URL_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20}:)?//([^/\s\"]{1,300})@")
 _PASSWORD = r"(?:pass(?:word|wd|phrase)|pwd)"  # noqa: S105 - the word, not one
@@ -49,5 +48,5 @@ def redacted(text: str) -> str:
 
 def _without_user(found: re.Match[str]) -> str:
     scheme, user = found[1] or "", found[2]
-    is_container = scheme.lower() in _HAVE_CONTAINERS and ":" not in user
-    return found[0] if is_container else f"{scheme}//"
+    is_of_containers = kind_of(scheme.lower().removesuffix(":")) is StoreKind.CONTAINER
+    return found[0] if is_of_containers and ":" not in user else f"{scheme}//"

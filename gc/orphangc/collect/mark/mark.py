@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from flinkstate.places.locations import Location, canonical
+from flinkstate.places.locations import Location, StoreKind, canonical
 from orphangc.collect.mark.evidence_of_jobs import evidence_of_jobs
 from orphangc.collect.mark.pins import keys_at
 from orphangc.collect.observe.observation import Observation
@@ -20,8 +20,6 @@ from orphangc.core.model.naming import Owners, uuid_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Mode
 from orphangc.errors import RefusedError
-
-_FILE_SYSTEMS = frozenset({"file", "hdfs", "viewfs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ def cycle_evidence(
         accepted_versions=frozenset(settings.accept_flink_version),
         is_registry_mode=bool(observation.exported)
         or any(each.source is Mode.REGISTRY for each in observation.snapshots),
-        is_file_system=settings.location.scheme in _FILE_SYSTEMS,
+        is_file_system=settings.location.kind is StoreKind.FILE_SYSTEM,
         has_write_ahead_sink=bool(observation.unreadable)
         or any(each.has_write_ahead_sink for each in observation.checkpoints),
         observed_until=after.local if time.now is None else after.now,

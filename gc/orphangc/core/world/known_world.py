@@ -23,9 +23,6 @@ if TYPE_CHECKING:  # the daemon shows a world, and loads no NumPy
 
 _T = TypeVar("_T")
 
-OBJECT_STORES = frozenset({"s3", "gs", "abfs", "oss", "cosn", "obs"})
-"""Schemes whose authority is a bucket or a container: all of it is one storage."""
-
 
 class SearchedStorage(FrozenPart):
     """A storage that is searched for every ``_metadata``, at any depth and under any name.
@@ -59,7 +56,7 @@ def storage_of(place: Location, mount: Location | None) -> Location:
     Args:
         mount: Where its file system is mounted; ``None`` for the machine's own, or no file system.
     """
-    if place.scheme in OBJECT_STORES:
+    if place.is_in_object_store:
         return place.top
     if mount is not None:
         return mount

@@ -4,7 +4,17 @@ from itertools import islice
 
 import pytest
 
-from flinkstate.places.locations import Alias, Location, canonical, parse_alias, place_of, places_of
+from flinkstate.places.locations import (
+    UNREADABLE,
+    Alias,
+    Location,
+    StoreKind,
+    canonical,
+    kind_of,
+    parse_alias,
+    place_of,
+    places_of,
+)
 from support.builders import JOB
 
 AZURE = "container@account.dfs.core.windows.net"
@@ -265,3 +275,28 @@ def test_the_folders_that_a_place_lies_in_end_at_the_top() -> None:
 def test_what_a_place_leaves_out_may_be_any(one: str, other: str, *, may: bool) -> None:
     """Account, name service or port, which the environment names; two that are named are two."""
     assert canonical(one).may_be_around(canonical(other)) is may
+
+
+# --------------------------------------------------------------------------- schemes
+
+
+SPELLED = {
+    StoreKind.BUCKET: {"s3", "s3a", "s3n", "s3p", "gs", "gcs", "oss", "cosn", "obs"},
+    StoreKind.CONTAINER: {"abfs", "abfss", "az", "wasb", "wasbs"},
+    StoreKind.FILE_SYSTEM: {"file", "local", "hdfs", "viewfs"},
+    None: {"memory", "http", UNREADABLE, "s3x", ""},
+}
+"""What each scheme decides: which storage is searched, and whose user part is no credential."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "scheme"),
+    [(kind, each) for kind, schemes in SPELLED.items() for each in sorted(schemes)],
+)
+def test_a_scheme_says_of_what_kind_its_storage_is(kind: StoreKind | None, scheme: str) -> None:
+    """Of one that is not listed nothing is taken for granted."""
+    assert kind_of(scheme) is kind
+    if scheme:
+        place = canonical(f"{scheme}:///x")
+        assert place.kind is kind
+        assert place.is_in_object_store is (kind in {StoreKind.BUCKET, StoreKind.CONTAINER})

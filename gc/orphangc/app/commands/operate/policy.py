@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,17 +26,28 @@ from orphangc.core.iam.gcp import GCS_LIMITS, gcs_policy
 from orphangc.core.iam.permissions import Purpose, Right, StorageNeed, needs_of
 from orphangc.errors import SettingsError
 
-_SCHEMES: Mapping[Provider, frozenset[str]] = {
-    Provider.AWS: frozenset({"s3"}),
-    Provider.CEPH: frozenset({"s3"}),
-    Provider.GCS: frozenset({"gs"}),
-    Provider.AZURE: frozenset({"abfs"}),
-}
-_LIMITS: Mapping[Provider, tuple[str, ...]] = {
-    Provider.AWS: AWS_LIMITS,
-    Provider.CEPH: CEPH_LIMITS,
-    Provider.GCS: GCS_LIMITS,
-    Provider.AZURE: AZURE_LIMITS,
+
+@dataclass(frozen=True, slots=True)
+class _OfProvider:
+    """How one provider's policies are made.
+
+    Attributes:
+        scheme: Scheme family of its storages.
+        limits: What its policies cannot express.
+    """
+
+    scheme: str
+    limits: tuple[str, ...]
+    document: Callable[[tuple[StorageNeed, ...], Partition], dict[str, Any]]
+
+
+_PROVIDERS: Mapping[Provider, _OfProvider] = {
+    Provider.AWS: _OfProvider(
+        "s3", AWS_LIMITS, lambda needs, partition: aws_policy(needs, partition=partition)
+    ),
+    Provider.CEPH: _OfProvider("s3", CEPH_LIMITS, lambda needs, _: aws_policy(needs, is_ceph=True)),
+    Provider.GCS: _OfProvider("gs", GCS_LIMITS, lambda needs, _: gcs_policy(needs)),
+    Provider.AZURE: _OfProvider("abfs", AZURE_LIMITS, lambda needs, _: azure_policy(needs)),
 }
 _OF_ALL = (
     (
@@ -152,7 +163,7 @@ def _check_apart(roots: Sequence[ScheduledRoot]) -> None:
 
 
 def _is_of(provider: Provider, need: StorageNeed) -> bool:
-    return need.place.scheme in _SCHEMES[provider]
+    return need.place.scheme == _PROVIDERS[provider].scheme
 
 
 def _document(
@@ -161,25 +172,17 @@ def _document(
     if not any(need.purpose is Purpose.LOOK for need in needs):
         raise SettingsError(
             f"no storage root is of provider {provider}: its URIs begin with"
-            f" {' or '.join(f'{scheme}://' for scheme in sorted(_SCHEMES[provider]))}"
+            f" {_PROVIDERS[provider].scheme}://"
         )
-    match provider:
-        case Provider.AWS:
-            return aws_policy(needs, partition=partition)
-        case Provider.CEPH:
-            return aws_policy(needs, is_ceph=True)
-        case Provider.GCS:
-            return gcs_policy(needs)
-        case Provider.AZURE:
-            return azure_policy(needs)
+    return _PROVIDERS[provider].document(needs, partition)
 
 
 def _notes(
     provider: Provider, needs: Iterable[StorageNeed], document: dict[str, Any]
 ) -> Iterable[str]:
     yield from _OF_ALL
-    yield from _LIMITS[provider]
-    is_s3 = "s3" in _SCHEMES[provider]
+    yield from _PROVIDERS[provider].limits
+    is_s3 = _PROVIDERS[provider].scheme == "s3"
     if is_s3 and any(need.right is Right.RESTORE for need in needs):
         yield (
             "who may bring back may also delete for good: keep s3:DeleteObjectVersion for a role"

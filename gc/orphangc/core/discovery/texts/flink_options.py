@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from flinkstate.places.locations import UNREADABLE, Alias, Location, named_place
+from flinkstate.places.locations import UNREADABLE, Alias, Location, StoreKind, named_place
 from flinkstate.text.redaction import redacted
 from orphangc.core.cluster.place_options import (
     CHANGELOG_OPTIONS,
@@ -38,7 +38,6 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     digest_of,
 )
-from orphangc.core.world.known_world import OBJECT_STORES
 
 Options = Mapping[str, tuple[str, ...]]
 """Every value that any source of one resource gives an option, by dotted name."""
@@ -146,8 +145,6 @@ _ELSEWHERE = (
 Source: Flink 1.14-2.3, ``StateBackendLoader``, ``CheckpointStorageLoader``; Hadoop 3.3-3.4,
 ``core-default.xml``.
 """
-_WITH_BUCKET = OBJECT_STORES - {"abfs"}
-"""Schemes whose authority is a bucket, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,7 +371,7 @@ def _authority_problem(place: Location) -> str | None:
     user = place.authority.rpartition("@")[0]
     if ":" in user or redacted(str(place)) != str(place):
         return "holds a password"
-    if place.scheme in _WITH_BUCKET and (user or not place.authority):
+    if place.kind is StoreKind.BUCKET and (user or not place.authority):
         return "names no bucket, or a user before it"
     if place.scheme != "file" and not place.authority:
         return "names no host, which the configuration of its file system chooses"
