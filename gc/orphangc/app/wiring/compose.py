@@ -171,6 +171,7 @@ def opened(
     folder, earlier = (listing, None) if isinstance(listing, Path) else (None, listing)
     storage = root if earlier is None else earlier(root)
     kept = folder if shows_all else None  # no inventory resumes a listing
+    hides = root.has_hidden and (is_planning or settings.abort_uploads)
     with _engine(storage, engine if earlier is None else LOCAL, kept) as lister:
         yield Environment(
             settings=settings,
@@ -188,9 +189,7 @@ def opened(
             engine=lister,
             wait=time.sleep,
             progress=progress,
-            with_hidden=root
-            if root.has_hidden and (is_planning or settings.abort_uploads)
-            else None,
+            with_hidden=root if hides else None,
             with_folders=root if root.has_folders else None,
         )
 
