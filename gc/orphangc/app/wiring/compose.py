@@ -164,14 +164,13 @@ def opened(
         StorageUnreachableError: The storage root or an extra root cannot be reached.
         SettingsError: A scheme is unknown.
     """
-    memory = before.memory
-    shows_all = is_planning and settings.inventory is None
+    memory, shows_all = before.memory, is_planning and settings.inventory is None
     root = _storage_root(settings, state.files.location, is_planning=is_planning)
     siblings, remembered = searched_beside(settings, state, memory, root)
     folder, earlier = (listing, None) if isinstance(listing, Path) else (None, listing)
     storage = root if earlier is None else earlier(root)
-    kept = folder if shows_all else None  # no inventory resumes a listing
     hides = root.has_hidden and (is_planning or settings.abort_uploads)
+    kept = folder if shows_all else None  # no inventory resumes a listing
     with _engine(storage, engine if earlier is None else LOCAL, kept) as lister:
         yield Environment(
             settings=settings,
