@@ -174,7 +174,7 @@ def test_r33_a_metadata_that_was_removed_by_hand_comes_back_from_a_backup(undecl
     must_be_there(named)
 
 
-@pytest.mark.answered_by("strange_names_in_savepoints")
+@pytest.mark.answered_by("strange_names_in_savepoints + metadata_of_another_name")
 def test_r33_a_metadata_that_was_renamed_gets_its_name_again(undeclared) -> None:
     """Flink gives no file of a savepoint such a name: a person was there."""
     story, folder = with_savepoints(undeclared)
