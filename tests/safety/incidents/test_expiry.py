@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from cli.helpers import DAY, UUID_1, Job, flink, metadata, run, write
+from cli.helpers import DAY, UUID_1, UUID_2, Job, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from orphangc.adapters.files.local_storage import LocalStorage
@@ -385,3 +385,20 @@ def test_r43_what_a_job_began_with_stays_while_anything_says_that_it_lives(
         chain.expired(*POLICY, *both, "--ended-job", clone.id)
     origin = chain.folder_of("0/5") / "_metadata"
     assert origin.exists() is (says is not None)
+
+
+@pytest.mark.answered_by("quarantine_of_other_roots + condition:checkpoint_not_found")
+def test_r44_what_the_storage_root_around_has_of_a_claimer_in_quarantine_stays(tmp_path) -> None:
+    """It was in no folder of the inner one; and it is known there, so that it blocks nothing."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, count=3)
+        file, orphan = (chain.jobs[0].shared(each, age=95 * DAY) for each in (UUID_1, UUID_2))
+        chain.jobs[1].checkpoint(14, file, age=91 * DAY, properties=checkpoint_properties())
+        pins = [option for n in ("0/5", "0/6") for option in ("--pin", chain.folder_of(n))]
+        out = chain.expired("--ended-for", "0", "--keep-last", "3", *pins)
+        assert not (chain.jobs[1].folder / "chk-14" / "_metadata").exists()
+        chain.bed.root = chain.jobs[0].folder
+        chain.collected("--max-delete-share", "1")
+    must_be_there(file)
+    assert not orphan.exists()
+    assert set(run("undelete", out).json["counts"]) == {"restored"}
