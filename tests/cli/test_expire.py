@@ -164,6 +164,17 @@ def test_files_of_one_store_time_go_after_their_metadata_unless_they_were_copied
     assert [path.exists() for path in files] == [is_copied, is_copied]
 
 
+def test_what_the_storage_root_around_has_in_quarantine_stands_for_nothing(chain) -> None:
+    """A storage root inside lets none of it go, and keeps others as if it were not there."""
+    expire(chain)
+    chain.bed.root = chain.jobs[0].folder
+    report = chain.expire("--ended-for", "0", "--keep-last", "1").json["expiry"]
+    found = {e["checkpoint_id"]: e for each in report["lineages"] for e in each["checkpoints"]}
+    assert [found[number]["is_restorable"] for number in (5, 6, 15)] == [False] * 3
+    assert found[5]["reason"] == "not_collectable"
+    assert "another storage root" in found[5]["why"]
+
+
 def test_any_plan_of_the_storage_root_puts_a_checkpoint_back(chain) -> None:
     """Of scheduled runs three plans are kept, and in a pod none; a quarantine lasts a day."""
     policy = {"ended_for": "0", "keep_last": 3}
