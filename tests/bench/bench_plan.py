@@ -42,7 +42,7 @@ def make(root: Path, objects: int) -> None:
             data = metadata(f"file:{directory}", checkpoint_id, names[: len(names) // 2])
             write(folder / "_metadata", data, old + 86_400)
             for index in range(SUBTASKS):
-                write(folder / file_of(index), b"", old + 86_400)
+                write(folder / file_of(str(folder), index), b"", old + 86_400)
 
 
 def main() -> None:

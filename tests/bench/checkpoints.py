@@ -14,9 +14,10 @@ _ANY = "latin-1"  # a character a byte
 _DICE = random.Random(20240101)
 
 
-def file_of(subtask: int) -> str:
-    """Return the name of a subtask's own file beside the ``_metadata``, a UUID as Flink's is."""
-    return str(uuid.UUID(int=subtask))
+def file_of(folder: str, subtask: int) -> str:
+    """Return the name of a subtask's own file in ``<job>/chk-<n>``, a UUID of that folder alone."""
+    own = "/".join(folder.split("/")[-2:])
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{own}/{subtask}"))
 
 
 def new_uuid() -> str:
@@ -69,6 +70,7 @@ def _length(text: str) -> str:
 
 def _subtask(directory: str, checkpoint_id: int, names: Sequence[str], index: int) -> Subtask:
     """Return a subtask with the first of its files."""
+    folder = f"{directory}/chk-{checkpoint_id}"
     handles = tuple(
         NamedHandle(
             name=f"{0:06d}.sst", handle=FileHandle(path=f"{directory}/shared/{name}", size=1)
@@ -80,7 +82,7 @@ def _subtask(directory: str, checkpoint_id: int, names: Sequence[str], index: in
         backend_id=new_uuid(),
         groups=KeyGroupRange(first=index, count=1),
         checkpointed_size=1,
-        meta=FileHandle(path=f"{directory}/chk-{checkpoint_id}/{file_of(index)}", size=1),
+        meta=FileHandle(path=f"{folder}/{file_of(folder, index)}", size=1),
         shared=handles,
         private=(),
         state_handle_id=new_uuid(),

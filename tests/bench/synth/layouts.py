@@ -171,7 +171,7 @@ def _roots(job: str, runs: list[Run], wanted: Wanted) -> list[Stored]:
         for number in numbers
         for name, body in (
             ("_metadata", data[number]),
-            *((file_of(index), b"meta") for index in range(SUBTASKS)),
+            *((file_of(f"{directory}/chk-{number}", index), b"meta") for index in range(SUBTASKS)),
         )
     ]
 
