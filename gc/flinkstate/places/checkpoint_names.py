@@ -27,6 +27,8 @@ CHECKPOINT_FOLDER = "(?:chk-[0-9]+|savepoint-[0-9a-f]{6}-[0-9a-f]{12})"
 BY_A_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 """Pattern of the end of the name of any other file in them."""
 
+_IS_OF_CHECKPOINT = re.compile(f"(?:^|/){CHECKPOINT_FOLDER}$")
+_IS_BY_A_UUID = re.compile(BY_A_UUID)
 _AREAS = {"shared", "taskowned"}
 _JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _SAVEPOINT = re.compile(r"savepoint-[0-9a-f]{6}-[0-9a-f]{12}", re.ASCII)
@@ -44,9 +46,9 @@ def may_be_metadata(key: str) -> bool:
     folder, _, name = key.rpartition("/")
     if not name or _STAGING in name:
         return False
-    is_of_checkpoint = re.search(f"(?:^|/){CHECKPOINT_FOLDER}$", folder) is not None
-    is_foreign = is_of_checkpoint and re.search(BY_A_UUID, name) is None
-    return is_foreign or (METADATA_WORD in name and _OF_OTHERS.search(key) is None)
+    if METADATA_WORD in name and not _OF_OTHERS.search(key):
+        return True
+    return not _IS_BY_A_UUID.search(name) and _IS_OF_CHECKPOINT.search(folder) is not None
 
 
 def metadata_folder(key: str) -> str:
