@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
 from orphangc.core.documents.plan import Plan
+from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
-from orphangc.ports import LISTING_SCHEMA, EarlierListing, Storage
-
-
-def _asked(name: str) -> Any:
-    """Return a method that asks the storage itself."""
-    return lambda self, *given, **named: getattr(self._storage, name)(*given, **named)
+from orphangc.ports import (
+    LISTING_SCHEMA,
+    DeletionResult,
+    EarlierListing,
+    Folder,
+    Storage,
+    StoreTime,
+)
 
 
 class EarlierStorage(Storage):
@@ -37,13 +39,10 @@ class EarlierStorage(Storage):
         self.at_once = storage.at_once
         self._storage = storage
 
-    folder, later_folders, read, part = map(_asked, ("folder", "later_folders", "read", "part"))
-    stat, delete, now = map(_asked, ("stat", "delete", "now"))
-    is_versioned: Any = property(lambda self: self._storage.is_versioned)
-    list_requests: Any = property(
-        lambda self: self._storage.list_requests,
-        lambda self, count: setattr(self._storage, "list_requests", count),
-    )
+    @property
+    def is_versioned(self) -> bool:
+        """Return whether the storage keeps what is deleted; see ``Storage``."""
+        return self._storage.is_versioned
 
     @property
     @abstractmethod
@@ -53,6 +52,15 @@ class EarlierStorage(Storage):
     @abstractmethod
     def listed(self) -> Iterator[pa.RecordBatch]:
         """Yield the listed objects below the storage root, as ``LISTING_SCHEMA``."""
+
+    @property
+    def list_requests(self) -> int:
+        """Return the number of list requests sent to the storage itself."""
+        return self._storage.list_requests
+
+    @list_requests.setter
+    def list_requests(self, count: int) -> None:
+        self._storage.list_requests = count
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
         """Yield the objects of the earlier listing, or the present objects of a folder.
@@ -67,6 +75,34 @@ class EarlierStorage(Storage):
         if within != EVERYTHING:
             raise ValueError("an earlier listing has no order, so no key ranges")
         return self.listed()
+
+    def folder(self, prefix: str = "") -> Folder:
+        """Return the present level; see ``Storage``."""
+        return self._storage.folder(prefix)
+
+    def later_folders(self, prefix: str, after: str) -> list[str]:
+        """Return the last sub-folders of a folder, or all; see ``Storage``."""
+        return self._storage.later_folders(prefix, after)
+
+    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
+        """Return the bytes of an object; see ``Storage``."""
+        return self._storage.read(key, max_bytes=max_bytes)
+
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of an object; see ``Storage``."""
+        return self._storage.part(key, start=start, size=size)
+
+    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
+        """Return the fresh facts of each key; see ``Storage``."""
+        return self._storage.stat(keys)
+
+    def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
+        """Delete the objects that are still the same; see ``Storage``."""
+        return self._storage.delete(objects)
+
+    def now(self) -> StoreTime:
+        """Return the store's time; see ``Storage``."""
+        return self._storage.now()
 
 
 class ListedBefore(EarlierStorage):
