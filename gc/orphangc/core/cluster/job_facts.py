@@ -17,8 +17,10 @@ from pydantic import AfterValidator, Field, GetPydanticSchema, Strict
 
 from orphangc.core.cluster.place_options import (
     DEFAULT_SCHEME,
+    NO_PLACES,
     RESTORE_OPTIONS,
     named_folders,
+    restored_from,
     with_file_system,
 )
 from orphangc.core.model.types import JobId
@@ -54,7 +56,6 @@ Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
 
 _LINE = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.DOTALL)
 _FIRST_LINE_THAT_SAYS_CHANGELOG = (1, 16)
-NOT_ADDRESSABLE = "<checkpoint-not-externally-addressable>"
 _BACKENDS = frozenset(
     {
         "EmbeddedRocksDBStateBackend",
@@ -272,23 +273,24 @@ def external_paths(cluster: ClusterFacts) -> frozenset[str]:
         paths.update(checkpoint.external_path for checkpoint in job.checkpoints)
         if job.restored is not None:
             paths.add(job.restored.external_path)
-    return frozenset(path for path in paths if path is not None and path != NOT_ADDRESSABLE)
+    return frozenset(path for path in paths if path is not None and path not in NO_PLACES)
 
 
 def restored_paths(cluster: ClusterFacts) -> frozenset[str]:
     """Return what the cluster's configuration restores a job from."""
     texts = (cluster.options.get(each, "").strip() for each in RESTORE_OPTIONS)
-    return frozenset(path for text in texts if text for path in _with_file_system(text, cluster))
+    defaults = _default_schemes(cluster)
+    return frozenset(path for text in texts if text for path in restored_from(text, defaults))
 
 
 def configured_folders(cluster: ClusterFacts) -> frozenset[str]:
     """Return every folder that the cluster's configuration names for state of Flink's."""
-    named = named_folders(cluster.options)
-    return frozenset(path for _, text in named for path in _with_file_system(text, cluster))
+    named, defaults = named_folders(cluster.options), _default_schemes(cluster)
+    return frozenset(path for _, text in named for path in with_file_system(text, defaults))
 
 
-def _with_file_system(text: str, cluster: ClusterFacts) -> tuple[str, ...]:
-    return with_file_system(text, cluster.options.get(DEFAULT_SCHEME, "").split())
+def _default_schemes(cluster: ClusterFacts) -> list[str]:
+    return cluster.options.get(DEFAULT_SCHEME, "").split()
 
 
 def latest_known_id(job: JobFacts) -> int | None:

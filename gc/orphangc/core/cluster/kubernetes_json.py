@@ -31,9 +31,10 @@ from orphangc.core.cluster.place_options import (
     FOLDER_OPTIONS,
     RESTORE_OPTIONS,
     named_folders,
+    restored_from,
     with_file_system,
 )
-from orphangc.core.model.types import EvidenceSource, JobId
+from orphangc.core.model.types import FIXED_JOB_IDS, EvidenceSource, JobId
 from orphangc.errors import RegistryUnavailableError
 
 HA_SELECTOR = "configmap-type=high-availability"
@@ -216,7 +217,7 @@ def _places(kind: str, leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[P
         is_place = path.endswith((*_PLACE_KEYS, *RESTORE_OPTIONS)) or _INSIDE.search(path)
         if is_place or (kind == "FlinkStateSnapshot" and path in _SNAPSHOT_PATHS):
             for text in _text(value, f"{by} {path}"):
-                yield from (PlaceNamed(each, by) for each in with_file_system(text, defaults))
+                yield from (PlaceNamed(each, by) for each in restored_from(text, defaults))
 
 
 def _folders(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[FolderNamed]:

@@ -47,6 +47,12 @@ FOLDER_OPTIONS = (
 )
 RESTORE_OPTIONS = ("execution.state-recovery.path", "execution.savepoint.path")
 """What a job is to be restored from: a checkpoint's folder, or its metadata file."""
+NO_PLACES = frozenset({"<checkpoint-not-externally-addressable>", "KUBERNETES_OPERATOR_LAST_STATE"})
+"""Words in place of a path: a checkpoint in memory, and a restore by HA metadata alone.
+
+Source: Flink 1.13-2.3, ``NonPersistentMetadataCheckpointStorageLocation.EXTERNAL_POINTER``;
+operator 1.10-1.16, ``AbstractJobReconciler.LAST_STATE_DUMMY_SP_PATH``.
+"""
 DEFAULT_SCHEME = "fs.default-scheme"
 FORST_WORDS = frozenset({"checkpoint-dir", "local", "local-dir"})
 """Values of ForSt's directory that name no place.
@@ -74,3 +80,8 @@ def with_file_system(text: str, defaults: Collection[str]) -> tuple[str, ...]:
     if not defaults or not text.startswith("/"):
         return (text,)
     return tuple(each.rstrip("/") + text for each in defaults)
+
+
+def restored_from(text: str, defaults: Collection[str]) -> tuple[str, ...]:
+    """Return every path that a text may mean from which a job is to be restored, if it is one."""
+    return () if text in NO_PLACES else with_file_system(text, defaults)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orphangc.core.cluster.kubernetes_json import config_map_holds, kubernetes_facts
+from orphangc.core.cluster.place_options import NO_PLACES
 from orphangc.errors import RegistryUnavailableError
 from support.kubernetes_server import a_config_map, retained, saved
 
@@ -322,12 +323,12 @@ def test_a_savepoint_in_the_json_text_of_a_status_is_a_place(key: str) -> None:
     assert {each.path for each in facts.places} - before == {"s3://lake/stable"}
 
 
-def test_a_pod_template_and_a_blank_name_no_place() -> None:
+@pytest.mark.parametrize("word", [" \n", *NO_PLACES])
+def test_a_pod_template_and_words_for_no_place_name_none(word) -> None:
     """A container may have an option of any name."""
     before = facts_of(saved("flinkdeployment-running")).places
     assert (
-        facts_of(spoilt("status", "jobStatus", "upgradeSavepointPath", value=" \n")).places
-        == before
+        facts_of(spoilt("status", "jobStatus", "upgradeSavepointPath", value=word)).places == before
     )
     template = {"spec": {"initialSavepointPath": "s3://lake/none"}}
     assert facts_of(spoilt("spec", "podTemplate", value=template)).places == before

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flinkstate.places.checkpoint_names import is_job_id
-from orphangc.core.cluster.job_facts import NOT_ADDRESSABLE
 from orphangc.core.discovery.discovered_facts import (
     MADE,
     ClusterFact,
@@ -243,7 +242,7 @@ def _of_field(field: FoundField, resource: Resource, reading: Reading) -> Iterat
             yield _job(field, resource)
         case Holds.TARGET:
             yield from _target(field.value, resource, where, reading)
-        case Holds.PIN if field.value != NOT_ADDRESSABLE:
+        case Holds.PIN:
             yield from pinned(field.value, where, reading)
 
 

@@ -24,6 +24,7 @@ from orphangc.core.cluster.place_options import (
     FORST_OPTIONS,
     FORST_WORDS,
     HA_OPTIONS,
+    NO_PLACES,
     RESTORE_OPTIONS,
     SAVEPOINT_OPTIONS,
     ZOOKEEPER_ROOT_OPTIONS,
@@ -106,11 +107,6 @@ _LIKE_A_PLACE = re.compile(
     r"(?:state|execution|savepoints|high-availability|recovery|dstl)\.(?!.*local).*(?:dir|path)"
 )
 """Names of options of state that a later Flink may have for a place."""
-LAST_STATE = "KUBERNETES_OPERATOR_LAST_STATE"
-"""What the operator writes for a path where a job restores by its HA metadata: it names no place.
-
-Source: Flink Kubernetes operator 1.8-1.15, ``AbstractJobReconciler``, ``ApplicationReconciler``.
-"""
 _ENTROPY = "_entropy_"
 _TEMPLATE = re.compile(rf"[${{}}<>*%#;,|\[\]\s\0\ud800-\udfff]|(@|__)[\w.\-]+\1|{_ENTROPY}")
 """Characters at which a tool replaces a part of a path, or a release ends it, or no name has."""
@@ -292,7 +288,7 @@ def _spelled(value: Any) -> str:
 
 def pinned(value: str, where: Origin, reading: Reading) -> Iterator[PinFact | UnclearFact]:
     """Yield the checkpoint or savepoint that a path names, or why it names none that is known."""
-    if value == LAST_STATE:
+    if value in NO_PLACES:
         return
     found = understood(value, where, reading)
     if isinstance(found, UnclearFact):
