@@ -642,12 +642,17 @@ def _points_of_restores(patch: _Patch) -> None:
 
 def _runs_of_successors(patch: _Patch) -> None:
     """Take each edge to a job for one to the run of it that lives (R41)."""
-    patch.setattr(lineage_graph.Lineage, "_is_of_one_run", lambda *_: True)
+    patch.setattr(lineage_graph.Lineage, "_has_one_origin", lambda *_: True)
 
 
 def _ids_that_were_chosen(patch: _Patch) -> None:
     """Forget that an id was chosen when its cluster is gone (R41)."""
     patch.setattr(lineage_facts, "fixed_ids", lambda _: frozenset())
+
+
+def _ids_of_operators(patch: _Patch) -> None:
+    """Take every id that a configuration chose for one that began with one state (R41)."""
+    patch.setattr(lineage_facts, "has_one_origin", lambda *_: True)
 
 
 def _times_of_ends(patch: _Patch) -> None:

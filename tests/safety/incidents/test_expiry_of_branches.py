@@ -17,7 +17,7 @@ from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, as_json, flink, metadata, n
 from cli.savepoints import distinct
 from orphangc.core.model.naming import EXPIRY_MARKER
 from safety.incidents.essential import must_be_there
-from support.flink_resources import a_session_job, reconciled
+from support.flink_resources import a_deployment, a_session_job, a_status, reconciled
 from support.kubernetes_server import KubernetesServer, a_config_map
 from support.rest_server import RestServer
 from unit.flinkstate.metadata import by_hand as hand
@@ -79,10 +79,10 @@ class TwoJobs:
         )
         self.server.routes.update(routes)
 
-    def fixes_its_id(self, job: Job) -> None:
-        """Let the cluster's configuration choose the id of a job."""
-        options = ("pipeline.fixed-job-id", "$internal.pipeline.job-id")
-        entries = [{"key": each, "value": job.id} for each in options]
+    def fixes_its_id(self, job: Job, **more: str) -> None:
+        """Let the cluster's configuration choose the id of a job, and more options."""
+        options = dict.fromkeys(("pipeline.fixed-job-id", "$internal.pipeline.job-id"), job.id)
+        entries = [{"key": k, "value": v} for k, v in {**options, **more}.items()]
         self.server.routes["/jobmanager/config"] = as_json(entries)
 
     def looks(self) -> None:
@@ -644,3 +644,58 @@ def test_r41_one_stateless_start_gives_up_nothing_of_a_job_of_another_mode(
     if case != "always":
         must_be_there(newest)
     assert gone == ({"chk-5000"} if case == "always" else set())
+
+
+def deployed(
+    job: Job, place: str, name: str = "orders", state: str = "RUNNING", *more: str
+) -> dict[str, Any]:
+    """Return an application's resource, which its operator deployed from some place."""
+    shown = a_status(job.id, state, job={"upgradeSavepointPath": place})
+    return a_deployment(name, dict.fromkeys((*more, "a"), job.id), status=shown)
+
+
+BY_OPERATORS = {
+    "a new id for each deployment": ("1.10", ("orders",)),
+    "from HA metadata since": ("1.10", ("orders",)),
+    "an operator before 1.10": ("1.9", ("orders",)),
+    "the path of its end": ("1.10", ("orders", "FINISHED")),
+    "two resources": ("1.10", ("twin",)),
+    "an id that the resource chooses": ("1.10", ("orders", "RUNNING", "$internal.pipeline.job-id")),
+    "another origin": ("1.10", ("orders",)),
+}
+"""Release of the operator; name of the resource, state of its job, and what its spec chooses."""
+_LAST_STATE = "KUBERNETES_OPERATOR_LAST_STATE"
+_GOES = ["a new id for each deployment", "from HA metadata since"]
+
+
+@pytest.mark.answered_by("ids_of_operators", not_for=_GOES)
+@pytest.mark.parametrize("case", BY_OPERATORS)
+def test_r41_the_id_of_an_operator_has_one_origin_only_where_both_say_so(
+    jobs, kubernetes, case
+) -> None:
+    """Its cluster fixes the id of every application, which then may have been rolled back.
+
+    From 1.10 whatever does not go on from HA metadata has a new id, and the status says from what
+    it was deployed. The job failed over since.
+    """
+    release, shown = BY_OPERATORS[case]
+    jobs.extra += ["--kubernetes-ha", "flink"]
+    older, other, origin = (
+        jobs.checkpoint(jobs.old, n, 60 * DAY - n * HOUR) for n in (90, 95, 100)
+    )
+    place = str((other if case == "another origin" else origin).parent)
+    jobs.checkpoint(jobs.new, 101, 2 * HOUR)
+    for name in {"orders", shown[0]}:
+        kubernetes.operate(deployed(jobs.new, place, name, *shown[1:]), release)
+    jobs.runs(101, 39 * DAY, (100, origin.parent))
+    jobs.fixes_its_id(jobs.new)
+    jobs.looks()
+    if case == "from HA metadata since":
+        kubernetes.operate(deployed(jobs.new, _LAST_STATE), release)
+        jobs.fixes_its_id(jobs.new, **{"execution.state-recovery.path": _LAST_STATE})
+    jobs.checkpoint(jobs.new, 102, HOUR)
+    jobs.runs(102, 39 * DAY, (101, jobs.new.folder / "chk-101"))
+    gone = went(jobs.expire("--keep-last", "1"))
+    if case not in _GOES:
+        must_be_there(older)
+    assert gone == ({"chk-90", "chk-95"} if case in _GOES else set())

@@ -24,6 +24,7 @@ from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
 from orphangc.core.lineage.continuation import (
     Continuation,
     ContinuationSource,
+    has_one_origin,
     resource_continuations,
 )
 from orphangc.core.lineage.lineage_graph import (
@@ -241,6 +242,7 @@ def _job(
         started_at=_started_at(job, own),
         is_running_throughout=_is_running_throughout(job),
         may_recur=job.is_id_fixed,
+        has_one_origin=_has_one_origin(job, cycle),
         resources=resources,
         is_self_sustained=_is_self_sustained(job, cycle) if asks_usage else None,
         recovers_from_its_own=recovers_from_its_own(job),
@@ -433,7 +435,16 @@ def _is_known(job: JobEvidence, cycle: Cycle) -> bool:
 
 
 def _comes_back(job: JobEvidence, cycle: Cycle) -> bool:
-    return job.is_id_fixed or job.job_id in cycle.remembered.lineage.fixed_ids
+    is_fixed = job.is_id_fixed or job.job_id in cycle.remembered.lineage.fixed_ids
+    return is_fixed and not _has_one_origin(job, cycle)
+
+
+def _has_one_origin(job: JobEvidence, cycle: Cycle) -> bool:
+    known, places = cycle.remembered.lineage, set(map(str, job.directories))
+    return has_one_origin(
+        (each for each in known.resource_jobs if each.job_id == job.job_id),
+        (each for each in known.continuations if each.newer in places),
+    )
 
 
 def _is_here(place: Location | None, cycle: Cycle) -> bool:

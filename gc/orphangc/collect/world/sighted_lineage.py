@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from flinkstate.places.locations import Alias, Location, place_of
+from flinkstate.places.locations import Alias, Location, place_of, places_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
@@ -43,7 +43,13 @@ def seen_lineage(
     )
     names = {each for facts in seen.ha_after for each in facts.names}
     ran = (
-        ResourceJob.like(each, resource=each.name, first_seen_at=at, seen_at=at)
+        ResourceJob.like(
+            each,
+            resource=each.name,
+            deployed_from=tuple(map(str, places_of([each.deployed_from or None], aliases))),
+            first_seen_at=at,
+            seen_at=at,
+        )
         for each in sorted(names)
     )
     fixed = {job.job_id for job in jobs.values() if any(each.is_id_fixed for each in job.facts)}

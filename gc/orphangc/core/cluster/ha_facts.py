@@ -66,12 +66,17 @@ class JobNamed:
     Attributes:
         identity: Its kind and uid, which no other resource ever has; "" if unknown.
         is_stateless: Whether it says that a new job of it takes over no state.
+        is_id_chosen: Whether its configuration chooses the id, so that no operator made it.
+        deployed_from: What a running job was deployed from, as an operator from 1.10 says; "" if
+            none says so.
     """
 
     job_id: JobId
     name: str
     identity: str = ""
     is_stateless: bool = False
+    is_id_chosen: bool = False
+    deployed_from: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -246,9 +246,14 @@ def _names(leaves: Sequence[tuple[str, Any]], name: str, identity: str) -> Itera
     # what it was deployed with counts, too: the job may be that of another mode still
     modes = {value for path, value in leaves if path.endswith("job.upgradeMode")}
     is_stateless = ("spec.job.upgradeMode", "stateless") in leaves and modes == {"stateless"}
-    for path, job in leaves:
-        if path == "status.jobStatus.jobId" and isinstance(job, str) and is_job_id(job):
-            yield JobNamed(JobId(job), name, identity, is_stateless)
+    is_id_chosen = any(path.endswith(FIXED_JOB_IDS) for path, _ in leaves)
+    said = {path: value for path, value in leaves if isinstance(value, str)}
+    # of a job that was stopped the path is that of its own last savepoint
+    is_running = said.get("status.jobStatus.state") == "RUNNING"
+    origin = said.get("status.jobStatus.upgradeSavepointPath", "") if is_running else ""
+    job = said.get("status.jobStatus.jobId", "")
+    if is_job_id(job):
+        yield JobNamed(JobId(job), name, identity, is_stateless, is_id_chosen, origin)
 
 
 def _resource_holds(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[Hold]:

@@ -34,7 +34,7 @@ from orphangc.core.cluster.place_options import (
     CLUSTER_ID_OPTIONS,
     ZOOKEEPER_ROOT_OPTIONS,
 )
-from orphangc.core.model.types import JobId
+from orphangc.core.model.types import FIXED_JOB_IDS, JobId
 from orphangc.core.times.instants import from_milliseconds
 from orphangc.errors import RegistryUnavailableError
 
@@ -44,8 +44,6 @@ JOBS_PATH = "/jobs"
 
 _STATISTICS_CACHE = "rest.cache.checkpoint-statistics.timeout"
 _LONGEST_CACHE_SECONDS = 86_400.0
-_FIXED_JOB_IDS = frozenset({"pipeline.fixed-job-id", "$internal.pipeline.job-id"})
-"""Source: Flink 1.14-2.3, ``PipelineOptionsInternal.PIPELINE_FIXED_JOB_ID``."""
 _KUBERNETES = ("kubernetes.namespace", "kubernetes.cluster-id")
 _ZOOKEEPER = "high-availability.zookeeper.quorum"
 _NO_CHECKPOINTING = re.compile(rb"Checkpointing (?:is not|has not been) enabled")
@@ -196,7 +194,7 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
             option.value for option in listed if option.key in CHECKPOINT_OPTIONS
         ),
         cluster_ids=frozenset(_cluster_ids({option.key: option.value for option in listed})),
-        are_ids_fixed=any(option.key in _FIXED_JOB_IDS for option in listed),
+        are_ids_fixed=any(option.key in FIXED_JOB_IDS for option in listed),
         options={option.key: option.value for option in listed},
     )
 

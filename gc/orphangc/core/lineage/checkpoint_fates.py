@@ -409,7 +409,9 @@ def _why_unproven(case: _Case) -> str:
     running = next((e for e in case.heirs if e.state is JobState.RUNNING), None)
     if running is not None:
         return f"job {running.job_id} continued it, and has not run for ended_for since"
-    recurring = next((e for e in case.may_be_heirs if e.may_recur and not e.is_over), None)
+    recurring = next(
+        (e for e in case.may_be_heirs if e.may_recur and not (e.has_one_origin or e.is_over)), None
+    )
     if recurring is not None:
         return (
             f"job {recurring.job_id} may have continued it, and its cluster's configuration or a"

@@ -13,7 +13,16 @@ from typing import Annotated
 
 from pydantic import Field
 
-from orphangc.core.model.joined_facts import BOTH, EARLIEST, LATEST, TABLE, UNION, Fact, joined
+from orphangc.core.model.joined_facts import (
+    BOTH,
+    EARLIEST,
+    EITHER,
+    LATEST,
+    TABLE,
+    UNION,
+    Fact,
+    joined,
+)
 from orphangc.core.times.instants import Instant, shifted
 
 REMEMBERED_FOR = timedelta(days=400)
@@ -78,12 +87,16 @@ class ResourceJob(Fact, subject=("resource", "job_id"), seen="seen_at"):
     Attributes:
         identity: Kind and uid of the resource, "" if unknown.
         is_stateless: Whether every cycle saw the resource say that a new job takes over no state.
+        is_id_chosen: Whether any cycle saw its configuration choose the id.
+        deployed_from: Every place that its operator said the job was deployed from.
     """
 
     resource: str = Field(min_length=1)
     job_id: str
     identity: Annotated[str, LATEST] = ""
     is_stateless: Annotated[bool, BOTH] = False
+    is_id_chosen: Annotated[bool, EITHER] = False
+    deployed_from: Annotated[tuple[str, ...], UNION] = ()
     first_seen_at: Annotated[Instant, EARLIEST]
     seen_at: Instant
 
@@ -104,6 +117,28 @@ class LineageMemory(Fact):
     def resources(self) -> dict[str, tuple[str, ...]]:
         """Return the names of the resources that ran each job, by job id."""
         return resources_by_job((each.job_id, each.resource) for each in self.resource_jobs)
+
+
+def has_one_origin(ran: Iterable[ResourceJob], restores: Iterable[Continuation]) -> bool:
+    """Return whether each run of a job surely began with one checkpoint, or with one of its own.
+
+    An operator from 1.10 makes a new id for whatever it does not deploy from HA metadata, and only
+    such a one says what it deployed from. Where Flink showed the job restored from just that, the
+    id was made for that deployment: a JobManager of it that is lost begins with the same again.
+
+    Source: operator 1.10-1.16, ``ApplicationReconciler.setJobIdIfNecessary``, ``deploy``
+    (FLINK-35831, FLINK-35292), ``JobStatus.upgradeSavepointPath``; before 1.10 an id outlived an
+    upgrade by a savepoint.
+
+    Args:
+        ran: What resources were seen to run the job.
+        restores: The edges that lead to it.
+    """
+    by = list(ran)
+    shown = {edge.checkpoint for edge in restores if edge.source is ContinuationSource.REST}
+    said = {place for each in by for place in each.deployed_from}
+    is_made = not any(each.is_id_chosen for each in by)
+    return is_made and len({each.identity for each in by}) == 1 and len(said) == 1 and said == shown
 
 
 def remembered_lineage(known: LineageMemory, seen: LineageMemory, at: datetime) -> LineageMemory:

@@ -28,6 +28,7 @@ class LineageJob:
         started_at: Earliest known start of its present run, by Flink's clock.
         is_running_throughout: Whether Flink showed it RUNNING before the listing and after it.
         may_recur: Whether another run of it may have the same id, and so the same directory.
+        has_one_origin: Whether each of its runs began with one checkpoint, or one of its own.
         is_self_sustained: Whether it needs no file that is not its own; ``None`` if unknown (R30).
         recovers_from_its_own: Whether a lost JobManager of it surely goes on from a checkpoint
             of its own, and not from what it was first started from.
@@ -47,6 +48,7 @@ class LineageJob:
     started_at: datetime | None = None
     is_running_throughout: bool = False
     may_recur: bool = False
+    has_one_origin: bool = False
     resources: tuple[str, ...] = ()
     is_self_sustained: bool | None = None
     recovers_from_its_own: bool = False
@@ -156,7 +158,7 @@ class Lineage:
         todo = list(found)
         while todo:
             key = todo.pop()
-            new = set() if self._recurs(key) else self._hops.get(key, set()) - found
+            new = set() if self._may_differ(key) else self._hops.get(key, set()) - found
             found |= new
             todo += new
         return frozenset(found - {own})
@@ -231,7 +233,7 @@ class Lineage:
             run: {
                 self._key_of(e.newer)
                 for e in edges
-                if self._restored_id(e) is not None and self._is_of_one_run(e)
+                if self._restored_id(e) is not None and self._has_one_origin(e)
             }
             for run, edges in self._restores.items()
         }
@@ -262,6 +264,11 @@ class Lineage:
         job_id = key.rpartition("/")[2] if job is None else job.job_id
         return job_id in self.fixed_ids or may_recur(job_id) or (job is not None and job.may_recur)
 
+    def _may_differ(self, key: str) -> bool:
+        """Return whether two runs of a job may have begun with two states."""
+        job = self._jobs.get(key)
+        return self._recurs(key) and not (job is not None and job.has_one_origin)
+
     @cached_property
     def _origins(self) -> dict[str, set[tuple[str, int | None]]]:
         """What each job is known to be restored from: runs, with ids of checkpoints."""
@@ -273,13 +280,13 @@ class Lineage:
                 found.setdefault(self._key_of(edge.newer), set()).add(origin)
         return found
 
-    def _is_of_one_run(self, edge: Continuation) -> bool:
-        """Return whether one run alone had the id of the newer job, as far as anything shows.
+    def _has_one_origin(self, edge: Continuation) -> bool:
+        """Return whether all runs of the newer job began with one state, as far as anything shows.
 
         One that was restored from two places was started twice: which run lives is not known.
         """
         newer = self._key_of(edge.newer)
-        return not self._recurs(newer) and len(self._origins.get(newer, ())) <= 1
+        return not self._may_differ(newer) and len(self._origins.get(newer, ())) <= 1
 
     def _covers(self, edge: Continuation, checkpoint: LineageCheckpoint) -> bool:
         """Return whether a restore from the run of a checkpoint shows that it was continued (R41).
@@ -288,7 +295,7 @@ class Lineage:
         """
         stored_at, number = checkpoint.stored_at, self._restored_id(edge)
         run = self._runs[edge.older]
-        if number is None or stored_at is None or not self._is_of_one_run(edge):
+        if number is None or stored_at is None or not self._has_one_origin(edge):
             return False
         times = [at for at in (edge.stored_at, edge.restored_at) if at is not None]
         if checkpoint.uri == edge.checkpoint:
@@ -318,7 +325,7 @@ class Lineage:
         run, until = self._runs[edge.older], self._restored_point(edge)
         if run != self._runs[checkpoint.place] or self._recurs(run):
             return False
-        if not self._is_of_one_run(edge):
+        if not self._has_one_origin(edge):
             return False
         number, stored_at = self._restored_id(edge), checkpoint.stored_at
         if number is None or until is None or stored_at is None:

@@ -18,6 +18,10 @@ _SMALL_NUMBER = re.compile("0{8}|f{8}")
 """How a number of 32 bits, or a negative one, fills half of an id."""
 
 
+FIXED_JOB_IDS = ("pipeline.fixed-job-id", "$internal.pipeline.job-id")
+"""Options that choose a job's id. Flink 1.14-2.3, ``PipelineOptionsInternal``."""
+
+
 def may_recur(job_id: str) -> bool:
     """Return whether an id was computed from a name, or chosen, so that another run may have it.
 
