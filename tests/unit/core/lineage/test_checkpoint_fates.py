@@ -256,6 +256,17 @@ def test_of_an_id_that_comes_back_only_what_was_restored_is_covered() -> None:
     assert reasons(chain, checkpoints, edges, ONE)["j0/chk-5"] == "superseded"
     chain[1] = replace(chain[1], may_recur=True)
     assert reasons(chain, checkpoints, edges, ONE)["j0/chk-5"] == "no_successor"
+    chain[1] = replace(chain[1], has_one_origin=True)
+    assert reasons(chain, checkpoints, edges, ONE)["j0/chk-5"] == "superseded"
+
+
+def test_where_all_runs_of_an_id_began_with_one_state_only_its_own_may_be_of_another() -> None:
+    """A JobManager that lost its HA metadata begins again: two runs wrote below one folder."""
+    jobs, checkpoints, edges = a_chain(3)
+    checkpoints += [a_checkpoint("j1", 3, age=81)]
+    assert reasons(jobs, checkpoints, edges, ONE)["j1/chk-3"] == "superseded"
+    jobs = [replace(job, may_recur=True, has_one_origin=True) for job in jobs]
+    assert reasons(jobs, checkpoints, edges, ONE)["j1/chk-3"] == "no_successor"
 
 
 def test_a_job_whose_id_two_runs_had_continued_nothing() -> None:
