@@ -417,6 +417,11 @@ def _why_unproven(case: _Case) -> str:
             f"job {recurring.job_id} may have continued it, and its cluster's configuration or a"
             " name chose that id: whether the run that lives did is not known"
         )
+    if case.job.may_recur and case.may_be_heirs:
+        return (
+            f"the cluster's configuration or a name chose the id of job {case.job.job_id}: whether"
+            " the run that wrote it was continued is not known"
+        )
     return "no running job with a checkpoint continued it"
 
 
