@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Literal
 
-from flinkstate.places.locations import canonical
+from flinkstate.places.locations import Location, canonical
 from orphangc.core.discovery.discovered_facts import (
     CLUSTER,
     SEARCHED_USES,
@@ -81,21 +81,33 @@ def _united(now: ResourceFacts, before: ResourceFacts | None) -> ResourceFacts:
 
 
 def memory_of(discovery: Discovery) -> DiscoveryMemory:
-    """Return what later cycles must know; a pin in a searched directory needs no memory."""
-    searched = {
-        each.uri
-        for one in discovery.resources
-        for each in one.directories
-        if each.use in SEARCHED_USES
-    }
-    kept = [_remembered(each, searched) for each in discovery.resources]
+    """Return what later cycles must know.
+
+    A pin below a searched directory needs no memory: the checkpoint is found there. Nor does a
+    directory that a resource named which is gone, while another one names it: snapshots come and
+    go with each savepoint.
+    """
+    directories = [each for one in discovery.resources for each in one.directories]
+    searched = {canonical(each.uri) for each in directories if each.use in SEARCHED_USES}
+    named: set[tuple[str, ...]] = set()
+    kept = []
+    for each in sorted(discovery.resources, key=lambda one: not one.is_present):
+        kept.append(_remembered(each, searched, () if each.is_present else named))
+        named.update(directory.subject for directory in each.directories)
     return DiscoveryMemory(resources=tuple(each for each in kept if each))
 
 
-def _remembered(resource: ResourceFacts, searched: Collection[str]) -> ResourceFacts | None:
-    pins = tuple(e for e in resource.pins if str(canonical(e.uri).parent) not in searched)
+def _remembered(
+    resource: ResourceFacts, searched: Collection[Location], named: Collection[tuple[str, ...]]
+) -> ResourceFacts | None:
     only_now = {"clusters": (), "session": "", "is_made_read": False, "is_running": False}
-    found = resource.model_copy(update={"pins": pins, **only_now})
+    lasting = {
+        "directories": tuple(e for e in resource.directories if e.subject not in named),
+        "pins": tuple(
+            e for e in resource.pins if set(canonical(e.uri).parent.upwards()).isdisjoint(searched)
+        ),
+    }
+    found = resource.model_copy(update=lasting | only_now)
     parts = (found.directories, found.ha, found.pins, found.jobs, found.unclear, found.made)
     return found if any(parts) or found.origin.kind == CLUSTER else None
 

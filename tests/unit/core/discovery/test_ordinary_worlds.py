@@ -3,18 +3,21 @@
 import pytest
 
 from orphangc.core.discovery.discovered_world import world_of_discovery
-from orphangc.core.discovery.remembered_facts import memory_of, united
+from orphangc.core.discovery.remembered_facts import DiscoveryMemory, memory_of, united
 from support.discovered import ROOT, found
 from support.flink_resources import (
     JOB,
     a_deployment,
     a_session_job,
+    a_snapshot_resource,
     a_status,
     configuration,
     reconciled,
 )
 
 LAST_STATE = "KUBERNETES_OPERATOR_LAST_STATE"
+OURS = "s3://prod/ours/savepoints"
+"""A folder that no option names: people choose it for the snapshots that they take."""
 STATE = {
     "state.checkpoints.dir": ROOT,
     "state.savepoints.dir": "s3://prod/savepoints",
@@ -106,3 +109,22 @@ def test_an_id_that_was_chosen_once_stays_chosen() -> None:
     chosen = a_deployment(config={**configuration(), "$internal.pipeline.job-id": JOB})
     later = united(found([a_deployment()]), memory_of(found([chosen])))
     assert [each.is_fixed for one in later.resources for each in one.jobs] == [True]
+
+
+def test_a_year_of_snapshots_and_upgrades_leaves_nothing_in_the_memory() -> None:
+    """Their folder stays searched; each of their places would be asked for in each cycle."""
+    memory, seen = DiscoveryMemory(), set()
+    for number in range(30):
+        checkpoint = f"{ROOT}/{JOB}/chk-{number}"
+        periodic = a_snapshot_resource(f"checkpoint-{number}", checkpoint)
+        manual = a_snapshot_resource(f"savepoint-{number}", f"{OURS}/savepoint-{number}")
+        manual["spec"]["savepoint"] = {"path": OURS, "disposeOnDelete": True}
+        upgraded = a_deployment(status=a_status(job={"upgradeSavepointPath": checkpoint}))
+        shown = united(found([upgraded, periodic, manual]), memory)
+        world = world_of_discovery(shown)
+        seen.add((world.storage_roots, world.extra_roots, len(world.pins)))
+        memory = memory_of(shown)
+    assert seen == {((ROOT,), (OURS,), 2)}
+    left = world_of_discovery(united(found([a_deployment()]), memory))
+    assert (left.extra_roots, left.pins) == ((OURS,), ())
+    assert len(memory.resources) <= 3
