@@ -263,6 +263,21 @@ def test_a_namespace_that_cannot_be_read_is_unreachable(kubernetes, tmp_path) ->
     assert run("run", "--config", configured(tmp_path)).code == 10
 
 
+def test_a_checkpoint_that_a_snapshot_named_and_flink_took_away_warns_of_nothing(
+    kubernetes, running, tmp_path
+) -> None:
+    """The operator keeps ten periodic ones of each job; no person has mistyped them."""
+    gone = running.job.folder / "chk-3"
+    with RestServer(flink(running.job, completed=8)) as server:
+        kubernetes.operate(resource(running, port_of(server)))
+        kubernetes.operate(a_snapshot_resource(path=f"file://{gone}"))
+        mistyped = f"file://{running.bed.root}/mistyped"
+        by_hand = {**at_once(tmp_path, running), "pin": [mistyped]}
+        run("run", "--config", configured(tmp_path, by_hand))
+    (warned,) = (each for each in plans(tmp_path)[-1]["warnings"] if "keeps nothing" in each)
+    assert "mistyped keeps nothing" in warned
+
+
 def test_a_deleted_deployment_leaves_its_job_blocked(kubernetes, running, tmp_path) -> None:
     """Its storage stays in the world, and without evidence its job is not over."""
     with RestServer(flink(running.job, completed=8)) as server:

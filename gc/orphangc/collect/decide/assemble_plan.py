@@ -110,10 +110,19 @@ def plan_of(found: Found, environment: Environment) -> Plan:
             *_lost_checkpoints(found, storage.location),
             *_ha_warnings(found, environment),
             *_unknown_jobs(found.known, settings),
-            *empty_pins(storage, settings.pins),
+            *empty_pins(storage, _pins_by_hand(found, settings)),
         ),
         settings=settings,
     )
+
+
+def _pins_by_hand(found: Found, settings: StorageRootSettings) -> list[Location]:
+    """Return the pins that no resource names, too: those that it does are not mistyped.
+
+    What it names may be gone, as a checkpoint of a running job soon is.
+    """
+    named = {place for place, _ in found.foreign_usages.named}
+    return [each for each in settings.pins if each not in named]
 
 
 def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:
