@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, run
+from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, metadata, run, write
 from cli.scheduled import started
 from cli.stories import Story, make_story
 from support.flink_resources import (
@@ -276,6 +276,24 @@ def test_a_checkpoint_that_a_snapshot_named_and_flink_took_away_warns_of_nothing
         run("run", "--config", configured(tmp_path, by_hand))
     (warned,) = (each for each in plans(tmp_path)[-1]["warnings"] if "keeps nothing" in each)
     assert "mistyped keeps nothing" in warned
+
+
+def test_the_folder_that_a_snapshot_is_to_be_made_in_lets_nothing_beside_it_be_searched(
+    kubernetes, running, tmp_path
+) -> None:
+    """The operator writes the job's folder of savepoints there, for each periodic savepoint."""
+    ours, theirs = (tmp_path / each / "savepoint-000000-1/_metadata" for each in ("sp", "theirs"))
+    write(ours, metadata(4, []), 30 * DAY)
+    write(theirs, b"what another team has, damaged", 30 * DAY)
+    with RestServer(flink(running.job, completed=8)) as server:
+        kubernetes.operate(resource(running, port_of(server)))
+        snapshot = a_snapshot_resource(path="", state="IN_PROGRESS")
+        snapshot["spec"]["savepoint"] = {"path": f"file://{tmp_path}/sp", "alreadyExists": False}
+        kubernetes.operate(snapshot)
+        asked = ("--kubernetes-ha", "flink", "--flink-rest", server.url, "--closed-world")
+        plan = running.bed.plan(*asked, "--extra-root", tmp_path / "sp", "--search", "places")
+    assert (plan.ran.code, plan.refusal(running.job)) == (0, None)
+    assert plan.blocks(running.job) == []
 
 
 def test_a_deleted_deployment_leaves_its_job_blocked(kubernetes, running, tmp_path) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flinkstate.places.checkpoint_names import is_job_id
@@ -76,7 +76,12 @@ _SPEC_GENERATION = (
 """Where operators before ``status.observedGeneration`` note which spec they reconciled last."""
 _PLACE_KEYS = ("initialSavepointPath", "upgradeSavepointPath")
 _INSIDE = re.compile(r"(?:savepointInfo|checkpointInfo)\..*location")
-_SNAPSHOT_PATHS = frozenset({"status.path", "spec.savepoint.path"})
+_TAKEN, _STATED, _EXISTS = "status.path", "spec.savepoint.path", "spec.savepoint.alreadyExists"
+"""Fields of a FlinkStateSnapshot: what was taken; what exists already, or the folder to make it in,
+as the operator writes it for each periodic savepoint; and which of both that is.
+
+Source: operator 1.10-1.16, ``StateSnapshotReconciler``, ``FlinkStateSnapshotUtils``.
+"""
 
 
 def kubernetes_facts(
@@ -102,8 +107,9 @@ def kubernetes_facts(
     for kind, document in documents:
         by = _name_of(namespace, kind, document)
         leaves = list(_leaves(document, by))
-        places.update(_places(kind, leaves, by))
-        folders.update(_folders(leaves, by))
+        taken, to_make = _of_snapshot(leaves) if kind == "FlinkStateSnapshot" else ((), ())
+        places.update(_places(leaves, by, taken))
+        folders.update(_folders(leaves, by, to_make))
         holds += _resource_holds(leaves, by)
         metadata = document["metadata"]
         named = f"{namespace}/{metadata['name']}"
@@ -211,21 +217,40 @@ def _parsed(text: str, where: str) -> Any:
         raise RegistryUnavailableError(f"unusable answer: {where} is no JSON") from err
 
 
-def _places(kind: str, leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[PlaceNamed]:
+def _of_snapshot(leaves: Iterable[tuple[str, Any]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the fields that name a snapshot, and those that name the folder to make it in.
+
+    Where a field of another type says whether it exists, the stated path may be either.
+    """
+    said = [(path, value) for path, value in leaves if path.startswith(_EXISTS)]
+    exists = [value if path == _EXISTS else path for path, value in said]
+    is_to_make = all(each is None or each is False for each in exists)
+    is_made = bool(exists) and all(each is True for each in exists)
+    return (_TAKEN,) if is_to_make else (_TAKEN, _STATED), () if is_made else (_STATED,)
+
+
+def _places(
+    leaves: Sequence[tuple[str, Any]], by: str, taken: Collection[str]
+) -> Iterator[PlaceNamed]:
     defaults = _default_schemes(leaves, by)
     for path, value in leaves:
         is_place = path.endswith((*_PLACE_KEYS, *RESTORE_OPTIONS)) or _INSIDE.search(path)
-        if is_place or (kind == "FlinkStateSnapshot" and path in _SNAPSHOT_PATHS):
+        if is_place or path in taken:
             for text in _text(value, f"{by} {path}"):
                 yield from (PlaceNamed(each, by) for each in restored_from(text, defaults))
 
 
-def _folders(leaves: Sequence[tuple[str, Any]], by: str) -> Iterator[FolderNamed]:
+def _folders(
+    leaves: Sequence[tuple[str, Any]], by: str, to_make: Collection[str]
+) -> Iterator[FolderNamed]:
     defaults = _default_schemes(leaves, by)
     for path, value in leaves:
         _, _, option = path.rpartition("flinkConfiguration.")
-        said = _text(value, f"{by} {path}") if option in FOLDER_OPTIONS else ()
-        for name, text in named_folders({option: "".join(said)}):
+        if path not in to_make and option not in FOLDER_OPTIONS:
+            continue
+        said = "".join(_text(value, f"{by} {path}")).strip()
+        named = [(path, said)] if path in to_make and said else named_folders({option: said})
+        for name, text in named:
             yield from (FolderNamed(each, name, by) for each in with_file_system(text, defaults))
 
 

@@ -243,6 +243,19 @@ def test_the_other_kinds_name_places_too(name: str, plural: str, expected) -> No
     assert {each.path.rpartition("-")[2] for each in facts.places} == expected
 
 
+@pytest.mark.parametrize(
+    ("exists", "places", "folders"),
+    [(True, 1, 0), (False, 0, 1), (None, 0, 1), ("yes", 1, 1), ({"a": 0}, 1, 1)],
+)
+def test_a_snapshot_names_a_savepoint_or_the_folder_to_make_it_in(exists, places, folders) -> None:
+    """The operator writes the job's folder of savepoints there; people state what exists."""
+    document = saved("flinkstatesnapshot")
+    document["spec"]["savepoint"] = {"path": "s3://lake/nightly", "alreadyExists": exists}
+    facts = facts_of(document, "flinkstatesnapshots")
+    shown = [[each.path for each in found] for found in (facts.places, facts.folders)]
+    assert [each.count("s3://lake/nightly") for each in shown] == [places, folders]
+
+
 def test_a_blue_green_deployment_in_transition_holds_its_job() -> None:
     """Both sides are live then."""
     (hold,) = facts_of(saved("flinkbluegreendeployment"), "flinkbluegreendeployments").holds
