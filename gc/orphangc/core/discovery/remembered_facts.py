@@ -14,6 +14,7 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.core.discovery.discovered_facts import (
     CLUSTER,
     SEARCHED_USES,
+    DirectoryUse,
     Discovery,
     Origin,
     ResourceFacts,
@@ -84,28 +85,39 @@ def memory_of(discovery: Discovery) -> DiscoveryMemory:
     """Return what later cycles must know.
 
     A pin below a searched directory needs no memory: the checkpoint is found there. Nor does a
-    directory that a resource named which is gone, while another one names it: snapshots come and
-    go with each savepoint.
+    directory inside one of the same use, nor one of a resource that is gone which another one
+    names: snapshots, and folders of results, come and go with each upgrade.
     """
     directories = [each for one in discovery.resources for each in one.directories]
-    searched = {canonical(each.uri) for each in directories if each.use in SEARCHED_USES}
+    uses: dict[Location, set[DirectoryUse]] = {}
+    for each in directories:
+        uses.setdefault(canonical(each.uri), set()).add(each.use)
     named: set[tuple[str, ...]] = set()
     kept = []
-    for each in sorted(discovery.resources, key=lambda one: not one.is_present):
-        kept.append(_remembered(each, searched, () if each.is_present else named))
-        named.update(directory.subject for directory in each.directories)
+    for one in sorted(discovery.resources, key=lambda one: not one.is_present):
+        kept.append(_remembered(one, uses, frozenset() if one.is_present else named))
+        named.update(each.subject for each in one.directories)
     return DiscoveryMemory(resources=tuple(each for each in kept if each))
 
 
 def _remembered(
-    resource: ResourceFacts, searched: Collection[Location], named: Collection[tuple[str, ...]]
+    resource: ResourceFacts,
+    uses: Mapping[Location, Collection[DirectoryUse]],
+    named: Collection[tuple[str, ...]],
 ) -> ResourceFacts | None:
+    def around(uri: str) -> set[DirectoryUse]:
+        return {use for each in canonical(uri).parent.upwards() for use in uses.get(each, ())}
+
     only_now = {"clusters": (), "session": "", "is_made_read": False, "is_running": False}
     lasting = {
-        "directories": tuple(e for e in resource.directories if e.subject not in named),
-        "pins": tuple(
-            e for e in resource.pins if set(canonical(e.uri).parent.upwards()).isdisjoint(searched)
+        "directories": tuple(
+            each
+            for each in resource.directories
+            if each.subject not in named
+            # a storage root around another one blocks
+            and (each.use is DirectoryUse.CHECKPOINTS or each.use not in around(each.uri))
         ),
+        "pins": tuple(e for e in resource.pins if SEARCHED_USES.isdisjoint(around(e.uri))),
     }
     found = resource.model_copy(update=lasting | only_now)
     parts = (found.directories, found.ha, found.pins, found.jobs, found.unclear, found.made)

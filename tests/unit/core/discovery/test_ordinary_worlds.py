@@ -128,3 +128,24 @@ def test_a_year_of_snapshots_and_upgrades_leaves_nothing_in_the_memory() -> None
     left = world_of_discovery(united(found([a_deployment()]), memory))
     assert (left.extra_roots, left.pins) == ((OURS,), ())
     assert len(memory.resources) <= 3
+
+
+def test_the_folder_of_results_that_each_upgrade_gets_is_not_remembered() -> None:
+    """It is below the folder of HA metadata, which is searched."""
+    memory, seen = DiscoveryMemory(), set()
+    for number in range(5):
+        made = MADE.replace("orders/0b2f", f"orders/{number}")
+        maps = {"flink-config-orders": {"flink-conf.yaml": made}}
+        shown = united(found([running()], maps), memory)
+        world, memory = world_of_discovery(shown), memory_of(shown)
+        seen.add((len(world.extra_roots), len(world.without_checkpoints)))
+    assert seen == {(3, 2)}, seen
+    left = world_of_discovery(united(found([]), memory))
+    assert "s3://prod/ha" in left.without_checkpoints
+
+
+def test_a_storage_root_inside_another_one_stays_remembered() -> None:
+    """Two runs would judge the same files by different evidence."""
+    nested = a_deployment(config=configuration(f"{ROOT}/inside"))
+    memory = memory_of(united(found([a_deployment()]), memory_of(found([nested]))))
+    assert world_of_discovery(united(found([a_deployment()]), memory)).unclear
