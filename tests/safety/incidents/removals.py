@@ -59,7 +59,7 @@ from orphangc.core.columns import listing_columns as columns
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision import bounds_of_job, judge, kernel
 from orphangc.core.decision.conditions import CONDITIONS
-from orphangc.core.decision.evidence import CycleEvidence, has_ended
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.discovery import discovered_world
 from orphangc.core.discovery.discovered_facts import Discovery, UnclearFact
@@ -71,7 +71,7 @@ from orphangc.core.memory.explanations import Explanations
 from orphangc.core.model import bounds, settings
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.naming import Artifact, uuid_of
-from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, StoredObject
+from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, StoredObject, may_recur
 from orphangc.core.times.instants import LATEST
 from orphangc.ports import DeletionResult, DeletionStatus, StateFiles, StoreTime
 
@@ -643,6 +643,15 @@ def _points_of_restores(patch: _Patch) -> None:
 def _runs_of_successors(patch: _Patch) -> None:
     """Take each edge to a job for one to the run of it that lives (R41)."""
     patch.setattr(lineage_graph.Lineage, "_has_one_origin", lambda *_: True)
+
+
+def _runs_of_one_folder(patch: _Patch) -> None:
+    """Take each folder that a job writes into for one that no other run ever wrote into (R41)."""
+
+    def is_chosen(job: JobEvidence) -> bool:
+        return may_recur(job.job_id) or any(each.is_id_fixed for each in job.facts)
+
+    patch.setattr(JobEvidence, "is_id_fixed", property(is_chosen))
 
 
 def _ids_that_were_chosen(patch: _Patch) -> None:

@@ -471,6 +471,33 @@ def test_r41_a_job_that_was_rolled_back_in_place_leaves_the_newest_state(jobs, f
     must_be_there(newest)
 
 
+@pytest.mark.answered_by("runs_of_one_folder")
+@pytest.mark.parametrize("end", ["continued", "reported"])
+def test_r41_a_folder_that_bears_no_job_id_has_the_newest_state_of_an_earlier_run(
+    jobs, end
+) -> None:
+    """Each run writes into it (``create-subdir: false``), and the second one began from nothing.
+
+    That one was continued, or Flink said FAILED, which is no order for what the first one left.
+    """
+    jobs.old = Job(jobs.old.id, jobs.bed.root / "orders")
+    jobs.extra += ["--owner", jobs.old.id]
+    flags = {"continued": {}, "reported": {"flags": NEVER_RETAINED}}[end]
+    for number, age in ((40, 80 * DAY), (50, 60 * DAY)):
+        file = jobs.old.shared(f"{number:08x}-0000-4000-8000-{number:012x}", age=age)
+        jobs.old.checkpoint(number, file, age=age, properties=checkpoint_properties(**flags))
+    newest = jobs.old.folder / "chk-40" / "_metadata"
+    if end == "continued":
+        jobs.checkpoint(jobs.new, 51, HOUR)
+        jobs.runs(51, 39 * DAY, (50, jobs.old.folder / "chk-50"))
+    else:
+        began = millis_ago(70 * DAY)
+        routes = flink(jobs.old, completed=50, status="FAILED", started_ms=began)
+        jobs.server.routes.update(routes)
+    jobs.expire("--keep-last", "1")
+    must_be_there(newest)
+
+
 @pytest.mark.answered_by("ids_that_were_chosen")
 def test_r41_that_an_id_was_chosen_is_not_forgotten_with_its_cluster(jobs) -> None:
     """Its first run ended at 5000; the second one began from nothing, and reached 6000."""

@@ -246,8 +246,10 @@ class JobEvidence(JobReport):
 
     @property
     def is_id_fixed(self) -> bool:
-        """Return whether another run of the job may have the same id (R34)."""
-        return may_recur(self.job_id) or any(facts.is_id_fixed for facts in self.facts)
+        """Return whether another run may have its id, or its folder, which bears none (R34, R3)."""
+        is_shared = any(directory.name != self.job_id for directory in self.directories)
+        is_chosen = any(facts.is_id_fixed for facts in self.facts)
+        return is_shared or is_chosen or may_recur(self.job_id)
 
     @property
     def recorded_end(self) -> EndRecord | None:

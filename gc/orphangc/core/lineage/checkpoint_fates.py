@@ -414,8 +414,8 @@ def _why_unproven(case: _Case) -> str:
     )
     if recurring is not None:
         return (
-            f"job {recurring.job_id} may have continued it, and its cluster's configuration or a"
-            " name chose that id: whether the run that lives did is not known"
+            f"job {recurring.job_id} may have continued it, and another run may have its id or its"
+            " folder: whether the run that lives did is not known"
         )
     if case.job.may_recur and case.may_be_heirs:
         return (

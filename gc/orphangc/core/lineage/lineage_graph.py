@@ -27,7 +27,7 @@ class LineageJob:
         first_life_at: Store time of the oldest object or checkpoint of it; ``None`` if unknown.
         started_at: Earliest known start of its present run, by Flink's clock.
         is_running_throughout: Whether Flink showed it RUNNING before the listing and after it.
-        may_recur: Whether another run of it may have the same id, and so the same directory.
+        may_recur: Whether another run may have the same id, or the same directory.
         has_one_origin: Whether each of its runs began with one checkpoint, or one of its own.
         is_self_sustained: Whether it needs no file that is not its own; ``None`` if unknown (R30).
         recovers_from_its_own: Whether a lost JobManager of it surely goes on from a checkpoint
