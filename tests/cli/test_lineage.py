@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.helpers import DAY, UUID_1, Job, Ran, contents, flink, metadata, run, write
+from cli.helpers import DAY, UUID_1, Job, Ran, contents, flink, metadata, now, run, write
 from cli.redeploys import Redeploys, numbered
 from orphangc.collect.expire import assemble_report
 from support.rest_server import RestServer, as_json
@@ -321,6 +321,20 @@ def test_that_a_job_began_from_nothing_is_no_word_against_a_restore_that_was_see
     last = chain.running.id
     ran = chain.expire(*AT_ONCE_ENDED, "--continued", f"{last}=nothing")
     assert (ran.code, "a cycle saw it continue" in ran.err) == (2, True), ran.err
+
+
+@pytest.mark.parametrize("status", ["INITIALIZING", "RUNNING"])
+def test_a_job_that_starts_contradicts_no_word_on_its_origin(chain, status) -> None:
+    """Until it runs Flink shows no origin of it; the control began from nothing."""
+    clone = a_clone(chain)
+    shown = {} if status == "RUNNING" else {"state_backend": None, "checkpoint_storage": None}
+    started = int(now().timestamp() * 1000)
+    routes = flink(clone, completed=132, status=status, started_ms=started, **shown)
+    with RestServer(routes) as server:
+        word = f"{clone.id}={chain.jobs[0].id}@6"
+        ran = chain.expire(*AT_ONCE_ENDED, "--flink-rest", server.url, "--continued", word)
+    is_contradicted = "a cycle saw it begin from nothing" in ran.err
+    assert is_contradicted is (ran.code == 2) is (status == "RUNNING"), ran.err
 
 
 def test_an_edge_that_is_known_from_the_memory_alone_counts(chain) -> None:

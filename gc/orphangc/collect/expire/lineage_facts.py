@@ -266,8 +266,13 @@ def _began_anew(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
     """Return whether a cycle saw a job begin from nothing, and none saw it restored."""
     is_restored = any(e.restored for e in job.facts) or any(e.restored for e in known)
     is_stated = any(snapshot.restored for snapshot in job.snapshots)
-    is_seen = bool(job.facts) or any(each.began_anew for each in placed(known, job.directories))
-    return is_seen and not (is_restored or is_stated)
+    was_seen = any(each.began_anew for each in placed(known, job.directories))
+    return (was_seen or _shows_no_origin(job)) and not (is_restored or is_stated)
+
+
+def _shows_no_origin(job: JobEvidence) -> bool:
+    """Return whether Flink shows that a job began from nothing: while it starts, it shows none."""
+    return any(e.restored is None and restarting_problem(e) is None for e in job.facts)
 
 
 def _problem(job: JobEvidence, cycle: Cycle) -> str | None:
@@ -419,7 +424,7 @@ def _is_known(job: JobEvidence, cycle: Cycle) -> bool:
     After a failover Flink shows a checkpoint of the job's own. Of an id that comes back only the
     present says anything of the present run.
     """
-    is_new = any(e.restored is None and restarting_problem(e) is None for e in job.facts)
+    is_new = _shows_no_origin(job)
     shown = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
     for snapshot in job.snapshots:
         shown += [resolve(each.path, snapshot.checkpoint_dir) for each in snapshot.restored]
