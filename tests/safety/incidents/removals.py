@@ -674,6 +674,16 @@ def _modes_of_older_jobs(patch: _Patch) -> None:
     patch.setattr(continuation, "_is_given_up", lambda _, newer: newer.is_stateless)
 
 
+def _resources_of_one_name(patch: _Patch) -> None:
+    """Take each resource of a name for the one that was once given up by that name (R41)."""
+    facts = lineage_facts.retention_facts
+    patch.setattr(
+        assemble_report,
+        "retention_facts",
+        lambda *known: replace(facts(*known), doubtful=frozenset()),
+    )
+
+
 def _reports_of_ends(patch: _Patch) -> None:
     """Take a job in the place of another one for Flink's report that this one ended (R40)."""
     patch.setattr(lineage_facts, "_is_reported", lambda _: True)

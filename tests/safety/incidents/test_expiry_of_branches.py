@@ -726,3 +726,31 @@ def test_r41_the_id_of_an_operator_has_one_origin_only_where_both_say_so(
     if case not in _GOES:
         must_be_there(older)
     assert gone == ({"chk-90", "chk-95"} if case in _GOES else set())
+
+
+@pytest.mark.answered_by("resources_of_one_name", not_for=["once"])
+@pytest.mark.parametrize("made", ["once", "again"])
+def test_r41_a_name_that_was_given_up_gives_up_nothing_of_the_next_resource_of_that_name(
+    jobs, kubernetes, made
+) -> None:
+    """A policy is written once. The second one's job was stopped, and its resource deleted.
+
+    The control: the resource that was given up ran both jobs.
+    """
+    jobs.extra += ["--kubernetes-ha", "flink"]
+    jobs.checkpoint(jobs.old, 100, 90 * DAY)
+    newest = jobs.checkpoint(jobs.new, 7, 41 * DAY)
+    for job, uid in ((jobs.old, "first"), (jobs.new, "second" if made == "again" else "first")):
+        report = a_report(job, "last-state", "last-state")
+        report["metadata"]["uid"] = uid
+        kubernetes.operate(report)
+        jobs.server.routes.clear()
+        jobs.server.routes.update(flink(job, completed=7, started_ms=millis_ago(100 * DAY)))
+        jobs.looks()
+    kubernetes.objects["flinksessionjobs"].clear()
+    jobs.server.routes["/jobs"] = as_json({"jobs": []})
+    jobs.extra += ["--ended-job", jobs.new.id]
+    jobs.expire("--dead", "flink/report", "--ended-for", "0")
+    if made == "again":
+        must_be_there(newest)
+    assert newest.exists() is (made == "again")

@@ -197,12 +197,16 @@ def retention_facts(
     cycle: Cycle, policy: RetentionPolicy | None, hidden: tuple[HiddenOrigin, ...]
 ) -> RetentionFacts:
     """Return what all fates of a cycle depend on."""
+    bearers = grouped(cycle.remembered.lineage.resource_jobs, lambda each: each.resource)
     return RetentionFacts(
         now=cycle.evidence.now,
         min_age=cycle.settings.margins.grace_period,
         quarantine=cycle.settings.margins.quarantine_period,
         policy=policy,
         hidden=hidden,
+        doubtful=frozenset(
+            name for name, own in bearers.items() if len({each.identity for each in own}) > 1
+        ),
     )
 
 

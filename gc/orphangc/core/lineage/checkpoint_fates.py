@@ -156,7 +156,8 @@ class RetentionFacts:
     Attributes:
         now: Start of the cycle, by the storage's clock.
         hidden: Jobs that may live and whose origin is not known, the youngest one first.
-        living: Names of all jobs that are not over, in whatever lineage.
+        doubtful: Names that declare nothing dead: two resources bore them, or a job that is not
+            over does, in whatever lineage.
     """
 
     now: datetime
@@ -165,7 +166,7 @@ class RetentionFacts:
     policy: RetentionPolicy | None = None
     hidden: tuple[HiddenOrigin, ...] = ()
     names: frozenset[str] = frozenset()
-    living: frozenset[str] = frozenset()
+    doubtful: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +209,7 @@ def fates_of(lineages: Iterable[Lineage], facts: RetentionFacts) -> tuple[Checkp
     facts = replace(
         facts,
         names=frozenset[str]().union(*(each.names for each in known)),
-        living=frozenset[str]().union(*living),
+        doubtful=facts.doubtful.union(*living),
     )
     return tuple(
         _fate(checkpoint, lineage, facts) for lineage in known for checkpoint in lineage.checkpoints
@@ -360,8 +361,8 @@ def _ended_recently(case: _Case) -> _Said | None:
 def _not_dead(case: _Case) -> _Said | None:
     """Something contradicts that it is dead as its owner declared.
 
-    A resource that was deleted and made again may run a job of another lineage under the name that
-    was once given up.
+    A resource that was deleted and made again runs a job of another lineage under the name that
+    was once given up, and that job may be over one day, too.
     """
     lineage, dead = case.lineage, set(case.policy.dead)
     if case.is_meant or not case.is_dead:
@@ -370,8 +371,11 @@ def _not_dead(case: _Case) -> _Said | None:
     for job in case.may_be_heirs:
         if not job.is_over:
             return RetentionReason.LINEAGE_LIVES, f"job {job.job_id or job.key} is {job.state}"
-    for name in sorted(case.facts.living & lineage.names & dead):
-        why = f"{name} has a job that is not over: declare it dead by the ids of its own jobs"
+    for name in sorted(case.facts.doubtful & lineage.names & dead):
+        why = (
+            f"{name} has a job that is not over, or two resources bore that name: declare it dead"
+            " by the ids of its own jobs"
+        )
         return RetentionReason.LINEAGE_LIVES, why
     undeclared = None if living else _undeclared(lineage, dead)
     return None if undeclared is None else (RetentionReason.LINEAGE_LIVES, undeclared)
