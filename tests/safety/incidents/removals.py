@@ -726,7 +726,7 @@ def _markers_of_savepoints(patch: _Patch) -> None:
 
 def _proofs_of_successors(patch: _Patch) -> None:
     """Take each job that is not over for a successor (R41)."""
-    patch.setattr(checkpoint_fates, "_is_proven", lambda job, *_: not job.is_over)
+    patch.setattr(checkpoint_fates, "_doubt_about", lambda job, *_: "over" if job.is_over else None)
 
 
 def _policies_of_owners(patch: _Patch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -399,20 +399,21 @@ def _without_successor(case: _Case) -> _Said | None:
     """No proven job was restored from it, or from a later point of its run (R41)."""
     if case.is_meant or case.is_dead:
         return None
-    proven = [job for job in case.heirs if _is_proven(job, case.lineage, case.policy)]
+    doubts = {job.key: _doubt_about(job, case.lineage, case.policy) for job in case.heirs}
+    proven = [job for job in case.heirs if doubts[job.key] is None]
     if not proven:
-        return RetentionReason.NO_SUCCESSOR, _why_unproven(case)
+        return RetentionReason.NO_SUCCESSOR, _why_unproven(case, doubts)
     if not _goes_on_under_its_name(case.job, case.heirs, proven, case.lineage):
         why = f"no running job with a checkpoint continued it as {', '.join(case.job.resources)}"
         return RetentionReason.NO_SUCCESSOR, why
     return None
 
 
-def _why_unproven(case: _Case) -> str:
+def _why_unproven(case: _Case, doubts: Mapping[str, str | None]) -> str:
     """Return why no job that may have continued a checkpoint is proven to be its successor."""
     running = next((e for e in case.heirs if e.state is JobState.RUNNING), None)
     if running is not None:
-        return f"job {running.job_id} continued it, and has not run for ended_for since"
+        return f"job {running.job_id} continued it, but {doubts[running.key]}"
     recurring = next(
         (e for e in case.may_be_heirs if e.may_recur and not (e.has_one_origin or e.is_over)), None
     )
@@ -429,20 +430,26 @@ def _why_unproven(case: _Case) -> str:
     return "no running job with a checkpoint continued it"
 
 
-def _is_proven(job: LineageJob, lineage: Lineage, policy: RetentionPolicy) -> bool:
-    """Return whether a job runs, and has a restorable checkpoint that is late enough.
+def _doubt_about(job: LineageJob, lineage: Lineage, policy: RetentionPolicy) -> str | None:
+    """Return why it is doubtful that a job goes on; ``None`` if it runs, and stored enough.
 
     It was RUNNING in both looks, and its newest checkpoint is later than its start by
     ``ended_for``: one that fails again and again takes the place of none.
     """
     own = [each for each in lineage.checkpoints if each.place in job.places]
     newest = max(own, key=lambda each: each.order, default=None)
-    if newest is None or newest.stored_at is None or not newest.is_restorable:
-        return False
     is_running = job.state is JobState.RUNNING and job.is_running_throughout and not job.is_over
-    if not is_running or job.started_at is None:
-        return False
-    return newest.stored_at >= shifted(job.started_at, policy.ended_for)
+    if not is_running:
+        return "it was not RUNNING both before and after the listing"
+    if newest is None or newest.stored_at is None or job.started_at is None:
+        return "what it has stored since its start is not known"
+    if not newest.is_restorable:
+        is_looked_for = newest.is_restorable is False
+        lack = "lacks a file" if is_looked_for else "has files elsewhere, which were not looked for"
+        return f"{newest.uri}, its newest checkpoint, {lack}"
+    if newest.stored_at < shifted(job.started_at, policy.ended_for):
+        return "it has not run for ended_for since"
+    return None
 
 
 def _goes_on_under_its_name(

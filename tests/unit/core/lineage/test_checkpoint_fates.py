@@ -287,21 +287,29 @@ def test_a_job_whose_id_two_runs_had_continued_nothing() -> None:
 
 
 UNPROVEN = {
-    "restarting in one look": {"is_running_throughout": False},
-    "start unknown": {"started_at": None},
-    "started lately": {"started_at": NOW - 30 * DAY},
+    "it was not RUNNING both before and after the listing": {"is_running_throughout": False},
+    "what it has stored since its start is not known": {"started_at": None},
+    "it has not run for ended_for since": {"started_at": NOW - 30 * DAY},
+    "branch/chk-8, its newest checkpoint, lacks a file": {"is_restorable": False},
+    "branch/chk-8, its newest checkpoint, has files elsewhere, which were not looked for": {
+        "is_restorable": None
+    },
 }
 
 
-@pytest.mark.parametrize("case", UNPROVEN)
-def test_a_successor_is_proven(case) -> None:
+@pytest.mark.parametrize("doubt", UNPROVEN)
+def test_a_successor_is_proven(doubt) -> None:
     """Its newest checkpoint of a day ago is restorable, and later than its start by 30 days."""
-    jobs = [a_job("j0"), a_job("branch", is_running=True, **UNPROVEN[case])]
-    checkpoints = [a_checkpoint("j0", 4), a_checkpoint("branch", 8, age=1)]
+    of_job = {"started_at": NOW - 31 * DAY} | UNPROVEN[doubt]
+    is_whole = of_job.pop("is_restorable", True)
+    jobs = [a_job("j0"), a_job("branch", is_running=True, **of_job)]
+    newest = replace(a_checkpoint("branch", 8, age=1), is_restorable=is_whole)
+    checkpoints = [a_checkpoint("j0", 4), newest]
     edge = an_edge("j0", "branch")
     fate = fates(jobs, checkpoints, [edge], ONE)["j0/chk-4"]
     assert fate.reason == "no_successor"
-    assert fate.why == "job branch continued it, and has not run for ended_for since"
+    assert fate.why == f"job branch continued it, but {doubt}"
+    checkpoints[1] = replace(newest, is_restorable=True)
     jobs = [jobs[0], a_job("branch", is_running=True, started_at=NOW - 31 * DAY)]
     assert reasons(jobs, checkpoints, [edge], ONE)["j0/chk-4"] == "superseded", "a tie"
     checkpoints[1] = replace(checkpoints[1], is_restorable=False)
