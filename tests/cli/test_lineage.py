@@ -1,6 +1,7 @@
 """``lineage`` and ``expire`` without a plan: what they report."""
 
 import itertools
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import timedelta
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cli.helpers import DAY, UUID_1, Job, Ran, contents, flink, metadata, now, run, write
+from cli.helpers import AT_ONCE, DAY, UUID_1, Job, Ran, contents, flink, metadata, now, run, write
 from cli.redeploys import Redeploys, numbered
 from orphangc.collect.expire import assemble_report
 from support.rest_server import RestServer, as_json
@@ -300,6 +301,28 @@ def test_an_origin_that_a_cycle_saw_by_another_mount_is_held_once_an_alias_names
         found = verdicts(chain.expire(*AT_ONCE_ENDED, "--keep-last", 3, *cluster, *alias))
     assert found["0/6"] == ("keep", "held")
     assert "origin_unknown" not in {reason for _, reason in found.values()}
+
+
+def test_a_copy_is_taken_for_a_checkpoint_of_a_job_until_its_folder_has_another_name(chain) -> None:
+    """No job id names that job, so its owner can state nothing of it; what the copy names stays."""
+    copy, oldest = chain.bed.folder / "other" / "backup" / "chk-6", chain.folder_of("0/6")
+    shutil.copytree(oldest, copy)
+
+    def fate() -> tuple[str, str]:
+        ran = chain.expire(*AT_ONCE_ENDED, "--keep-last", 3)
+        found = [e for lineage in ran.json["expiry"]["lineages"] for e in lineage["checkpoints"]]
+        return next((e["reason"], e["why"]) for e in found if e["uri"] == str(oldest))
+
+    assert fate() == ("origin_unknown", f"job {copy.parent} may begin with it again")
+    copy.rename(copy.with_name("of-chk-6"))
+    lost = ("checkpoint_not_found", copy)
+    assert fate() == ("origin_unknown", f"{lost[0]}: a job that is not seen may begin with it")
+    assert run("world", "acknowledge", chain.bed.root, *lost, "--state", chain.bed.state).code == 0
+    assert fate()[0] == "superseded"
+    for _ in range(2):
+        chain.expired(*AT_ONCE_ENDED, "--keep-last", 3, *AT_ONCE)
+    chain.collected()
+    assert ("0/6" in chain.names(), "0/6" in chain.files()) == (False, True)
 
 
 @pytest.mark.parametrize("stated", ["nothing", "OLDER@ID", "URI", "OLDER"])

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location, canonical, place_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_checkpoints import (
@@ -419,7 +420,8 @@ def _hidden(job: JobEvidence, cycle: Cycle) -> HiddenOrigin:
     until = cycle.evidence.now
     if latest is not None and not _comes_back(job, cycle):
         until = min(until, shifted(latest, cycle.settings.margins.clock_skew))
-    return HiddenOrigin(key=job.key, job_id=job.job_id or job.key, until=until)
+    name = job.job_id if is_job_id(job.job_id) else job.key
+    return HiddenOrigin(key=job.key, job_id=name, until=until)
 
 
 def _is_known(job: JobEvidence, cycle: Cycle) -> bool:

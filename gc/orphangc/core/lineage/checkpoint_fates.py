@@ -141,6 +141,7 @@ class HiddenOrigin:
     """A job that may be started again from a checkpoint that no cycle saw.
 
     Attributes:
+        job_id: Its id; its key where its folder bears none.
         until: Time before which that checkpoint was stored, or at which.
     """
 

@@ -155,7 +155,8 @@ CHANGES: Mapping[RetentionReason, str] = {
         " plan says what stops the work"
     ),
     RetentionReason.ORIGIN_UNKNOWN: (
-        "--continued JOB=OLDER@ID, or JOB=nothing, states what the job began with"
+        "--continued JOB=OLDER@ID, or JOB=nothing, states what the job began with; a copy in a"
+        " folder without a job id is no job's once that it is in is not called chk-<n>"
     ),
     RetentionReason.NOT_COLLECTABLE: "--savepoints names the place of a self-contained savepoint",
     RetentionReason.MAKER_UNPROVEN: "a cycle that sees the job take it, while that runs",
