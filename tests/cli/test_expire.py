@@ -136,6 +136,14 @@ def test_a_name_in_the_policy_that_no_lineage_bears_is_worth_a_warning(chain) ->
     assert scheduled(chain, expire=policy)["expiry"]["expired"] == 0
 
 
+def test_a_name_that_was_given_up_and_is_in_use_is_worth_a_warning(chain) -> None:
+    """A policy is written once, and ids come back; the oldest job is over."""
+    old, living = chain.jobs[0].id, chain.running.id
+    ran = chain.expire("--ended-for", "0", "--dead", old, "--dead", living)
+    warned = [each for each in ran.json["warnings"] if "is not over" in each]
+    assert [living in each for each in warned] == [True]
+
+
 def test_after_its_quarantine_only_what_it_alone_named_goes(chain) -> None:
     expire(chain)
     again = chain.expired("--ended-for", "0", "--keep-last", "3")

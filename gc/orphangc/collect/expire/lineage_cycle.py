@@ -56,10 +56,15 @@ def with_warnings(cycle: Cycle, more: Iterable[str]) -> Cycle:
 
 
 def policy_warnings(report: LineageReport) -> Iterator[str]:
-    """Yield a warning for each slip in a policy: a name that no lineage bears, a false edge."""
+    """Yield a warning for each slip in a policy: a name of no lineage, or in use, a false edge."""
     yield from report.impossible
     for name in report.unknown_names:
         yield (
             f"the retention policy names {name}, which is no resource and no job id of any"
             " lineage: correct it, or remove it; until then its rules count for every lineage"
+        )
+    for name in report.names_in_use:
+        yield (
+            f"the retention policy declares {name} dead, and a job of that name is not over: remove"
+            " the name, or all that this job leaves may go once it is over"
         )

@@ -157,6 +157,13 @@ class LineageReport(FrozenPart):
         return () if self.policy is None else self.policy.unknown_names(names)
 
     @property
+    def names_in_use(self) -> tuple[str, ...]:
+        """Return the names that the policy declares dead and that a living job bears."""
+        dead = set() if self.policy is None else set(self.policy.dead)
+        living = (job for each in self.lineages for job in each.jobs if not job.is_over)
+        return tuple(sorted(dead & {name for e in living for name in (e.job_id, *e.resources)}))
+
+    @property
     def checkpoints(self) -> tuple[LineageCheckpointPart, ...]:
         """Return the checkpoints of all lineages."""
         return tuple(each for lineage in self.lineages for each in lineage.checkpoints)
