@@ -680,7 +680,7 @@ def _resources_of_one_name(patch: _Patch) -> None:
     patch.setattr(
         assemble_report,
         "retention_facts",
-        lambda *known: replace(facts(*known), doubtful=frozenset()),
+        lambda *known: replace(facts(*known), unclear=frozenset()),
     )
 
 

@@ -205,7 +205,7 @@ def retention_facts(
         quarantine=cycle.settings.margins.quarantine_period,
         policy=policy,
         hidden=hidden,
-        doubtful=frozenset(
+        unclear=frozenset(
             name for name, own in bearers.items() if len({each.identity for each in own}) > 1
         ),
     )

@@ -157,7 +157,7 @@ class RetentionFacts:
     Attributes:
         now: Start of the cycle, by the storage's clock.
         hidden: Jobs that may live and whose origin is not known, the youngest one first.
-        doubtful: Names that declare nothing dead: two resources bore them, or a job that is not
+        unclear: Names that declare nothing dead: two resources bore them, or a job that is not
             over does, in whatever lineage.
     """
 
@@ -167,7 +167,7 @@ class RetentionFacts:
     policy: RetentionPolicy | None = None
     hidden: tuple[HiddenOrigin, ...] = ()
     names: frozenset[str] = frozenset()
-    doubtful: frozenset[str] = frozenset()
+    unclear: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +210,7 @@ def fates_of(lineages: Iterable[Lineage], facts: RetentionFacts) -> tuple[Checkp
     facts = replace(
         facts,
         names=frozenset[str]().union(*(each.names for each in known)),
-        doubtful=facts.doubtful.union(*living),
+        unclear=facts.unclear.union(*living),
     )
     return tuple(
         _fate(checkpoint, lineage, facts) for lineage in known for checkpoint in lineage.checkpoints
@@ -372,7 +372,7 @@ def _not_dead(case: _Case) -> _Said | None:
     for job in case.may_be_heirs:
         if not job.is_over:
             return RetentionReason.LINEAGE_LIVES, f"job {job.job_id or job.key} is {job.state}"
-    for name in sorted(case.facts.doubtful & lineage.names & dead):
+    for name in sorted(case.facts.unclear & lineage.names & dead):
         why = (
             f"{name} has a job that is not over, or two resources bore that name: declare it dead"
             " by the ids of its own jobs"
@@ -432,7 +432,7 @@ def _why_unproven(case: _Case, doubts: Mapping[str, str | None]) -> str:
 
 
 def _doubt_about(job: LineageJob, lineage: Lineage, policy: RetentionPolicy) -> str | None:
-    """Return why it is doubtful that a job goes on; ``None`` if it runs, and stored enough.
+    """Return why a job may not go on; ``None`` if it runs, and stored enough.
 
     It was RUNNING in both looks, and its newest checkpoint is later than its start by
     ``ended_for``: one that fails again and again takes the place of none.
