@@ -425,8 +425,8 @@ def _why_unproven(case: _Case, doubts: Mapping[str, str | None]) -> str:
         )
     if case.job.may_recur and case.may_be_heirs:
         return (
-            f"the cluster's configuration or a name chose the id of job {case.job.job_id}: whether"
-            " the run that wrote it was continued is not known"
+            f"another run may have the id or the folder of job {case.job.job_id}: whether the one"
+            " that wrote it was continued is not known"
         )
     return "no running job with a checkpoint continued it"
 

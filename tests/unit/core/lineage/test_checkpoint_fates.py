@@ -267,7 +267,7 @@ def test_where_all_runs_of_an_id_began_with_one_state_only_its_own_may_be_of_ano
     assert reasons(jobs, checkpoints, edges, ONE)["j1/chk-3"] == "superseded"
     jobs = [replace(job, may_recur=True, has_one_origin=True) for job in jobs]
     kept = fates(jobs, checkpoints, edges, ONE)["j1/chk-3"]
-    assert (kept.reason, "chose the id of job j1" in kept.why) == ("no_successor", True)
+    assert (kept.reason, "folder of job j1" in kept.why) == ("no_successor", True)
 
 
 def test_a_job_whose_id_two_runs_had_continued_nothing() -> None:
