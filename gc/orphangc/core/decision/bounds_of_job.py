@@ -159,8 +159,8 @@ def _merging_problem(job: JobEvidence) -> str | None:
     """Return why nothing shows that files are merged within each checkpoint, ``None`` if it does.
 
     It is the operator's statement, or every snapshot of the JobManager that runs the job (R55). A
-    snapshot that says otherwise outweighs a statement. An id that comes back needs the statement:
-    a TaskManager may still merge by the configuration of an earlier run of the same id.
+    snapshot that says otherwise outweighs a statement. An id or folder that comes back needs the
+    statement: a TaskManager may still merge by the configuration of an earlier run.
     Source: Flink 1.20-2.3, ``TaskExecutorFileMergingManager``: one manager for each job id.
     """
     exported = [each.settings.merging for each in job.snapshots]
@@ -186,8 +186,8 @@ def _merging_problem(job: JobEvidence) -> str | None:
     states = f"--merged-within {job.job_id} states that they are merged within each checkpoint"
     if is_shown:
         return (
-            "the job id is a fixed one, so a TaskManager may still merge files by the configuration"
-            f" of an earlier run: {states}"
+            "the job id is a fixed one, or its folder bears none, so a TaskManager may still merge"
+            f" files by the configuration of an earlier run: {states}"
         )
     return (
         "Flink does not show whether files are merged across checkpoints, and a TaskManager"
