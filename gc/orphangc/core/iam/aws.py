@@ -1,6 +1,7 @@
 """The needs as an AWS IAM identity policy for S3.
 
-Source: the IAM policy grammar and "Actions, resources, and condition keys for Amazon S3".
+Source: the IAM policy grammar and "Actions, resources, and condition keys for Amazon S3"; for what
+a deletion takes, "How to perform conditional deletes" in the Amazon S3 User Guide.
 """
 
 from __future__ import annotations
@@ -185,9 +186,11 @@ def _objects(needs: Iterable[StorageNeed], arn: str, *, is_ceph: bool) -> Iterab
     actions: dict[tuple[Purpose, str], list[str]] = {}
     for need in needs:
         if (action := _OBJECT_ACTIONS.get(need.right)) is not None:
+            # S3 compares an ETag only for an identity that may read the object
+            is_compared = need.purpose is Purpose.ORPHANS and not is_ceph
             for keys in _keys(need, is_ceph=is_ceph):
                 known = actions.setdefault((need.purpose, _resource(need, keys, arn)), [])
-                known.append(action)
+                known += [action, *([_OBJECT_ACTIONS[Right.READ]] if is_compared else [])]
     found = [
         (purpose, tuple(sorted(set(allowed))), resource)
         for (purpose, resource), allowed in actions.items()

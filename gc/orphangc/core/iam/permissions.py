@@ -130,7 +130,7 @@ def _needs(
 
 
 def _reads(place: Location) -> Iterator[StorageNeed]:
-    """Yield the needs of finding and reading checkpoints: state itself is never read."""
+    """Yield the needs of finding and reading checkpoints: state itself is not read."""
     yield from _needs(Purpose.LOOK, place, StorageArea.BELOW, Right.LIST)
     yield from _needs(Purpose.LOOK, place, StorageArea.METADATA, Right.READ)
 
