@@ -283,9 +283,9 @@ def _results(answer: Answer, names: Sequence[str]) -> list[str | RequestError | 
     results: list[str | RequestError | None] = []
     for name in names:
         if name in errors:
-            code, text = errors[name].get("Code", "unknown"), errors[name].get("Message", "")
+            code, text = errors[name].get("Code", "unknown"), errors[name].get("Message")
             status = _STATUS.get(code, HTTPStatus.BAD_REQUEST)
-            results.append(RequestError(text, code=code, status=status))
+            results.append(RequestError(_with_hint(code, text), code=code, status=status))
         elif name in deleted:
             marker = deleted[name].get("DeleteMarkerVersionId")
             results.append(marker if deleted[name].get("DeleteMarker") and marker else None)
@@ -321,5 +321,10 @@ def _error(err: Exception) -> RequestError:
         return RequestError(error_text(err), is_sent=not isinstance(err, _NEVER_SENT))
     said = err.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     status = _STATUS.get(code, said)
-    text = "; ".join(filter(None, (err.response.get("Error", {}).get("Message"), HINTS.get(code))))
+    text = _with_hint(code, err.response.get("Error", {}).get("Message"))
     return RequestError(text, code=code or "unknown", status=status)
+
+
+def _with_hint(code: str, text: str | None) -> str:
+    """Return what the store said, and what to check."""
+    return "; ".join(filter(None, (text, HINTS.get(code))))

@@ -142,9 +142,7 @@ def test_a_whole_policy_for_s3() -> None:
                 [f"{bucket}/Xreg/{ANY_JOB}/nonce", f"{bucket}/Y/reg/{ANY_JOB}/nonce"],
             ),
             allowed(
-                "DeleteOrphans",
-                ["DeleteObject", "GetObject"],
-                [f"{bucket}/{DIR}/shared/*", shared],
+                "DeleteOrphans", ["DeleteObject", "GetObject"], [f"{bucket}/{DIR}/shared/*", shared]
             ),
             allowed("BringBack", ["DeleteObjectVersion"], [shared]),
             denied(
