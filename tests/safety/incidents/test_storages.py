@@ -78,6 +78,28 @@ def test_a_metadata_that_a_person_set_aside_keeps_its_files(story, name) -> None
     assert not story.orphans[1].exists()
 
 
+@pytest.mark.answered_by("metadata_of_another_name")
+def test_an_answer_without_a_beginning_makes_no_metadata_none(story, monkeypatch) -> None:
+    """A proxy that answers with nothing shows no beginning, and a cycle remembers what it read."""
+    write(story.bed.root / "b" / "_metadata-9", metadata(9, [story.orphans[0]]), 18 * DAY)
+    part = LocalStorage.part
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            LocalStorage,
+            "part",
+            lambda own, key, *, start, size: (
+                b"" if size == 4 else part(own, key, start=start, size=size)
+            ),
+        )
+        for _ in range(2):
+            story.bed.sweep(story.bed.plan(), "--delete")
+    must_be_there(story.orphans[0])
+    for _ in range(2):
+        story.bed.cycle()
+    must_be_there(story.orphans[0])
+    assert not story.orphans[1].exists()
+
+
 @pytest.mark.answered_by("metadata_of_another_name", "whole_storages")
 def test_a_metadata_that_was_set_aside_beside_the_storage_root_keeps_its_files(story) -> None:
     """What another program gives such a name is no checkpoint, and stops nothing."""

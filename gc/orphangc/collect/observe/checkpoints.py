@@ -408,11 +408,14 @@ def _is_parquet(size: int, beginning: bytes, end: bytes) -> bool:
 def _is_none_at(storage: Storage, listed: StoredObject) -> bool:
     """Return whether an object surely is no checkpoint, without reading all of it.
 
-    What was set aside under another name is one only if it begins as each of Flink's does.
+    What was set aside under another name is one only if it begins as each of Flink's does. An
+    answer that lacks the beginning shows nothing: ``StorageUnreachableError``.
     """
     if metadata_folder(listed.key) != listed.key:
         return listed.size > LARGE and _is_parquet_at(storage, listed)
     beginning = storage.part(listed.key, start=0, size=4)
+    if beginning is not None and len(beginning) < min(4, listed.size):
+        raise StorageUnreachableError(f"{listed.key!r} was read without its beginning")
     return beginning is not None and int.from_bytes(beginning, "big") != MAGIC
 
 
