@@ -27,6 +27,7 @@ from support.kubernetes_server import KubernetesServer
 from support.leaks import Leaks
 from support.leftovers import Leftovers
 from support.memory_folder import MemoryFolder
+from support.processes import no_thread_left
 
 _SLOW = [HealthCheck.too_slow]  # two shared cores say nothing of the code
 
@@ -134,6 +135,13 @@ def own_log_configuration() -> Iterator[None]:
     """Leave no test a log that another one's captured stream ended up with."""
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(autouse=True)
+def own_threads() -> Iterator[None]:
+    """Let no thread outlive its test: one that tries again would move another test's numbers."""
+    with no_thread_left():
+        yield
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
-"""Processes of this machine."""
+"""Processes of this machine, and threads of this one."""
 
 import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,21 @@ def _state(folder: Path) -> str:
         return (folder / "stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return ""
+
+
+_LASTING = ("fsspecIO", "asyncio_", "(serve_forever)", "(process_request_thread)")
+"""Parts of the names of threads that last: fsspec's loop, and those of a session's servers."""
+
+
+@contextmanager
+def no_thread_left() -> Iterator[None]:
+    """Wait for each thread that the block starts; one that does not end is an error."""
+    before = {*threading.enumerate()}
+    yield
+    for each in {*threading.enumerate()} - before:
+        if not any(part in each.name for part in _LASTING):
+            each.join(speed.patience())
+            assert not each.is_alive(), f"{each.name} outlives what started it"
 
 
 def wakings(process: int) -> int:

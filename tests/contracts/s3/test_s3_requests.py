@@ -26,6 +26,7 @@ from orphangc.collect.listing.storage_metadata import metadata_in
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import StorageUnreachableError
 from support import speed
+from support.processes import no_thread_left
 
 KEYS = [f"k{number:02}" for number in range(24)]
 CUT = Answer("<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>k02</Key>")
@@ -35,7 +36,7 @@ CUT = Answer("<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>k
 def quick_retries(monkeypatch):
     """Retries wait for seconds; here they do not wait, but their number stays."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
-    with stamina.set_testing(testing=True, attempts=99, cap=True):
+    with stamina.set_testing(testing=True, attempts=99, cap=True), no_thread_left():
         yield
 
 
