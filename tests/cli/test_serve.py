@@ -46,17 +46,19 @@ def twice_run(config: Configured) -> Configured:
     return config
 
 
-def test_a_daemon_reports_quarantines_and_deletes_by_its_schedule(story) -> None:
+def test_a_daemon_reports_quarantines_and_deletes_by_its_schedule(story, tmp_path) -> None:
     """It answers all the while, ends in order, and the next one counts on from there.
 
     What the file says later changes nothing: half of a file might be run.
     """
-    config = Configured.of(story, schedule="2s")
-    with serving(config) as daemon:
+    config, stall = Configured.of(story, schedule="2s"), tmp_path / "stall"
+    with serving(config, stall=stall) as daemon:
         assert daemon.get("/healthz")[0] == 200
         (config.folder / "orphangc.yaml").write_text("storage_roots: [")
         root = str(story.bed.root)
+        until(stall.exists)
         assert daemon.metric("orphangc_swept_objects_total", action="delete", outcome="done") == 0
+        stall.unlink()
         until(lambda: daemon.metric("orphangc_swept_objects_total", action="delete") == 2)
         assert not any(path.exists() for path in story.orphans)
         assert all(path.exists() for path in story.live)

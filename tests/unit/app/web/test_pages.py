@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
+from time import process_time
 
 import pytest
 
@@ -18,6 +19,7 @@ from orphangc.core.documents.run_record import RunMode, RunResult, StoppedPart, 
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.types import Action, Outcome
 from orphangc.core.world.known_world import KnownCluster, PlaceKind, SearchedPlace, WorldChange
+from support import speed
 from unit.app.render.html_pages import parse
 from unit.app.render.test_plan_html import HOSTILE, contrast
 from unit.app.web.client import Client
@@ -438,9 +440,10 @@ def test_hostile_names_and_messages_stay_text(text, tmp_path):
 
 def test_many_jobs_and_roots_are_shown_within_a_second_or_so():
     """A large platform is where the page is needed most."""
+    begun = process_time()
     answer = Client(crowded(20, 50)).get("/")
     assert answer.status_code == 200
-    assert answer.elapsed < timedelta(seconds=5)
+    assert process_time() - begun < speed.scaled(5)
     assert answer.text.count('class="job-item"') == 1000
     assert len(answer.content) < 4_000_000
 

@@ -27,7 +27,7 @@ def test_a_signal_asks_the_work_to_stop_and_waits_for_its_end() -> None:
 
     def work() -> None:
         _signalled()
-        assert asked.wait(60)
+        assert asked.wait(speed.patience())
         ended.set()
 
     with pytest.raises(SystemExit):
@@ -64,7 +64,7 @@ def test_a_signal_while_the_thread_starts_breaks_nothing_off(monkeypatch) -> Non
         begun.set()
         events.append("begun")
         _signalled()
-        assert asked.wait(60)
+        assert asked.wait(speed.patience())
         events.append("ended")
 
     def stop() -> None:
@@ -89,6 +89,6 @@ def test_what_is_signalled_before_it_began_never_begins(monkeypatch) -> None:
     monkeypatch.setattr(threading.Thread, "start", signalled_after)
     with pytest.raises(SystemExit):
         undisturbed(lambda: events.append("begun"), lambda: events.append("asked"), "work")
-    threads[0].join(60)
+    threads[0].join(speed.patience())
     assert not events
     assert not threads[0].is_alive()
