@@ -1,23 +1,17 @@
 """A day in the life: a daemon, a Flink that leaks, an S3 server, a Prometheus that watches."""
 
 import json
-import os
-import re
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import yaml
-from botocore.session import get_session
 
+from cli.scheduled import Started, events, started
+from cli.stories_on_s3 import use_s3
 from contracts.conftest import radosgw_url
 from contracts.servers.radosgw import ACCESS_KEY, SECRET_KEY
 from deploy.fixtures import jsonnet, prometheus
@@ -105,81 +99,16 @@ class Bucket:
         return {self.folder / key.removeprefix("ckpt/") for key in keys}
 
 
-@dataclass
-class Daemon:
-    """A running ``serve``."""
-
-    process: subprocess.Popen[str]
-    log: Path
-    address: str = ""
-
-    def get(self, path: str) -> Any:
-        """Return the answer to a GET as JSON."""
-        return httpx.get(self.address + path, timeout=speed.answer()).raise_for_status().json()
-
-    def runs(self, root: str) -> list[dict[str, Any]]:
-        """Return the runs of a storage root that came to a plan, oldest first."""
-        newest_first = self.get("/runs?limit=200")
-        return [run for run in newest_first[::-1] if run["root"] == root and run["plan_id"]]
-
-    def lines(self, event: str) -> list[dict[str, Any]]:
-        """Return the log's lines of one event."""
-        lines = map(json.loads, self.log.read_text().splitlines())
-        return [line for line in lines if line["event"] == event]
-
-    def end(self) -> int:
-        """End it as Kubernetes does; return its exit code."""
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(speed.command())
-
-
-@contextmanager
-def serving(config: Path, log: Path, environment: dict[str, str]) -> Iterator[Daemon]:
-    """Yield a daemon that answers."""
-    command = [sys.executable, "-m", "orphangc", "serve", "--config", str(config)]
-    with log.open("w") as stderr:
-        process = subprocess.Popen(
-            command, stderr=stderr, text=True, env={**os.environ, **environment}
-        )
-    daemon = Daemon(process, log)
-    try:
-        wait_until("an address", lambda: process.poll() is not None or serves(daemon))
-        assert process.poll() is None, log.read_text()
-        yield daemon
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-
-
-def serves(daemon: Daemon) -> bool:
-    """Return whether the daemon has said where it answers, and take note of it."""
-    found = re.search(r"http://127\.0\.0\.1:\d+", daemon.log.read_text())
-    daemon.address = found[0] if found else ""
-    return bool(found)
+def runs(daemon: Started, root: str) -> list[dict[str, Any]]:
+    """Return the runs of a storage root that came to a plan, oldest first."""
+    newest_first = json.loads(daemon.get("/runs?limit=200")[1])
+    return [run for run in newest_first[::-1] if run["root"] == root and run["plan_id"]]
 
 
 @pytest.fixture
-def environment(radosgw_url: str) -> dict[str, str]:
-    """Name the S3 server to the daemon."""
-    return {
-        "AWS_ENDPOINT_URL": radosgw_url,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
-        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-
-
-@pytest.fixture
-def client(environment: dict[str, str]) -> Any:
-    """Return the tests' own way to the S3 server."""
-    return get_session().create_client(
-        "s3",
-        endpoint_url=environment["AWS_ENDPOINT_URL"],
-        aws_access_key_id=ACCESS_KEY,
-        aws_secret_access_key=SECRET_KEY,
-        region_name="us-east-1",
-    )
+def client(radosgw_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return the tests' own way to the S3 server, which the environment names to the daemon."""
+    return use_s3(monkeypatch, radosgw_url, (ACCESS_KEY, SECRET_KEY))
 
 
 @dataclass
@@ -311,22 +240,23 @@ def day(flink_cluster: Cluster, client: Any, tmp_path: Path) -> Day:
 
 
 @pytest.fixture
-def daemon(day: Day, environment: dict[str, str]) -> Iterator[Daemon]:
+def daemon(day: Day) -> Iterator[Started]:
     """A daemon over all three storages."""
-    with serving(day.configuration(), day.folder / "daemon.log", environment) as running:
+    config = day.configuration()
+    with started("serve", "--config", config, err=day.folder / "daemon.log") as running:
         yield running
 
 
 @pytest.fixture
-def watching(day: Day, daemon: Daemon, prometheus: Path, jsonnet: Path) -> Iterator[Prometheus]:
+def watching(day: Day, daemon: Started, prometheus: Path, jsonnet: Path) -> Iterator[Prometheus]:
     """A Prometheus that scrapes the daemon, with the rules in a hurry."""
     rules = hurried_rules(jsonnet, day.folder / "rules.yaml", HURRY)
-    jobs = {"orphangc": [daemon.address.removeprefix("http://")]}
+    jobs = {"orphangc": [daemon.url.removeprefix("http://")]}
     with Prometheus(prometheus, day.folder, jobs=jobs, rules=rules) as server:
         yield server
 
 
-def test_a_day_in_the_life(day: Day, daemon: Daemon, watching: Prometheus) -> None:
+def test_a_day_in_the_life(day: Day, daemon: Started, watching: Prometheus) -> None:
     """Report, quarantine, delete, on three storages; what goes wrong is told, and nothing else."""
     base, good, torn = str(day.base), day.good, day.torn
     what_cannot_be_read_stops_all(day, watching)
@@ -339,17 +269,18 @@ def test_a_day_in_the_life(day: Day, daemon: Daemon, watching: Prometheus) -> No
     alerts = {name for name, root in watching.firing() if root == base}
     assert alerts - HURRIED == {"OrphangcRegistryStale"}, "all else of the running job is well"
 
-    first, *_, last = daemon.runs(base)
+    first, *_, last = runs(daemon, base)
     assert (first["effective_mode"], last["effective_mode"]) == ("report", "delete")
-    assert daemon.get(f"/jobs/{day.job}/state-self-sustained") is True
-    page = httpx.get(daemon.address, timeout=speed.answer()).raise_for_status().text
+    assert json.loads(daemon.get(f"/jobs/{day.job}/state-self-sustained")[1]) is True
+    page = daemon.get("/")[1]
     assert good.root in page
     assert torn.root in page
     assert daemon.end() == 0
 
-    gone = {line["key"] for line in daemon.lines("object.deleted") if line["root"] == base}
+    deleted = events(daemon.log, "object.deleted")
+    gone = {line["key"] for line in deleted if line["root"] == base}
     assert gone == {str(path.relative_to(base)) for path in day.lost}
-    assert SECRET_KEY not in daemon.log.read_text()
+    assert SECRET_KEY not in daemon.log
 
     good.put(victim, victim.read_bytes())
     day.mirror()
