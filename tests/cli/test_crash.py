@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from cli import crash_driver
 from cli.helpers import outcomes
 from support import speed
+from support.processes import until
 
 TESTS = Path(__file__).parents[1]
 pytestmark = pytest.mark.usefixtures("kills")
@@ -91,9 +91,7 @@ def test_a_signalled_sweep_ends_in_order(story, number, code, tmp_path) -> None:
     plan = story.bed.plan()
     ready = tmp_path / "ready"
     process = driver("stall", plan.path, ready)
-    deadline = time.monotonic() + speed.patience()
-    while not ready.exists() and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.02)
+    until(lambda: ready.exists() or process.poll() is not None)
     process.send_signal(number)
     ready.unlink()
     _, err = process.communicate(timeout=speed.command())

@@ -56,6 +56,11 @@ class Bucket:
         stats = self.synth.stats()
         return stats if stats["connections"] <= connections else None
 
+    @property
+    def gone(self) -> int:
+        """Return how many keys the store has deleted."""
+        return int(self.synth.stats().get("keys_gone", 0))
+
     def stored(self) -> set[str]:
         """Return every key, as the store shows it when it behaves."""
         self.synth.control(**GOOD)
@@ -181,11 +186,7 @@ def test_a_sweep_that_is_killed_is_finished_by_the_next(bucket, deleted) -> None
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
     )
-    deadline = time.monotonic() + speed.patience()
-    while time.monotonic() < deadline and process.poll() is None:
-        if int(bucket.synth.stats().get("keys_gone", 0)) >= deleted:
-            break
-        time.sleep(0.02)
+    until(lambda: bucket.gone >= deleted or process.poll() is not None)
     process.send_signal(signal.SIGKILL)
     assert process.wait(speed.command()) == -signal.SIGKILL
     before = int(until(lambda: bucket.stats_without_others(own))["keys_gone"])

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -13,6 +12,7 @@ import pytest
 from bench.synth.running import Synth, synth_server
 from cli.helpers import Ran, run_process
 from support import speed
+from support.processes import until
 
 pytestmark = pytest.mark.usefixtures("kills")
 
@@ -43,6 +43,10 @@ def verdicts(folder: Path) -> list[dict]:
     return sorted(rows, key=lambda row: row["key"])
 
 
+def listed_ranges(manifest: Path) -> int:
+    return manifest.read_bytes().count(b"\n") if manifest.exists() else 0
+
+
 def interrupted(s3: Synth, arguments: tuple[object, ...], out: Path, number: int) -> int:
     """Start a plan, end it by a signal when a few ranges are listed; return its exit code.
 
@@ -52,11 +56,7 @@ def interrupted(s3: Synth, arguments: tuple[object, ...], out: Path, number: int
     command = [sys.executable, "-m", "orphangc", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     manifest = out / ".listing" / "parts.jsonl"
-    deadline = time.monotonic() + speed.patience()
-    while time.monotonic() < deadline and process.poll() is None:
-        if manifest.exists() and manifest.read_bytes().count(b"\n") > 20:
-            break
-        time.sleep(0.01)
+    until(lambda: listed_ranges(manifest) > 20 or process.poll() is not None)
     process.send_signal(number)
     code = process.wait(speed.command())
     s3.control(pages_hang_from=0)

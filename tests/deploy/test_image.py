@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import tarfile
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ from deploy.fixtures import required
 from deploy.images import REPOSITORY, ContainerEngine, container_engine
 from orphangc.app.commands.operate import demo as demonstrating
 from support import speed
-from support.processes import finished
+from support.processes import finished, until
 
 pytestmark = [pytest.mark.image, pytest.mark.ci, pytest.mark.timeout(1500)]
 
@@ -111,13 +110,11 @@ def daemon_container(engine, storage) -> Iterator[str]:
 
 def wait_until_ready(engine: ContainerEngine, container: str) -> None:
     """Wait until the daemon in a container answers that it is ready."""
-    deadline = time.monotonic() + speed.patience()
-    while time.monotonic() < deadline:
-        if ask(engine, container, "/readyz").returncode == 0:
-            return
-        time.sleep(0.5)
-    said = engine.podman("logs", container, check=False)
-    raise AssertionError(f"not ready in time:\n{said.stdout[-3000:]}{said.stderr[-3000:]}")
+    try:
+        until(lambda: ask(engine, container, "/readyz").returncode == 0)
+    except AssertionError as err:
+        said = engine.podman("logs", container, check=False)
+        raise AssertionError(f"{err}:\n{said.stdout[-3000:]}{said.stderr[-3000:]}") from err
 
 
 def ask(engine: ContainerEngine, container: str, path: str) -> subprocess.CompletedProcess:

@@ -7,7 +7,6 @@ Starts in about 13 s, takes some 300 MB.
 import shutil
 import subprocess
 import tempfile
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 from contracts.servers.processes import await_http, start
 from support import speed
 from support.ports import free_port
+from support.processes import until
 
 ACCESS_KEY, SECRET_KEY = "RGWACCESSKEY", "RGWSECRETKEYRGWSECRETKEY"
 
@@ -105,12 +105,7 @@ def _write_conf(folder: Path) -> Path:
 
 
 def _await_osd(conf: Path) -> None:
-    deadline = time.monotonic() + speed.patience()
-    while time.monotonic() < deadline:
-        if b"1 up" in _run("ceph", "-c", conf, "--connect-timeout", "30", "osd", "stat"):
-            return
-        time.sleep(0.25)
-    raise RuntimeError("the OSD does not come up")
+    until(lambda: b"1 up" in _run("ceph", "-c", conf, "--connect-timeout", "30", "osd", "stat"))
 
 
 def _run(*command: object) -> bytes:

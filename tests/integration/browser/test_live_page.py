@@ -1,14 +1,13 @@
 """Pages that change while somebody looks at them, and the pages of checkpoints, in Chromium."""
 
 import json
-import time
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
 
 from integration.browser.test_page import DESK, LOOKS, OVERFLOWING, PHONE, served
-from support import speed
+from support.processes import until
 from unit.app.web.statuses import (
     ORDERS,
     STORIES,
@@ -54,10 +53,7 @@ def base(source):
 
 def wait_for(browser, expression):
     """Wait until an expression holds in the page."""
-    deadline = time.monotonic() + speed.patience()
-    while not browser.evaluate(expression):
-        assert time.monotonic() < deadline, expression
-        time.sleep(0.02)
+    until(lambda: browser.evaluate(expression))
 
 
 def many_jobs(orphan, *failed):

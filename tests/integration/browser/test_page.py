@@ -3,7 +3,6 @@
 import json
 import struct
 import threading
-import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from prometheus_client import CollectorRegistry
 from orphangc.app.daemon.http_app import create_app
 from orphangc.app.render_checkpoint.checkpoint_html import page_part
 from support import speed
+from support.processes import until
 from unit.app.web.plans import a_kept_plan
 from unit.app.web.statuses import STORIES, Source, a_record, a_root, a_status, crowded
 
@@ -44,10 +44,7 @@ def served(source: Source) -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        deadline = time.monotonic() + speed.patience()
-        while not server.started:
-            assert time.monotonic() < deadline, "the server does not start"
-            time.sleep(0.02)
+        until(lambda: server.started)
         port = server.servers[0].sockets[0].getsockname()[1]
         yield f"http://127.0.0.1:{port}"
     finally:

@@ -6,8 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 
 from bench.synth.running import Synth, synth_server
 from cli.helpers import Ran
+from integration.harness.flinkbed.waiting import wait_until
 from integration.harness.sparkbed import modes, places, pythons
 from support import speed
 from support.processes import finished
@@ -148,28 +148,27 @@ class Bed:
 
     def await_keys(self, count: int, child: subprocess.Popen) -> None:
         """Wait until so many keys were listed; the plan must not end before."""
-        deadline = time.monotonic() + 2 * speed.command()
-        while self.synth.stats().get("keys_listed", 0) < count:
-            assert child.poll() is None, child.stderr.read()
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        await_while(child, lambda: self.synth.stats().get("keys_listed", 0) >= count)
 
     def await_file(
         self, folder: Path, pattern: str, child: subprocess.Popen, *, count: int = 1
     ) -> None:
         """Wait until so many files are there; the plan must not end before."""
-        deadline = time.monotonic() + 2 * speed.command()
-        while sum(1 for _ in folder.glob(pattern)) < count:
-            assert child.poll() is None, child.stderr.read()
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
+        await_while(child, lambda: sum(1 for _ in folder.glob(pattern)) >= count)
 
     def await_end_of_executors(self) -> None:
         """Wait until those of a driver that died have seen it, and write nothing any more."""
-        deadline = time.monotonic() + 2 * speed.command()
-        while self.cluster.executors():
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        wait_until("the executors to end", lambda: not self.cluster.executors(), seconds=240)
+
+
+def await_while(child: subprocess.Popen, what: Callable[[], bool]) -> None:
+    """Wait until something holds; the plan must not end before."""
+
+    def holds() -> bool:
+        assert child.poll() is None, child.stderr.read()
+        return what()
+
+    wait_until("the plan to come so far", holds, seconds=240, pause=0.005)
 
 
 def ended(child: subprocess.Popen) -> tuple[int, str]:

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -21,7 +20,7 @@ from integration.harness.sparkbed.pythons import (
 )
 from support import speed
 from support.ports import free_port
-from support.processes import finished
+from support.processes import finished, until
 
 ELSEWHERE = ("cluster", "connect")
 """Beside ``local``, in this Python: on executors that share a folder, and behind a server."""
@@ -189,18 +188,13 @@ def standalone(folder: Path, count: int = 2) -> Iterator[Standalone]:
             # Spark speculates on another host only
             for host in (f"127.0.0.{number}" for number in range(1, count + 1))
         ]
-        _await_workers(f"http://127.0.0.1:{page}/json/", len(workers))
+        until(lambda: _alive_workers(f"http://127.0.0.1:{page}/json/") == len(workers))
         yield Standalone(master, tuple(workers))
 
 
-def _await_workers(url: str, count: int) -> None:
-    deadline = time.monotonic() + speed.patience()
-    while time.monotonic() < deadline:
-        with urllib.request.urlopen(url, timeout=speed.answer()) as answer:
-            if json.load(answer)["aliveworkers"] == count:
-                return
-        time.sleep(0.2)
-    raise RuntimeError(f"{url} does not show {count} workers")
+def _alive_workers(url: str) -> int:
+    with urllib.request.urlopen(url, timeout=speed.answer()) as answer:
+        return int(json.load(answer)["aliveworkers"])
 
 
 def submit(
