@@ -115,6 +115,7 @@ def test_the_equivalent_configuration_is_one(kubernetes, tmp_path) -> None:
     kubernetes.operate(a_deployment())
     path = tmp_path / "by-hand.yaml"
     path.write_text(run("discover", "--namespace", "flink", "--as-config").out)
+    assert "{}" not in path.read_text()
     shown = run("config", "show", "--config", path).json
     (root,) = shown["storage_roots"]
     assert (root["root"], root["kubernetes_ha"]) == ("s3://prod/checkpoints", ["flink"])

@@ -114,6 +114,16 @@ def test_keys_are_accepted_in_both_spellings(story: Story) -> None:
     assert (ran.code, "is there twice" in ran.complaints[0]) == (2, True)
 
 
+def test_the_shown_configuration_is_a_file_in_the_words_of_files(story: Story) -> None:
+    """Given back, it is the same configuration, and no warning names an old spelling."""
+    configured = Configured.of(story, settings_of(story, extra_root=[str(story.bed.folder)]))
+    shown = run("config", "show", "--config", configured.path)
+    file = story.bed.folder / "shown.yaml"
+    file.write_text(shown.out)
+    again = run("config", "show", "--config", file)
+    assert (again.out, events(again.err, "settings.old_spelling")) == (shown.out, [])
+
+
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_the_shipped_completion_is_that_of_the_program(shell: str) -> None:
     """Rewritten by ``_ORPHANGC_COMPLETE=source_SHELL orphangc > deploy/completion/FILE``."""

@@ -104,7 +104,8 @@ def config_schema(
 @config_commands.command("show", epilog="Example: orphangc config show --config orphangc.yaml")
 def config_show(*, config: o.ConfigFile) -> None:
     """Print the effective configuration, environment included, without credentials."""
-    from orphangc.app.config.load import IMPLIED, load_configuration
+    from orphangc.app.config.load import as_written, load_configuration
 
-    implied = {"storage_roots": {"__all__": set(IMPLIED)}}
-    print_json(load_configuration(config).model_dump(mode="json", exclude=implied))
+    found = load_configuration(config)
+    roots = [as_written(each) for each in found.storage_roots]
+    print_json({**found.model_dump(mode="json"), "storage_roots": roots})

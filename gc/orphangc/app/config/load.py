@@ -305,6 +305,13 @@ def chosen_roots(
     return tuple(each for name, each in known.items() if not wanted or name in wanted)
 
 
+def as_written(root: ScheduledRoot, *, without_defaults: bool = False) -> dict[str, Any]:
+    """Return a storage root as a file says it: JSON values by the words of files."""
+    exclude = set(IMPLIED)
+    shown = root.model_dump(mode="json", exclude=exclude, exclude_defaults=without_defaults)
+    return {SPELLED.get(name, name): value for name, value in shown.items()}
+
+
 def configuration_schema() -> dict[str, Any]:
     """Return the JSON schema of the configuration file, as editors and CI use it."""
     schema = documented_schema(Configuration)

@@ -18,8 +18,7 @@ from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import counted, visible
 from orphangc.app.commands.health import CheckStatus
 from orphangc.app.config.configuration import Configuration, DiscoverySettings, ScheduledRoot
-from orphangc.app.config.load import IMPLIED, load_configuration
-from orphangc.app.config.validate import SPELLED
+from orphangc.app.config.load import as_written, load_configuration
 from orphangc.app.wiring.discovering import Discovered, discovered
 from orphangc.app.wiring.searched_places import place_here
 from orphangc.core.discovery.discovered_facts import Discovery, UnclearFact
@@ -159,7 +158,10 @@ def _cell(value: Any) -> str:
     return {True: "yes", False: "no", None: ""}.get(value, str(value))
 
 
-_COMMON = {name: Configuration.model_fields[name].default for name in ("mode", "schedule")}
+_COMMON = {
+    **{name: Configuration.model_fields[name].default for name in ("mode", "schedule")},
+    "storage_options": {},
+}
 """What a storage root has in a file that says nothing about it."""
 
 
@@ -197,8 +199,8 @@ def _settings(root: ScheduledRoot, others: set[Any]) -> dict[str, Any]:
             "empty_roots": tuple(dict.fromkeys((*root.empty_roots, *empty))),
         }
     )
-    shown = searched.model_dump(mode="json", exclude_defaults=True, exclude=set(IMPLIED))
-    return {"root": shown.pop("root"), **{SPELLED.get(k, k): v for k, v in shown.items()}}
+    shown = as_written(searched, without_defaults=True)
+    return {"root": shown.pop("root"), **shown}
 
 
 def yaml_of(found: Discovered, *, names_parts: bool = True) -> str:
