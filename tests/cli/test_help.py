@@ -124,6 +124,12 @@ def test_the_shown_configuration_is_a_file_in_the_words_of_files(story: Story) -
     assert (again.out, events(again.err, "settings.old_spelling")) == (shown.out, [])
 
 
+@pytest.mark.parametrize("group", ["config", "registry", "world"])
+def test_a_group_shows_what_its_commands_do_to_the_end(group: str) -> None:
+    """No sentence ends in dots."""
+    assert "..." not in run(group, "--help").out.partition("Commands:")[2]
+
+
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_the_shipped_completion_is_that_of_the_program(shell: str) -> None:
     """Rewritten by ``_ORPHANGC_COMPLETE=source_SHELL orphangc > deploy/completion/FILE``."""

@@ -12,7 +12,7 @@ from flinkstate.tables.printing import Output
 
 
 class CommandGroup(TyperGroup):
-    """Commands whose usage errors are in words of the option, without those of pydantic."""
+    """Commands whose usage errors are in words of the option; its help cuts no sentence."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command.
@@ -25,6 +25,18 @@ class CommandGroup(TyperGroup):
         except typer.BadParameter as err:
             err.message = err.message.removeprefix("Value error, ")
             raise
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the first paragraph of each command's help, to its end."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, " ".join((each.help or "").partition("\n\n")[0].split()))
+                    for name, each in self.commands.items()
+                    if not each.hidden
+                ]
+            )
 
 
 OutputOption = Annotated[

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperArgument, TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand
 
 from flinkstate.console.options import CommandGroup
 from orphangc import __version__
@@ -150,20 +150,6 @@ class _TopGroup(CommandGroup):
             ctx, [*common, *(a for a in args[:end] if a not in _ANYWHERE), *args[end:]]
         )
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        self.format_usage(ctx, formatter)
-        self.format_help_text(ctx, formatter)
-        options = [shown for each in self.get_params(ctx) if (shown := each.get_help_record(ctx))]
-        commands = [(name, _first_paragraph(each)) for name, each in self.commands.items()]
-        for title, rows in (("Options", options), ("Commands", commands)):
-            with formatter.section(title):
-                formatter.write_dl([row for row in rows if row[1]])
-        self.format_epilog(ctx, formatter)
-
-
-def _first_paragraph(command: Any) -> str:
-    return "" if command.hidden else " ".join((command.help or "").partition("\n\n")[0].split())
-
 
 app = App(
     name="orphangc",
@@ -175,12 +161,14 @@ app = App(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 registry_commands = App(
+    cls=CommandGroup,
     help="Registry snapshots: what Flink still uses.",
     epilog="Example: orphangc registry show snapshot.jsonl",
     no_args_is_help=True,
 )
 app.add_typer(registry_commands, name="registry")
 config_commands = App(
+    cls=CommandGroup,
     help="The configuration file of run and serve.",
     epilog="Example: orphangc config show --config orphangc.yaml",
     no_args_is_help=True,
@@ -188,7 +176,7 @@ config_commands = App(
 app.add_typer(config_commands, name="config")
 
 
-class _WorldGroup(TyperGroup):
+class _WorldGroup(CommandGroup):
     """Command group in which ``world ROOT`` means ``world show ROOT``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
