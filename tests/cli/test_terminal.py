@@ -197,6 +197,20 @@ def test_a_run_says_what_comes_next_and_how_to_undo(story: Story) -> None:
     assert "run.finished" not in shown
 
 
+def test_a_run_that_lays_tombstones_says_when_a_deletion_may_follow(story: Story) -> None:
+    """It is the step between a report and a deletion: the mode is the operator's to set."""
+    configured = Configured.of(
+        story, settings_of(story, quarantine_period="24h"), mode="quarantine"
+    )
+    on_terminal("run", "--config", configured.path)
+    shown = " ".join(on_terminal("run", "--config", configured.path)[1].split())
+    assert re.search(
+        r"Next: if the plans show the right orphans, from 20[-0-9: ]+ UTC on set mode: delete in"
+        rf" {configured.path}, then orphangc run --config {configured.path} ",
+        shown,
+    )
+
+
 def test_a_blocked_run_names_what_lifts_it(story: Story) -> None:
     """In place of a next command."""
     configured = Configured.of(story, settings_of(story, ended_job=[]))

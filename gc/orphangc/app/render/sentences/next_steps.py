@@ -237,9 +237,15 @@ def _next_run(
     elif first:
         yield f"Next: the next run acts in mode {first[0].mode}"
         yield again
-    elif due and any(each.mode is RunMode.DELETE for each in records):
-        yield f"Next: from {instant(min(due))} on, when the first quarantine is over"
-        yield again
-    elif done == [*records] and all(each.mode is RunMode.REPORT for each in records):
-        yield f"Next: set mode: quarantine in {config}, then"
+    elif all(each.mode is RunMode.REPORT for each in records):
+        if done == [*records]:
+            yield f"Next: set mode: quarantine in {config}, then"
+            yield again
+    elif due:
+        time = f"from {instant(min(due))} on"
+        if any(each.mode is RunMode.DELETE for each in records):
+            yield f"Next: {time}, when the first quarantine is over"
+        else:
+            step = f"{time} set mode: delete in {config}, then"
+            yield f"Next: if the plans show the right orphans, {step}"
         yield again
