@@ -185,6 +185,13 @@ def test_a_first_run_in_delete_mode_says_why_it_only_reported():
     assert reason in words(seen(status, f"/ui/runs/{record.run_id}"))
 
 
+def test_a_run_of_another_mode_than_todays_was_not_held_back():
+    """The file was changed since; what it was then went as far as it said."""
+    record = a_record(mode=RunMode.DELETE, effective_mode=RunMode.DELETE)
+    root = a_root(record, settings={"mode": RunMode.QUARANTINE})
+    assert "no further than" not in words(seen(a_status(root)))
+
+
 def test_the_price_is_an_assumption_that_is_said_and_can_be_set():
     """No bill is guessed."""
     http = HttpSettings(price_per_gib_month=1, currency="EUR")
