@@ -12,12 +12,12 @@ from cli.scheduled import Configured, events, settings_of
 from cli.stories import Story
 from orphangc.app.cli import app
 from orphangc.app.cli.application import SELDOM
+from support.accepted import listed_options, options
 from support.processes import finished
 from support.reference import commands
 
 ROOT = Path(__file__).parents[2]
 SCREEN = 52
-ACCEPTED = Path(__file__).with_name("accepted_options.txt")
 COMMANDS = [words for words, _ in commands(typer.main.get_command(app))]
 SCRIPTS = {"bash": "orphangc.bash", "zsh": "_orphangc", "fish": "orphangc.fish"}
 
@@ -76,14 +76,7 @@ def test_exit_codes_end_the_help(word: str) -> None:
 
 def test_every_option_that_was_ever_accepted_still_is() -> None:
     """A command line of an old script is no usage error: nothing leaves the list."""
-    accepted = {
-        words: sorted(
-            name for each in command.params for name in each.opts if name.startswith("--")
-        )
-        for words, command in commands(typer.main.get_command(app))
-    }
-    listed = dict(line.split(": ", 1) for line in ACCEPTED.read_text().splitlines())
-    assert {words: options.split() for words, options in listed.items()} == accepted
+    assert listed_options() == options()
 
 
 @pytest.mark.parametrize(

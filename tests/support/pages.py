@@ -16,6 +16,9 @@ _HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _FOLDER = re.compile(r"(?:\.?[\w-]+/)+")
 _OURS = re.compile(r"(?:tests|deploy|helm|gc/flinkstate|gc/orphangc)(?:/[\w.-]+)*/?")
+_NAME = re.compile(r"\w+")
+_OF_CODE = re.compile(r"_?[A-Z]+(?:_[A-Z]+)+|_[A-Z]{3,}|[A-Z][a-z]+(?:[A-Z][a-z]+)+")
+"""A constant of two words, one of a module's own, or a class of two words."""
 _MODULE = re.compile(r"(?:\.?[\w-]+/)*[\w-]+\.(?:py|java)")
 
 
@@ -60,6 +63,20 @@ def _modules(top: Path) -> frozenset[str]:
         for each in (top / name).rglob(kind)
     )
     return frozenset("/".join(parts[at:]) for parts in files for at in range(len(parts)))
+
+
+@cache
+def _words(top: Path) -> frozenset[str]:
+    """Return every name in the modules of the repository."""
+    files = (each for name in _SOURCES for each in (top / name).rglob("*.py"))
+    return frozenset(word for each in files for word in _NAME.findall(each.read_text()))
+
+
+def lost_names(page: Path, top: Path = TOP) -> Iterator[str]:
+    """Yield the constants and classes in code spans of a page that no module has."""
+    for span in _SPAN.findall(_FENCE.sub("", page.read_text())):
+        if _OF_CODE.fullmatch(span) and span not in _words(top):
+            yield span
 
 
 def lost_paths(page: Path, top: Path = TOP) -> Iterator[str]:

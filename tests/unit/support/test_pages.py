@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from support.pages import TOP, anchor, broken_links, lost_paths, pages
+from support.pages import TOP, anchor, broken_links, lost_names, lost_paths, pages
 
 pytestmark = pytest.mark.ci
 
@@ -22,6 +22,12 @@ def test_every_relative_link_leads_somewhere(page: str) -> None:
 def test_every_path_that_is_named_is_there(page: str) -> None:
     """A module or a folder in a code span."""
     assert list(lost_paths(TOP / page)) == []
+
+
+@pytest.mark.parametrize("page", ["gc/README.md", ".github/CONTRIBUTING.md", "gc/GLOSSARY.md"])
+def test_every_name_of_the_code_that_a_recipe_names_is_there(page: str) -> None:
+    """A maintainer who looks for one that is gone takes a wrong turn."""
+    assert list(lost_names(TOP / page)) == []
 
 
 def test_a_link_to_nothing_is_found(tmp_path) -> None:

@@ -198,9 +198,7 @@ def test_settings_of_discovered_roots_are_checked_before_one_is_discovered(
 
 
 def test_the_shipped_schema_is_that_of_the_program() -> None:
-    """Rewritten by ``orphangc config schema >
-    gc/orphangc/app/config/configuration.schema.json``.
-    """
+    """``PYTHONPATH=tests python -m support.accepted`` writes it."""
     assert json.loads(SCHEMA.read_text()) == configuration_schema()
 
 

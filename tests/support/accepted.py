@@ -1,0 +1,65 @@
+"""What the program accepts, where it ships: keys of the file and of the chart, options of commands.
+
+PYTHONPATH=tests python -m support.accepted      # writes the two schemas and the list of options
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from typer.main import get_command
+
+from orphangc.app.cli import app
+from orphangc.app.config.configuration import Configuration, ScheduledRoot
+from orphangc.app.config.load import IMPLIED, configuration_schema
+from orphangc.app.config.validate import SINGULAR
+from support.reference import commands
+
+TOP = Path(__file__).parents[2]
+SCHEMA = TOP / "gc/orphangc/app/config/configuration.schema.json"
+CHART_SCHEMA = TOP / "helm/orphangc/values.schema.json"
+OPTIONS = TOP / "tests/cli/accepted_options.txt"
+
+
+def keys() -> list[str]:
+    """Return the keys of a configuration file."""
+    return sorted(Configuration.model_fields)
+
+
+def keys_of_a_root() -> list[str]:
+    """Return the keys of a storage root in a file, in both spellings."""
+    return sorted({*(ScheduledRoot.model_fields.keys() - IMPLIED), *SINGULAR})
+
+
+def options() -> Mapping[str, list[str]]:
+    """Return the options that each command accepts."""
+    return {
+        words: sorted(
+            name for each in command.params for name in each.opts if name.startswith("--")
+        )
+        for words, command in commands(get_command(app))
+    }
+
+
+def listed_options() -> dict[str, list[str]]:
+    """Return the options that any release accepted, by command."""
+    lines = (line.split(": ", 1) for line in OPTIONS.read_text().splitlines())
+    return {words: names.split() for words, names in lines}
+
+
+def write() -> None:
+    """Write what is accepted now; of the list of options nothing leaves."""
+    SCHEMA.write_text(json.dumps(configuration_schema(), indent=1) + "\n")
+    chart = json.loads(CHART_SCHEMA.read_text())
+    config = chart["properties"]["config"]
+    config["propertyNames"]["enum"] = keys()
+    config["properties"]["storage_roots"]["items"]["propertyNames"]["enum"] = keys_of_a_root()
+    CHART_SCHEMA.write_text(json.dumps(chart, indent=2) + "\n")
+    listed = listed_options()
+    for words, names in options().items():
+        listed[words] = sorted({*listed.get(words, ()), *names})
+    OPTIONS.write_text("".join(f"{words}: {' '.join(n)}\n" for words, n in listed.items()))
+
+
+if __name__ == "__main__":
+    write()
