@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import accumulate, product
-from typing import Any
+from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -109,83 +109,115 @@ def _successes(totals: Totals) -> Mapping[tuple[str, ...], float]:
     return {(phase,): 0.0 if at is None else at.timestamp() for phase, at in found.items()}
 
 
-_TEXTS = {
-    "runs": "Runs by phase and how the phase ended; only done is a success.",
-    "swept_objects": "Objects that runs acted upon, and what became of them.",
-    "swept_bytes": "Bytes of the objects that runs acted upon.",
-    "aborted_uploads": "Unfinished uploads that were due to be aborted, and what became of them.",
-    "refusals": "Jobs that a guard refused, or an unmet condition kept from deletion, in each run.",
-    "list_requests": "List requests of all plans.",
-    "last_success_timestamp_seconds": "When a phase was last done; 0: never.",
-    "stored_objects": "Objects of the newest plan by its reason.",
-    "stored_bytes": "Bytes of the newest plan by its reason.",
-    "missing_objects": "Objects that checkpoints refer to and that are gone.",
-    "held_back_objects": "Objects that the jobs' oldest checkpoints alone hold back.",
-    "held_back_bytes": "Bytes of the objects that are held back.",
-    "registry_age_seconds": (
-        "Age of the oldest of the jobs' newest registry snapshots, when the plan was made."
+class _Metric(NamedTuple):
+    """One metric of a storage root.
+
+    Attributes:
+        text: What it counts, for the page and for Prometheus.
+        labels: Names of its labels beside ``root``; each has few values, and never a key.
+    """
+
+    text: str
+    samples: _Samples
+    labels: tuple[str, ...] = ()
+
+
+_COUNTERS: Mapping[str, _Metric] = {
+    "runs": _Metric(
+        "Runs by phase and how the phase ended; only done is a success.",
+        lambda totals: _filled(product(Phase, RunResult), totals.runs),
+        ("phase", "result"),
     ),
-    "oldest_tombstone_timestamp_seconds": "Since when the oldest tombstone stands; 0: none.",
-    "halted": "Whether all collection is stopped until a person has looked.",
-    "run_blocked_jobs": "Jobs, refused or blocked, of which the newest run could delete nothing.",
-    "refused_jobs": (
-        "Jobs that the newest run saw refused by a guard, or kept by an unmet condition."
+    "swept_objects": _Metric(
+        "Objects that runs acted upon, and what became of them.",
+        lambda totals: _filled(product(_SWEPT, Outcome), totals.swept_objects),
+        ("action", "outcome"),
     ),
-    "self_sustained_jobs": (
-        "Jobs of the newest plan by whether they need nothing of what they were restored from."
+    "swept_bytes": _Metric(
+        "Bytes of the objects that runs acted upon.",
+        lambda totals: _filled(product(_SWEPT, Outcome), totals.swept_bytes),
+        ("action", "outcome"),
     ),
-    "unneeded_bytes": (
-        "Bytes that only checkpoints hold which nothing living needs; 0 without `expire`."
+    "aborted_uploads": _Metric(
+        "Unfinished uploads that were due to be aborted, and what became of them.",
+        lambda totals: _filled(zip(Outcome, strict=True), totals.aborted_uploads),
+        ("outcome",),
     ),
-    "quarantined_checkpoints": "Checkpoints whose `_metadata` is in quarantine.",
-    "quarantined_checkpoints_in_use": (
-        "Those of them that something names or was restored from: a person must look."
+    "refusals": _Metric(
+        "Jobs that a guard refused, or an unmet condition kept from deletion, in each run.",
+        lambda totals: _filled(zip(_RULES, strict=True), totals.refusals),
+        ("guard",),
     ),
-    "grace_period_seconds": "Age below which nothing is an orphan.",
-    "run_interval_seconds": "Longest time between two runs that the schedule asks for.",
+    "list_requests": _Metric(
+        "List requests of all plans.", lambda totals: {(): totals.list_requests}
+    ),
 }
-_LABELS: Mapping[str, tuple[str, ...]] = {
-    "runs": ("phase", "result"),
-    "swept_objects": ("action", "outcome"),
-    "swept_bytes": ("action", "outcome"),
-    "aborted_uploads": ("outcome",),
-    "refusals": ("guard",),
-    "last_success_timestamp_seconds": ("phase",),
-    "stored_objects": ("scope", "reason"),
-    "stored_bytes": ("scope", "reason"),
-    "refused_jobs": ("guard",),
-    "self_sustained_jobs": ("answer",),
+_SUCCESSES: Mapping[str, _Metric] = {
+    "last_success_timestamp_seconds": _Metric(
+        "When a phase was last done; 0: never.", _successes, ("phase",)
+    )
 }
-_COUNTERS: Mapping[str, _Samples] = {
-    "runs": lambda totals: _filled(product(Phase, RunResult), totals.runs),
-    "swept_objects": lambda totals: _filled(product(_SWEPT, Outcome), totals.swept_objects),
-    "swept_bytes": lambda totals: _filled(product(_SWEPT, Outcome), totals.swept_bytes),
-    "aborted_uploads": lambda totals: _filled(zip(Outcome, strict=True), totals.aborted_uploads),
-    "refusals": lambda totals: _filled(zip(_RULES, strict=True), totals.refusals),
-    "list_requests": lambda totals: {(): totals.list_requests},
+_FINDINGS: Mapping[str, _Metric] = {
+    "stored_objects": _Metric(
+        "Objects of the newest plan by its reason.", _stored("objects"), ("scope", "reason")
+    ),
+    "stored_bytes": _Metric(
+        "Bytes of the newest plan by its reason.", _stored("bytes"), ("scope", "reason")
+    ),
+    "missing_objects": _Metric(
+        "Objects that checkpoints refer to and that are gone.", _of_plan("missing_objects")
+    ),
+    "held_back_objects": _Metric(
+        "Objects that the jobs' oldest checkpoints alone hold back.", _of_plan("held_back_objects")
+    ),
+    "held_back_bytes": _Metric(
+        "Bytes of the objects that are held back.", _of_plan("held_back_bytes")
+    ),
+    "registry_age_seconds": _Metric(
+        "Age of the oldest of the jobs' newest registry snapshots, when the plan was made.",
+        _of_plan("registry_age_seconds"),
+    ),
+    "oldest_tombstone_timestamp_seconds": _Metric(
+        "Since when the oldest tombstone stands; 0: none.",
+        lambda known: {(): known.oldest_tombstone},
+    ),
+    "halted": _Metric(
+        "Whether all collection is stopped until a person has looked.",
+        lambda known: {(): known.is_halted},
+    ),
+    "run_blocked_jobs": _Metric(
+        "Jobs, refused or blocked, of which the newest run could delete nothing.",
+        lambda known: {(): getattr(getattr(known.newest_plan, "blocked", None), "jobs", 0)},
+    ),
+    "refused_jobs": _Metric(
+        "Jobs that the newest run saw refused by a guard, or kept by an unmet condition.",
+        lambda known: _filled(zip(_RULES, strict=True), known.refusals),
+        ("guard",),
+    ),
+    "self_sustained_jobs": _Metric(
+        "Jobs of the newest plan by whether they need nothing of what they were restored from.",
+        _answers,
+        ("answer",),
+    ),
+    "unneeded_bytes": _Metric(
+        "Bytes that only checkpoints hold which nothing living needs; 0 without `expire`.",
+        _of_expiry("unneeded_bytes"),
+    ),
+    "quarantined_checkpoints": _Metric(
+        "Checkpoints whose `_metadata` is in quarantine.", _of_expiry("in_quarantine")
+    ),
+    "quarantined_checkpoints_in_use": _Metric(
+        "Those of them that something names or was restored from: a person must look.",
+        _of_expiry("in_use"),
+    ),
 }
-_SUCCESSES: Mapping[str, _Samples] = {"last_success_timestamp_seconds": _successes}
-_FINDINGS: Mapping[str, _Samples] = {
-    "stored_objects": _stored("objects"),
-    "stored_bytes": _stored("bytes"),
-    "missing_objects": _of_plan("missing_objects"),
-    "held_back_objects": _of_plan("held_back_objects"),
-    "held_back_bytes": _of_plan("held_back_bytes"),
-    "registry_age_seconds": _of_plan("registry_age_seconds"),
-    "oldest_tombstone_timestamp_seconds": lambda known: {(): known.oldest_tombstone},
-    "halted": lambda known: {(): known.is_halted},
-    "run_blocked_jobs": lambda known: {
-        (): getattr(getattr(known.newest_plan, "blocked", None), "jobs", 0)
-    },
-    "refused_jobs": lambda known: _filled(zip(_RULES, strict=True), known.refusals),
-    "self_sustained_jobs": _answers,
-    "unneeded_bytes": _of_expiry("unneeded_bytes"),
-    "quarantined_checkpoints": _of_expiry("in_quarantine"),
-    "quarantined_checkpoints_in_use": _of_expiry("in_use"),
-}
-_SETTINGS: Mapping[str, _Samples] = {
-    "grace_period_seconds": lambda spans: {(): spans[0]},
-    "run_interval_seconds": lambda spans: {(): spans[1]},
+_SETTINGS: Mapping[str, _Metric] = {
+    "grace_period_seconds": _Metric(
+        "Age below which nothing is an orphan.", lambda spans: {(): spans[0]}
+    ),
+    "run_interval_seconds": _Metric(
+        "Longest time between two runs that the schedule asks for.", lambda spans: {(): spans[1]}
+    ),
 }
 
 
@@ -255,15 +287,14 @@ class Metrics(Collector):
 
 def _families(
     kind: type[CounterMetricFamily | GaugeMetricFamily],
-    table: Mapping[str, _Samples],
+    table: Mapping[str, _Metric],
     roots: Iterable[tuple[str, Any]],
 ) -> Iterator[Metric]:
     every = list(roots)
-    for name, samples in table.items():
-        labels = ("root", *_LABELS.get(name, ()))
-        family = kind(f"orphangc_{name}", _TEXTS[name], labels=labels)
+    for name, metric in table.items():
+        family = kind(f"orphangc_{name}", metric.text, labels=("root", *metric.labels))
         for root, known in every:
-            for label, value in samples(known).items():
+            for label, value in metric.samples(known).items():
                 family.add_metric((root, *map(str, label)), value)
         yield family
 
