@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.errors import SettingsError
@@ -14,12 +14,51 @@ if TYPE_CHECKING:
     from orphangc.adapters.object_store.bucket import Bucket
     from orphangc.ports import StateFiles, Storage
 
-BUCKETS = frozenset({"s3", "abfs", "gs"})
-"""Schemes of object stores that have a client of ours, and settings of a bucket."""
-_EXTRAS = {"abfs": "azure", "gs": "gcs"}
-"""The extra of the package that a scheme needs."""
-
 # ruff: noqa: PLC0415 - a storage is opened without loading the clients of all others
+
+
+class _ObjectStore(NamedTuple):
+    """An object store that has a client of ours, and settings of a bucket.
+
+    Attributes:
+        extra: Extra of the package that its client needs, "" if none.
+        variables: Beginnings of environment variables that make its URIs mean another storage.
+    """
+
+    bucket: Callable[[Location], Bucket]
+    extra: str
+    variables: tuple[str, ...]
+
+
+def _s3(location: Location) -> Bucket:
+    from orphangc.adapters.s3.s3_bucket import S3Bucket
+
+    return S3Bucket(location)
+
+
+def _azure(location: Location) -> Bucket:
+    from orphangc.adapters.azure.container import AzureContainer
+
+    return AzureContainer(location)
+
+
+def _google(location: Location) -> Bucket:
+    from orphangc.adapters.gcs.gcs_bucket import GcsBucket
+
+    return GcsBucket(location)
+
+
+_OBJECT_STORES = {
+    "s3": _ObjectStore(_s3, "", ("AWS_CONFIG_FILE", "AWS_ENDPOINT_URL", "AWS_PROFILE")),
+    "abfs": _ObjectStore(
+        _azure, "azure", ("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_CONNECTION_STRING")
+    ),
+    "gs": _ObjectStore(_google, "gcs", ("STORAGE_EMULATOR_HOST",)),
+}
+BUCKETS = frozenset(_OBJECT_STORES)
+"""Schemes of object stores that have a client of ours, and settings of a bucket."""
+NAMING = ("FSSPEC_", "HADOOP_", *(v for each in _OBJECT_STORES.values() for v in each.variables))
+"""Beginnings of environment variables that make a URI mean another storage."""
 
 
 def open_storage(
@@ -48,7 +87,8 @@ def open_storage(
             case scheme if scheme in BUCKETS:
                 from orphangc.adapters.object_store.object_storage import ObjectStorage
 
-                return ObjectStorage(_bucket(location), shows_all=shows_all)
+                bucket = _OBJECT_STORES[location.scheme].bucket(location)
+                return ObjectStorage(bucket, shows_all=shows_all)
             case _:
                 from orphangc.adapters.files.fsspec_storage import FsspecStorage
                 from orphangc.adapters.files.state_files import FsspecStateFiles
@@ -78,29 +118,12 @@ def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateF
             case scheme if scheme in BUCKETS:
                 from orphangc.adapters.object_store.object_state_files import ObjectStateFiles
 
-                return ObjectStateFiles(_bucket(location), is_probed=is_probed)
+                bucket = _OBJECT_STORES[location.scheme].bucket(location)
+                return ObjectStateFiles(bucket, is_probed=is_probed)
             case _:
                 from orphangc.adapters.files.state_files import FsspecStateFiles
 
                 return FsspecStateFiles(location, is_probed=is_probed)
-
-
-def _bucket(location: Location) -> Bucket:
-    match location.scheme:
-        case "s3":
-            from orphangc.adapters.s3.s3_bucket import S3Bucket
-
-            return S3Bucket(location)
-        case "abfs":
-            from orphangc.adapters.azure.container import AzureContainer
-
-            return AzureContainer(location)
-        case "gs":
-            from orphangc.adapters.gcs.gcs_bucket import GcsBucket
-
-            return GcsBucket(location)
-        case scheme:
-            raise AssertionError(f"{scheme} is in BUCKETS, and has none here")
 
 
 @contextmanager
@@ -108,8 +131,8 @@ def _needing_package(location: Location) -> Iterator[None]:
     try:
         yield
     except ImportError as err:
-        extra = _EXTRAS.get(location.scheme)
-        lift = f": pip install 'orphangc[{extra}]'" if extra else ""
+        store = _OBJECT_STORES.get(location.scheme)
+        lift = f": pip install 'orphangc[{store.extra}]'" if store and store.extra else ""
         raise SettingsError(
             f"{location.scheme}:// needs the package {err.name}, which is not installed{lift}"
         ) from err

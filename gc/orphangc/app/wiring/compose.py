@@ -22,7 +22,7 @@ from orphangc import __version__
 from orphangc.adapters.files.mount_table import device_of
 from orphangc.adapters.flink.exporter_folder import ExporterFolder
 from orphangc.adapters.flink.job_archives import archived_ends
-from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.adapters.open import NAMING, open_state_files, open_storage
 from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.storage_options import storage_options
@@ -53,11 +53,6 @@ from orphangc.ports.engine import Engine
 
 REST_TIMEOUT = timedelta(seconds=30)
 _STREAMS = 32
-_NAMING = (
-    *("AWS_CONFIG_FILE", "AWS_ENDPOINT_URL", "AWS_PROFILE", "AZURE_STORAGE_ACCOUNT_NAME"),
-    *("AZURE_STORAGE_CONNECTION_STRING", "FSSPEC_", "HADOOP_", "STORAGE_EMULATOR_HOST"),
-)
-"""Beginnings of environment variables that make a URI mean another storage."""
 
 
 def default_state(root: Location) -> Location:
@@ -277,7 +272,7 @@ def _local_engine(storage: Storage, listing: Path | None) -> Iterator[Engine]:
 
 
 def _kept_in(folder: Path, storage: Storage) -> ResumableListing:
-    named = sorted(each for each in os.environ.items() if each[0].startswith(_NAMING))
+    named = sorted(each for each in os.environ.items() if each[0].startswith(NAMING))
     asked = f"{named}\n{sorted(storage_options(storage.location).items())}"
     identity = ListingIdentity(
         root=str(storage.location),
