@@ -453,6 +453,12 @@ def table(*args: object) -> str:
     return " ".join(ran.out.split())
 
 
+def test_a_person_sees_how_long_a_job_must_be_over(chain) -> None:
+    """The number in force, which may be a default: an option's name alone says no time."""
+    shown = table("expire", *chain.options, "--keep-last", "1", "--ended-for", "200d")
+    assert "200d have passed since the job's last sign of life (--ended-for)" in shown
+
+
 def test_a_person_sees_what_would_go_why_and_what_comes_next(chain) -> None:
     place, out = ("expire", *chain.options), chain.bed.folder / "seen"
     policy = ("--ended-for", "0", "--keep-last", "3")

@@ -77,7 +77,8 @@ def expiry_tables(plan: Plan, price: float) -> Iterator[RenderableType]:
     if report is None:
         return
     names = JobNames.of(job for lineage in report.lineages for job in lineage.jobs)
-    for table in (_unneeded(report, price), _going(report, names), _kept(report)):
+    grace = plan.settings.grace_period
+    for table in (_unneeded(report, price), _going(report, names), _kept(report, grace)):
         if table.row_count:
             yield table
     yield Text(unneeded_sentence(report.unneeded, price))
@@ -128,14 +129,16 @@ def _going(report: LineageReport, names: JobNames) -> Table:
     return text_table(("would go", "id", "stored", "only it holds", "why"), rows)
 
 
-def _kept(report: LineageReport) -> Table:
+def _kept(report: LineageReport, grace: timedelta) -> Table:
     rows: list[tuple[object, ...]] = []
+    ended = report.policy.ended_for if report.policy is not None else timedelta()
+    times = {"grace": duration(grace), "ended": duration(ended)}
     kept = [each for each in report.checkpoints if each.action is RetentionAction.KEEP]
     counts = Counter(each.reason for each in kept)
     for reason, count in sorted(counts.items()):
         whys = {each.why for each in kept if each.reason is reason and each.why}
         why = f"{reason}: {next(iter(whys))}" if len(whys) == 1 else reason
-        rows.append((why, count, CHANGES[reason]))
+        rows.append((why, count, CHANGES[reason].format(**times)))
     return text_table(("kept because", "checkpoints", "what would change that"), rows)
 
 
@@ -161,9 +164,11 @@ CHANGES: Mapping[RetentionReason, str] = {
     RetentionReason.NOT_COLLECTABLE: "--savepoints names the place of a self-contained savepoint",
     RetentionReason.MAKER_UNPROVEN: "a cycle that sees the job take it, while that runs",
     RetentionReason.STORE_TIME_UNKNOWN: "a storage that says when it was stored",
-    RetentionReason.TOO_YOUNG: "--grace-period has passed since it was stored",
+    RetentionReason.TOO_YOUNG: "{grace} have passed since it was stored (--grace-period)",
     RetentionReason.NO_POLICY: "--keep-last 1, or another policy",
-    RetentionReason.ENDED_RECENTLY: "--ended-for has passed since the job's last sign of life",
+    RetentionReason.ENDED_RECENTLY: (
+        "{ended} have passed since the job's last sign of life (--ended-for)"
+    ),
     RetentionReason.LINEAGE_LIVES: "--dead names the job, and what may have continued it is over",
     RetentionReason.NO_SUCCESSOR: (
         "--continued NEWER=OLDER@ID, if so it was, of a job whose id never comes back; --dead gives"
