@@ -71,7 +71,7 @@ from orphangc.core.memory.explanations import Explanations
 from orphangc.core.model import bounds, settings
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.naming import Artifact, uuid_of
-from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, StoredObject, may_recur
+from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, StoredObject
 from orphangc.core.times.instants import LATEST
 from orphangc.ports import DeletionResult, DeletionStatus, StateFiles, StoreTime
 
@@ -647,11 +647,7 @@ def _runs_of_successors(patch: _Patch) -> None:
 
 def _runs_of_one_folder(patch: _Patch) -> None:
     """Take each folder that a job writes into for one that no other run ever wrote into (R41)."""
-
-    def is_chosen(job: JobEvidence) -> bool:
-        return may_recur(job.job_id) or any(each.is_id_fixed for each in job.facts)
-
-    patch.setattr(JobEvidence, "is_id_fixed", property(is_chosen))
+    patch.setattr(JobEvidence, "may_share_its_folder", property(lambda _: False))
 
 
 def _ids_that_were_chosen(patch: _Patch) -> None:

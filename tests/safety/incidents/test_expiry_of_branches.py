@@ -754,3 +754,26 @@ def test_r41_a_name_that_was_given_up_gives_up_nothing_of_the_next_resource_of_t
     if made == "again":
         must_be_there(newest)
     assert newest.exists() is (made == "again")
+
+
+@pytest.mark.answered_by("runs_of_one_folder")
+def test_r41_a_folder_of_many_runs_has_not_the_one_origin_of_one_of_them(jobs, kubernetes) -> None:
+    """A later run of that folder began from nothing, and the job that lives continued that one."""
+    jobs.extra += ["--kubernetes-ha", "flink"]
+    newest = jobs.checkpoint(jobs.old, 100, 90 * DAY)
+    living, jobs.new = jobs.new, Job(distinct(2), jobs.bed.root / "orders")
+    jobs.extra += ["--owner", jobs.new.id]
+    jobs.checkpoint(jobs.new, 101, 80 * DAY)
+    kubernetes.operate(deployed(jobs.new, str(newest.parent)))
+    jobs.runs(101, 89 * DAY, (100, newest.parent))
+    jobs.fixes_its_id(jobs.new)
+    jobs.looks()
+    kubernetes.objects["flinkdeployments"].clear()
+    shared = jobs.checkpoint(jobs.new, 60, 50 * DAY).parent
+    jobs.extra += ["--ended-job", jobs.new.id]
+    jobs.new = living
+    jobs.checkpoint(jobs.new, 61, HOUR)
+    jobs.server.routes.clear()
+    jobs.runs(61, 49 * DAY, (60, shared))
+    jobs.expire("--keep-last", "1", "--ended-for", "0")
+    must_be_there(newest)

@@ -452,7 +452,7 @@ def _comes_back(job: JobEvidence, cycle: Cycle) -> bool:
 
 def _has_one_origin(job: JobEvidence, cycle: Cycle) -> bool:
     known, places = cycle.remembered.lineage, set(map(str, job.directories))
-    return has_one_origin(
+    return not job.may_share_its_folder and has_one_origin(
         (each for each in known.resource_jobs if each.job_id == job.job_id),
         (each for each in known.continuations if each.newer in places),
     )

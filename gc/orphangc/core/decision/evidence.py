@@ -246,10 +246,14 @@ class JobEvidence(JobReport):
 
     @property
     def is_id_fixed(self) -> bool:
-        """Return whether another run may have its id, or its folder, which bears none (R34, R3)."""
-        is_shared = any(directory.name != self.job_id for directory in self.directories)
+        """Return whether another run may have its id, or its folder (R34, R3)."""
         is_chosen = any(facts.is_id_fixed for facts in self.facts)
-        return is_shared or is_chosen or may_recur(self.job_id)
+        return self.may_share_its_folder or is_chosen or may_recur(self.job_id)
+
+    @property
+    def may_share_its_folder(self) -> bool:
+        """Return whether runs of other ids may write into a folder of it, which bears no id."""
+        return any(directory.name != self.job_id for directory in self.directories)
 
     @property
     def recorded_end(self) -> EndRecord | None:
