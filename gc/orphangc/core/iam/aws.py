@@ -12,18 +12,8 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from flinkstate.places.checkpoint_names import METADATA_WORD
-from flinkstate.places.locations import Location
-from orphangc.core.iam.permissions import (
-    ANY_JOB,
-    FOLDERS_OF_FILES,
-    Purpose,
-    Right,
-    StorageArea,
-    StorageNeed,
-)
-from orphangc.core.model.job_folders import CHANGES, CHECKPOINT, SHARED
-from orphangc.core.model.naming import EXPIRY_MARKER
+from orphangc.core.iam.permissions import FOLDERS_OF_FILES, Purpose, Right, StorageArea, StorageNeed
+from orphangc.core.model.job_folders import CHECKPOINT
 
 MOST_CHARACTERS = 6144
 """Of a managed policy, white space not counted."""
@@ -127,11 +117,6 @@ def _literal(text: str) -> str:
     return _SPECIAL.sub(lambda match: f"${{{match[0]}}}", text)
 
 
-def _prefix(place: Location) -> str:
-    path = place.path.lstrip("/")
-    return _literal(f"{path}/") if path else ""
-
-
 # --- listings
 
 
@@ -141,7 +126,7 @@ def _listings(needs: Iterable[StorageNeed], bucket: str, arn: str) -> Iterable[S
         whole = sorted({_listed(each) for each in asked if each.area is not StorageArea.FOLDER})
         if whole:
             yield _listing(sid, action, arn + bucket, [] if "*" in whole else whole)
-        levels = sorted({_prefix(each.place) for each in asked if each.area is StorageArea.FOLDER})
+        levels = sorted({_literal(e.below) for e in asked if e.area is StorageArea.FOLDER})
         if levels and "*" not in whole:
             statement = _listing(f"{sid}OneLevel", action, arn + bucket, levels)
             statement["Condition"]["StringEquals"] = {"s3:delimiter": "/"}
@@ -158,7 +143,7 @@ def _listing(sid: str, action: str, bucket: str, prefixes: list[str]) -> Stateme
 def _listed(need: StorageNeed) -> str:
     if need.area is StorageArea.ITSELF:
         return _literal(need.place.path.lstrip("/"))
-    return f"{_prefix(need.place)}*"
+    return f"{_literal(need.below)}*"
 
 
 _BUCKET_ACTIONS: Mapping[Right, tuple[str, ...]] = {
@@ -202,55 +187,33 @@ def _objects(needs: Iterable[StorageNeed], arn: str, *, is_ceph: bool) -> Iterab
 
 
 def _keys(need: StorageNeed, *, is_ceph: bool) -> list[str]:
-    if need.area is StorageArea.METADATA:
-        depths = _CEPH_DEPTHS if is_ceph else (0,)
-        return ["*/" * depth + f"*{METADATA_WORD}*" for depth in depths]
-    return _KEYS.get(need.area, ["*"])
-
-
-_KEYS: Mapping[StorageArea, list[str]] = {
-    StorageArea.SHARED: [f"{ANY_JOB}/{SHARED}/*"],
-    StorageArea.OWN_SHARED: [f"{SHARED}/*"],
-    # the log of the changelog may be in a folder of its own, beside the job directories
-    StorageArea.FILES: [
-        *(f"{ANY_JOB}/{folder}*" for folder in FOLDERS_OF_FILES),
-        f"*/{ANY_JOB}/{CHANGES}/*",
-    ],
-    StorageArea.OWN_FILES: [f"{folder}*" for folder in FOLDERS_OF_FILES],
-    StorageArea.SAVEPOINTS: ["savepoint-*/*", "*/savepoint-*/*"],
-    StorageArea.ROOTS: [
-        f"{ANY_JOB}/{CHECKPOINT}*/_metadata",
-        f"{ANY_JOB}/{CHECKPOINT}*/{EXPIRY_MARKER}*",
-    ],
-    StorageArea.OWN_ROOTS: [f"{CHECKPOINT}*/_metadata", f"{CHECKPOINT}*/{EXPIRY_MARKER}*"],
-    StorageArea.NONCES: [f"{ANY_JOB}/nonce"],
-    StorageArea.PROBES: [f"{ANY_JOB}/doctor-*"],
-}
+    is_nested = is_ceph and need.area is StorageArea.METADATA
+    depths = _CEPH_DEPTHS if is_nested else (0,)
+    return ["*/" * depth + each for depth in depths for each in need.patterns]
 
 
 def _resource(need: StorageNeed, keys: str, arn: str) -> str:
     if need.area is StorageArea.ITSELF:
         return f"{arn}{need.place.authority}/{_literal(need.place.path.lstrip('/'))}"
-    return f"{arn}{need.place.authority}/{_prefix(need.place)}{keys}"
+    return f"{arn}{need.place.authority}/{_literal(need.below)}{keys}"
 
 
 _METADATA = "*_metadata"
-_DENIED: Mapping[StorageArea, tuple[str, ...]] = {
-    StorageArea.SHARED: ("*/*/", "*/*/*/*", _METADATA),
-    StorageArea.OWN_SHARED: ("*/", "*/*/*", _METADATA),
-    StorageArea.FILES: ("*/", "*/*/*/*/*/*", _METADATA),
-    StorageArea.OWN_FILES: ("*/", "*/*/*/*/*", _METADATA),
-    StorageArea.SAVEPOINTS: ("*/", _METADATA),
-}
-_DENIED_OF_ROOTS: Mapping[StorageArea, tuple[str, ...]] = {
-    area: (
-        f"{job}*/*/*_metadata",
-        f"{job}{CHECKPOINT}*/?*_metadata",
-        *(f"{job}{each}*_metadata" for each in FOLDERS_OF_FILES if each != CHECKPOINT),
-    )
-    for area, job in ((StorageArea.ROOTS, "*/"), (StorageArea.OWN_ROOTS, ""))
-}
+_DENYING = {StorageArea.SHARED, StorageArea.FILES, StorageArea.SAVEPOINTS}
+_DENIED_OF_ROOTS = (
+    "*/*/*_metadata",
+    f"{CHECKPOINT}*/?*_metadata",
+    *(f"{each}*_metadata" for each in FOLDERS_OF_FILES if each != CHECKPOINT),
+)
 """What stays denied of ``*_metadata`` where checkpoints expire: all but ``chk-N/_metadata``."""
+
+
+def _denied(need: StorageNeed) -> tuple[str, ...]:
+    if need.area not in _DENYING:
+        return ()
+    is_in_jobs = need.area is StorageArea.SHARED and not need.is_one_job
+    found = ("*/*/" if is_in_jobs else "*/", need.too_deep, _METADATA)
+    return tuple(each for each in found if each is not None)
 
 
 def _denials(needs: Iterable[StorageNeed], arn: str) -> Iterable[Statement]:
@@ -265,10 +228,14 @@ def _denials(needs: Iterable[StorageNeed], arn: str) -> Iterable[Statement]:
     expiring = {need.place for need in roots}
     denied = {True: set[str](), False: set[str]()}
     for need in asked:
-        for keys in _DENIED.get(need.area, ()):
+        for keys in _denied(need):
             is_theirs = keys == _METADATA and need.place in expiring
             denied[is_theirs].add(_resource(need, keys, arn))
-    others = {_resource(each, keys, arn) for each in roots for keys in _DENIED_OF_ROOTS[each.area]}
+    others = {
+        _resource(each, f"{'' if each.is_one_job else '*/'}{keys}", arn)
+        for each in roots
+        for keys in _DENIED_OF_ROOTS
+    }
     for sid, actions, resources in (
         ("NeverAnythingElse", ["s3:DeleteObject", "s3:DeleteObjectVersion"], denied[False]),
         ("NeverOtherMetadata", ["s3:DeleteObject", "s3:PutObject"], others),

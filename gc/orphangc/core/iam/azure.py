@@ -10,17 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from flinkstate.places.checkpoint_names import METADATA_WORD
-from orphangc.core.iam.permissions import (
-    ANY_JOB,
-    FOLDERS_OF_FILES,
-    Purpose,
-    Right,
-    StorageArea,
-    StorageNeed,
-)
-from orphangc.core.model.job_folders import CHANGES, CHECKPOINT, SHARED
-from orphangc.core.model.naming import EXPIRY_MARKER
+from orphangc.core.iam.permissions import Purpose, Right, StorageArea, StorageNeed
 
 AZURE_LIMITS = (
     (
@@ -138,7 +128,7 @@ def _matched(action: str, *, is_listing: bool) -> str:
 
 
 def _listed(need: StorageNeed) -> str:
-    below = _below(need)
+    below = need.below
     match need.area:
         case StorageArea.ITSELF:
             return _both(need, [f"{_PREFIX} StringEquals {_text(below.rstrip('/'))}"])
@@ -148,59 +138,21 @@ def _listed(need: StorageNeed) -> str:
             return _both(need, [f"{_PREFIX} StringStartsWith {_text(below)}"] if below else [])
 
 
-_BESIDE_NONCES: Mapping[StorageArea, str] = {
-    StorageArea.NONCES: f"{ANY_JOB}/nonce",
-    StorageArea.PROBES: f"{ANY_JOB}/doctor-*",
-}
-
-
 def _objects(need: StorageNeed) -> str:
-    below = _SPECIAL.sub(lambda match: f"\\{match[0]}", _checked(_below(need)))
-    match need.area:
-        case StorageArea.ITSELF:
-            tests = [f"{_PATH} StringEquals {_text(_below(need).rstrip('/'))}"]
-        case StorageArea.METADATA:
-            return _both(need, [_likes(f"{below}*{METADATA_WORD}*")])
-        case StorageArea.SHARED:
-            deeper = [f"{below}*/*/*/*", f"{below}*_metadata", f"{below}*/"]
-            tests = [_likes(f"{below}{ANY_JOB}/{SHARED}/*"), *map(_unlike, deeper)]
-        case StorageArea.OWN_SHARED:
-            deeper = [f"{below}*/*/*", f"{below}*_metadata", f"{below}*/"]
-            tests = [_likes(f"{below}{SHARED}/*"), *map(_unlike, deeper)]
-        case StorageArea.FILES | StorageArea.OWN_FILES:
-            tests = _files(below, is_own=need.area is StorageArea.OWN_FILES)
-        case StorageArea.ROOTS:
-            tests = [_of_expiry(f"{below}{ANY_JOB}/"), _unlike(f"{below}*/*/*/*")]
-        case StorageArea.OWN_ROOTS:
-            tests = [_of_expiry(below), _unlike(f"{below}*/*/*")]
-        case _:
-            tests = [_likes(f"{below}{_BESIDE_NONCES.get(need.area, '*')}")]
-    return _both(need, tests)
-
-
-def _of_expiry(job: str) -> str:
-    return _either(
-        _likes(f"{job}{CHECKPOINT}*/_metadata"), _likes(f"{job}{CHECKPOINT}*/{EXPIRY_MARKER}*")
-    )
-
-
-def _files(below: str, *, is_own: bool) -> list[str]:
-    """Return the tests of files of all areas, which no ``_metadata`` passes, and nothing deeper."""
-    job = "" if is_own else f"{ANY_JOB}/"
-    patterns = [f"{below}{job}{each}*" for each in FOLDERS_OF_FILES]
-    patterns += [] if is_own else [f"{below}*/{ANY_JOB}/{CHANGES}/*"]
-    kept = ("*/*/*/*/*" if is_own else "*/*/*/*/*/*", "*_metadata", "*/")
-    return [_either(*map(_likes, patterns)), *(_unlike(f"{below}{each}") for each in kept)]
+    """Return the test of an area's blobs: no ``_metadata`` passes as a file, and nothing deeper."""
+    if need.area is StorageArea.ITSELF:
+        return _both(need, [f"{_PATH} StringEquals {_text(need.below.rstrip('/'))}"])
+    below = _SPECIAL.sub(lambda match: f"\\{match[0]}", _checked(need.below))
+    likes = [f"{_PATH} StringLike '{below}{each}'" for each in need.patterns]
+    kept = [] if need.too_deep is None else [need.too_deep]
+    kept += ["*_metadata", "*/"] if need.area in {StorageArea.SHARED, StorageArea.FILES} else []
+    unlike = [f"{_PATH} StringNotLike '{below}{each}'" for each in kept]
+    return _both(need, [f"({' OR '.join(likes)})" if len(likes) > 1 else likes[0], *unlike])
 
 
 def _both(need: StorageNeed, tests: Iterable[str]) -> str:
     container = need.place.authority.partition("@")[0]
     return "(" + " AND ".join([f"{_CONTAINER} StringEquals {_text(container)}", *tests]) + ")"
-
-
-def _below(need: StorageNeed) -> str:
-    path = need.place.path.lstrip("/")
-    return f"{path}/" if path else ""
 
 
 def _text(text: str) -> str:
@@ -211,15 +163,3 @@ def _checked(text: str) -> str:
     if _UNSPEAKABLE.search(text):
         raise ValueError(f"{text!r} has a character that a condition cannot hold")
     return text
-
-
-def _likes(pattern: str) -> str:
-    return f"{_PATH} StringLike '{pattern}'"
-
-
-def _unlike(pattern: str) -> str:
-    return f"{_PATH} StringNotLike '{pattern}'"
-
-
-def _either(*tests: str) -> str:
-    return "(" + " OR ".join(tests) + ")"

@@ -130,16 +130,15 @@ def _condition(need: StorageNeed) -> str:
             first = f"resource.name.startsWith({_text(base + METADATA_WORD)})"
             parts = [below, f"({first} || {within})"]
         case StorageArea.SHARED:
-            parts = [below, f'{_extracted(base, "job", f"/{SHARED}/")} != ""', _NOT_METADATA]
-        case StorageArea.OWN_SHARED:
-            shared = _text(f"{base}{SHARED}/")
-            parts = [f"resource.name.startsWith({shared})", _NOT_METADATA]
-        case area if area in _IN_FOLDERS:
-            folders, is_own = _IN_FOLDERS[area]
-            is_expiry = area in {StorageArea.ROOTS, StorageArea.OWN_ROOTS}
+            within = _in_folder(base, f"{SHARED}/", is_own=need.is_one_job)
+            parts = [*([] if need.is_one_job else [below]), within, _NOT_METADATA]
+        case StorageArea.FILES | StorageArea.ROOTS as area:
+            folders = FOLDERS_OF_FILES if area is StorageArea.FILES else (CHECKPOINT,)
+            found = (_in_folder(base, each, is_own=need.is_one_job) for each in folders)
             marker = f'{_extracted(base, "folder", f"/{EXPIRY_MARKER}")} != ""'
-            tail = f"({_NOT_METADATA[1:]} || {marker})" if is_expiry else _NOT_METADATA
-            parts = [below, _in_folders(base, folders, is_own=is_own), tail]
+            tail = f"({_NOT_METADATA[1:]} || {marker})"
+            tail = tail if area is StorageArea.ROOTS else _NOT_METADATA
+            parts = [below, f"({' || '.join(found)})", tail]
         case StorageArea.NONCES:
             parts = [below, 'resource.name.endsWith("/nonce")']
         case StorageArea.PROBES:
@@ -149,26 +148,13 @@ def _condition(need: StorageNeed) -> str:
     return " && ".join([_IS_OBJECT, *parts])
 
 
-def _in_folders(base: str, folders: Iterable[str], *, is_own: bool) -> str:
-    found = [
-        f"resource.name.startsWith({_text(base + each)})"
-        if is_own
-        else f'{_extracted(base, "job", f"/{each}")} != ""'
-        for each in folders
-    ]
-    return f"({' || '.join(found)})"
+def _in_folder(base: str, folder: str, *, is_own: bool) -> str:
+    if is_own:
+        return f"resource.name.startsWith({_text(base + folder)})"
+    return f'{_extracted(base, "job", f"/{folder}")} != ""'
 
 
 _NOT_METADATA = '!resource.name.endsWith("/_metadata")'
-
-
-_IN_FOLDERS: Mapping[StorageArea, tuple[tuple[str, ...], bool]] = {
-    StorageArea.FILES: (FOLDERS_OF_FILES, False),
-    StorageArea.OWN_FILES: (FOLDERS_OF_FILES, True),
-    StorageArea.ROOTS: ((CHECKPOINT,), False),
-    StorageArea.OWN_ROOTS: ((CHECKPOINT,), True),
-}
-"""Folders of a job, and whether the place is the directory of one."""
 
 
 def _extracted(base: str, name: str, following: str) -> str:

@@ -6,15 +6,16 @@ a server that enforces policies. Other requests are not made, or their refusal i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from flinkstate.places.checkpoint_names import is_job_id
+from flinkstate.places.checkpoint_names import METADATA_WORD, is_job_id
 from flinkstate.places.locations import Location, canonical
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.documents.s3_inventory import report_time
-from orphangc.core.model.job_folders import FOLDERS, NUMBERED_FOLDERS
+from orphangc.core.model.job_folders import CHANGES, CHECKPOINT, FOLDERS, NUMBERED_FOLDERS, SHARED
+from orphangc.core.model.naming import EXPIRY_MARKER
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.shown import SearchScope
 from orphangc.core.model.types import AreaName
@@ -49,13 +50,10 @@ class StorageArea(StrEnum):
     FOLDER = "one level"
     ITSELF = "the object itself"
     METADATA = "_metadata files"
-    SHARED = "shared files of any job"
-    OWN_SHARED = "shared files of the one job"
-    FILES = "files of all areas of any job"
-    OWN_FILES = "files of all areas of the one job"
+    SHARED = "shared files"
+    FILES = "files of all areas"
     SAVEPOINTS = "files of savepoints"
-    ROOTS = "_metadata files of checkpoints of any job, and markers beside them"
-    OWN_ROOTS = "_metadata files of checkpoints of the one job, and markers beside them"
+    ROOTS = "_metadata files of checkpoints, and markers beside them"
     NONCES = "nonces of any job"
     PROBES = "throwaway files beside nonces"
 
@@ -77,12 +75,55 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageNeed:
-    """One right in one area of one place."""
+    """One right in one area of one place.
+
+    Attributes:
+        is_one_job: Whether the place is the directory of one job; else any job has one below it.
+    """
 
     right: Right
     area: StorageArea
     place: Location
     purpose: Purpose
+    is_one_job: bool = False
+
+    @property
+    def below(self) -> str:
+        """Return how the keys below its place begin, "" of a whole bucket."""
+        path = self.place.path.lstrip("/")
+        return f"{path}/" if path else ""
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """Return which keys below its place are meant: ``*`` matches slashes too."""
+        job = "" if self.is_one_job else f"{ANY_JOB}/"
+        found = tuple(f"{job}{each}" for each in _OF_JOBS.get(self.area, ()))
+        if self.area is StorageArea.FILES and not self.is_one_job:
+            # the log of the changelog may be in a folder of its own, beside the job directories
+            return (*found, f"*/{ANY_JOB}/{CHANGES}/*")
+        return found or _OF_PLACES.get(self.area, ("*",))
+
+    @property
+    def too_deep(self) -> str | None:
+        """Return the pattern of keys in more folders than those of the area are ever in."""
+        depth = _SLASHES.get(self.area)
+        return None if depth is None else "*/" * (depth + (not self.is_one_job)) + "*"
+
+
+_OF_JOBS: Mapping[StorageArea, tuple[str, ...]] = {
+    StorageArea.SHARED: (f"{SHARED}/*",),
+    StorageArea.FILES: tuple(f"{each}*" for each in FOLDERS_OF_FILES),
+    StorageArea.ROOTS: (f"{CHECKPOINT}*/_metadata", f"{CHECKPOINT}*/{EXPIRY_MARKER}*"),
+    StorageArea.NONCES: ("nonce",),
+    StorageArea.PROBES: ("doctor-*",),
+}
+"""Keys in the directory of a job."""
+_OF_PLACES: Mapping[StorageArea, tuple[str, ...]] = {
+    StorageArea.METADATA: (f"*{METADATA_WORD}*",),
+    StorageArea.SAVEPOINTS: ("savepoint-*/*", "*/savepoint-*/*"),
+}
+_SLASHES = {StorageArea.SHARED: 2, StorageArea.FILES: 4, StorageArea.ROOTS: 2}
+"""The fewest slashes that no key of an area has, in the directory of a job."""
 
 
 def needs_of(
@@ -123,10 +164,12 @@ def needs_of(
 
 
 def _needs(
-    purpose: Purpose, place: Location, area: StorageArea, *rights: Right
+    purpose: Purpose, place: Location, area: StorageArea, *rights: Right, is_one_job: bool = False
 ) -> Iterator[StorageNeed]:
     for right in rights:
-        yield StorageNeed(right=right, area=area, place=place, purpose=purpose)
+        yield StorageNeed(
+            right=right, area=area, place=place, purpose=purpose, is_one_job=is_one_job
+        )
 
 
 def _reads(place: Location) -> Iterator[StorageNeed]:
@@ -184,18 +227,16 @@ def _orphans(
     settings: StorageRootSettings, root: Location, *, mode: RunMode, may_undelete: bool
 ) -> Iterator[StorageNeed]:
     is_flat = set(settings.scope) == {AreaName.SHARED}
-    if _is_one_job(settings, root):
-        area = StorageArea.OWN_SHARED if is_flat else StorageArea.OWN_FILES
-    else:
-        area = StorageArea.SHARED if is_flat else StorageArea.FILES
+    area = StorageArea.SHARED if is_flat else StorageArea.FILES
+    is_one = _is_one_job(settings, root)
     if mode is RunMode.DELETE:
-        yield from _needs(Purpose.ORPHANS, root, area, Right.DELETE)
+        yield from _needs(Purpose.ORPHANS, root, area, Right.DELETE, is_one_job=is_one)
         yield from _savepoints(settings, root)
     if mode is RunMode.DELETE and settings.abort_uploads:
         yield from _needs(Purpose.UPLOADS, root, StorageArea.BELOW, Right.LIST_UPLOADS)
-        yield from _needs(Purpose.UPLOADS, root, area, Right.ABORT_UPLOADS)
+        yield from _needs(Purpose.UPLOADS, root, area, Right.ABORT_UPLOADS, is_one_job=is_one)
     if may_undelete:
-        yield from _needs(Purpose.UNDELETE, root, area, Right.RESTORE)
+        yield from _needs(Purpose.UNDELETE, root, area, Right.RESTORE, is_one_job=is_one)
 
 
 def _savepoints(settings: StorageRootSettings, root: Location) -> Iterator[StorageNeed]:
@@ -214,11 +255,11 @@ def _expiry(
 
     Beside it stands a marker for as long as the quarantine lasts.
     """
-    area = StorageArea.OWN_ROOTS if _is_one_job(settings, root) else StorageArea.ROOTS
-    if mode is RunMode.DELETE:
-        yield from _needs(Purpose.EXPIRY, root, area, Right.DELETE)
+    rights = [Right.DELETE] if mode is RunMode.DELETE else []
     if mode is RunMode.DELETE or may_undelete:
-        yield from _needs(Purpose.EXPIRY, root, area, Right.WRITE)
+        rights.append(Right.WRITE)
+    is_one = _is_one_job(settings, root)
+    yield from _needs(Purpose.EXPIRY, root, StorageArea.ROOTS, *rights, is_one_job=is_one)
 
 
 def _is_one_job(settings: StorageRootSettings, root: Location) -> bool:
