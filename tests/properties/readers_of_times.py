@@ -77,7 +77,7 @@ from robustness.fuzz.own_files import (
 )
 from support.builders import BASE, a_snapshot
 from support.inventory_reports import CSV, ORC, PARQUET, a_report, a_row
-from support.tombstone_tables import table_of
+from support.tombstone_tables import each_of, table_of
 from unit.adapters.s3.pages.test_page_parser import LAST, SHAPE, whole
 from unit.app.render.plan_builder import a_plan, verdicts
 from unit.app.status.records import a_record
@@ -130,7 +130,7 @@ def _listing(us: int) -> pa.RecordBatch:
 
 def _tombstone(us: int, _: Path, *, column: str) -> datetime | None:
     data = _parquet(_with_time(table_of(SOME), column, us))
-    found = next(iter(state_with({NEW_GENERATION: data}).tombstones()))
+    found = each_of(state_with({NEW_GENERATION: data}).tombstones())[0]
     return found.since if column == "since" else found.object.modified_at
 
 

@@ -13,19 +13,18 @@ from hypothesis import strategies as st
 from orphangc.core.areas.recognise import recognise
 from orphangc.core.columns.listing_columns import NO_ID, NO_TIME, Columns, Recogniser
 from orphangc.core.columns.live_set import LiveSet
-from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import bytes_of
 from orphangc.core.decision import kernel as kernel_module
 from orphangc.core.decision.kernel import BoundsTable, kernel, microseconds, verdict_batch
 from orphangc.core.model.bounds import JobBounds
 from orphangc.core.model.naming import artifact_name, place_of_folder, uuid_of
-from orphangc.core.model.types import Action, ObjectKey, Reason, StoredObject, Tombstone
+from orphangc.core.model.types import Action, ObjectKey, Reason, StoredObject
 from orphangc.ports import LISTING_SCHEMA, VERDICT_SCHEMA
 from support.builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID, a_tombstone, some_bounds
 from support.oracle import Verdict, decide
 from support.strategies import all_bounds, folders, instants, names, nearly_deleted
-from support.tombstone_tables import from_table, plus, table_of
+from support.tombstone_tables import Tombstone, at_key, each_of, from_table, laid_as, plus, table_of
 
 ACTIONS, REASONS = tuple(Action), tuple(Reason)
 THIRD_UUID = UUID[:8] + OTHER_UUID[8:]
@@ -186,7 +185,7 @@ class World:
     def vectorised(self) -> tuple[list[Verdict], pa.RecordBatch]:
         """Return what the columns, the look-ups and the kernel say."""
         columns = Recogniser("root").columns(listed(self.objects))
-        since_us, has = Tombstones.of(self.tombstones.values()).look_up(columns)
+        since_us, has = laid_as(self.tombstones.values()).look_up(columns)
         of_kind = [self.owner(kind.head) for kind in columns.kinds]
         owner = np.array(of_kind, np.int32)[columns.kind]
         actions, reasons = kernel(
@@ -314,16 +313,16 @@ def test_tombstones_are_a_dictionary_by_key(laid: list[Tombstone], data: st.Data
     """R17: whatever directories share a UUID, and whichever way they were put together."""
     cut = data.draw(st.integers(0, len(laid)))
     known = {each.object.key: each for each in laid}
-    table = table_of(Tombstones.of(laid[cut:]))
-    for tombstones in (Tombstones.of(laid), plus(Tombstones.of(laid[:cut]), table)):
-        assert {each.object.key: each for each in tombstones} == known
+    table = table_of(laid_as(laid[cut:]))
+    for tombstones in (laid_as(laid), plus(laid_as(laid[:cut]), table)):
+        assert {each.object.key: each for each in each_of(tombstones)} == known
         assert len(tombstones) == len(known)
         assert table_of(from_table(table_of(tombstones))) == table_of(tombstones)
         chosen = data.draw(st.lists(st.sampled_from([*known, "absent"]), max_size=8))
         rows = tombstones.rows_of(pa.array(chosen, pa.string()))
         by_row = tombstones.keys().to_pylist()
         assert [by_row[row] if row >= 0 else "absent" for row in rows] == chosen
-        assert [tombstones.get(key) for key in chosen] == [known.get(key) for key in chosen]
+        assert [at_key(tombstones, key) for key in chosen] == [known.get(key) for key in chosen]
         mask = np.array([hash(key) % 2 == 0 for key in by_row], np.bool_)
         half = [key for key, is_kept in zip(by_row, mask, strict=True) if is_kept]
         assert tombstones.restricted(mask).keys().to_pylist() == half
@@ -336,7 +335,7 @@ def test_a_tombstone_is_found_by_key_and_counts_for_the_same_object(objects, oth
     """R18: size, ETag and time agree, and nothing that is unknown equals anything else."""
     laid = {each.key: a_tombstone(each, laid=at) for each in (*objects[::2], *others)}
     columns = Recogniser("").columns(listed(objects))
-    since_us, has = Tombstones.of(laid.values()).look_up(columns)
+    since_us, has = laid_as(laid.values()).look_up(columns)
     for stored, since, has_one in zip(objects, since_us, has, strict=True):
         tombstone = laid.get(stored.key)
         assert bool(has_one) is (tombstone is not None)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import WholeMarking, divided
-from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.model.types import JobId, ObjectKey, StoredObject, Tombstone
+from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.ports import LISTING_SCHEMA
+from support.tombstone_tables import Tombstone, laid_as
 
 JOB = f"{1:032x}"
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -62,7 +62,7 @@ def test_slices_say_what_the_whole_says(listed, more, choice, count) -> None:
     some = lambda: [key for key in known if choice.random() < 0.5]  # noqa: E731
     whole = WholeMarking(
         LiveSet(packed(some()), packed(some())),
-        Tombstones.of(tombstone_of(key, choice.choice([1, 2])) for key in some()),
+        laid_as(tombstone_of(key, choice.choice([1, 2])) for key in some()),
     )
     rows = [{"key": key, "size": 1, "modified_at": T0, "etag": None} for key in listed]
     rows += [{"key": f"{key}/", "size": None} for key in more]

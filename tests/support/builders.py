@@ -39,9 +39,9 @@ from orphangc.core.model.types import (
     Mode,
     ObjectKey,
     StoredObject,
-    Tombstone,
 )
 from orphangc.ports import LISTING_SCHEMA
+from support.tombstone_tables import Tombstone
 
 T0 = datetime(2026, 11, 21, 14, tzinfo=UTC)
 """Now: the store's time at the start of every cycle of the tests."""

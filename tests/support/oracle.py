@@ -6,7 +6,8 @@ from typing import Protocol
 
 from orphangc.core.model.bounds import NEVER, JobBounds
 from orphangc.core.model.naming import Artifact
-from orphangc.core.model.types import Action, DirectoryLayout, Reason, StoredObject, Tombstone
+from orphangc.core.model.types import Action, DirectoryLayout, Reason, StoredObject
+from support.tombstone_tables import Tombstone
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds
 from orphangc.core.model.naming import Artifact, artifact_name
-from orphangc.core.model.types import DirectoryLayout, JobId, ObjectKey, StoredObject, Tombstone
+from orphangc.core.model.types import DirectoryLayout, JobId, ObjectKey, StoredObject
 from support.builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID
+from support.tombstone_tables import Tombstone
 
 MAX_ID = 2**63 - 1
 
@@ -77,7 +78,6 @@ def all_bounds(draw: st.DrawFn) -> JobBounds:
 def tombstones_of(stored: StoredObject) -> st.SearchStrategy[Tombstone]:
     """Return tombstones of exactly that object."""
     return st.builds(
-        Tombstone,
         object=st.just(stored),
         job_id=st.just(JobId(JOB)),
         since=instants,

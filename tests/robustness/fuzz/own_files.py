@@ -26,7 +26,6 @@ from orphangc.collect.state.lock import Holder, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.collect.world.recalling import outside_directories, recalled
-from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.memory.compare_cycles import compared
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.world.known_states import MemoryMarker
@@ -35,6 +34,7 @@ from orphangc.ports import OUTCOME_SCHEMA
 from robustness.fuzz.mutating import mutated, mutated_json
 from robustness.fuzz.target import Target
 from support.builders import BASE, a_tombstone, an_object
+from support.tombstone_tables import each_of, laid_as
 from unit.app.status.records import a_record
 from unit.collect.state.places import SteppedFiles
 from unit.core.memory.memory_builders import NEXT, a_directory, a_job, seen
@@ -55,7 +55,7 @@ def state_with(files: Mapping[str, bytes]) -> RootState:
 
 # --- tombstones
 
-SOME = Tombstones.of(
+SOME = laid_as(
     a_tombstone(an_object(f"shared/0000000{n}-0000-4000-8000-000000000000")) for n in range(3)
 )
 
@@ -73,12 +73,13 @@ GENERATION, TOMBSTONES = _kept()
 
 def check_tombstones(data: bytes, _: Path) -> None:
     """Make sure that an altered generation is refused, for its times end quarantines."""
-    assert list(state_with({f"tombstones/{GENERATION}": data}).tombstones()) == list(SOME)
+    found = state_with({f"tombstones/{GENERATION}": data}).tombstones()
+    assert each_of(found) == each_of(SOME)
 
 
 def check_forged_tombstones(data: bytes, _: Path) -> None:
     """Read a generation that was named anew for what is in it: refused, or tombstones."""
-    for each in state_with({NEW_GENERATION: data}).tombstones():
+    for each in each_of(state_with({NEW_GENERATION: data}).tombstones()):
         assert each.since.tzinfo is not None
 
 

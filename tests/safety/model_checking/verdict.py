@@ -45,12 +45,12 @@ from orphangc.core.model.types import (
     ObjectKey,
     Scope,
     StoredObject,
-    Tombstone,
 )
 from safety.model_checking.world import PRIVATE, File, Place, Rest, Root
 from support.builders import BASE, T0, a_checkpoint, some_facts
 from support.oracle import Live, decide
 from support.oracle import Verdict as RealVerdict
+from support.tombstone_tables import Tombstone
 
 NEVER_ASKED = frozenset({Guard.COPIED_TREE})
 """A few objects of one instant are no copied tree: the model's tree is too small for this one."""

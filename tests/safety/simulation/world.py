@@ -22,6 +22,7 @@ from safety.simulation.faults import (
 )
 from safety.simulation.flinks import STEPS, Flinks, Job
 from safety.simulation.liveness import check_liveness
+from support.tombstone_tables import each_of
 
 Steps = list[tuple[int, str]]
 Happenings = list[tuple[int, Any]]
@@ -226,7 +227,7 @@ class World:
         generations = [name for name in self.site.state if "/tombstones/" in name]
         if max(generations, default="") != self.written:
             self.written = max(generations)
-            laid = {f"ck/{each.object.key}" for each in state.tombstones()}
+            laid = {f"ck/{each.object.key}" for each in each_of(state.tombstones())}
             self.tally.done["tombstones"] += len(laid - self.laid)
             self.laid = laid
         wrong = {key for key in self.laid if not COLLECTED.fullmatch(key)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from orphangc.core.columns.uuid_words import words_of
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.naming import place_of_folder, uuid_of
-from orphangc.core.model.types import DirectoryLayout, Tombstone
+from orphangc.core.model.types import DirectoryLayout
 
 
 @dataclass(slots=True)
@@ -43,13 +43,14 @@ def explain(
     *,
     plan: Plan,
     checkpoints: Iterable[Checkpoint],
-    tombstone: Tombstone | None,
+    tombstone: Mapping[str, Any] | None,
     base: Location,
 ) -> dict[str, Any]:
     """Return why the object has its verdict, as a document.
 
     Args:
         row: Verdict of the object, ``VERDICT_SCHEMA``.
+        tombstone: Its tombstone, ``TOMBSTONE_SCHEMA``; ``None`` without one.
     """
     folder, _, name = key.rpartition("/")
     place = place_of_folder(folder, base.name)
@@ -77,7 +78,7 @@ def explain(
         ],
         "tombstone": None
         if tombstone is None
-        else {"since": tombstone.since, "plan_id": tombstone.plan_id},
+        else {name: tombstone[name] for name in ("since", "plan_id")},
         "bounds": plan.bounds.model_dump(mode="json"),
         "job": None if job is None else job.model_dump(mode="json", exclude={"missing"}),
     }

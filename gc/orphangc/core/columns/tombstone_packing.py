@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ from orphangc.core.columns.uuid_words import (
     uuid_texts,
     words_of,
 )
-from orphangc.core.model.types import JobId, ObjectKey, StoredObject, Tombstone
 
 _TIME = pa.timestamp("us", tz="UTC")
 TOMBSTONE_SCHEMA: Final = pa.schema(
@@ -37,7 +36,11 @@ TOMBSTONE_SCHEMA: Final = pa.schema(
         pa.field("plan_id", pa.string(), nullable=False),
     ]
 )
-"""One row a tombstone, as they are kept in the state location."""
+"""One row a tombstone, as they are kept in the state location.
+
+A tombstone is the record that an object has been an orphan since an instant, as it was then: any
+difference later invalidates it. The object's bytes stay untouched.
+"""
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 _COMPACT: Final = pa.schema(
@@ -67,33 +70,6 @@ _LONGEST = 2**31 - 1  # no end at all makes binary_slice reserve a negative numb
 _Mask = npt.NDArray[np.bool_]
 _Words = npt.NDArray[np.uint64]
 _Rows = npt.NDArray[np.int64]
-
-
-def as_row(tombstone: Tombstone) -> dict[str, object]:
-    """Return a tombstone as a row of ``TOMBSTONE_SCHEMA``."""
-    stored = tombstone.object
-    return {
-        "key": stored.key,
-        "size": stored.size,
-        "modified_at": stored.modified_at,
-        "etag": stored.etag,
-        "job_id": tombstone.job_id,
-        "since": tombstone.since,
-        "plan_id": tombstone.plan_id,
-    }
-
-
-def as_tombstone(row: dict[str, Any]) -> Tombstone:
-    """Return the tombstone of a row: the inverse."""
-    stored = StoredObject(
-        key=ObjectKey(row["key"]),
-        size=row["size"],
-        modified_at=row["modified_at"],
-        etag=row["etag"],
-    )
-    return Tombstone(
-        object=stored, job_id=JobId(row["job_id"]), since=row["since"], plan_id=row["plan_id"]
-    )
 
 
 def words_of_keys(keys: pa.BinaryArray, tails: Sixteen) -> tuple[_Words, _Words]:

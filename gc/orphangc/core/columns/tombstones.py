@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +13,6 @@ import pyarrow.compute as pc
 from orphangc.core.columns.listing_columns import NO_TIME, Columns
 from orphangc.core.columns.sorted_uuids import SortedUuids
 from orphangc.core.columns.tombstone_packing import (
-    TOMBSTONE_SCHEMA,
-    as_row,
-    as_tombstone,
     compacted,
     etags_of,
     expanded,
@@ -25,7 +21,6 @@ from orphangc.core.columns.tombstone_packing import (
     words_of_keys,
 )
 from orphangc.core.columns.uuid_words import Sixteen, uuid_tails
-from orphangc.core.model.types import Tombstone
 
 _BLOCK = 1 << 16
 _Mask = npt.NDArray[np.bool_]
@@ -67,15 +62,6 @@ class Tombstones:
         return cls.from_batches(())
 
     @classmethod
-    def of(cls, tombstones: Iterable[Tombstone]) -> Tombstones:
-        """Return these; of two with the same key the later one counts."""
-        rows = map(as_row, tombstones)
-        lots = iter(lambda: list(islice(rows, _BLOCK)), [])
-        return cls.from_batches(
-            pa.RecordBatch.from_pylist(lot, schema=TOMBSTONE_SCHEMA) for lot in lots
-        )
-
-    @classmethod
     def from_batches(cls, batches: Iterable[pa.RecordBatch]) -> Tombstones:
         """Return batches' tombstones, of a key the later one, or raise ``ValueError``."""
         return cls(ordered(map(compacted, batches)))
@@ -92,11 +78,6 @@ class Tombstones:
         """Return how many there are."""
         return int(self._rows.num_rows)
 
-    def __iter__(self) -> Iterator[Tombstone]:
-        """Yield each."""
-        for batch in self.to_batches():
-            yield from map(as_tombstone, batch.to_pylist())
-
     def to_batches(self, mask: _Mask | None = None) -> Iterator[pa.RecordBatch]:
         """Yield all, or those where ``mask`` is true, as ``TOMBSTONE_SCHEMA``."""
         for start in range(0, len(self), _BLOCK):
@@ -110,13 +91,13 @@ class Tombstones:
         """Return the keys in order; in parts, for one part has no more than 2 GB."""
         return pa.chunked_array([batch.column("key") for batch in self.to_batches()], pa.string())
 
-    def get(self, key: str) -> Tombstone | None:
-        """Return the tombstone of a key; for many keys see ``rows_of``."""
+    def get(self, key: str) -> dict[str, Any] | None:
+        """Return the tombstone of a key, ``None`` without one; for many keys see ``rows_of``."""
         try:
-            row = int(self.rows_of(pa.array([key]))[0])
+            rows = self.rows_of(pa.array([key]))
         except UnicodeEncodeError:  # half a surrogate pair, which no stored key has
             return None
-        return None if row < 0 else as_tombstone(expanded(self._rows.slice(row, 1)).to_pylist()[0])
+        return next(iter(expanded(self._rows.take(pa.array(rows[rows >= 0]))).to_pylist()), None)
 
     def rows_of(self, keys: pa.StringArray) -> _Rows:
         """Return int64[n], the row of each key's tombstone, -1 for a key without one."""

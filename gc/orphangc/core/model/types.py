@@ -169,20 +169,6 @@ class StoredObject:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tombstone:
-    """The record that an object has been an orphan since an instant; its bytes stay untouched.
-
-    Attributes:
-        object: The object as it was then; any difference later invalidates the tombstone.
-    """
-
-    object: StoredObject
-    job_id: JobId
-    since: datetime
-    plan_id: str
-
-
 class ForeignKind(StrEnum):
     """What is not a job's own."""
 

@@ -26,7 +26,6 @@ from orphangc.core.areas.recognise import recognise
 from orphangc.core.areas.table import area_at
 from orphangc.core.columns.listing_columns import Recogniser
 from orphangc.core.columns.live_set import LiveSet
-from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.kernel import BoundsTable, kernel, verdict_batch
 from orphangc.core.model.bounds import JobBounds
@@ -38,10 +37,11 @@ from orphangc.core.model.naming import (
     place_of_folder,
     uuid_of,
 )
-from orphangc.core.model.types import AreaName, JobState, ObjectKey, StoredObject, Tombstone
+from orphangc.core.model.types import AreaName, JobState, ObjectKey, StoredObject
 from properties.test_kernel import World, listed, worlds
 from support.builders import JOB, OTHER_JOB, ago, some_bounds
 from support.oracle import decide
+from support.tombstone_tables import Tombstone, laid_as
 
 __all__ = ["Fate", "Generated", "drawn", "on_spark", "spark_fates"]
 
@@ -123,7 +123,7 @@ class Generated:
     def columns(self) -> Iterator[Fate]:
         """Yield what the kernel says of each object, all at once."""
         columns = Recogniser(ROOT.name).columns(listed(self.objects))
-        since_us, has = Tombstones.of(self.tombstones.values()).look_up(columns)
+        since_us, has = laid_as(self.tombstones.values()).look_up(columns)
         of_kind = [
             kind.place.job_id if kind.place.job_id in self.jobs else "" for kind in columns.kinds
         ]
@@ -234,7 +234,7 @@ def on_spark(folder: Path, work: Location | None) -> None:
             for start in range(0, rows.num_rows, _ROWS_OF_A_PART)
         ]
         engine._listed.parts = files
-        engine.mark(generated.live, Tombstones.of(generated.tombstones.values()))
+        engine.mark(generated.live, laid_as(generated.tombstones.values()))
         deciding = DecidePass(
             owners=Owners(ROOT, {}),
             jobs={

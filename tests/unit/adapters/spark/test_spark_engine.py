@@ -21,6 +21,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports.engine import ListingHints
 from support.builders import BASE, JOB, a_tombstone, an_object
+from support.tombstone_tables import laid_as
 from unit.adapters.spark.spark_here import HereCluster
 from unit.adapters.spark.test_spark_listing import Counted
 from unit.collect.listing.ordered_storage import MemorySpool
@@ -83,7 +84,7 @@ def test_a_tombstone_counts_as_five_live_files(tmp_path, monkeypatch) -> None:
     spark = engine(tmp_path, monkeypatch, broadcast=len(LIVE.parsed) + len(LIVE.raw))
     spark.mark(LIVE, Tombstones.empty())
     assert len(spark._slices) == 1
-    spark.mark(LiveSet(), Tombstones.of([a_tombstone(an_object(name)) for name in NAMES]))
+    spark.mark(LiveSet(), laid_as([a_tombstone(an_object(name)) for name in NAMES]))
     assert len(spark._slices) == -(-5 * len(KEYS) // (len(LIVE.parsed) + len(LIVE.raw)))
 
 

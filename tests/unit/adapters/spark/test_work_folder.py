@@ -16,10 +16,10 @@ from orphangc.adapters.spark import passes
 from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder, remove_left_behind
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import WholeMarking
-from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.naming import TEMPORARY
 from support.builders import a_tombstone
+from support.tombstone_tables import laid_as
 
 NAMES = 400_000
 
@@ -30,7 +30,7 @@ def a_marking(names: int) -> WholeMarking:
     parsed = UuidSet()
     parsed.extend(words[:names], words[names:])
     live = LiveSet(parsed, UuidSet([uuid.UUID(int=7).bytes]))
-    return WholeMarking(live, Tombstones.of([a_tombstone()]))
+    return WholeMarking(live, laid_as([a_tombstone()]))
 
 
 def test_a_live_set_is_read_without_a_copy(tmp_path) -> None:

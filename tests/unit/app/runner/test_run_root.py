@@ -14,8 +14,9 @@ from orphangc.app.runner.record import is_signal, result_of, tombstones_part
 from orphangc.app.runner.run_root import exit_code_of_all
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.documents.run_record import RunRecord, RunResult, SweptPart
-from orphangc.core.model.types import Action, JobId, ObjectKey, Outcome, StoredObject, Tombstone
+from orphangc.core.model.types import Action, JobId, ObjectKey, Outcome, StoredObject
 from orphangc.errors import SettingsError
+from support.tombstone_tables import Tombstone, laid_as
 from unit.app.status.records import a_record
 
 DELETED = (SweptPart(action=Action.DELETE, outcome=Outcome.DONE, objects=1, bytes=1),)
@@ -151,7 +152,7 @@ def test_tombstones_are_reported_by_the_day_on_which_they_fall_due() -> None:
 
     first = datetime(2026, 11, 1, 23, 59, 59, 999_999, tzinfo=UTC)
     second = first + timedelta(microseconds=1)
-    stones = Tombstones.of([tombstone(1, first), tombstone(2, second), tombstone(4, second)])
+    stones = laid_as([tombstone(1, first), tombstone(2, second), tombstone(4, second)])
     part = tombstones_part(stones, timedelta(hours=24))
     assert (part.objects, part.bytes, part.oldest_at) == (3, 7, first)
     assert [(each.day, each.objects, each.bytes) for each in part.due] == [

@@ -13,6 +13,7 @@ from orphangc.collect.state.store import RootState
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.errors import OrphanGcError, RefusedError
 from support.builders import BASE, JOB, NAME, NAME_WITH_ID, a_tombstone, ago, an_object
+from support.tombstone_tables import at_key, each_of, laid_as
 from unit.collect.state.places import PLACES, Place
 
 
@@ -27,11 +28,11 @@ def state(place: Place) -> RootState:
 
 
 def some_tombstones(*names: str) -> Tombstones:
-    return Tombstones.of(a_tombstone(an_object(name)) for name in names)
+    return laid_as(a_tombstone(an_object(name)) for name in names)
 
 
 def keys_of(tombstones: Tombstones) -> set[str]:
-    return {each.object.key for each in tombstones}
+    return {each.object.key for each in each_of(tombstones)}
 
 
 def newest(state: RootState) -> str:
@@ -98,10 +99,12 @@ def test_tombstones_come_back_as_they_were_laid(state: RootState) -> None:
         ),
         a_tombstone(an_object("ü/ \n%41*", size=2**62, etag='"W/x"')),
     ]
-    state.keep_tombstones(Tombstones.of(laid))
+    state.keep_tombstones(laid_as(laid))
     found = state.tombstones()
-    assert {each.object.key: each for each in found} == {each.object.key: each for each in laid}
-    assert all(found.get(each.object.key) == each for each in laid)
+    assert {each.object.key: each for each in each_of(found)} == {
+        each.object.key: each for each in laid
+    }
+    assert all(at_key(found, each.object.key) == each for each in laid)
 
 
 def test_the_newest_generation_replaces_all(state: RootState) -> None:

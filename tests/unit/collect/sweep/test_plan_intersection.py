@@ -21,10 +21,10 @@ from orphangc.collect.sweep.plan_intersection import (
 )
 from orphangc.collect.sweep.tombstoning import TombstoneUpdate
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.model.types import Action, JobId, ObjectKey, Reason, StoredObject, Tombstone
+from orphangc.core.model.types import Action, JobId, ObjectKey, Reason, StoredObject
 from orphangc.ports import VERDICT_SCHEMA
 from support.builders import JOB
-from support.tombstone_tables import table_of
+from support.tombstone_tables import Tombstone, each_of, laid_as, table_of
 from unit.collect.delete.deleting import keys_of
 
 KEYS = keys_of(12)
@@ -111,7 +111,7 @@ class Stored:
 def compared(planned: list[Row], listed: list[Row], known: set[str], folder: Path):
     """Return the confirmed shards and what becomes of the tombstones, shard by shard."""
     room = ArrowTemporarySpace(folder)
-    tombstones = Tombstones.of(map(a_tombstone, sorted(known)))
+    tombstones = laid_as(map(a_tombstone, sorted(known)))
     put = requested_verdicts([batch_of(planned[:5]), batch_of(planned[5:])], room)
     sink = FreshSink.opened(tombstones, put.cuts, room)
     for start in range(0, len(listed), 4):
@@ -194,4 +194,4 @@ def expected_tombstones(
 def kept(generation: Tombstones | None, known: set[str]) -> dict[str, str]:
     if generation is None:
         return dict.fromkeys(known, "old")
-    return {each.object.key: each.plan_id for each in generation}
+    return {each.object.key: each.plan_id for each in each_of(generation)}

@@ -16,7 +16,7 @@ from orphangc.core.columns.uuid_words import uuid_texts
 from orphangc.core.decision.kernel import microseconds
 from orphangc.core.model.bounds import NEVER
 from orphangc.core.model.naming import artifact_name
-from orphangc.core.model.types import ObjectKey, StoredObject, Tombstone
+from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.times.instants import EARLIEST, LATEST
 from orphangc.ports import LISTING_SCHEMA
 from support.builders import (
@@ -30,7 +30,7 @@ from support.builders import (
     an_object,
     columns_of,
 )
-from support.tombstone_tables import from_table, plus, table_of
+from support.tombstone_tables import Tombstone, at_key, each_of, from_table, laid_as, plus, table_of
 
 MICROSECOND = timedelta(microseconds=1)
 MD5 = "0123456789abcdef" * 2
@@ -39,7 +39,7 @@ ETAGS = [None, "", "e1", MD5, f"{MD5}-17", f"{MD5}é", MD5.upper(), MD5[:31], f"
 
 def found(tombstone: Tombstone, *objects: StoredObject) -> list[tuple[bool, bool]]:
     """Return whether each object's key has the tombstone, and whether it is its own."""
-    since_us, has = Tombstones.of([tombstone]).look_up(columns_of(*objects))
+    since_us, has = laid_as([tombstone]).look_up(columns_of(*objects))
     expected = {NO_TIME, microseconds(tombstone.since)}
     assert set(since_us.tolist()) <= expected
     return list(zip(has.tolist(), (since_us != NO_TIME).tolist(), strict=True))
@@ -48,15 +48,15 @@ def found(tombstone: Tombstone, *objects: StoredObject) -> list[tuple[bool, bool
 def test_none_are_none() -> None:
     """The first cycle of a storage root has no tombstones."""
     tombstones = Tombstones.empty()
-    assert (len(tombstones), list(tombstones), tombstones.get("x")) == (0, [], None)
+    assert (len(tombstones), each_of(tombstones), tombstones.get("x")) == (0, [], None)
     since_us, has = tombstones.look_up(columns_of(an_object()))
     assert (since_us.tolist(), has.tolist()) == ([NO_TIME], [False])
     assert tombstones.keys().to_pylist() == []
     assert table_of(tombstones).schema.equals(TOMBSTONE_SCHEMA)
     assert len(tombstones.restricted(np.zeros(0, np.bool_))) == 0
-    table = table_of(Tombstones.of([a_tombstone()]))
-    assert list(plus(tombstones, table)) == [a_tombstone()]
-    assert list(plus(Tombstones.of([a_tombstone()]), table_of(tombstones))) == [a_tombstone()]
+    table = table_of(laid_as([a_tombstone()]))
+    assert each_of(plus(tombstones, table)) == [a_tombstone()]
+    assert each_of(plus(laid_as([a_tombstone()]), table_of(tombstones))) == [a_tombstone()]
 
 
 @pytest.mark.parametrize("etag", ETAGS)
@@ -65,11 +65,11 @@ def test_what_is_kept_comes_back_exactly(etag, modified_at) -> None:
     """R17, R18: an ETag or a time that came back otherwise would start the quarantine anew."""
     stored = an_object(etag=etag, modified_at=modified_at, size=2**62)
     kept = replace(a_tombstone(stored, laid=T0 - MICROSECOND), plan_id="plan é")
-    tombstones = Tombstones.of([kept])
-    assert list(tombstones) == [kept]
-    assert tombstones.get(stored.key) == kept
+    tombstones = laid_as([kept])
+    assert each_of(tombstones) == [kept]
+    assert at_key(tombstones, stored.key) == kept
     again = from_table(table_of(tombstones))
-    assert list(again) == [kept]
+    assert each_of(again) == [kept]
     assert found(kept, stored) == [(True, True)]
 
 
@@ -106,12 +106,12 @@ def test_copies_of_one_file_in_several_directories_have_their_own_tombstones() -
     keys = [f"{job}/shared/{head}{NAME}" for job in (JOB, OTHER_JOB) for head in ("", "7_", "70_")]
     objects = [an_object(key=ObjectKey(key), size=size) for size, key in enumerate(keys)]
     laid = [a_tombstone(each, laid=ago(f"{n + 1}d")) for n, each in enumerate(objects[:5])]
-    tombstones = Tombstones.of(reversed(laid))
+    tombstones = laid_as(reversed(laid))
     since_us, has = tombstones.look_up(columns_of(*objects))
     assert has.tolist() == [True] * 5 + [False]
     assert since_us.tolist() == [*(microseconds(each.since) for each in laid), NO_TIME]
-    assert [tombstones.get(key) for key in keys] == [*laid, None]
-    only = Tombstones.of(laid[2:3])
+    assert [at_key(tombstones, key) for key in keys] == [*laid, None]
+    only = laid_as(laid[2:3])
     assert only.look_up(columns_of(*objects)).has.tolist() == [False] * 2 + [True] + [False] * 3
 
 
@@ -121,15 +121,15 @@ def test_keys_that_end_in_no_uuid_are_kept_apart_from_those_that_do() -> None:
     keys = ["", "x", f"{JOB}/shared/", f"{JOB}/shared/x", zeros, f"x{zeros}", f"{zeros}/x", "é"]
     laid = [a_tombstone(an_object(key=ObjectKey(key))) for key in keys]
     for chosen in (laid, laid[:4], laid[1:2], laid[4:6], [*laid[:4], laid[5]]):
-        tombstones = Tombstones.of(chosen)
-        assert {each.object.key: each for each in tombstones} == {
+        tombstones = laid_as(chosen)
+        assert {each.object.key: each for each in each_of(tombstones)} == {
             each.object.key: each for each in chosen
         }
         expected = [each in chosen for each in laid]
         has = tombstones.look_up(columns_of(*(each.object for each in laid))).has
         assert has.tolist() == expected
         assert [tombstones.get(key) is not None for key in keys] == expected
-    assert Tombstones.of(laid).get("\ud800") is None
+    assert laid_as(laid).get("\ud800") is None
 
 
 def test_a_key_made_to_collide_with_another_is_another_key() -> None:
@@ -137,9 +137,9 @@ def test_a_key_made_to_collide_with_another_is_another_key() -> None:
     digest = hashlib.blake2b(b"x", digest_size=16).digest()
     keys = ["x", f"x{artifact_name(None, digest)}"]
     laid = [a_tombstone(an_object(key=ObjectKey(key)), laid=T0) for key in keys]
-    assert [len(Tombstones.of(chosen)) for chosen in (laid, laid[:1], laid[1:])] == [2, 1, 1]
+    assert [len(laid_as(chosen)) for chosen in (laid, laid[:1], laid[1:])] == [2, 1, 1]
     for chosen in (laid, laid[:1], laid[1:]):
-        tombstones = Tombstones.of([*chosen, a_tombstone(an_object(key=ObjectKey("y")))])
+        tombstones = laid_as([*chosen, a_tombstone(an_object(key=ObjectKey("y")))])
         has = tombstones.look_up(columns_of(*(each.object for each in laid))).has
         assert has.tolist() == [each in chosen for each in laid]
 
@@ -149,14 +149,14 @@ def test_of_two_tombstones_of_one_key_the_later_one_counts() -> None:
     first, second = (a_tombstone(laid=ago(age)) for age in ("9d", "1d"))
     other = a_tombstone(an_object(artifact_name(None, OTHER_UUID)))
     for laid in ([first, other, second], [first, second, other], [other, first, first, second]):
-        assert set(Tombstones.of(laid)) == {second, other}
-    table = table_of(Tombstones.of([first]))
-    assert set(plus(Tombstones.of([second, other]), table)) == {first, other}
+        assert {*each_of(laid_as(laid))} == {second, other}
+    table = table_of(laid_as([first]))
+    assert {*each_of(plus(laid_as([second, other]), table))} == {first, other}
 
 
 def test_rows_keys_and_masks_agree() -> None:
     """A sweep marks rows by number, and forgets them by mask."""
-    tombstones = Tombstones.of(a_tombstone(an_object(f"{n}_{NAME}")) for n in range(30))
+    tombstones = laid_as(a_tombstone(an_object(f"{n}_{NAME}")) for n in range(30))
     keys = tombstones.keys().to_pylist()
     rows = tombstones.rows_of(pa.array([*reversed(keys), "absent", f"30_{NAME}"]))
     assert rows.tolist() == [*reversed(range(30)), -1, -1]
@@ -164,12 +164,12 @@ def test_rows_keys_and_masks_agree() -> None:
     kept = tombstones.restricted(mask)
     assert kept.keys().to_pylist() == keys[::3]
     assert pa.Table.from_batches(tombstones.to_batches(mask)).equals(table_of(kept))
-    assert list(kept) == [tombstones.get(key) for key in keys[::3]]
+    assert each_of(kept) == [at_key(tombstones, key) for key in keys[::3]]
 
 
 def test_what_is_no_table_of_tombstones_is_refused() -> None:
     """A column read as another would end a quarantine early."""
-    table = table_of(Tombstones.of([a_tombstone()]))
+    table = table_of(laid_as([a_tombstone()]))
     wrong = [
         table.drop_columns("etag"),
         table.set_column(5, "since", table["since"].cast(pa.timestamp("ms", tz="UTC"))),
@@ -187,14 +187,14 @@ def test_times_of_every_age_are_kept() -> None:
     """A store may show any time; a tombstone must not fail on it, nor round it."""
     for at in (EARLIEST, datetime(1969, 12, 31, 23, tzinfo=UTC), LATEST):
         kept = a_tombstone(an_object(modified_at=at), laid=at)
-        assert list(Tombstones.of([kept])) == [kept]
+        assert each_of(laid_as([kept])) == [kept]
         assert found(kept, kept.object) == [(True, True)]
 
 
 def many(count: int) -> pa.RecordBatch:
     random = np.random.default_rng(7)
     hi, lo, etag_hi, etag_lo = random.integers(0, 2**64, (4, count), dtype=np.uint64)
-    row = table_of(Tombstones.of([a_tombstone()]))
+    row = table_of(laid_as([a_tombstone()]))
     columns = {name: pa.repeat(row[name][0], count) for name in row.column_names}
     heads = pa.repeat(f"{JOB}/shared/", count)
     columns["key"] = pa.compute.binary_join_element_wise(heads, uuid_texts(hi, lo), "")
@@ -224,12 +224,12 @@ def test_each_comes_once_however_many_there_are_to_a_block(block: int, monkeypat
     """Five of them, written back a block at a time, are the same five."""
     monkeypatch.setattr("orphangc.core.columns.tombstones._BLOCK", block)
     laid = [a_tombstone(an_object(artifact_name(None, bytes([n]) * 16))) for n in range(5)]
-    tombstones = Tombstones.of(laid)
+    tombstones = laid_as(laid)
 
-    assert list(tombstones) == laid
-    assert list(from_table(table_of(tombstones))) == laid
-    assert list(plus(Tombstones.of(laid[3:]), table_of(tombstones))) == laid
+    assert each_of(tombstones) == laid
+    assert each_of(from_table(table_of(tombstones))) == laid
+    assert each_of(plus(laid_as(laid[3:]), table_of(tombstones))) == laid
     odd = np.array([False, True, False, True, False])
     kept = [batch.column("key").to_pylist() for batch in tombstones.to_batches(odd)]
     assert [key for keys in kept for key in keys] == [laid[1].object.key, laid[3].object.key]
-    assert [tombstones.get(each.object.key) for each in laid] == laid
+    assert [at_key(tombstones, each.object.key) for each in laid] == laid
