@@ -16,7 +16,6 @@ _Words = npt.NDArray[np.uint64]
 _Mask = npt.NDArray[np.bool_]
 
 _UUID_BYTES = 16
-_FRESH = 1 << 13  # members that were added one by one wait in a Python set
 _STAGED = 1 << 18  # rows that wait to be sorted
 _RECENT = 1 << 21  # members that wait to be merged: 34 MB
 _SHARE = 32  # or so large a part of all, so that the cost of merging grows with n log n
@@ -30,26 +29,17 @@ class UuidSet:
     into the large one. A look-up first merges what waits, so it never misses a member.
     """
 
-    __slots__ = ("_fresh", "_is_whole", "_lock", "_main", "_recent", "_staged", "_staged_rows")
+    __slots__ = ("_is_whole", "_lock", "_main", "_recent", "_staged", "_staged_rows")
 
     def __init__(self, uuids: Iterable[bytes] = ()) -> None:
         """Start with these, 16 bytes each."""
         self._lock = RLock()  # a merge moves members: a look-up meanwhile could miss one
         self._is_whole = True
-        self._fresh: set[bytes] = set()
         self._staged: list[tuple[_Words, _Words]] = []
         self._staged_rows = 0
         self._recent = SortedUuids.empty()
         self._main = SortedUuids.empty()
         self.update(uuids)
-
-    def add(self, uuid: bytes) -> None:
-        """Add one UUID of 16 bytes."""
-        _check((uuid,))
-        with self._lock:
-            self._fresh.add(uuid)
-            if len(self._fresh) > _FRESH:
-                self._merge_waiting()
 
     def update(self, uuids: Iterable[bytes]) -> None:
         """Add UUIDs of 16 bytes each; another ``UuidSet`` is taken over by columns."""
@@ -58,7 +48,8 @@ class UuidSet:
             return
         rest = iter(uuids)
         while lot := list(islice(rest, _BLOCK)):
-            _check(lot)
+            if any(len(uuid) != _UUID_BYTES for uuid in lot):
+                raise ValueError("a UUID has 16 bytes")
             self.extend(*words_of(b"".join(lot)))
 
     def extend(self, hi: _Words, lo: _Words) -> None:
@@ -110,8 +101,7 @@ class UuidSet:
         """Return whether 16 bytes are a member."""
         if not isinstance(uuid, bytes) or len(uuid) != _UUID_BYTES:
             return False
-        with self._lock:
-            return uuid in self._fresh or bool(self.contains(*words_of(uuid))[0])
+        return bool(self.contains(*words_of(uuid))[0])
 
     def __len__(self) -> int:
         """Return how many members there are."""
@@ -156,12 +146,11 @@ class UuidSet:
         """
         if not self._is_whole:
             raise RuntimeError("a set of UUIDs was broken off while it was merged")
-        if not (self._fresh or self._staged):
+        if not self._staged:
             return
         self._is_whole = False
-        self._staged.append(words_of(b"".join(self._fresh)))
         hi, lo = (np.concatenate(each) for each in zip(*self._staged, strict=True))
-        self._fresh, self._staged, self._staged_rows = set(), [], 0
+        self._staged, self._staged_rows = [], 0
         self._add_to_recent(hi, lo)
         self._is_whole = True
         if len(self._recent) > max(_RECENT, len(self._main) // _SHARE):
@@ -198,8 +187,3 @@ def _is_in_order(hi: _Words, lo: _Words) -> bool:
         if not ((high > before[0]) | ((high == before[0]) & (low > before[1]))).all():
             return False
     return True
-
-
-def _check(uuids: Iterable[bytes]) -> None:
-    if any(len(uuid) != _UUID_BYTES for uuid in uuids):
-        raise ValueError("a UUID has 16 bytes")

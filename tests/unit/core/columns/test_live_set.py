@@ -71,7 +71,7 @@ def test_a_set_is_a_set_whatever_it_went_through() -> None:
 def grown(uuids: UuidSet, lot: list[bytes], way: str) -> UuidSet:
     if way == "add":
         for each in lot:
-            uuids.add(each)
+            uuids.update([each])
     elif way == "extend":
         uuids.extend(*words_of(b"".join(lot)))
     elif way == "adopt":

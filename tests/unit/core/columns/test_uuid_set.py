@@ -22,7 +22,7 @@ def test_a_set_whose_merge_was_broken_off_answers_no_more(monkeypatch) -> None:
     """What is left may lack members, and a live set that lacks one condemns it."""
     found = UuidSet(UUIDS[:2])
     assert len(list(found)) == 2, "these are the large part now"
-    found.add(UUIDS[2])
+    found.update([UUIDS[2]])
     assert len(found) == 3, "and this waits to be merged"
 
     def broken(*_: object) -> None:
@@ -46,7 +46,6 @@ def test_a_set_whose_merge_was_broken_off_answers_no_more(monkeypatch) -> None:
 
 
 SMALL = (
-    (uuid_set, "_FRESH", 2),
     (uuid_set, "_STAGED", 3),
     (uuid_set, "_RECENT", 4),
     (uuid_set, "_SHARE", 4),
@@ -68,7 +67,7 @@ def test_adopted_columns_are_used_and_never_changed(sizes: tuple, monkeypatch) -
     found.adopt(hi, lo)
     assert all(np.shares_memory(*each) for each in zip(found.columns(), (hi, lo), strict=True))
     for each in EVERY:
-        found.add(each)
+        found.update([each])
         assert each in found
     assert list(found) == sorted(EVERY)
     assert bytes_of(hi, lo) == b"".join(some)
@@ -110,7 +109,7 @@ def test_what_is_no_pair_of_columns_is_refused(hi: np.ndarray, lo: np.ndarray) -
 @pytest.mark.parametrize("wrong", [b"", UUIDS[0][:15], UUIDS[0] + b"\0", UUIDS[0] * 2])
 def test_what_has_not_sixteen_bytes_is_refused_and_is_no_member(wrong: bytes) -> None:
     """Two wrong lengths may add up to right ones."""
-    for given in (lambda: UuidSet([UUIDS[0], wrong]), lambda: UuidSet().add(wrong)):
+    for given in (lambda: UuidSet([UUIDS[0], wrong]), lambda: UuidSet().update([wrong])):
         with pytest.raises(ValueError, match=f"^{SIXTEEN}$"):
             given()
     assert wrong not in UuidSet(UUIDS)
