@@ -21,8 +21,8 @@ from orphangc.collect.state.read_checkpoints import ReadCheckpoints
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.bound_roots import bound_roots
 from orphangc.collect.world.recalling import outside_directories
-from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import WorldMemory
+from orphangc.core.memory.seen_cycles import STORAGE
 from orphangc.core.model.job_folders import SHARED
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.shown import SearchScope

@@ -15,8 +15,8 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.bound_roots import bound_roots
 from orphangc.collect.world.memory_files import MemoryRead, read_memory
-from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import RememberedPlace, WorldMemory
+from orphangc.core.memory.seen_cycles import STORAGE
 from orphangc.core.model.joined_facts import table
 
 MemoryBeside = tuple[RootState, WorldMemory]

@@ -33,8 +33,8 @@ from orphangc.core.memory.acknowledgement import (
     is_acknowledged,
 )
 from orphangc.core.memory.compare_cycles import CycleComparison
-from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import StandingFact, WorldMemory
+from orphangc.core.memory.seen_cycles import STORAGE
 from orphangc.core.model.codes import Condition
 from orphangc.core.world.known_states import KnownState, MemoryMarker, later_state, other_state
 from orphangc.core.world.known_world import World, WorldChange

@@ -21,13 +21,13 @@ from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import CheckpointFacts, ClusterFacts, JobFacts
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
-from orphangc.core.memory.lost_facts import REPORTED, STORAGE
 from orphangc.core.memory.remembered import (
     RememberedCheckpoint,
     RememberedDirectory,
     RememberedRegistry,
     WorldMemory,
 )
+from orphangc.core.memory.seen_cycles import REPORTED, STORAGE
 from orphangc.core.memory.sighting import (
     SeenJob,
     SeenPlace,

@@ -18,7 +18,7 @@ from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
-from orphangc.core.memory.lost_facts import LostFact
+from orphangc.core.memory.seen_cycles import LostFact
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobId, JobState, Mode, may_recur
 from orphangc.core.world.known_world import OutsidePath

@@ -12,31 +12,20 @@ from datetime import datetime
 
 from flinkstate.places.locations import is_within
 from orphangc.core.lineage.continuation import remembered_lineage
-from orphangc.core.memory.acknowledgement import Acknowledgement, acknowledging_command
+from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.job_lives import is_over, jobs_after, proves_end
-from orphangc.core.memory.lost_facts import (
-    STORAGE,
-    Lost,
-    LostFact,
-    instant_text,
-    is_place_unreachable,
-    lost_fact,
-    lost_of,
-    named,
-    reports_after,
-    with_word,
-)
+from orphangc.core.memory.lost_facts import Lost, instant_text, lost_of, named, reports_after
 from orphangc.core.memory.remembered import (
     KEPT_AFTER_END,
     RememberedCluster,
     RememberedDirectory,
-    RememberedJob,
     RememberedPlace,
     RememberedRegistry,
     RememberedReport,
     StandingFact,
     WorldMemory,
 )
+from orphangc.core.memory.seen_cycles import STORAGE, LostFact, SeenCycles
 from orphangc.core.memory.sighting import SeenPlace, Sighting
 from orphangc.core.memory.unlocated_jobs import job_uri
 from orphangc.core.model.codes import Condition
@@ -57,22 +46,23 @@ def compared(
     memory: WorldMemory, sighting: Sighting, given: Iterable[Acknowledgement] = ()
 ) -> CycleComparison:
     """Return what is lost since earlier cycles, and the memory after this one; no I/O."""
-    known = tuple(given)
     jobs = jobs_after(memory, sighting)
-    lost = lost_of(memory, sighting, jobs, known, uncovered=uncovered(memory, sighting))
-    registries = _registries_lost(memory, sighting, jobs, known)
-    facts = (*lost.facts, *registries)
-    standing = {(e.condition, e.what) for e in lost.facts if not e.is_acknowledged}
-    acknowledged = {(e.condition, e.what) for e in lost.facts if e.is_acknowledged} - standing
-    after = _After(memory, sighting, lost, standing, acknowledged)
+    cycles = SeenCycles(memory=memory, sighting=sighting, jobs=jobs, given=tuple(given))
+    lost = lost_of(cycles, uncovered=uncovered(cycles))
+    missed = _registries_missed(cycles)
+    lost_registries = tuple(_registries_lost(missed, cycles))
+    facts = (*lost.facts, *lost_registries)
+    after = _After.of(cycles, lost)
     directories = tuple(after.directories())
-    reports = tuple(after.reports(jobs))
+    reports = tuple(after.reports())
     clusters = tuple(after.clusters())
+    registries = tuple(after.registries(missed, lost_registries))
     needed = {each.job_id for each in directories if each.resolved_at is None}
-    needed |= {e.job_id for e in jobs if (Condition.CHECKPOINT_NOT_FOUND, job_uri(e)) in standing}
+    needed |= {
+        e.job_id for e in jobs if (Condition.CHECKPOINT_NOT_FOUND, job_uri(e)) in after.standing
+    }
     needed |= {each.job_id for each in reports} | {id_ for each in clusters for id_ in each.alive}
-    known_registries = tuple(_registries_after(memory, sighting, jobs, registries))
-    needed |= {each.job_id for each in known_registries}
+    needed |= {each.job_id for each in registries}
     return CycleComparison(
         facts=facts,
         memory=WorldMemory(
@@ -84,7 +74,7 @@ def compared(
             reports=reports,
             clusters=clusters,
             jobs=tuple(e for e in jobs if e.job_id in needed or after.is_young(e.known_at)),
-            registries=known_registries,
+            registries=registries,
             standing=tuple(StandingFact.like(e) for e in facts if not e.is_acknowledged),
             lineage=remembered_lineage(memory.lineage, sighting.lineage, sighting.at),
             expired=memory.expired,
@@ -103,11 +93,18 @@ def _savepoints(memory: WorldMemory, sighting: Sighting) -> tuple[str, ...]:
 class _After:
     """Makes the records of the next memory; standing and acknowledged are (condition, what)."""
 
+    cycles: SeenCycles
     memory: WorldMemory
     sighting: Sighting
     lost: Lost
     standing: set[tuple[Condition, str]]
     acknowledged: set[tuple[Condition, str]]
+
+    @classmethod
+    def of(cls, cycles: SeenCycles, lost: Lost) -> _After:
+        standing = {(e.condition, e.what) for e in lost.facts if not e.is_acknowledged}
+        acknowledged = {(e.condition, e.what) for e in lost.facts} - standing
+        return cls(cycles, cycles.memory, cycles.sighting, lost, standing, acknowledged)
 
     def is_young(self, at: datetime | None) -> bool:
         """Return whether another writer may still know the opposite."""
@@ -119,7 +116,7 @@ class _After:
             now = seen.pop(known.uri, None)
             if known.resolved_at is not None:
                 yield from known.unseen(self.sighting.at, is_missed=False) if now is None else [now]
-            elif is_place_unreachable(known.place, self.sighting):
+            elif self.cycles.is_place_unreachable(known.place):
                 yield known
             else:
                 yield from self._directory(known, now)
@@ -186,13 +183,13 @@ class _After:
             has_more_others=len(others) > MOST_OTHERS,
             is_stated=now.kind == STORAGE
             and (
-                is_covered(now, self.memory, self.sighting)
+                is_covered(now, self.cycles)
                 or (Condition.CLOSED_WORLD, now.uri) in self.acknowledged
             ),
         )
 
-    def reports(self, jobs: tuple[RememberedJob, ...]) -> Iterator[RememberedReport]:
-        for each in reports_after(self.memory, self.sighting, jobs):
+    def reports(self) -> Iterator[RememberedReport]:
+        for each in reports_after(self.cycles):
             is_known = (Condition.CHECKPOINT_NOT_FOUND, each.uri) in self.acknowledged
             over = each.resolved_at or (each.reported_at if is_known else None)
             if over is None or self.is_young(over):
@@ -217,38 +214,45 @@ class _After:
             ):
                 yield known
 
+    def registries(
+        self, missed: Mapping[str, Sequence[RememberedRegistry]], facts: Iterable[LostFact]
+    ) -> Iterator[RememberedRegistry]:
+        yield from self.sighting.registries
+        standing = {each.what for each in facts if not each.is_acknowledged}
+        missed_now = {each.uri for records in missed.values() for each in records}
+        for known in self.memory.registries:
+            if known.uri in self.sighting.registry_jobs:
+                continue  # it is recorded again, or no longer concerns the storage root
+            is_standing = not standing.isdisjoint({known.uri, known.location})
+            is_missed = is_standing and known.uri in missed_now
+            if known.job_id in self.sighting.declared_ended:  # a statement counts for its cycle
+                is_missed |= known.resolved_at is None
+            yield from known.unseen(self.sighting.at, is_missed=is_missed)
 
-def is_covered(place: SeenPlace, memory: WorldMemory, sighting: Sighting) -> bool:
+
+def is_covered(place: SeenPlace, cycles: SeenCycles) -> bool:
     """Return whether a person's statement covers a storage; the first one covers all there are."""
-    known = _storages(memory)
+    known = _storages(cycles.memory)
     stated = {uri for uri, each in known.items() if each.is_stated}
     if is_within(place.uri, stated):
         return True
-    return sighting.is_world_closed and (place.is_stated or not stated)
+    return cycles.sighting.is_world_closed and (place.is_stated or not stated)
 
 
-def uncovered(memory: WorldMemory, sighting: Sighting) -> Iterator[LostFact]:
+def uncovered(cycles: SeenCycles) -> Iterator[LostFact]:
     """Yield a fact for each storage that no statement covers, while a closed world is stated."""
-    if not sighting.is_world_closed:
-        return
-    known = _storages(memory)
-    for place in sighting.places:
+    sighting, known = cycles.sighting, _storages(cycles.memory)
+    for place in sighting.places if sighting.is_world_closed else ():
         is_asked = place.kind == STORAGE and not place.is_left_out
-        if not is_asked or is_covered(place, memory, sighting):
+        if not is_asked or is_covered(place, cycles):
             continue
         since = known[place.uri].first_seen_at if place.uri in known else sighting.at
-        command = acknowledging_command(
-            sighting.root, Condition.CLOSED_WORLD, place.uri, state=sighting.state
-        )
-        yield LostFact(
-            condition=Condition.CLOSED_WORLD,
-            what=place.uri,
-            since=since,
-            message=(
-                f"{place.uri} is searched since {since:%Y-%m-%dT%H:%M:%SZ}, after closed_world was"
-                " stated, which does not cover it: look at what names it (orphangc world), name"
-                f" what else there is, and state it again. Run: {command}"
-            ),
+        yield cycles.lost(
+            (Condition.CLOSED_WORLD, place.uri, since),
+            f"{place.uri} is searched since {instant_text(since)}, after closed_world was stated,"
+            " which does not cover it: look at what names it (orphangc world), name what else"
+            " there is, and state it again",
+            run=". Run: ",
         )
 
 
@@ -261,65 +265,34 @@ def _storages(memory: WorldMemory) -> dict[str, RememberedPlace]:
 
 
 def _registries_lost(
-    memory: WorldMemory,
-    sighting: Sighting,
-    jobs: Sequence[RememberedJob],
-    given: Iterable[Acknowledgement] = (),
-) -> tuple[LostFact, ...]:
-    """Return one fact for each registry folder that is gone, else for each job's folder in one."""
-    missed = _registries_missed(memory, sighting, jobs)
-    present = {each.rpartition("/")[0] for each in sighting.registry_jobs}
-    facts = []
+    missed: Mapping[str, Sequence[RememberedRegistry]], cycles: SeenCycles
+) -> Iterator[LostFact]:
+    """Yield one fact for each registry folder that is gone, else for each job's folder in one."""
+    present = {each.rpartition("/")[0] for each in cycles.sighting.registry_jobs}
     for location, records in sorted(missed.items()):
         if location in present:
-            facts += [_registry_fact(each.uri, [each], sighting) for each in records]
+            yield from (_registry_fact(each.uri, [each], cycles) for each in records)
         else:
-            facts.append(_registry_fact(location, records, sighting))
-    known = tuple(given)
-    return tuple(with_word(each, known, memory) for each in facts)
+            yield _registry_fact(location, records, cycles)
 
 
-def _registries_after(
-    memory: WorldMemory,
-    sighting: Sighting,
-    jobs: Sequence[RememberedJob],
-    facts: Iterable[LostFact],
-) -> Iterator[RememberedRegistry]:
-    yield from sighting.registries
-    standing = {each.what for each in facts if not each.is_acknowledged}
-    missed = {
-        each.uri for found in _registries_missed(memory, sighting, jobs).values() for each in found
-    }
-    for known in memory.registries:
-        if known.uri in sighting.registry_jobs:
-            continue  # it is recorded again, or no longer concerns the storage root
-        is_standing = known.uri in missed and not standing.isdisjoint({known.uri, known.location})
-        is_declared = known.job_id in sighting.declared_ended  # a statement counts for its cycle
-        is_missed = is_standing or (is_declared and known.resolved_at is None)
-        yield from known.unseen(sighting.at, is_missed=is_missed)
-
-
-def _registries_missed(
-    memory: WorldMemory, sighting: Sighting, jobs: Sequence[RememberedJob]
-) -> Mapping[str, list[RememberedRegistry]]:
+def _registries_missed(cycles: SeenCycles) -> Mapping[str, list[RememberedRegistry]]:
     missed: dict[str, list[RememberedRegistry]] = {}
-    homes = {(each.job_id, each.home) for each in sighting.registries}
-    for known in memory.registries:
-        if known.resolved_at is not None or known.uri in sighting.registry_jobs:
+    homes = {(each.job_id, each.home) for each in cycles.sighting.registries}
+    for known in cycles.memory.registries:
+        if known.resolved_at is not None or known.uri in cycles.sighting.registry_jobs:
             continue
         # the same job, by its directory, may export to another place now
         has_moved = known.home and (known.job_id, known.home) in homes
-        if not (has_moved or _is_registry_over(known, sighting, jobs)):
+        if not (has_moved or _is_registry_over(known, cycles)):
             missed.setdefault(known.location, []).append(known)
     return missed
 
 
-def _is_registry_over(
-    known: RememberedRegistry, sighting: Sighting, jobs: Sequence[RememberedJob]
-) -> bool:
-    if known.job_id in sighting.declared_ended:
+def _is_registry_over(known: RememberedRegistry, cycles: SeenCycles) -> bool:
+    if known.job_id in cycles.sighting.declared_ended:
         return True
-    if any(each.is_alive for each in sighting.jobs if each.job_id == known.job_id):
+    if any(each.is_alive for each in cycles.sighting.jobs if each.job_id == known.job_id):
         return False
     return any(
         is_over(each)
@@ -327,22 +300,21 @@ def _is_registry_over(
         and each.ended_at is not None
         and known.taken_at is not None
         and each.ended_at >= known.taken_at
-        for each in jobs
+        for each in cycles.jobs
         if each.job_id == known.job_id
     )
 
 
 def _registry_fact(
-    what: str, records: Sequence[RememberedRegistry], sighting: Sighting
+    what: str, records: Sequence[RememberedRegistry], cycles: SeenCycles
 ) -> LostFact:
     since = max(each.seen_at for each in records)
     is_all_known = all(each.is_all_known for each in records)
     ids = sorted({each.job_id for each in records})
-    return lost_fact(
+    return cycles.lost(
         (Condition.PLACE_LOST, what, since),
         f"{what} held registry snapshots of job {named(ids)} at"
         f" {instant_text(since)} and holds none now, so what that job needs is unknown: bring them"
         " back or give the folder again with --registry, declare the job ended by its id",
-        sighting,
         frozenset(d for each in records for d in each.directories) if is_all_known else None,
     )

@@ -23,8 +23,8 @@ from orphangc.core.memory.remembered import (
     RememberedDirectory,
     RememberedJob,
     RememberedReport,
-    WorldMemory,
 )
+from orphangc.core.memory.seen_cycles import SeenCycles
 from orphangc.core.memory.sighting import SeenReport, Sighting
 
 SUBSUMED = "SUBSUMED"
@@ -84,12 +84,11 @@ class Explanations:
     directories: Mapping[str, int]
 
     @classmethod
-    def of(
-        cls, memory: WorldMemory, sighting: Sighting, jobs: Iterable[RememberedJob]
-    ) -> Explanations:
+    def of(cls, cycles: SeenCycles) -> Explanations:
         """Return the explanations from memory and cycle together."""
+        memory, sighting = cycles.memory, cycles.sighting
         by_job: dict[str, list[RememberedJob]] = {}
-        for record in jobs:
+        for record in cycles.jobs:
             by_job.setdefault(record.job_id, []).append(record)
         all_seen = (*memory.directories, *sighting.directories)
         known = {each.uri: each.job_id for each in all_seen}

@@ -8,27 +8,18 @@ shows no origin, but that there is a checkpoint, which may name any file until i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from flinkstate.places.locations import is_within
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.job_lives import FINISHED, is_flink_rest, is_over
-from orphangc.core.memory.remembered import RememberedJob, WorldMemory
+from orphangc.core.memory.remembered import RememberedJob
+from orphangc.core.memory.seen_cycles import SeenCycles
 from orphangc.core.memory.sighting import Sighting
 
 UNREAD = ""
 """Marker among the directories that a job needs: its origin, or checkpoint, could not be read."""
-
-
-def reach_of(directories: Iterable[str], sighting: Sighting) -> frozenset[str] | None:
-    """Return the directories that a loss concerns, ``None`` for all of the storage root.
-
-    A directory in no searched place may be one that is searched, spelled otherwise.
-    """
-    places = [each.uri for each in sighting.places]
-    named = frozenset(directories)
-    return named if all(is_within(each, places) for each in named) else None
 
 
 def job_uri(record: RememberedJob) -> str:
@@ -53,25 +44,24 @@ def known_directories(record: RememberedJob) -> frozenset[str]:
 
 
 def unlocated_jobs(
-    memory: WorldMemory,
-    sighting: Sighting,
-    jobs: Sequence[RememberedJob],
-    *,
-    given: Sequence[Acknowledgement],
-    silent: Collection[str],
+    cycles: SeenCycles, silent: Collection[str]
 ) -> Iterator[tuple[RememberedJob, frozenset[str] | None]]:
     """Yield the jobs that no cluster shows any more and whose checkpoints are not found.
 
     Each with the directories that it may need files of, ``None`` for all of the storage root.
+
+    Args:
+        silent: Clusters that are lost themselves.
     """
-    located = _Located.of(memory, sighting, jobs)
-    for record in jobs:
-        if not _is_forgotten(record, sighting) or record.by in silent or _left_none(record):
+    located = _Located.of(cycles)
+    for record in cycles.jobs:
+        is_forgotten = _is_forgotten(record, cycles.sighting)
+        if not is_forgotten or record.by in silent or _left_none(record):
             continue
-        if _is_acknowledged_with_cluster(record, given) or located.has(record):
+        if _is_acknowledged_with_cluster(record, cycles.given) or located.has(record):
             continue
-        reach = reach_of(record.needs, sighting)
-        if reach is None or any(is_within(each, [sighting.root]) for each in reach):
+        reach = cycles.reach_of(record.needs)
+        if reach is None or any(is_within(each, [cycles.sighting.root]) for each in reach):
             yield record, reach
 
 
@@ -119,13 +109,14 @@ class _Located:
     clusters: dict[str, set[str]]
 
     @classmethod
-    def of(cls, memory: WorldMemory, sighting: Sighting, jobs: Iterable[RememberedJob]) -> _Located:
+    def of(cls, cycles: SeenCycles) -> _Located:
+        memory, sighting = cycles.memory, cycles.sighting
         by_id: dict[str, set[str]] = {}
         for each in (*memory.directories, *sighting.directories):
             by_id.setdefault(each.job_id, set()).add(each.uri)
         shown: dict[str, set[str]] = {}
         clusters: dict[str, set[str]] = {}
-        for record in jobs:
+        for record in cycles.jobs:
             if is_flink_rest(record.by):
                 clusters.setdefault(record.job_id, set()).add(record.by)
                 if record.alive_at == sighting.at:

@@ -9,7 +9,6 @@ from orphangc.adapters.open import open_state_files
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import memory_folder, read_memory, write_memory
 from orphangc.collect.world.recalling import recalled
-from orphangc.core.memory.lost_facts import STORAGE
 from orphangc.core.memory.remembered import (
     RememberedCheckpoint,
     RememberedCluster,
@@ -17,6 +16,7 @@ from orphangc.core.memory.remembered import (
     RememberedPlace,
     WorldMemory,
 )
+from orphangc.core.memory.seen_cycles import STORAGE
 
 ONE, OTHER, AROUND = map(canonical, ("s3://a/one", "s3://a/other", "s3://a"))
 AT = datetime(2026, 11, 2, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.evidence import Survey
 from orphangc.core.decision.judge import Judgement, judge, judge_all
-from orphangc.core.memory.lost_facts import LostFact
+from orphangc.core.memory.seen_cycles import LostFact
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import JobState, Mode
 from orphangc.core.world.known_world import OutsidePath

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from orphangc.core.lineage.continuation import LineageMemory
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.compare_cycles import compared
-from orphangc.core.memory.lost_facts import LostFact
 from orphangc.core.memory.remembered import RememberedCheckpoint, RememberedDirectory, WorldMemory
+from orphangc.core.memory.seen_cycles import LostFact
 from orphangc.core.memory.sighting import (
     SeenJob,
     SeenPlace,

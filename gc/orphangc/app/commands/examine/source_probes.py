@@ -17,7 +17,7 @@ from orphangc.app.wiring.searched_places import storage_here
 from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.cluster.job_facts import eligibility_problem
-from orphangc.core.memory.lost_facts import STORAGE
+from orphangc.core.memory.seen_cycles import STORAGE
 from orphangc.core.model.flink_versions import is_tested_version
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.shown import SearchScope
