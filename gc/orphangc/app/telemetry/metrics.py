@@ -27,9 +27,9 @@ from orphangc.core.documents.run_record import (
     RunResult,
     Totals,
     totals_after,
-    totals_merged,
 )
 from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.joined_facts import joined
 from orphangc.core.model.types import Action, Outcome, Reason, Scope
 
 _SWEPT = (Action.TOMBSTONE, Action.REVIVE, Action.DELETE)
@@ -252,14 +252,14 @@ class Metrics(Collector):
     def restore(self, root: str, record: RunRecord) -> None:
         """Restore the totals and findings of an earlier run."""
         known = self._known[root]
-        self._known[root] = known.after(record, totals_merged(known.totals, record.totals))
+        self._known[root] = known.after(record, joined(known.totals, record.totals))
 
     def observe(self, record: RunRecord) -> None:
         """Add one run."""
         known = self._known[record.root]
         is_on_file = bool(record.totals.runs) and record.result is not RunResult.LOCKED
         if is_on_file:  # its totals include runs of other processes
-            totals = totals_merged(known.totals, record.totals)
+            totals = joined(known.totals, record.totals)
         else:
             totals = totals_after(known.totals, record)
         self._known[record.root] = known.after(record, totals)

@@ -8,15 +8,9 @@ import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from orphangc.collect.state.store import RootState
-from orphangc.core.documents.run_record import (
-    Phase,
-    RunRecord,
-    RunResult,
-    Totals,
-    totals_after,
-    totals_merged,
-)
+from orphangc.core.documents.run_record import Phase, RunRecord, RunResult, Totals, totals_after
 from orphangc.core.documents.self_sustained_record import RememberedUsageCheck, merged
+from orphangc.core.model.joined_facts import joined
 from orphangc.core.model.types import JobId
 
 log = structlog.get_logger()
@@ -67,7 +61,7 @@ def totals_so_far(state: RootState) -> Totals:
     """Return the totals of all runs before."""
     totals = Totals()
     for _, record in zip(range(_NEWEST_READ), newest_records(state), strict=False):
-        totals = totals_merged(totals, record.totals)
+        totals = joined(totals, record.totals)
     return totals
 
 

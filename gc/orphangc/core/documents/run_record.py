@@ -7,22 +7,22 @@ it holds sums only, and its size grows with jobs, never with objects.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from enum import StrEnum
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
 from orphangc.core.documents.plan import BlockedPart, HeldBackPart, RefusedPart, Tally
 from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
 from orphangc.core.model.frozen_part import FrozenPart
+from orphangc.core.model.joined_facts import LATEST, LATEST_OF_EACH, Fact
 from orphangc.core.model.tallies import Amount
 from orphangc.core.model.types import Action, JobState, Mode, Outcome
 from orphangc.core.times.instants import Instant, shifted
 from orphangc.core.world.known_world import World
 
 _Number = TypeVar("_Number", int, float)
-_Ordered = TypeVar("_Ordered", int, float, datetime)
 
 DURATION_BUCKETS_SECONDS = (1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200)
 """Upper edges of the buckets that the durations of phases are counted in."""
@@ -172,11 +172,15 @@ class ExpiryRecord(FrozenPart):
     expiring_bytes: int
 
 
-class Totals(FrozenPart):
+_Counts = Annotated[Mapping[str, int], LATEST_OF_EACH]
+
+
+class Totals(Fact):
     """Everything that the runs of one storage root ever counted, this one included.
 
     Counters of a process begin at zero; these go on from run to run, so that a counter that is
-    pushed or scraped never goes back. Keys are label values joined by ``/``.
+    pushed or scraped never goes back. Keys are label values joined by ``/``. Of two totals neither
+    may know of all runs of the other: joined, they are the larger of each, for they only rise.
 
     Attributes:
         runs: Number of runs, by ``phase/result``.
@@ -186,15 +190,15 @@ class Totals(FrozenPart):
         durations: Phases by ``phase/edge``, the bucket that they fell in; ``inf`` is the last.
     """
 
-    runs: Mapping[str, int] = Field(default_factory=dict)
-    swept_objects: Mapping[str, int] = Field(default_factory=dict)
-    swept_bytes: Mapping[str, int] = Field(default_factory=dict)
-    aborted_uploads: Mapping[str, int] = Field(default_factory=dict)
-    refusals: Mapping[str, int] = Field(default_factory=dict)
-    list_requests: int = 0
-    durations: Mapping[str, int] = Field(default_factory=dict)
-    duration_seconds: Mapping[str, float] = Field(default_factory=dict)
-    last_success_at: Mapping[str, Instant] = Field(default_factory=dict)
+    runs: _Counts = Field(default_factory=dict)
+    swept_objects: _Counts = Field(default_factory=dict)
+    swept_bytes: _Counts = Field(default_factory=dict)
+    aborted_uploads: _Counts = Field(default_factory=dict)
+    refusals: _Counts = Field(default_factory=dict)
+    list_requests: Annotated[int, LATEST] = 0
+    durations: _Counts = Field(default_factory=dict)
+    duration_seconds: Annotated[Mapping[str, float], LATEST_OF_EACH] = Field(default_factory=dict)
+    last_success_at: Annotated[Mapping[str, Instant], LATEST_OF_EACH] = Field(default_factory=dict)
 
 
 class RunRecord(FrozenPart):
@@ -302,24 +306,6 @@ def totals_after(before: Totals, record: RunRecord) -> Totals:
     )
 
 
-def totals_merged(one: Totals, other: Totals) -> Totals:
-    """Return the larger of each of two totals: neither may know of all runs of the other.
-
-    They only rise, so the larger one is nearer to the truth, whichever was written later.
-    """
-    return Totals(
-        runs=_larger(one.runs, other.runs),
-        swept_objects=_larger(one.swept_objects, other.swept_objects),
-        swept_bytes=_larger(one.swept_bytes, other.swept_bytes),
-        aborted_uploads=_larger(one.aborted_uploads, other.aborted_uploads),
-        refusals=_larger(one.refusals, other.refusals),
-        list_requests=max(one.list_requests, other.list_requests),
-        durations=_larger(one.durations, other.durations),
-        duration_seconds=_larger(one.duration_seconds, other.duration_seconds),
-        last_success_at=_larger(one.last_success_at, other.last_success_at),
-    )
-
-
 def _bucket(phase: PhaseRecord) -> str:
     edges = (edge for edge in DURATION_BUCKETS_SECONDS if phase.duration_seconds <= edge)
     return f"{phase.phase}/{next(edges, 'inf')}"
@@ -330,10 +316,3 @@ def _sum(before: Mapping[str, _Number], added: Iterable[tuple[str, _Number]]) ->
     for key, count in added:
         sums[key] = sums[key] + count if key in sums else count
     return sums
-
-
-def _larger(one: Mapping[str, _Ordered], other: Mapping[str, _Ordered]) -> dict[str, _Ordered]:
-    return {
-        key: max(each[key] for each in (one, other) if key in each)
-        for key in dict.fromkeys((*one, *other))
-    }

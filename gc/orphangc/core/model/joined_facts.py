@@ -68,6 +68,12 @@ def _known(*values: Any) -> list[Any]:
 
 EARLIEST = Rule(lambda earlier, later, _: min(_known(earlier, later), default=None))
 LATEST = Rule(lambda earlier, later, _: max(_known(earlier, later), default=None))
+LATEST_OF_EACH = Rule(
+    lambda earlier, later, _: {
+        key: max(each[key] for each in (later, earlier) if key in each) for key in later | earlier
+    }
+)
+"""The larger value of each key of two mappings."""
 EITHER = Rule(lambda earlier, later, _: earlier or later)
 BOTH = Rule(lambda earlier, later, _: earlier and later)
 UNION = Rule(lambda earlier, later, _: tuple(sorted({*earlier, *later})))

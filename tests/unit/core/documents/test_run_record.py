@@ -13,8 +13,8 @@ from orphangc.core.documents.run_record import (
     SweptPart,
     Totals,
     totals_after,
-    totals_merged,
 )
+from orphangc.core.model.joined_facts import joined
 from orphangc.core.model.types import Action, Outcome
 from unit.app.status import records
 from unit.app.status.records import T0
@@ -124,4 +124,4 @@ def test_totals_that_know_of_different_runs_give_the_larger_of_each() -> None:
         duration_seconds={"plan": 100.0, "sweep": 51.0},
         last_success_at={"plan": T0, "sweep": T0 - timedelta(days=2)},
     )
-    assert totals_merged(BEFORE, other) == totals_merged(other, BEFORE) == merged
+    assert joined(BEFORE, other) == joined(other, BEFORE) == merged

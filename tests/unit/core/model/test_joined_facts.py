@@ -3,7 +3,7 @@
 Memories are drawn from few texts and times, so that their facts meet.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import cache
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from orphangc.core.discovery.discovered_facts import UnclearFact
 from orphangc.core.discovery.remembered_facts import DiscoveryMemory
+from orphangc.core.documents.run_record import Totals
 from orphangc.core.lineage.continuation import LineageMemory
 from orphangc.core.memory.remembered import (
     RememberedCheckpoint,
@@ -50,6 +51,8 @@ def values_of(name: str, kind: Any) -> st.SearchStrategy[Any]:
         return st.none() | values_of(name, get_args(kind)[0])
     if get_origin(kind) is tuple:
         return st.lists(values_of(name, get_args(kind)[0]), max_size=2).map(tuple)
+    if get_origin(kind) is Mapping:
+        return st.dictionaries(st.sampled_from("ab"), values_of(name, get_args(kind)[1]))
     if not isinstance(kind, type):
         return TIMES
     if issubclass(kind, FrozenPart):
@@ -59,6 +62,7 @@ def values_of(name: str, kind: Any) -> st.SearchStrategy[Any]:
     plain: dict[Any, st.SearchStrategy[Any]] = {
         bool: st.booleans(),
         int: st.integers(0, 1),
+        float: st.floats(0, 1),
         str: st.sampled_from([DIGEST, "1" * 64] if name == "sha256" else ["a", "b"]),
     }
     return plain.get(kind, TIMES)
@@ -205,5 +209,5 @@ def test_each_kind_says_what_its_facts_are_and_how_two_of_them_become_one(kind) 
     )
     if not kind.SEEN:
         assert [name for name, each in rules.items() if not each] in ([], ["version"])
-    assert kind.SUBJECT or kind in {WorldMemory, DiscoveryMemory, LineageMemory}
+    assert kind.SUBJECT or kind in {WorldMemory, DiscoveryMemory, LineageMemory, Totals}
     assert UnclearFact in {*kinds()}
