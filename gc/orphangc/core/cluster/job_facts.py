@@ -8,7 +8,7 @@ none of them. A fact that Flink did not state is ``None``, and ``None`` never co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
@@ -390,7 +390,11 @@ def unnamed_layout_problem(job: JobFacts) -> str | None:
 
     While it starts or restarts, it may be of any layout.
     """
-    if job.state_backend not in _BACKENDS:
+    return _unknown_class(job, _BACKENDS)
+
+
+def _unknown_class(job: JobFacts, backends: Collection[str]) -> str | None:
+    if job.state_backend not in backends:
         return f"state backend {job.state_backend} of job {job.job_id} is not known to be safe"
     if job.checkpoint_storage not in _STORAGES:
         return f"checkpoint storage {job.checkpoint_storage} of job {job.job_id} is not known"
@@ -413,11 +417,7 @@ def unknown_layout_problem(job: JobFacts) -> str | None:
     Changelog, file merging and ForSt are Flink's own: once the job's processes are gone, what no
     checkpoint names is dead there too (T7).
     """
-    if job.state_backend not in _BACKENDS | _IN_PLACE:
-        return f"state backend {job.state_backend} of job {job.job_id} is not known to be safe"
-    if job.checkpoint_storage not in _STORAGES:
-        return f"checkpoint storage {job.checkpoint_storage} of job {job.job_id} is not known"
-    return None
+    return _unknown_class(job, _BACKENDS | _IN_PLACE)
 
 
 def _changelog_problem(job: JobFacts) -> str | None:

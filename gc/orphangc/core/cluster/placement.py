@@ -90,12 +90,8 @@ def home_of(answer: JobAnswer, directories: Directories, aliases: Sequence[Alias
     """
     shown = (each for facts in answer.facts for each in facts.checkpoints if not each.is_savepoint)
     own = {*places_of((each.external_path for each in shown), aliases)}
-    if own:
-        keys = _lying_in(own, directories)
-        return Home(keys=keys, is_proven=bool(keys), is_elsewhere=not keys)
-    configured = configured_directories(answer, aliases)
-    if configured:
-        keys = _lying_in(configured, directories)
+    if places := own or configured_directories(answer, aliases):
+        keys = _lying_in(places, directories)
         return Home(keys=keys, is_proven=bool(keys), is_elsewhere=not keys)
     restored = (facts.restored.external_path for facts in answer.facts if facts.restored)
     keys = _lying_in({*places_of(restored, aliases)}, directories)

@@ -58,14 +58,17 @@ def entropy_of(job: JobEvidence) -> Entropy | None:
     base that a job with a fixed id was moved from.
     """
     folders = {folder for checkpoint in job.own_checkpoints for folder in checkpoint.files}
-    named = {place for folder in folders if (place := job_directory_of(folder)) is not None}
     for directory in sorted(job.directories_with_checkpoints, key=str):
-        spread = {
-            part: other for other in named if (part := random_part(directory, other)) is not None
-        }
-        if len(spread) >= _SEVERAL and len({len(part) for part in spread}) == 1:
+        if spread := _spread(directory, folders):
             return Entropy(directory=directory, spread=spread)
     return None
+
+
+def _spread(directory: Location, folders: Iterable[Location]) -> dict[str, Location]:
+    """Return the job directories of folders by their random parts, if these have one length."""
+    named = {place for folder in folders if (place := job_directory_of(folder)) is not None}
+    found = {part: each for each in named if (part := random_part(directory, each)) is not None}
+    return found if len(found) >= _SEVERAL and len({*map(len, found)}) == 1 else {}
 
 
 def is_spread_over(directory: Location, folders: Iterable[Location], other: Location) -> bool:
@@ -74,12 +77,8 @@ def is_spread_over(directory: Location, folders: Iterable[Location], other: Loca
     Args:
         folders: Folders that these name files in; several must have random parts of one length.
     """
-    named = {place for folder in folders if (place := job_directory_of(folder)) is not None}
-    parts = {part for each in named if (part := random_part(directory, each)) is not None}
     own = random_part(directory, other)
-    return (
-        own is not None and len(parts) >= _SEVERAL and {len(each) for each in parts} == {len(own)}
-    )
+    return own is not None and len(own) in {*map(len, _spread(directory, folders))}
 
 
 def random_part(directory: Location, other: Location) -> str | None:

@@ -15,6 +15,7 @@ from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.guards import GUARDS, is_present_run_read
 from orphangc.core.exporter.exporter_answer import exported_problem
+from orphangc.core.lineage.lineage_graph import reached
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.job_folders import CHECKPOINT
 from orphangc.core.model.types import AreaName, JobState
@@ -247,13 +248,7 @@ def _needed_by(job: JobEvidence, by_key: Mapping[str, JobEvidence]) -> set[str]:
 
     An ended or refused job in such a chain hides no other job behind it.
     """
-    found: set[str] = set()
-    left = [job.key]
-    while left:
-        new = (by_key[left.pop()].depends_on & by_key.keys()) - found
-        found |= new
-        left += new
-    return found - {job.key}
+    return reached([job.key], lambda key: by_key[key].depends_on & by_key.keys()) - {job.key}
 
 
 def _with_refusal_of(own: Judgement, other: Judgement, whom: str) -> Judgement | None:

@@ -154,13 +154,8 @@ class Lineage:
         """
         own = self._runs[checkpoint.place]
         edges = self._restores.get(own, ())
-        found = {self._key_of(edge.newer) for edge in edges if self._covers(edge, checkpoint)}
-        todo = list(found)
-        while todo:
-            key = todo.pop()
-            new = set() if self._may_differ(key) else self._hops.get(key, set()) - found
-            found |= new
-            todo += new
+        first = {self._key_of(edge.newer) for edge in edges if self._covers(edge, checkpoint)}
+        found = reached(first, lambda e: () if self._may_differ(e) else self._hops.get(e, ()))
         return frozenset(found - {own})
 
     def may_be_continued_by(self, checkpoint: LineageCheckpoint) -> tuple[LineageJob, ...]:
@@ -175,7 +170,7 @@ class Lineage:
             if (edge.older in own or self._shares_maker(edge.older, own))
             and not self._is_from_before(edge, checkpoint)
         }
-        keys = {self._key_of(place) for place in self._reached(first) - own}
+        keys = {self._key_of(place) for place in reached(first, self._after_place) - own}
         return tuple(job for job in self.jobs if job.key in keys)
 
     def stand_ins(self, checkpoint: LineageCheckpoint) -> tuple[LineageCheckpoint, ...]:
@@ -199,7 +194,9 @@ class Lineage:
         last = (
             job
             for job in self.jobs
-            if {self._key_of(p) for p in self._reached(job.places)} & self._jobs.keys() == {job.key}
+            if {self._key_of(place) for place in reached(job.places, self._after_place)}
+            & self._jobs.keys()
+            == {job.key}
         )
         return tuple(last) or self.jobs
 
@@ -332,14 +329,8 @@ class Lineage:
             return False
         return number < checkpoint.checkpoint_id and until < stored_at
 
-    def _reached(self, places: Iterable[str]) -> set[str]:
-        found = set(places)
-        todo = list(found)
-        while todo:
-            new = self._after.get(todo.pop(), set()) - found
-            found |= new
-            todo += new
-        return found
+    def _after_place(self, place: str) -> Collection[str]:
+        return self._after.get(place, ())
 
     def _shares_maker(self, savepoint: str, places: Collection[str]) -> bool:
         """Return whether a savepoint may have been taken of a job that has one of some places."""
@@ -390,6 +381,17 @@ def grouped(each: Iterable[_T], key: Callable[[_T], str]) -> dict[str, list[_T]]
     for one in each:
         groups.setdefault(key(one), []).append(one)
     return groups
+
+
+def reached(first: Iterable[str], following: Callable[[str], Iterable[str]]) -> set[str]:
+    """Return all that any number of steps lead to from the first ones, themselves included."""
+    found = set(first)
+    todo = list(found)
+    while todo:
+        new = set(following(todo.pop())) - found
+        found |= new
+        todo += new
+    return found
 
 
 def _lineage(

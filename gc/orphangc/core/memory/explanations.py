@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from flinkstate.places.checkpoint_names import checkpoint_id_of
 from orphangc.core.lineage.continuation import ContinuationSource
+from orphangc.core.lineage.lineage_graph import reached
 from orphangc.core.memory.job_lives import (
     ALL_ENDS,
     fitting,
@@ -64,6 +65,7 @@ class Explanations:
         jobs: All records of a job, with the facts of this cycle, by job id.
         claimers: Directories of the jobs that were restored from a checkpoint, by checkpoint, each
             with the start of its job's run.
+        heirs: The same directories by that of the checkpoint.
         shown: Directories that contain checkpoints now.
         expired: When a sweep released each checkpoint from quarantine, by folder and digest.
         unfound: Checkpoints that a cluster shows completed and not discarded after the listing,
@@ -76,6 +78,7 @@ class Explanations:
     sighting: Sighting
     jobs: Mapping[str, tuple[RememberedJob, ...]]
     claimers: Mapping[str, Mapping[str, datetime]]
+    heirs: Mapping[str, frozenset[str]]
     shown: Mapping[str, RememberedDirectory]
     expired: Mapping[tuple[str, str], datetime]
     unfound: Mapping[str, SeenReport]
@@ -93,7 +96,9 @@ class Explanations:
         all_seen = (*memory.directories, *sighting.directories)
         known = {each.uri: each.job_id for each in all_seen}
         claimers = _claimers(by_job, known)
-        users: dict[str, set[str]] = {}
+        heirs, users = dict[str, set[str]](), dict[str, set[str]]()
+        for uri, claimed_by in claimers.items():
+            heirs.setdefault(uri.rpartition("/")[0], set()).update(claimed_by)
         for each in all_seen:
             for used in {*each.names} - {each.uri}:
                 users.setdefault(used, set()).add(each.uri)
@@ -105,6 +110,7 @@ class Explanations:
         return cls(
             sighting=sighting,
             claimers=claimers,
+            heirs={uri: frozenset(each) for uri, each in heirs.items()},
             jobs={job_id: tuple(records) for job_id, records in by_job.items()},
             shown={each.uri: each for each in sighting.directories},
             expired={
@@ -267,15 +273,9 @@ class Explanations:
         What was stored after such a job had begun is not what it was restored from: a later run
         of an id writes the same paths again.
         """
-        known: set[str] = set()
         begun = (each for uri in origins for each in self.claimers.get(uri, {}).items())
         found = {uri for uri, at in begun if at + self.sighting.clock_skew >= since} & self.searched
-        while found:
-            known |= found
-            todo = found
-            heirs = (each for uri, each in self.claimers.items() if uri.rpartition("/")[0] in todo)
-            found = (set[str]().union(*heirs) & self.searched) - known
-        return known
+        return reached(found, lambda each: self.heirs.get(each, frozenset()) & self.searched)
 
     def is_report_explained(self, report: RememberedReport) -> bool:
         """Return whether a searched job claimed a reported checkpoint, after its job's end."""
@@ -351,11 +351,7 @@ def _with_predecessors(
         if is_found and is_heard and job_id not in alive:
             for each in claimed_by:
                 before.setdefault(each, set()).add(directory)
-    known, more = set(searched), set(searched)
-    while more:
-        more = {uri for each in more for uri in before.get(each, ())} - known
-        known |= more
-    return frozenset(known)
+    return frozenset(reached(searched, lambda each: before.get(each, ())))
 
 
 def _was_before_the_end(checkpoint: RememberedCheckpoint, record: RememberedJob) -> bool:
