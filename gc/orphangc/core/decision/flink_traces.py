@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sized
 from dataclasses import replace
 
 from orphangc.core.decision.evidence import JobEvidence
+from orphangc.core.lineage.lineage_graph import grouped
 from orphangc.core.memory.job_lives import is_flink_rest, is_over
 from orphangc.core.memory.remembered import RememberedJob, WorldMemory
 from orphangc.core.model.job_folders import scopes_where
@@ -65,10 +66,8 @@ def with_remembered_traces(
 
 def with_other_runs(jobs: Mapping[str, JobEvidence], memory: WorldMemory) -> dict[str, JobEvidence]:
     """Return the evidence with the clusters that showed another run of each job."""
-    alive: dict[str, list[RememberedJob]] = {}
-    for record in memory.jobs:
-        if is_flink_rest(record.by) and record.alive_at is not None and not is_over(record):
-            alive.setdefault(record.job_id, []).append(record)
+    living = (e for e in memory.jobs if e.alive_at is not None and not is_over(e))
+    alive = grouped((e for e in living if is_flink_rest(e.by)), lambda each: each.job_id)
     return {
         key: replace(job, other_runs=tuple(sorted(_other_runs(job, alive.get(job.job_id, [])))))
         for key, job in jobs.items()

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from flinkstate.places.checkpoint_names import checkpoint_id_of
 from orphangc.core.lineage.continuation import ContinuationSource
-from orphangc.core.lineage.lineage_graph import reached
+from orphangc.core.lineage.lineage_graph import grouped, reached
 from orphangc.core.memory.job_lives import (
     ALL_ENDS,
     fitting,
@@ -90,9 +90,7 @@ class Explanations:
     def of(cls, cycles: SeenCycles) -> Explanations:
         """Return the explanations from memory and cycle together."""
         memory, sighting = cycles.memory, cycles.sighting
-        by_job: dict[str, list[RememberedJob]] = {}
-        for record in cycles.jobs:
-            by_job.setdefault(record.job_id, []).append(record)
+        by_job = grouped(cycles.jobs, lambda each: each.job_id)
         all_seen = (*memory.directories, *sighting.directories)
         known = {each.uri: each.job_id for each in all_seen}
         claimers = _claimers(by_job, known)

@@ -46,6 +46,7 @@ from orphangc.core.discovery.texts.strict_fields import (
     UnclearFieldError,
     fields_of,
     guarded,
+    text_at,
     value_at,
 )
 
@@ -112,7 +113,7 @@ class Resource:
     @property
     def name(self) -> str:
         """Return its name, "" if it has none."""
-        return _metadata(self.document, "name")
+        return text_at(self.document, "metadata", "name")
 
     @property
     def origin(self) -> Origin:
@@ -134,8 +135,7 @@ class Resource:
     @property
     def state(self) -> str:
         """Return the state of its JobManager by its status, "" if it shows none."""
-        shown = value_at(self.document, "status", "jobManagerDeploymentStatus")
-        return shown if isinstance(shown, str) else ""
+        return text_at(self.document, "status", "jobManagerDeploymentStatus")
 
     @property
     def has_workload(self) -> bool:
@@ -143,20 +143,15 @@ class Resource:
         return not self.workloads.isdisjoint(self.clusters)
 
 
-def _metadata(document: Mapping[str, Any], name: str) -> str:
-    found = value_at(document, "metadata", name)
-    return found if isinstance(found, str) else ""
-
-
 def names_of(documents: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """Return the names of resources."""
-    return frozenset(_metadata(each, "name") for each in documents) - {""}
+    return frozenset(text_at(each, "metadata", "name") for each in documents) - {""}
 
 
 def session_cluster_of(resource: Resource) -> str:
     """Return the name of the deployment that a session job runs in, "" if it is unknown."""
-    found = value_at(resource.document, "spec", "deploymentName")
-    return found.strip() if isinstance(found, str) and resource.kind == SESSION_JOB else ""
+    found = text_at(resource.document, "spec", "deploymentName")
+    return found.strip() if resource.kind == SESSION_JOB else ""
 
 
 def configurations_of(resource: Resource) -> list[FoundOptions | UnclearFact]:
@@ -189,7 +184,7 @@ def resource_facts(resource: Resource, reading: Reading) -> ResourceFacts:
     return gathered_facts(
         resource.origin,
         facts,
-        uid=_metadata(resource.document, "uid"),
+        uid=text_at(resource.document, "metadata", "uid"),
         made=() if has_children else resource.made,
         is_made_read=is_read,
         is_effective=is_read,
@@ -250,15 +245,12 @@ def _job(field: FoundField, resource: Resource) -> JobFact:
     if not is_job_id(field.value):
         raise UnclearFieldError(field.path, f"names no job id: {field.value[:40]!r}")
     status = resource.document["status"]["jobStatus"]
-    name, state = (
-        found if isinstance(found := status.get(each), str) else "" for each in ("jobName", "state")
-    )
     return JobFact(
         job_id=field.value,
-        name=name,
-        state=state,
+        name=text_at(status, "jobName"),
+        state=text_at(status, "state"),
         is_fixed=_is_id_chosen(resource),
-        uid=_metadata(resource.document, "uid"),
+        uid=text_at(resource.document, "metadata", "uid"),
         origin=resource.origin.of(field.path),
     )
 
@@ -290,8 +282,8 @@ def _target(
 def _cluster(resource: Resource, reading: Reading) -> ClusterFact:
     """Return the REST service of a deployment; while it has no JobManager, nothing answers."""
     uri = rest_uri(resource.name, resource.namespace, reading)
-    ingress = value_at(resource.document, "spec", "ingress", "template")
-    if reading.rest == "ingress" and ingress and isinstance(ingress, str):
+    ingress = text_at(resource.document, "spec", "ingress", "template")
+    if reading.rest == "ingress" and ingress:
         address = ingress.replace("{{name}}", resource.name)
         address = address.replace("{{namespace}}", resource.namespace).split("(")[0]
         uri = address if "://" in address else f"https://{address}"

@@ -38,7 +38,7 @@ from orphangc.core.discovery.texts.flink_options import (
     scheme_of_rest,
     text_options,
 )
-from orphangc.core.discovery.texts.strict_fields import guarded, value_at
+from orphangc.core.discovery.texts.strict_fields import guarded, text_at, value_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +176,7 @@ def plain_workload(
     looks = any(_FLINK in each or "jobmanager" in each for each in words)
     if not looks or any(each in word for word in words for each in _NO_JOB_MANAGERS):
         return None
-    name = next(_texts(document, "metadata", "name"), "")
+    name = text_at(document, "metadata", "name")
     native = rest_uri(name, namespace, reading)
     addresses = dict.fromkeys((native, native.replace(f"{name}-rest", name)))
     return PlainWorkload(Origin(kind=kind, namespace=namespace, name=name), tuple(addresses))
@@ -191,15 +191,9 @@ def is_operated(document: Mapping[str, Any]) -> bool:
 
 def _words(document: Mapping[str, Any]) -> Iterator[str]:
     pod = value_at(document, "spec", "template")
-    yield from _texts(document, "metadata", "name")
+    yield text_at(document, "metadata", "name")
     for labels in (value_at(document, "metadata", "labels"), value_at(pod, "metadata", "labels")):
         yield from (str(e) for e in labels.values()) if isinstance(labels, Mapping) else ()
     containers = value_at(pod, "spec", "containers")
     for each in containers if isinstance(containers, list) else ():
-        yield from _texts(each, "image")
-
-
-def _texts(value: Any, *path: str) -> Iterator[str]:
-    found = value_at(value, *path)
-    if isinstance(found, str):
-        yield found
+        yield text_at(each, "image")

@@ -105,6 +105,12 @@ def value_at(document: Any, *path: str) -> Any:
     return document
 
 
+def text_at(document: Any, *path: str) -> str:
+    """Return the text that a document holds at a path, "" if it holds none there."""
+    found = value_at(document, *path)
+    return found if isinstance(found, str) else ""
+
+
 Found = TypeVar("Found")
 
 
