@@ -31,12 +31,13 @@ from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import hex_texts, uuid_texts
-from orphangc.core.decision.kernel import BoundsTable, kernel, microseconds, verdict_batch
+from orphangc.core.decision.kernel import BoundsTable, kernel, verdict_batch
+from orphangc.core.times.instants import microseconds_of
 from orphangc.ports import LISTING_SCHEMA
 from support.builders import JOB, some_bounds
 
 TIME = pa.timestamp("us", tz="UTC")
-OLD = microseconds(datetime(2026, 1, 1, tzinfo=UTC))
+OLD = microseconds_of(datetime(2026, 1, 1, tzinfo=UTC))
 BATCH = 1 << 16
 
 

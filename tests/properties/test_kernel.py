@@ -16,10 +16,11 @@ from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import bytes_of
 from orphangc.core.decision import kernel as kernel_module
-from orphangc.core.decision.kernel import BoundsTable, kernel, microseconds, verdict_batch
+from orphangc.core.decision.kernel import BoundsTable, kernel, verdict_batch
 from orphangc.core.model.bounds import JobBounds
 from orphangc.core.model.naming import artifact_name, place_of_folder, uuid_of
 from orphangc.core.model.types import Action, ObjectKey, Reason, StoredObject
+from orphangc.core.times.instants import microseconds_of
 from orphangc.ports import LISTING_SCHEMA, VERDICT_SCHEMA
 from support.builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID, a_tombstone, some_bounds
 from support.oracle import Verdict, decide
@@ -255,7 +256,7 @@ def test_the_kernel_breaks_ties_as_decide_does(cases: list[dict]) -> None:
         facts = {each: case[each] for each in ("live", "bounds", "tombstone")}
         expected.append(decide(stored, case["artifact"], **facts))
     is_same = [c["tombstone"].object.is_same_as(c["stored"]) for c in cases]
-    since = [microseconds(case["tombstone"].since) for case in cases]
+    since = [microseconds_of(case["tombstone"].since) for case in cases]
     actions, reasons = kernel(
         Recogniser("").columns(listed(objects)),
         is_live=np.array([case["artifact"].uuid in case["live"] for case in cases]),
@@ -340,4 +341,4 @@ def test_a_tombstone_is_found_by_key_and_counts_for_the_same_object(objects, oth
         tombstone = laid.get(stored.key)
         assert bool(has_one) is (tombstone is not None)
         is_same = tombstone is not None and tombstone.object.is_same_as(stored)
-        assert since == (microseconds(at) if is_same else NO_TIME)
+        assert since == (microseconds_of(at) if is_same else NO_TIME)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _INVISIBLE = re.compile(
@@ -42,6 +43,13 @@ def visible(text: str) -> str:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: ``1 job``, ``2,048 objects``, ``2 entries``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def some(values: Iterable[object], limit: int = 3) -> str:
+    """Return the first few of many for a sentence."""
+    shown = [str(value) for value in values]
+    more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
+    return ", ".join(shown[:limit]) + more
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from flinkstate.places.locations import canonical
+from flinkstate.text.shown_text import some
 from orphangc.collect.decide.judged_cycle import JudgedCycle
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.mark.survey import SavepointListed, Surveyed
@@ -20,7 +21,7 @@ from orphangc.core.cluster.pending_savepoints import (
     longest_checkpoint_timeout,
     pending_savepoint_problem,
 )
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, some
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
 from orphangc.core.model.bounds import Bound, BoundName, JobBounds
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import AreaName

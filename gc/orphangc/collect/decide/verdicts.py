@@ -24,7 +24,6 @@ from orphangc.core.decision.kernel import (
     Verdicts,
     action_code,
     kernel,
-    microseconds,
     reason_code,
     verdict_batch,
 )
@@ -32,6 +31,7 @@ from orphangc.core.decision.leftover_checkpoints import LeftBehind
 from orphangc.core.model.bounds import JobBounds
 from orphangc.core.model.naming import Owners
 from orphangc.core.model.types import Action, AreaName, DirectoryLayout, Reason, Scope
+from orphangc.core.times.instants import microseconds_of
 from orphangc.ports import VerdictSink
 from orphangc.ports.engine import ListingPass
 
@@ -339,7 +339,7 @@ def _count_removals(
 def _add_held(
     held: HeldBack, left: LeftBehind, columns: Columns, verdicts: Verdicts, *, is_own: _Mask
 ) -> None:
-    is_old = (columns.modified_us != NO_TIME) & (columns.modified_us < microseconds(left.cutoff))
+    is_old = (columns.modified_us != NO_TIME) & (columns.modified_us < microseconds_of(left.cutoff))
     by_name = _is(verdicts.reasons, Reason.REFERENCED)
     by_name &= left.names.contains(columns.hi, columns.lo)
     is_kept = by_name | _is(verdicts.reasons, Reason.TOO_YOUNG)

@@ -9,8 +9,9 @@ import math
 from collections.abc import Mapping
 
 from flinkstate.places.locations import canonical
+from flinkstate.text.shown_text import some
 from orphangc.core.cluster.job_status import is_quiet
-from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, mode_of, some
+from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, mode_of
 from orphangc.core.exporter.exporter_answer import order_unproven
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.flink_versions import is_build_of_tested_line, is_tested_version

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+from flinkstate.text.shown_text import some
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
-from orphangc.core.decision.evidence import Checkpoint, some
+from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import EntryKind, RegistrySnapshot
 from orphangc.core.model.naming import uuid_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -476,10 +476,3 @@ def mode_of(job: JobEvidence) -> Mode:
         return Mode.REGISTRY
     is_exported = any(snapshot.source is Mode.REGISTRY for snapshot in job.snapshots)
     return Mode.REGISTRY if is_exported else Mode.DERIVED
-
-
-def some(values: Iterable[object], limit: int = 3) -> str:
-    """Return the first few of many for a sentence."""
-    shown = [str(value) for value in values]
-    more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
-    return ", ".join(shown[:limit]) + more

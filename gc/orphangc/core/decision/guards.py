@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from itertools import chain
 
+from flinkstate.text.shown_text import some
 from orphangc.core.areas.table import is_known_sub_folder
 from orphangc.core.cluster.ha_facts import holders_of
 from orphangc.core.cluster.job_facts import (
@@ -28,14 +29,7 @@ from orphangc.core.cluster.job_facts import (
 )
 from orphangc.core.cluster.known_checkpoints import completed_by, is_anothers, out_of_order
 from orphangc.core.decision.entropy_injection import entropy_in_listing
-from orphangc.core.decision.evidence import (
-    Check,
-    Checkpoint,
-    CycleEvidence,
-    JobEvidence,
-    mode_of,
-    some,
-)
+from orphangc.core.decision.evidence import Check, Checkpoint, CycleEvidence, JobEvidence, mode_of
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE, Exported, exported_problem
 from orphangc.core.exporter.registry_snapshot import EntryKind, check_successor
 from orphangc.core.model.codes import Guard

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -12,8 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from orphangc.core.columns.listing_columns import NO_ID, NO_TIME, Columns
-from orphangc.core.model.bounds import NEVER, JobBounds
+from orphangc.core.model.bounds import JobBounds
 from orphangc.core.model.types import Action, DirectoryLayout, Reason
+from orphangc.core.times.instants import microseconds_of
 
 VERDICT_SCHEMA: Final = pa.schema(
     [
@@ -72,11 +72,6 @@ def reason_words(codes: _Codes) -> pa.StringArray:
     return _REASON_WORDS.take(pa.array(codes))
 
 
-def microseconds(at: datetime) -> int:
-    """Return an aware instant in microseconds since 1970, exactly."""
-    return (at - NEVER) // timedelta(microseconds=1)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundsTable:
     """What the rule compares with, as columns: one row for each of a sequence of bounds.
@@ -100,7 +95,7 @@ class BoundsTable:
         return cls(
             is_refused=np.array([each.is_refused for each in bounds], np.bool_),
             is_report_only=np.array([each.is_report_only for each in bounds], np.bool_),
-            cutoff_us=np.array([microseconds(each.cutoff) for each in bounds], np.int64),
+            cutoff_us=np.array([microseconds_of(each.cutoff) for each in bounds], np.int64),
             newest_older_id=np.array([_newest_older_id(each) for each in bounds], np.int64),
             quarantine_us=np.array([_quarantine_us(each) for each in bounds], np.int64),
         )
@@ -122,7 +117,7 @@ def _newest_older_id(bounds: JobBounds) -> int:
 
 def _quarantine_us(bounds: JobBounds) -> int:
     start, newest = bounds.quarantine_start, bounds.newest_completed_at
-    return microseconds(start if newest is None else min(start, newest))
+    return microseconds_of(start if newest is None else min(start, newest))
 
 
 def kernel(

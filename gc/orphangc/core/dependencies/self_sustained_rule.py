@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Alias, Location, place_of, places_of
+from flinkstate.text.shown_text import some
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence, some
+from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
 from orphangc.core.decision.judge import Judgement, is_over
 from orphangc.core.dependencies.foreign_files import (
     Foreign,

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from flinkstate.places.locations import is_within
+from flinkstate.text.shown_text import some
 from orphangc.core.lineage.continuation import remembered_lineage
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.job_lives import is_over, jobs_after, proves_end
-from orphangc.core.memory.lost_facts import Lost, instant_text, lost_of, named, reports_after
+from orphangc.core.memory.lost_facts import Lost, instant_text, lost_of, reports_after
 from orphangc.core.memory.remembered import (
     KEPT_AFTER_END,
     RememberedCluster,
@@ -313,7 +314,7 @@ def _registry_fact(
     ids = sorted({each.job_id for each in records})
     return cycles.lost(
         (Condition.PLACE_LOST, what, since),
-        f"{what} held registry snapshots of job {named(ids)} at"
+        f"{what} held registry snapshots of job {some(ids)} at"
         f" {instant_text(since)} and holds none now, so what that job needs is unknown: bring them"
         " back or give the folder again with --registry, declare the job ended by its id",
         frozenset(d for each in records for d in each.directories) if is_all_known else None,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from flinkstate.text.shown_text import counted
+from flinkstate.text.shown_text import counted, some
 from orphangc.core.memory.explanations import Explanations, LossExplanation
 from orphangc.core.memory.job_lives import is_flink_rest, is_over
 from orphangc.core.memory.remembered import (
@@ -26,8 +26,6 @@ from orphangc.core.memory.seen_cycles import REPORTED, STORAGE, LostFact, SeenCy
 from orphangc.core.memory.sighting import Sighting
 from orphangc.core.memory.unlocated_jobs import job_uri, known_directories, unlocated_jobs
 from orphangc.core.model.codes import Condition
-
-_FEW = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +184,7 @@ def _directory_emptied(
     users: Collection[str],
 ) -> LostFact:
     since = max(each.seen_at for each in missed)
-    naming = f", or that a job of {named(sorted(users))}, whose checkpoints name its files, claimed"
+    naming = f", or that a job of {some(sorted(users))}, whose checkpoints name its files, claimed"
     asking = "; if one did, name its cluster with --flink-rest, which shows the claim; else"
     claimed = f"{naming} them{asking}" if users else ":"
     return cycles.lost(
@@ -368,7 +366,7 @@ def _cluster_silent(
     stated = ", declare the job ended by its id" if is_new else ""
     return cycles.lost(
         (Condition.CLUSTER_SILENT, cluster.uri, cluster.answered_at),
-        f"{cluster.uri} showed job {named(missed)} alive at"
+        f"{cluster.uri} showed job {some(missed)} alive at"
         f" {instant_text(cluster.answered_at)} and {now}: ask it again{stated}",
         _reach_of_cluster(cluster, missed, cycles),
     )
@@ -397,9 +395,3 @@ def _job_unlocated(
 def instant_text(at: datetime) -> str:
     """Return a time as messages show it, to the second."""
     return f"{at:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def named(job_ids: Sequence[str]) -> str:
-    """Return a few of some names as messages show them, and how many there are beside these."""
-    more = f" and {len(job_ids) - _FEW} more" if len(job_ids) > _FEW else ""
-    return ", ".join(job_ids[:_FEW]) + more

@@ -13,11 +13,10 @@ from orphangc.core.columns.listing_columns import NO_TIME, Recogniser
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.columns.uuid_words import uuid_texts
-from orphangc.core.decision.kernel import microseconds
 from orphangc.core.model.bounds import NEVER
 from orphangc.core.model.naming import artifact_name
 from orphangc.core.model.types import ObjectKey, StoredObject
-from orphangc.core.times.instants import EARLIEST, LATEST
+from orphangc.core.times.instants import EARLIEST, LATEST, microseconds_of
 from orphangc.ports import LISTING_SCHEMA
 from support.builders import (
     JOB,
@@ -40,7 +39,7 @@ ETAGS = [None, "", "e1", MD5, f"{MD5}-17", f"{MD5}é", MD5.upper(), MD5[:31], f"
 def found(tombstone: Tombstone, *objects: StoredObject) -> list[tuple[bool, bool]]:
     """Return whether each object's key has the tombstone, and whether it is its own."""
     since_us, has = laid_as([tombstone]).look_up(columns_of(*objects))
-    expected = {NO_TIME, microseconds(tombstone.since)}
+    expected = {NO_TIME, microseconds_of(tombstone.since)}
     assert set(since_us.tolist()) <= expected
     return list(zip(has.tolist(), (since_us != NO_TIME).tolist(), strict=True))
 
@@ -109,7 +108,7 @@ def test_copies_of_one_file_in_several_directories_have_their_own_tombstones() -
     tombstones = laid_as(reversed(laid))
     since_us, has = tombstones.look_up(columns_of(*objects))
     assert has.tolist() == [True] * 5 + [False]
-    assert since_us.tolist() == [*(microseconds(each.since) for each in laid), NO_TIME]
+    assert since_us.tolist() == [*(microseconds_of(each.since) for each in laid), NO_TIME]
     assert [at_key(tombstones, key) for key in keys] == [*laid, None]
     only = laid_as(laid[2:3])
     assert only.look_up(columns_of(*objects)).has.tolist() == [False] * 2 + [True] + [False] * 3
@@ -216,7 +215,7 @@ def test_a_hundred_bytes_a_tombstone_are_enough() -> None:
     listing = batch.select(LISTING_SCHEMA.names).cast(LISTING_SCHEMA)
     since_us, has = tombstones.look_up(Recogniser("").columns(listing))
     assert has.all()
-    assert (since_us == microseconds(ago("2d"))).all()
+    assert (since_us == microseconds_of(ago("2d"))).all()
 
 
 @pytest.mark.parametrize("block", [1, 2, 5, 6])

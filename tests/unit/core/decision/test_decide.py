@@ -12,16 +12,11 @@ import pytest
 from orphangc.core.columns.listing_columns import NO_TIME
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.kernel import (
-    BoundsTable,
-    action_words,
-    kernel,
-    microseconds,
-    reason_words,
-)
+from orphangc.core.decision.kernel import BoundsTable, action_words, kernel, reason_words
 from orphangc.core.model.bounds import NEVER, Bound, BoundName
 from orphangc.core.model.naming import Artifact, artifact_name
 from orphangc.core.model.types import Action, DirectoryLayout, Reason
+from orphangc.core.times.instants import microseconds_of
 from support.builders import (
     JOB,
     OTHER_UUID,
@@ -65,7 +60,7 @@ def verdict(stored=None, artifact=None, **facts) -> Verdict:
     actions, reasons = kernel(
         columns_of(replace(stored, key=f"{JOB}/shared/{name_of(artifact)}")),
         is_live=np.array([artifact.uuid in named]),
-        since_us=np.array([microseconds(tombstone.since) if is_same else NO_TIME]),
+        since_us=np.array([microseconds_of(tombstone.since) if is_same else NO_TIME]),
         has_tombstone=np.array([tombstone is not None]),
         owner=np.zeros(1, np.int32),
         bounds=BoundsTable.of([bounds]),

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from orphangc.core.decision.evidence import mode_of, some
+from flinkstate.text.shown_text import some
+from orphangc.core.decision.evidence import mode_of
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.model.types import Mode
 from support.builders import a_checkpoint, a_hold, a_job, a_root, a_snapshot, some_facts

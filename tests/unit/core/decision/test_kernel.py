@@ -13,13 +13,13 @@ from orphangc.core.decision.kernel import (
     action_code,
     action_words,
     kernel,
-    microseconds,
     reason_code,
     reason_words,
     verdict_batch,
 )
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds
 from orphangc.core.model.types import Action, Reason, StoredObject
+from orphangc.core.times.instants import microseconds_of
 from orphangc.ports import VERDICT_SCHEMA as PORTS_SCHEMA
 from support.builders import JOB, NAME, T0, ago, an_object, columns_of, some_bounds
 
@@ -33,7 +33,7 @@ REFUSED = (Action.KEEP, Reason.JOB_REFUSED)
 REPORT_ONLY = (Action.KEEP, Reason.REPORT_ONLY)
 UNRECOGNISED = (Action.KEEP, Reason.UNRECOGNISED)
 
-LONG_AGO = microseconds(ago("2d"))
+LONG_AGO = microseconds_of(ago("2d"))
 
 
 def asked(columns: Columns, **facts: object) -> Verdicts:
@@ -131,10 +131,10 @@ def test_an_unknown_bound_keeps_everything(at: datetime | None) -> None:
 def test_an_instant_is_exact_to_the_microsecond() -> None:
     """A float of seconds would round, and break ties."""
     odd = datetime(2026, 11, 21, 14, 0, 0, 123457, tzinfo=UTC)
-    assert microseconds(odd) - microseconds(odd - MICROSECOND) == 1
-    assert microseconds(odd) == 1_795_269_600_123_457
-    assert microseconds(NEVER - MICROSECOND) == -1
-    assert microseconds(datetime.max.replace(tzinfo=UTC)) == 253_402_300_799_999_999
+    assert microseconds_of(odd) - microseconds_of(odd - MICROSECOND) == 1
+    assert microseconds_of(odd) == 1_795_269_600_123_457
+    assert microseconds_of(NEVER - MICROSECOND) == -1
+    assert microseconds_of(datetime.max.replace(tzinfo=UTC)) == 253_402_300_799_999_999
 
 
 def test_every_object_is_compared_with_its_own_job() -> None:
@@ -255,7 +255,7 @@ def test_reasons_stand_in_the_order_of_the_questions() -> None:
         owner=np.array([0, 1, 1, *[2] * 6], np.int32),
         is_live=np.array([True] * 4 + [False] * 5),
         has_tombstone=np.array([False] * 7 + [True] * 2),
-        since_us=np.array([microseconds(T0)] * 8 + [LONG_AGO]),
+        since_us=np.array([microseconds_of(T0)] * 8 + [LONG_AGO]),
         bounds=BoundsTable.of(bounds),
     )
     assert reason_words(found.reasons).to_pylist() == list(Reason)
