@@ -120,12 +120,16 @@ class Area:
         return self.rule_ended if state is JobState.ENDED else self.rule_running
 
 
-def only_ended(why_running: str) -> Rule:
-    """Return the rule of an area that is collected under a proven end only (R34, R35)."""
+def until_the_end(running: Rule) -> Rule:
+    """Return the rule of an area: once the job is over, a proven end suffices (R34, R35).
 
-    def objection(facts: AreaFacts, _: FilePlace) -> str | None:
+    Args:
+        running: Rule of a job that may run.
+    """
+
+    def objection(facts: AreaFacts, place: FilePlace) -> str | None:
         if facts.state is not JobState.ENDED:
-            return why_running
+            return running(facts, place)
         return None if facts.is_end_proven else NOT_PROVEN
 
     return objection

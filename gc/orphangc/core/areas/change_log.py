@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from orphangc.core.areas.area import NOT_PROVEN, Area, AreaFacts, AreaFolder
+from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, until_the_end
 from orphangc.core.model.bounds import Bound, BoundName
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, Scope
 
 
-def _objection(facts: AreaFacts, _: FilePlace) -> str | None:
+def _running(facts: AreaFacts, _: FilePlace) -> str | None:
     """R45: what was uploaded before a completed checkpoint was triggered is in it, or in none (T4).
 
     A file of the log may wait unnamed for as long as no checkpoint completes. But a TaskManager
@@ -17,8 +17,6 @@ def _objection(facts: AreaFacts, _: FilePlace) -> str | None:
     a completed one lacks no later one is given; with any number of checkpoints at once.
     Source: Flink 1.15-2.3, ``FsStateChangelogWriter.persist``.
     """
-    if facts.state is JobState.ENDED:
-        return None if facts.is_end_proven else NOT_PROVEN
     if facts.state is JobState.RUNNING and facts.newest_trigger is not None:
         return facts.unknown_layout
     return (
@@ -41,7 +39,7 @@ CHANGE_LOG = Area(
     named_by="changelog handles: each stream of the list, by its absolute path",
     rule_running="R45",
     rule_ended="R35",
-    objection=_objection,
+    objection=until_the_end(_running),
     is_written_in_place=False,
     is_stricter_than_merged=True,
     bound=_bound,

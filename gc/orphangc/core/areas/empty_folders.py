@@ -7,12 +7,12 @@ Source: Flink 1.15-2.3, ``LocalFileSystem.create``, ``LocalRecoverableWriter.ope
 
 from __future__ import annotations
 
-from orphangc.core.areas.area import NOT_PROVEN, AreaFacts
+from orphangc.core.areas.area import AreaFacts, until_the_end
 from orphangc.core.areas.exclusive import EXCLUSIVE
 from orphangc.core.areas.forst_files import FORST_FILES
 from orphangc.core.areas.table import AREAS
 from orphangc.core.model.naming import FilePlace
-from orphangc.core.model.types import AreaName, JobState, Scope
+from orphangc.core.model.types import AreaName, Scope
 
 
 def area_of_folder(place: FilePlace) -> AreaName | None:
@@ -31,8 +31,6 @@ def folder_objection(facts: AreaFacts, place: FilePlace) -> str | None:
     """
     if place.scope is Scope.FORST:
         return FORST_FILES.objection(facts, place)
-    if facts.state is JobState.ENDED:
-        return None if facts.is_end_proven else NOT_PROVEN
-    if place.scope is not Scope.EXCLUSIVE or place.inner:
-        return "the job may run, and write into it"
-    return EXCLUSIVE.objection(facts, place)
+    if place.scope is Scope.EXCLUSIVE and not place.inner:
+        return EXCLUSIVE.objection(facts, place)
+    return until_the_end(lambda *_: "the job may run, and write into it")(facts, place)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from orphangc.core.areas.area import NOT_PROVEN, Area, AreaFacts, AreaFolder
+from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, until_the_end
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, Scope
 
 
-def _objection(facts: AreaFacts, place: FilePlace) -> str | None:
+def _running(facts: AreaFacts, place: FilePlace) -> str | None:
     """R31: checkpoint n is over once the present run has completed one with a higher id (T3).
 
     When checkpoint k is stored, the JobManager aborts every pending one with a lower id, under
@@ -17,8 +17,6 @@ def _objection(facts: AreaFacts, place: FilePlace) -> str | None:
     Source: Flink 1.15-2.3, ``CheckpointCoordinator.completePendingCheckpoint``,
     ``dropSubsumedCheckpoints``.
     """
-    if facts.state is JobState.ENDED:
-        return None if facts.is_end_proven else NOT_PROVEN
     if facts.state is not JobState.RUNNING or facts.completed_id is None:
         return (
             "no cluster shows which checkpoint the job completed last, so any chk-<n> may be"
@@ -40,7 +38,7 @@ EXCLUSIVE = Area(
     " restored from it",
     rule_running="R31, R32",
     rule_ended="R35",
-    objection=_objection,
+    objection=until_the_end(_running),
     is_written_in_place=False,
     is_stricter_than_merged=False,
     withstands=frozenset({Guard.UNPROVEN_LAYOUT, Guard.GATE}),

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, only_ended
+from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, until_the_end
 from orphangc.core.model.job_folders import NUMBERED_FOLDERS
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, Scope
 
 _WORKING: Final = re.compile(f"{NUMBERED_FOLDERS[Scope.FORST]}.+", re.DOTALL)
-_OF_THE_END = only_ended("a running database may read files that no checkpoint names")
+_OF_THE_END = until_the_end(lambda *_: "a running database may read files that no checkpoint names")
 
 
 def _objection(facts: AreaFacts, place: FilePlace) -> str | None:

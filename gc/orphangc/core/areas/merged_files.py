@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 
-from orphangc.core.areas.area import NOT_PROVEN, Area, AreaFacts, AreaFolder
+from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, until_the_end
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobState, Scope
 
 
-def _objection(facts: AreaFacts, place: FilePlace) -> str | None:
+def _running(facts: AreaFacts, place: FilePlace) -> str | None:
     """R46: merged within a checkpoint, a file has segments of that checkpoint alone (T5).
 
     So with one checkpoint at a time the bounds of flat files hold for it. Merged across
@@ -21,8 +21,6 @@ def _objection(facts: AreaFacts, place: FilePlace) -> str | None:
     Source: Flink 1.20-2.3, ``WithinCheckpointFileMergingSnapshotManager.getOrCreateFilePool``,
     ``NonBlockingPhysicalFilePool``.
     """
-    if facts.state is JobState.ENDED:
-        return None if facts.is_end_proven else NOT_PROVEN
     if facts.state is not JobState.RUNNING:
         return "no cluster shows the job, so a TaskManager may be writing its merged files"
     if facts.not_merged_within is not None:
@@ -46,7 +44,7 @@ MERGED_FILES = Area(
     " nothing",
     rule_running="R46",
     rule_ended="R35",
-    objection=_objection,
+    objection=until_the_end(_running),
     is_written_in_place=True,
     is_stricter_than_merged=False,
     withstands=frozenset({Guard.UNPROVEN_LAYOUT}),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, only_ended
+from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, until_the_end
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, Scope
 
-_OF_THE_END = only_ended(
-    "a TaskManager may still name a file of a materialisation that is under way"
+_OF_THE_END = until_the_end(
+    lambda *_: "a TaskManager may still name a file of a materialisation that is under way"
 )
 
 
