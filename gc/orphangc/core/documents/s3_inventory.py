@@ -33,6 +33,7 @@ _FIELD = re.compile(
 )
 _STRUCT = re.compile(r"\s*struct<(.*)>\s*", re.ASCII | re.DOTALL)
 _TYPED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*:\s*[a-z]+\s*", re.ASCII)
+_CAPITAL = re.compile(r"(?<!^)[A-Z]")
 _LONGEST_SCHEMA = 1 << 16
 """Characters; more is no schema, and would keep an expression busy."""
 
@@ -71,16 +72,6 @@ class Column(StrEnum):
     ETAG = "ETag"
 
 
-_NAMES = {
-    Column.BUCKET: "bucket",
-    Column.KEY: "key",
-    Column.VERSION_ID: "version_id",
-    Column.IS_LATEST: "is_latest",
-    Column.IS_DELETE_MARKER: "is_delete_marker",
-    Column.SIZE: "size",
-    Column.MODIFIED_AT: "last_modified_date",
-    Column.ETAG: "e_tag",
-}
 _REQUIRED = (Column.BUCKET, Column.KEY, Column.SIZE, Column.MODIFIED_AT, Column.ETAG)
 _OF_VERSIONS = (Column.VERSION_ID, Column.IS_LATEST, Column.IS_DELETE_MARKER)
 
@@ -116,8 +107,10 @@ class Manifest:
     files: tuple[DataFile, ...]
 
     def name_of(self, column: Column) -> str:
-        """Return what a column is called in the data files."""
-        return column.value if self.file_format is FileFormat.CSV else _NAMES[column]
+        """Return what a column is called in the data files: ``ETag`` in CSV, ``e_tag`` else."""
+        if self.file_format is FileFormat.CSV:
+            return column.value
+        return _CAPITAL.sub(r"_\g<0>", column.value).lower()
 
     @property
     def has_versions(self) -> bool:

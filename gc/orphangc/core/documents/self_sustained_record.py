@@ -9,17 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict
-
+from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.types import ForeignKind
 from orphangc.core.times.instants import Instant
 
 
-class _StatusPart(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class NamedPart(_StatusPart):
+class NamedPart(FrozenPart):
     """How many files one checkpoint, or a registry snapshot, still names."""
 
     uri: str
@@ -27,7 +22,7 @@ class NamedPart(_StatusPart):
     references: int
 
 
-class SnapshotUserPart(_StatusPart):
+class SnapshotUserPart(FrozenPart):
     """A job, or a checkpoint of no job, that needs a snapshot.
 
     Attributes:
@@ -44,7 +39,7 @@ class SnapshotUserPart(_StatusPart):
     checkpoints: tuple[NamedPart, ...] = ()
 
 
-class UsageCheckPart(_StatusPart):
+class UsageCheckPart(FrozenPart):
     """Result of one check of a job and of one place that is not its own.
 
     Attributes:
@@ -91,6 +86,15 @@ class RememberedUsageCheck(UsageCheckPart):
     since: Instant
     since_checkpoint_id: int | None = None
     confirmed_at: Instant | None = None
+
+    def is_of_run(self, newest: int | None) -> bool:
+        """Return whether ids have not started again: a check of another run proves nothing.
+
+        Args:
+            newest: Id of the job's newest completed checkpoint now.
+        """
+        since = self.since_checkpoint_id
+        return since is None or (newest is not None and newest >= since)
 
     @property
     def answer(self) -> bool | None:
@@ -144,60 +148,29 @@ def remembered(
         is_ended: Whether no newer checkpoint can come, so that one check confirms.
     """
     known = {(each.kind, each.place): each for each in before}
-    return tuple(
-        _after(
-            known.get((each.kind, each.place)),
-            each,
+
+    def after(check: UsageCheckPart) -> RememberedUsageCheck:
+        """Return a check with the earlier one's results; an unknown result restarts the count.
+
+        An end that is no longer proven confirms nothing: the job may have been started again.
+        """
+        earlier, newest = known.get((check.kind, check.place)), newest_checkpoint_id
+        since, since_id, confirmed_at = at, newest, None
+        if earlier is not None and earlier.value is check.value and earlier.is_of_run(newest):
+            since, since_id = earlier.since, earlier.since_checkpoint_id
+            confirmed_at = earlier.confirmed_at
+        has_newer = newest is not None and since_id is not None and newest > since_id
+        is_confirmed = check.value and (is_ended or has_newer)
+        return RememberedUsageCheck.like(
+            check,
+            restored_from=check.restored_from or (earlier is not None and earlier.restored_from),
             at=at,
-            newest_checkpoint_id=newest_checkpoint_id,
-            is_ended=is_ended,
+            since=since,
+            since_checkpoint_id=since_id,
+            confirmed_at=(confirmed_at or at) if is_confirmed else None,
         )
-        for each in looks
-    )
 
-
-def _after(
-    before: RememberedUsageCheck | None,
-    check: UsageCheckPart,
-    *,
-    at: datetime,
-    newest_checkpoint_id: int | None,
-    is_ended: bool,
-) -> RememberedUsageCheck:
-    """Return a check with the earlier one's results; an unknown result restarts the count.
-
-    An end that is no longer proven confirms nothing: the job may have been started again.
-    """
-    since, since_id, confirmed_at = at, newest_checkpoint_id, None
-    if (
-        before is not None
-        and before.value is check.value
-        and _goes_on(before, newest_checkpoint_id)
-    ):
-        since, since_id = before.since, before.since_checkpoint_id
-        confirmed_at = before.confirmed_at
-    is_enough = is_ended or (
-        newest_checkpoint_id is not None
-        and since_id is not None
-        and newest_checkpoint_id > since_id
-    )
-    confirmed_at = (confirmed_at or at) if check.value and is_enough else None
-    is_origin = check.restored_from or (before is not None and before.restored_from)
-    return RememberedUsageCheck(
-        **check.model_dump(exclude={"restored_from"}),
-        restored_from=is_origin,
-        at=at,
-        since=since,
-        since_checkpoint_id=since_id,
-        confirmed_at=confirmed_at,
-    )
-
-
-def _goes_on(before: RememberedUsageCheck, newest: int | None) -> bool:
-    """Return whether ids have not started again: a check of another run proves nothing."""
-    return before.since_checkpoint_id is None or (
-        newest is not None and newest >= before.since_checkpoint_id
-    )
+    return tuple(map(after, looks))
 
 
 def merged(

@@ -96,9 +96,7 @@ def aws_policy(
         "Version": "2012-10-17",
         "Statement": [
             *_numbered(each for bucket in buckets for each in _listings(found, bucket, arn)),
-            *_of_buckets(found, Right.TELL_VERSIONING, arn),
-            *_of_buckets(found, Right.READ_BUCKET_SETTINGS, arn),
-            *_of_buckets(found, Right.LIST_UPLOADS, arn),
+            *_of_buckets(found, arn),
             *_numbered(_objects(found, arn, is_ceph=is_ceph)),
             *(_bulk_deletions(found, arn) if is_ceph else ()),
             *_denials(found, arn),
@@ -157,11 +155,11 @@ _BUCKET_ACTIONS: Mapping[Right, tuple[str, ...]] = {
 }
 
 
-def _of_buckets(needs: Iterable[StorageNeed], right: Right, arn: str) -> Iterable[Statement]:
-    asked = sorted({need.place.authority for need in needs if need.right is right})
-    if asked:
-        sid, *actions = _BUCKET_ACTIONS[right]
-        yield _allow(sid, actions, [arn + bucket for bucket in asked])
+def _of_buckets(needs: Iterable[StorageNeed], arn: str) -> Iterable[Statement]:
+    for right, (sid, *actions) in _BUCKET_ACTIONS.items():
+        asked = sorted({need.place.authority for need in needs if need.right is right})
+        if asked:
+            yield _allow(sid, actions, [arn + bucket for bucket in asked])
 
 
 # --- objects

@@ -50,10 +50,10 @@ class StorageArea(StrEnum):
     FOLDER = "one level"
     ITSELF = "the object itself"
     METADATA = "_metadata files"
-    SHARED = "shared files"
-    FILES = "files of all areas"
+    SHARED = "shared files of any job"
+    FILES = "files of all areas of any job"
     SAVEPOINTS = "files of savepoints"
-    ROOTS = "_metadata files of checkpoints, and markers beside them"
+    ROOTS = "_metadata files of checkpoints of any job, and markers beside them"
     NONCES = "nonces of any job"
     PROBES = "throwaway files beside nonces"
 
@@ -86,6 +86,11 @@ class StorageNeed:
     place: Location
     purpose: Purpose
     is_one_job: bool = False
+
+    @property
+    def what(self) -> str:
+        """Return what may be done to, for people."""
+        return self.area.replace("any job", "the one job") if self.is_one_job else self.area
 
     @property
     def below(self) -> str:

@@ -394,3 +394,13 @@ def test_a_whole_policy_for_azure() -> None:
         "condition": spelled(condition),
         "conditionVersion": "2.0",
     }
+
+
+@pytest.mark.parametrize(
+    ("root", "whose"), [("s3://b/checkpoints", "any job"), (f"s3://b/checkpoints/{JOB}", "the one")]
+)
+def test_a_person_reads_whose_files_a_need_is_about(root: str, whose: str) -> None:
+    """Of a storage root that is a job's directory, those of that job."""
+    orphans = [each for each in needs(root) if each.purpose is Purpose.ORPHANS]
+    assert orphans
+    assert all(whose in each.what for each in orphans)

@@ -195,7 +195,7 @@ def _notes(
 
 def policy_tables(policy: Policy) -> list[RenderableType]:
     """Return the permissions as a table, the notes, and how to get the policy itself."""
-    rows = ((need.right, need.area, need.place, need.purpose) for need in policy.needs)
+    rows = ((need.right, need.what, need.place, need.purpose) for need in policy.needs)
     table = text_table(("may", "what", "where", "for"), rows)
     document = "The policy to attach: the same command with --output json"
     return [table, *(Text(visible(f"note: {each}")) for each in policy.notes), Text(document)]
