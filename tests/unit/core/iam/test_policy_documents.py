@@ -5,6 +5,8 @@ Each was written down from what it must mean; the judges beside show that it mea
 
 from typing import Any
 
+import pytest
+
 from flinkstate.places.locations import Location, canonical
 from orphangc.core.iam.aws import aws_policy
 from orphangc.core.iam.azure import azure_policy
