@@ -21,6 +21,7 @@ from orphangc.core.cluster.job_facts import restarting_problem
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.decision.judge import Judgement, is_over
 from orphangc.core.exporter.registry_snapshot import resolve
+from orphangc.core.groups import grouped
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
 from orphangc.core.lineage.continuation import (
     Continuation,
@@ -28,13 +29,7 @@ from orphangc.core.lineage.continuation import (
     has_one_origin,
     resource_continuations,
 )
-from orphangc.core.lineage.lineage_graph import (
-    Lineage,
-    LineageCheckpoint,
-    LineageJob,
-    grouped,
-    lineages_of,
-)
+from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob, lineages_of
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.lineage.stated_origins import ShownOrigins, stated_continuations
 from orphangc.core.memory.job_lives import is_flink_rest, placed

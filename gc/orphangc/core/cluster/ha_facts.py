@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from orphangc.core.groups import sets_of
 from orphangc.core.model.types import EvidenceSource, JobId
 
 CHECKPOINT_NODE = re.compile(r"[0-9]{19}", re.ASCII)
@@ -111,11 +112,9 @@ def lacks_its_own(holds: Iterable[Hold], own_ids: Collection[int]) -> bool:
 
     Then it goes on from what it was given when it was submitted, which no name here shows.
     """
-    clusters: dict[str, set[int]] = {}
-    for hold in holds:
-        if hold.cluster:
-            clusters.setdefault(hold.cluster, set()).update(hold.retained_ids)
-    return any(each.isdisjoint(own_ids) for each in clusters.values())
+    own = [hold for hold in holds if hold.cluster]
+    retained = sets_of((hold.cluster, each) for hold in own for each in hold.retained_ids)
+    return any(retained.get(hold.cluster, set()).isdisjoint(own_ids) for hold in own)
 
 
 def retained_throughout(before: Iterable[Hold], after: Iterable[Hold]) -> dict[int, str]:

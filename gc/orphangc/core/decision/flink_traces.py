@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sized
 from dataclasses import replace
 
 from orphangc.core.decision.evidence import JobEvidence
-from orphangc.core.lineage.lineage_graph import grouped
+from orphangc.core.groups import grouped
 from orphangc.core.memory.job_lives import is_flink_rest, is_over
 from orphangc.core.memory.remembered import RememberedJob, WorldMemory
 from orphangc.core.model.job_folders import scopes_where

@@ -15,7 +15,7 @@ from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, has_ended
 from orphangc.core.decision.guards import GUARDS, is_present_run_read
 from orphangc.core.exporter.exporter_answer import exported_problem
-from orphangc.core.lineage.lineage_graph import reached
+from orphangc.core.groups import reached
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.job_folders import CHECKPOINT
 from orphangc.core.model.types import AreaName, JobState

@@ -19,6 +19,7 @@ from orphangc.core.discovery.discovered_facts import (
     Origin,
     ResourceFacts,
 )
+from orphangc.core.groups import sets_of
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.joined_facts import TABLE, Fact, joined
@@ -130,10 +131,12 @@ def successions(discovery: Discovery) -> tuple[Succession, ...]:
     Whether it runs, Flink's REST API must confirm. An id that was chosen or computed may come back,
     and one that another resource names may run there.
     """
-    names: dict[str, set[str]] = {}
-    for one in discovery.resources:
-        for job in one.jobs if one.origin.kind != CLUSTER else ():  # REST is asked again
-            names.setdefault(job.job_id, set()).add(one.origin.resource)
+    names = sets_of(
+        (job.job_id, one.origin.resource)
+        for one in discovery.resources
+        if one.origin.kind != CLUSTER  # REST is asked again
+        for job in one.jobs
+    )
     return tuple(
         each
         for one in discovery.present

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from orphangc.core.groups import grouped, sets_of
 from orphangc.core.model.joined_facts import (
     BOTH,
     EARLIEST,
@@ -154,10 +155,7 @@ def remembered_lineage(known: LineageMemory, seen: LineageMemory, at: datetime) 
 
 def resources_by_job(ran: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Return the names of the resources that ran each job, by job id."""
-    found: dict[str, set[str]] = {}
-    for job_id, resource in ran:
-        found.setdefault(job_id, set()).add(resource)
-    return {job_id: tuple(sorted(names)) for job_id, names in found.items()}
+    return {job_id: tuple(sorted(names)) for job_id, names in sets_of(ran).items()}
 
 
 _EVERY_ID = 2**63 - 1
@@ -180,11 +178,8 @@ def resource_continuations(
         directories: Job directory of each job id that one directory alone has.
         from_nothing: Ids of the jobs that are known to have begun so.
     """
-    by_resource: dict[str, list[ResourceJob]] = {}
-    for job in jobs:
-        if job.job_id in directories and job.identity:
-            by_resource.setdefault(job.identity, []).append(job)
-    for own in by_resource.values():
+    known = (each for each in jobs if each.job_id in directories and each.identity)
+    for own in grouped(known, lambda each: each.identity).values():
         for newer in own:
             older = [each for each in own if each.first_seen_at < newer.first_seen_at]
             latest = max((each.first_seen_at for each in older), default=None)

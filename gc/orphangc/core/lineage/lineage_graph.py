@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TypeVar
+from itertools import chain
 
 from flinkstate.places.checkpoint_names import checkpoint_id_of
+from orphangc.core.groups import grouped, reached, sets_of
 from orphangc.core.lineage.continuation import Continuation, ContinuationSource
 from orphangc.core.model.types import JobState, may_recur
 
@@ -238,10 +239,8 @@ class Lineage:
     @cached_property
     def _after(self) -> dict[str, set[str]]:
         """Places that any edge leads to from each place, and the other ones of the same job."""
-        found = {place: set(job.places) for place, job in self.job_of_place.items()}
-        for edge in self.continuations:
-            found.setdefault(edge.older, set()).add(edge.newer)
-        return found
+        beside = ((place, each) for place, job in self.job_of_place.items() for each in job.places)
+        return sets_of(chain(beside, ((edge.older, edge.newer) for edge in self.continuations)))
 
     def _key_of(self, place: str) -> str:
         job = self.job_of_place.get(place)
@@ -269,13 +268,12 @@ class Lineage:
     @cached_property
     def _origins(self) -> dict[str, set[tuple[str, int | None]]]:
         """What each job is known to be restored from: runs, with ids of checkpoints."""
-        found: dict[str, set[tuple[str, int | None]]] = {}
-        for edge in self.continuations:
-            number = self._restored_id(edge)
-            if edge.checkpoint or number is not None:
-                origin = (self._runs[edge.older], number)
-                found.setdefault(self._key_of(edge.newer), set()).add(origin)
-        return found
+        numbers = ((edge, self._restored_id(edge)) for edge in self.continuations)
+        return sets_of(
+            (self._key_of(edge.newer), (self._runs[edge.older], number))
+            for edge, number in numbers
+            if edge.checkpoint or number is not None
+        )
 
     def _has_one_origin(self, edge: Continuation) -> bool:
         """Return whether all runs of the newer job began with one state, as far as anything shows.
@@ -370,28 +368,6 @@ def lineages_of(
         for top in {**jobs_of, **checkpoints_of}
     )
     return tuple(sorted(found, key=_oldest_first))
-
-
-_T = TypeVar("_T")
-
-
-def grouped(each: Iterable[_T], key: Callable[[_T], str]) -> dict[str, list[_T]]:
-    """Return values by a key of each."""
-    groups: dict[str, list[_T]] = {}
-    for one in each:
-        groups.setdefault(key(one), []).append(one)
-    return groups
-
-
-def reached(first: Iterable[str], following: Callable[[str], Iterable[str]]) -> set[str]:
-    """Return all that any number of steps lead to from the first ones, themselves included."""
-    found = set(first)
-    todo = list(found)
-    while todo:
-        new = set(following(todo.pop())) - found
-        found |= new
-        todo += new
-    return found
 
 
 def _lineage(

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from flinkstate.places.checkpoint_names import checkpoint_id_of
+from orphangc.core.groups import grouped, reached, sets_of
 from orphangc.core.lineage.continuation import ContinuationSource
-from orphangc.core.lineage.lineage_graph import grouped, reached
 from orphangc.core.memory.job_lives import (
     ALL_ENDS,
     fitting,
@@ -78,12 +78,12 @@ class Explanations:
     sighting: Sighting
     jobs: Mapping[str, tuple[RememberedJob, ...]]
     claimers: Mapping[str, Mapping[str, datetime]]
-    heirs: Mapping[str, frozenset[str]]
+    heirs: Mapping[str, set[str]]
     shown: Mapping[str, RememberedDirectory]
     expired: Mapping[tuple[str, str], datetime]
     unfound: Mapping[str, SeenReport]
     searched: frozenset[str]
-    users: Mapping[str, frozenset[str]]
+    users: Mapping[str, set[str]]
     directories: Mapping[str, int]
 
     @classmethod
@@ -94,21 +94,17 @@ class Explanations:
         all_seen = (*memory.directories, *sighting.directories)
         known = {each.uri: each.job_id for each in all_seen}
         claimers = _claimers(by_job, known)
-        heirs, users = dict[str, set[str]](), dict[str, set[str]]()
-        for uri, claimed_by in claimers.items():
-            heirs.setdefault(uri.rpartition("/")[0], set()).update(claimed_by)
-        for each in all_seen:
-            for used in {*each.names} - {each.uri}:
-                users.setdefault(used, set()).add(each.uri)
-        for edge in (*memory.lineage.continuations, *sighting.lineage.continuations):
-            if edge.source is ContinuationSource.REFERENCE:
-                users.setdefault(edge.older, set()).add(edge.newer)
+        heirs = ((uri.rpartition("/")[0], each) for uri, by in claimers.items() for each in by)
+        users = [(used, each.uri) for each in all_seen for used in {*each.names} - {each.uri}]
+        edges = (*memory.lineage.continuations, *sighting.lineage.continuations)
+        references = (each for each in edges if each.source is ContinuationSource.REFERENCE)
+        users += [(each.older, each.newer) for each in references]
         resolved = (each for each in memory.directories if each.resolved_at is not None)
         found = frozenset(each.uri for each in (*sighting.directories, *resolved))
         return cls(
             sighting=sighting,
             claimers=claimers,
-            heirs={uri: frozenset(each) for uri, each in heirs.items()},
+            heirs=sets_of(heirs),
             jobs={job_id: tuple(records) for job_id, records in by_job.items()},
             shown={each.uri: each for each in sighting.directories},
             expired={
@@ -118,7 +114,7 @@ class Explanations:
             },
             unfound=_unfound(sighting),
             searched=_with_predecessors(found, claimers, sighting, by_job),
-            users={uri: frozenset(each) for uri, each in users.items()},
+            users=sets_of(users),
             directories=Counter(known.values()),
         )
 
@@ -273,7 +269,7 @@ class Explanations:
         """
         begun = (each for uri in origins for each in self.claimers.get(uri, {}).items())
         found = {uri for uri, at in begun if at + self.sighting.clock_skew >= since} & self.searched
-        return reached(found, lambda each: self.heirs.get(each, frozenset()) & self.searched)
+        return reached(found, lambda each: self.heirs.get(each, set()) & self.searched)
 
     def is_report_explained(self, report: RememberedReport) -> bool:
         """Return whether a searched job claimed a reported checkpoint, after its job's end."""
@@ -287,7 +283,7 @@ class Explanations:
 
         It names files beside it, or a job that claimed from that one in turn does.
         """
-        users = self.users.get(directory, frozenset())
+        users = self.users.get(directory, set())
         return not users.isdisjoint(self._heirs({uri}, since) - {directory})
 
 
@@ -307,9 +303,8 @@ def _claimers(
     restored = {uri for records in jobs.values() for each in records for uri in each.restored}
     parts = (uri.rpartition("/") for uri in restored)
     named = {place for place, _, name in parts if checkpoint_id_of(name) is not None}
-    by_id: dict[str, list[str]] = {}
-    for uri, job_id in ({each: each.rpartition("/")[2] for each in named} | {**known}).items():
-        by_id.setdefault(job_id, []).append(uri)
+    job_ids = {each: each.rpartition("/")[2] for each in named} | {**known}
+    by_id = grouped(job_ids, lambda uri: job_ids[uri])
     claimers: dict[str, dict[str, datetime]] = {}
     for job_id, records in jobs.items():
         answers = sum(bool(each.directories or is_flink_rest(each.by)) for each in records)
@@ -339,7 +334,7 @@ def _with_predecessors(
     places = [each for each in sighting.places if each.checkpoints]
     alive = {each.job_id for each in sighting.jobs if each.is_alive}
     silent = {uri for uri, answers in sighting.clusters.items() if not answers}
-    before: dict[str, set[str]] = {}
+    before: list[tuple[str, str]] = []
     for uri, claimed_by in claimers.items():
         directory, _, name = uri.rpartition("/")
         job_id = directory.rpartition("/")[2]
@@ -347,9 +342,9 @@ def _with_predecessors(
         is_searched = any(each.contains(directory) for each in places)
         is_found = checkpoint_id_of(name) is not None and is_searched
         if is_found and is_heard and job_id not in alive:
-            for each in claimed_by:
-                before.setdefault(each, set()).add(directory)
-    return frozenset(reached(searched, lambda each: before.get(each, ())))
+            before += [(each, directory) for each in claimed_by]
+    earlier = sets_of(before)
+    return frozenset(reached(searched, lambda each: earlier.get(each, ())))
 
 
 def _was_before_the_end(checkpoint: RememberedCheckpoint, record: RememberedJob) -> bool:

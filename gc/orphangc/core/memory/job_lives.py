@@ -8,12 +8,13 @@ with a savepoint, which the savepoint itself says from format 4 on, and else in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from flinkstate.places.checkpoint_names import checkpoint_id_of
 from orphangc.core.cluster.job_facts import WITHOUT_GRAPH
+from orphangc.core.groups import grouped, sets_of
 from orphangc.core.memory.remembered import (
     RememberedDirectory,
     RememberedJob,
@@ -184,7 +185,7 @@ class _Stops:
     """
 
     sighting: Sighting
-    ids: Mapping[str, frozenset[str]]
+    ids: Mapping[str, set[str]]
     newest: Mapping[str, int]
     newest_now: Mapping[str, int]
 
@@ -193,12 +194,9 @@ class _Stops:
         directories = (*memory.directories, *sighting.directories)
         known = {each.job_id for each in directories} | {each.job_id for each in memory.jobs}
         known |= {each.job_id for each in sighting.jobs}
-        ids: dict[str, set[str]] = {}
-        for job_id in known:
-            ids.setdefault(job_id[:_DIGITS], set()).add(job_id)
         return cls(
             sighting,
-            ids={prefix: frozenset(each) for prefix, each in ids.items()},
+            ids=sets_of((job_id[:_DIGITS], job_id) for job_id in known),
             newest=_newest_ids(memory.directories),
             newest_now=_newest_ids(directories),
         )
@@ -225,7 +223,7 @@ class _Stops:
         if found is None or prefix != record.job_id[:_DIGITS]:
             return False
         if seen.job_id != record.job_id:
-            is_one = prefix not in _FIXED and self.ids.get(prefix) == frozenset({record.job_id})
+            is_one = prefix not in _FIXED and self.ids.get(prefix) == {record.job_id}
             return is_one and self.newest_now.get(record.job_id, -1) < found.checkpoint_id
         if record.began_at is None or found.stored_at is None:
             return False
@@ -251,30 +249,21 @@ class _Successors:
 
     clusters: Mapping[str, bool]
     ran: Mapping[str, tuple[str, ...]]
-    shown: Mapping[str, frozenset[str]]
+    shown: Mapping[str, set[str]]
     running: Mapping[str, SeenJob]
-    by_savepoint: Mapping[str, tuple[SeenJob, ...]]
+    by_savepoint: Mapping[str, list[SeenJob]]
     stops: _Stops
 
     @classmethod
     def of(cls, memory: WorldMemory, sighting: Sighting, stops: _Stops) -> _Successors:
-        shown: dict[str, set[str]] = {}
-        running: dict[str, SeenJob] = {}
-        savepoints: dict[str, tuple[SeenJob, ...]] = {}
-        for seen in sighting.jobs:
-            if not seen.is_alive:
-                continue
-            shown.setdefault(seen.by, set()).add(seen.job_id)
-            if seen.status == _RUNNING:
-                running[seen.job_id] = seen
-                prefix = savepoint_prefix(seen.restored or "")
-                savepoints[prefix] = (*savepoints.get(prefix, ()), seen)
+        alive = [seen for seen in sighting.jobs if seen.is_alive]
+        running = [seen for seen in alive if seen.status == _RUNNING]
         return cls(
             clusters=sighting.clusters,
             ran={each.uri: each.alive for each in memory.clusters},
-            shown={by: frozenset(ids) for by, ids in shown.items()},
-            running=running,
-            by_savepoint=savepoints,
+            shown=sets_of((seen.by, seen.job_id) for seen in alive),
+            running={seen.job_id: seen for seen in running},
+            by_savepoint=grouped(running, lambda seen: savepoint_prefix(seen.restored or "")),
             stops=stops,
         )
 
@@ -296,13 +285,13 @@ class _Successors:
 
         A cluster counts as such if it ran one job then and runs one job now.
         """
-        shown = self.shown.get(record.by, frozenset())
+        shown = self.shown.get(record.by, set())
         if record.by in self.clusters:
             is_application = self.ran.get(record.by) == (record.job_id,) and len(shown) == 1
-            shown = shown if is_application else frozenset()
+            shown = shown if is_application else set()
         return [self.running[each] for each in sorted(shown) if each in self.running]
 
-    def _from_its_savepoint(self, record: RememberedJob) -> tuple[SeenJob, ...]:
+    def _from_its_savepoint(self, record: RememberedJob) -> Sequence[SeenJob]:
         if not self.clusters.get(record.by):
             return ()
         return self.by_savepoint.get(record.job_id[:_DIGITS], ())

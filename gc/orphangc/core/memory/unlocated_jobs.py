@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from flinkstate.places.locations import is_within
+from orphangc.core.groups import sets_of
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.job_lives import FINISHED, is_flink_rest, is_over
 from orphangc.core.memory.remembered import RememberedJob
@@ -105,36 +106,23 @@ class _Located:
     sighting: Sighting
     directories: frozenset[str]
     by_id: dict[str, set[str]]
-    shown: dict[str, set[str]]
+    shown: frozenset[str]
     clusters: dict[str, set[str]]
 
     @classmethod
     def of(cls, cycles: SeenCycles) -> _Located:
         memory, sighting = cycles.memory, cycles.sighting
-        by_id: dict[str, set[str]] = {}
-        for each in (*memory.directories, *sighting.directories):
-            by_id.setdefault(each.job_id, set()).add(each.uri)
-        shown: dict[str, set[str]] = {}
-        clusters: dict[str, set[str]] = {}
-        for record in cycles.jobs:
-            if is_flink_rest(record.by):
-                clusters.setdefault(record.job_id, set()).add(record.by)
-                if record.alive_at == sighting.at:
-                    shown.setdefault(record.job_id, set()).add(record.by)
-            for directory, job_id in map(origin_of, record.restored):  # it stored there
-                by_id.setdefault(job_id, set()).add(directory)
+        found = [(each.uri, each.job_id) for each in (*memory.directories, *sighting.directories)]
+        origins = [origin_of(uri) for record in cycles.jobs for uri in record.restored]
+        rest = [record for record in cycles.jobs if is_flink_rest(record.by)]
+        reported = (*(e.uri for e in memory.reports), *(e.directory for e in sighting.reports))
         return cls(
             sighting=sighting,
-            directories=frozenset(
-                (
-                    *(each.uri for each in (*memory.directories, *sighting.directories)),
-                    *(each.uri for each in memory.reports),
-                    *(each.directory for each in sighting.reports),
-                )
-            ),
-            by_id=by_id,
-            shown=shown,
-            clusters=clusters,
+            directories=frozenset((*(uri for uri, _ in found), *reported)),
+            # jobs that were restored somewhere stored there
+            by_id=sets_of((job_id, uri) for uri, job_id in (*found, *origins)),
+            shown=frozenset(e.job_id for e in rest if e.alive_at == sighting.at),
+            clusters=sets_of((each.job_id, each.by) for each in rest),
         )
 
     def has(self, record: RememberedJob) -> bool:
@@ -148,7 +136,7 @@ class _Located:
         named = self.by_id.get(record.job_id, set())
         if len(named) > 1:
             return False
-        if self.shown.get(record.job_id):
+        if record.job_id in self.shown:
             return True
         is_searched = any(map(self.sighting.is_searched, named))
         return is_searched and self.clusters.get(record.job_id, set()) <= {record.by}
