@@ -10,14 +10,7 @@ from orphangc.collect.mark.job_directories import JobDirectories
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.ha_facts import HaFacts, Hold
 from orphangc.core.cluster.job_facts import JobFacts
-from orphangc.core.cluster.placement import (
-    Holders,
-    Home,
-    JobAnswer,
-    holders_for,
-    home_of,
-    job_answers,
-)
+from orphangc.core.cluster.placement import Home, JobAnswer, holders_for, home_of, job_answers
 from orphangc.core.decision.evidence import Checkpoint, JobReport
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
@@ -144,7 +137,7 @@ def _add_answers(
 def _add_holds(
     found: JobReports,
     directories: Mapping[str, Sequence[Location]],
-    matched: Mapping[str, Holders],
+    matched: Mapping[str, Home],
     holds: tuple[Iterable[Hold], Iterable[Hold]],
 ) -> None:
     before, after = (tuple(each) for each in holds)
@@ -152,13 +145,13 @@ def _add_holds(
     loose = {
         every[uri].cluster
         for uri, each in matched.items()
-        if not each.is_matched and not each.is_elsewhere and every[uri].cluster
+        if not each.is_proven and not each.is_elsewhere and every[uri].cluster
     }
     certain = {
         key: {
             every[uri].cluster
             for uri, each in matched.items()
-            if each.is_matched and key in each.keys
+            if each.is_proven and key in each.keys
         }
         - {""}
         for key in directories
@@ -172,7 +165,7 @@ def _add_holds(
             held_after=tuple(hold for hold in after if key in matched[hold.uri].keys),
             holders=frozenset(certain[key] | (loose if is_tight else set())),
         )
-        if any(not matched[hold.uri].is_matched for hold in (*before, *after)):
+        if any(not matched[hold.uri].is_proven for hold in (*before, *after)):
             found.elsewhere.add(key)
 
 

@@ -43,12 +43,14 @@ class JobAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """Where an answer belongs.
+    """Where an answer, or a hold, belongs.
 
     Attributes:
-        keys: Keys of the jobs that it concerns; empty if it fits none.
-        is_proven: It reports checkpoints of its own there, or is configured to write there. One
-            that was merely restored from there, or reports nothing, proves no end.
+        keys: Keys of the jobs that it concerns; empty if an answer fits none, and all of the job id
+            if nothing distinguishes those of a hold.
+        is_proven: An answer reports checkpoints of its own there, or is configured to write there.
+            One that was merely restored from there, or reports nothing, proves no end. Of a hold,
+            whether something distinguished its jobs.
         is_elsewhere: Whether its checkpoints, or its configuration, fit no directory.
     """
 
@@ -118,21 +120,6 @@ def _lying_in(places: Collection[Location], directories: Directories) -> frozens
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holders:
-    """Jobs that a hold may be of.
-
-    Attributes:
-        keys: Keys of the jobs; all of the job id if nothing distinguishes them.
-        is_matched: Whether something distinguished them.
-        is_elsewhere: Whether it is shown to be of a job in none of the directories.
-    """
-
-    keys: frozenset[str]
-    is_matched: bool
-    is_elsewhere: bool = False
-
-
 def holders_for(
     hold: Hold,
     answers: Iterable[tuple[JobAnswer, Home]],
@@ -140,7 +127,7 @@ def holders_for(
     *,
     directories: Directories,
     aliases: Sequence[Alias],
-) -> Holders:
+) -> Home:
     """Return the jobs that HA metadata, or a resource, concerns.
 
     By a cluster that keeps HA metadata under that name and whose answer is placed, or by the
@@ -154,9 +141,9 @@ def holders_for(
     named = [*places_of(paths, aliases)]
     keys |= _lying_in(named, directories)
     if keys:
-        return Holders(keys=keys, is_matched=True)
+        return Home(keys=keys, is_proven=True)
     is_elsewhere = bool(named) or (bool(homes) and all(home.is_elsewhere for home in homes))
-    return Holders(keys=frozenset(directories), is_matched=False, is_elsewhere=is_elsewhere)
+    return Home(keys=frozenset(directories), is_elsewhere=is_elsewhere)
 
 
 def _is_of(folder: FolderNamed, hold: Hold) -> bool:

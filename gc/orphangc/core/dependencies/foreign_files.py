@@ -16,6 +16,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.columns.uuid_words import texts_of
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.documents.self_sustained_record import NamedPart
+from orphangc.core.groups import grouped
 from orphangc.core.model.job_folders import CHECKPOINT
 from orphangc.core.model.naming import uuid_of
 from orphangc.core.model.types import ForeignKind
@@ -147,12 +148,9 @@ def meant(foreign: Foreign, references: Iterable[UnownedReference]) -> list[Unow
 
 def standing_of(references: Sequence[UnownedReference]) -> Standing:
     """Return the distinct files of references, and the sources of their names."""
-    named: dict[str, list[UnownedReference]] = {}
-    for reference in references:
-        named.setdefault(reference.namer.uri, []).append(reference)
     parts = [
         NamedPart(uri=uri, checkpoint_id=each[-1].namer.checkpoint_id, references=_distinct(each))
-        for uri, each in named.items()
+        for uri, each in grouped(references, lambda each: each.namer.uri).items()
     ]
     parts.sort(key=lambda each: (-1 if (at := each.checkpoint_id) is None else at, each.uri))
     return Standing(

@@ -51,7 +51,7 @@ def world_of_discovery(
     would judge the same files by different evidence.
     """
     roots = _unique(_named(discovery, {DirectoryUse.CHECKPOINTS}))
-    chosen, nested = _outermost(discovery, configured)
+    chosen, nested = _outermost(discovery, roots, configured)
     extra = _named(discovery, SEARCHED_USES | _STATELESS_USES)
     searched = {*_named(discovery, SEARCHED_USES)}
     parts = (
@@ -96,12 +96,11 @@ def _where(discovery: Discovery, kind: str) -> Iterator[str]:
 
 
 def _outermost(
-    discovery: Discovery, configured: Sequence[str]
+    discovery: Discovery, roots: Sequence[str], configured: Sequence[str]
 ) -> tuple[list[str], list[UnclearFact]]:
     chosen: list[str] = []
     nested: list[UnclearFact] = []
     origins = {e.uri: e.origin for o in discovery.resources for e in o.directories[::-1]}
-    roots = _unique(_named(discovery, {DirectoryUse.CHECKPOINTS}))
     known = [*configured, *sorted(roots, key=len)]
     for uri in roots:
         around = [each for each in known if each != uri and _overlap(each, uri)]

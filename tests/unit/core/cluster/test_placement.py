@@ -145,4 +145,4 @@ def test_what_nothing_can_place_holds_every_directory(answers, folders, expected
     """A hold keeps a job from being over, so that doubt makes it hold more."""
     placed = [(an_answer(cluster_ids=frozenset({name})), home) for name, home in answers]
     found = holders_for(a_hold(7), placed, folders, directories=BOTH, aliases=())
-    assert (found.keys, found.is_matched, found.is_elsewhere) == expected
+    assert (found.keys, found.is_proven, found.is_elsewhere) == expected
