@@ -141,7 +141,7 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
     decided = time.time_ns()
     keys = sorted(key for sink in sinks for key in sink.keys)
     needed = _needed_now(places.base, keys)
-    judgements = cycle.judged.values()
+    judgements = cycle.known.judged.values()
     return {
         "mode": mode,
         "began": began,
@@ -150,7 +150,7 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
         "needed": needed,
         "unstable": sorted(judged.unstable),
         "refused": [each.refused.message for each in judgements if each.refused],
-        "jobs": len(cycle.judged),
+        "jobs": len(cycle.known.judged),
         "blocked": sorted({str(b.condition) for each in judgements for b in each.blocked}),
     }
 

@@ -4,77 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from flinkstate.files.paths import overlap, spellings
 from flinkstate.places.locations import Location
 from orphangc.collect.decide.abandoned_savepoints import abandoned_savepoints
-from orphangc.collect.decide.assemble_plan import Found, missing_by_job, plan_of
+from orphangc.collect.decide.assemble_plan import missing_by_job, plan_of
 from orphangc.collect.decide.decide_listing import DecidedListing, decide_listing
-from orphangc.collect.decide.judged_cycle import (
-    JudgedCycle,
-    MarkedCycle,
-    judged_cycle,
-    marked_cycle,
-)
-from orphangc.collect.decide.verdicts import JobView
+from orphangc.collect.decide.judged_cycle import JudgedCycle, judged_cycle, marked_cycle
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_usages_of
-from orphangc.collect.mark.job_dependencies import dependencies_of
-from orphangc.collect.mark.mark import Mark, pinned_places
-from orphangc.collect.mark.missing import Missing, wanted_of
+from orphangc.collect.mark.mark import Mark, MarkedCycle, pinned_places
 from orphangc.collect.mark.missing_check import check_standing
 from orphangc.collect.mark.pins import pinned_uuids
-from orphangc.collect.mark.since_listing import SinceListing
+from orphangc.collect.mark.since_listing import listed_at
 from orphangc.collect.mark.survey import Surveyed
-from orphangc.collect.mark.survey_listing import ListingSurvey, SurveyQuestions, survey_listing
+from orphangc.collect.mark.survey_listing import ListingSurvey, survey_listing
 from orphangc.collect.observe.observation import Environment, Observation, observe
 from orphangc.collect.observe.reported import named_as_a_whole
 from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled, with_expiries, with_memory
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.decision.evidence import CycleEvidence, JobEvidence
-from orphangc.core.decision.judge import Judgement
+from orphangc.core.decision.evidence import CycleEvidence
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.codes import Guard
-from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.times.instants import shifted
-from orphangc.core.world.known_world import Searched
 from orphangc.errors import RefusedError
-from orphangc.ports import Storage, VerdictSink
+from orphangc.ports import VerdictSink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycle:
-    """What one cycle found, by the settings of its storage root.
+    """What one cycle found, phase by phase; each phase knows those before it.
 
     Attributes:
         plan: Unsigned: the verdict files are not in it yet.
-        views: Evidence, judgement and bounds of collected jobs, by job key.
-        jobs: Evidence of every job, also of jobs in extra roots.
-        beside: Jobs that only the search of storages shows.
-        sinks: Closed sinks of the verdicts, one for each worker.
-        savepoints: Folders of savepoints whose files may go.
         expiries: What expiries left in any place that was searched.
     """
 
-    settings: StorageRootSettings
-    seen: Observation
-    missing: Missing
-    plan: Plan
-    views: Mapping[str, JobView]
-    mark: Mark
-    evidence: CycleEvidence
-    jobs: Mapping[str, JobEvidence]
-    beside: Mapping[str, JobEvidence]
-    judged: Mapping[str, Judgement]
-    sinks: Sequence[VerdictSink]
+    marked: MarkedCycle
+    survey: ListingSurvey
+    known: JudgedCycle
+    decided: DecidedListing
     foreign_usages: ForeignUsages
+    plan: Plan
     remembered: WorldMemory
     tombstones: Tombstones
-    searched: Sequence[Searched]
-    savepoints: frozenset[str] = frozenset()
     expiries: tuple[ExpiryMarker, ...] = ()
+
+    @property
+    def seen(self) -> Observation:
+        """Return the facts that were gathered first."""
+        return self.marked.seen
+
+    @property
+    def mark(self) -> Mark:
+        """Return the live set, with the jobs and their checkpoints."""
+        return self.marked.mark
+
+    @property
+    def evidence(self) -> CycleEvidence:
+        """Return what concerns all jobs."""
+        return self.known.evidence
 
 
 def run_cycle(
@@ -102,26 +91,23 @@ def run_cycle(
     decided = decide_listing(
         environment, marked.mark, known, open_sink=open_sink, savepoints=savepoints
     )
-    found = _found(marked, survey, known, decided, environment=environment, expiries=expiries)
-    plan = plan_of(found, environment)
+    collected = (view.evidence for view in decided.views.values())
+    missing = missing_by_job(collected, survey.missing, seen, environment.storage)
+    usages = _foreign_usages(marked, survey, known, missing, environment=environment)
+    usages = replace(usages, quarantines=_unread(expiries, seen))
+    plan = plan_of(
+        marked, survey, known, decided, missing=missing, usages=usages, environment=environment
+    )
     return Cycle(
-        settings=environment.settings,
-        seen=seen,
-        missing=survey.missing,
+        marked=marked,
+        survey=survey,
+        known=known,
+        decided=decided,
+        foreign_usages=usages,
         plan=with_memory(plan, known.comparison, recalled.expected),
-        views=decided.views,
-        mark=marked.mark,
-        evidence=known.evidence,
-        jobs=known.jobs,
-        beside=known.beside,
-        judged=known.judged,
-        sinks=decided.sinks,
-        foreign_usages=found.foreign_usages,
         remembered=_with_standing(known.comparison.memory, before, recalled),
-        expiries=expiries,
         tombstones=tombstones,
-        searched=marked.searched,
-        savepoints=decided.savepoints,
+        expiries=expiries,
     )
 
 
@@ -149,27 +135,26 @@ def _unread(expiries: Iterable[ExpiryMarker], seen: Observation) -> tuple[Expiry
 def _survey(
     marked: MarkedCycle, environment: Environment, *, tombstones: Tombstones
 ) -> ListingSurvey:
-    questions = _questions(marked, environment)
-    if questions.since is None:
-        before, after = (part[0].scan for part in (marked.seen.first, marked.seen.second))
+    seen, storage = marked.seen, environment.storage
+    is_listed_now = listed_at(seen, storage) is None
+    if is_listed_now:
+        before, after = (part[0].scan for part in (seen.first, seen.second))
         check_standing(before, after, environment.engine.metadata_objects())
-    survey = survey_listing(environment, marked.mark, tombstones, questions)
-    shown = survey.surveyed if questions.since is None else Surveyed()
-    _check_is_storage_root(environment.storage.location, marked.mark, shown, marked.seen)
+    survey = survey_listing(environment, marked, tombstones)
+    shown = survey.surveyed if is_listed_now else Surveyed()
+    _check_is_storage_root(storage.location, marked.mark, shown, seen)
     return survey
 
 
-def _found(
+def _foreign_usages(
     marked: MarkedCycle,
     survey: ListingSurvey,
     known: JudgedCycle,
-    decided: DecidedListing,
+    missing: Mapping[str, Sequence[str]],
     *,
     environment: Environment,
-    expiries: Iterable[ExpiryMarker],
-) -> Found:
-    collected = (view.evidence for view in decided.views.values())
-    missing = missing_by_job(collected, survey.missing, marked.seen, environment.storage)
+) -> ForeignUsages:
+    seen = marked.seen
     usages = foreign_usages_of(
         environment,
         marked.mark,
@@ -179,49 +164,8 @@ def _found(
         held=survey.surveyed.held,
         cycle=known.evidence,
     )
-    seen = marked.seen
-    named = tuple(named_as_a_whole((*seen.before, *seen.after), seen.ha, environment.settings))
-    return Found(
-        seen=seen,
-        surveyed=survey.surveyed,
-        marked=marked.mark,
-        views=decided.views,
-        known=known,
-        counts=decided.counts,
-        missing=missing,
-        savepoints_kept=decided.savepoints_kept,
-        foreign_usages=replace(
-            usages, named=named, beside=known.living_beside, quarantines=_unread(expiries, seen)
-        ),
-    )
-
-
-def _questions(marked: MarkedCycle, environment: Environment) -> SurveyQuestions:
-    seen = marked.seen
-    scans = [part[0].scan for part in (seen.first, seen.second)]
-    return SurveyQuestions(
-        wanted=wanted_of(each.files for each in marked.namings),
-        needed=partial(dependencies_of, marked.mark, environment.settings),
-        is_resumed=seen.listed.is_resumed,
-        since=SinceListing.of(seen, environment.storage),
-        read=partial(environment.reader.read, environment.storage),
-        began=shifted(seen.time.now or seen.time.local, -environment.settings.clock_skew),
-        unreached=tuple(seen.unreached),
-        storages=_storages_of_latest(marked, environment),
-        closed=frozenset(each for scan in scans for each in scan.closed),
-    )
-
-
-def _storages_of_latest(marked: MarkedCycle, environment: Environment) -> tuple[Storage, ...]:
-    latest = (job.latest for job in marked.mark.jobs.values() if job.latest is not None)
-    folders = {folder for checkpoint in latest for folder in checkpoint.files}
-    bases = [base.location for base in environment.bases]
-    outside = [each for each in folders if not any(base.contains(each) for base in bases)]
-    return tuple(
-        environment.open_storage(found.location)
-        for found in marked.seen.storages
-        if any(map(found.contains, outside))
-    )
+    named = tuple(named_as_a_whole((*seen.before, *seen.after), seen.ha, seen.settings))
+    return replace(usages, named=named, beside=known.living_beside)
 
 
 def _with_standing(memory: WorldMemory, before: Recalled, recalled: Recalled) -> WorldMemory:

@@ -238,7 +238,7 @@ def make_plan(
             shared=shared,
         ) as (cycle, environment):
             lineages, unneeded = _lineages(cycle, policy, environment, is_asked=asks_lineages)
-        breakdown, digests = _gathered(cycle.sinks, at, folder)
+        breakdown, digests = _gathered(cycle.decided.sinks, at, folder)
         slips = () if lineages is None else policy_warnings(lineages)
         warnings = (*cycle.plan.warnings, *slips)
         unsigned = cycle.plan.model_copy(

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from flinkstate.places.locations import Location, canonical, places_of
 from orphangc import __version__
 from orphangc.collect.decide.abandoned_savepoints import empty_savepoints_warning
+from orphangc.collect.decide.decide_listing import DecidedListing
 from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.judged_cycle import JudgedCycle
-from orphangc.collect.decide.verdicts import Counts, JobView, Reported, decided_job
+from orphangc.collect.decide.verdicts import Counts, HeldBack, JobView, Reported, decided_job
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages
 from orphangc.collect.mark.hidden_sums import extras_part
-from orphangc.collect.mark.mark import Mark
+from orphangc.collect.mark.mark import Mark, MarkedCycle
 from orphangc.collect.mark.missing import Missing
 from orphangc.collect.mark.missing_check import missing_of_lasting
 from orphangc.collect.mark.pins import empty_pins
 from orphangc.collect.mark.survey import Surveyed
+from orphangc.collect.mark.survey_listing import ListingSurvey
 from orphangc.collect.observe.observation import Environment, Observation
+from orphangc.collect.observe.reported import named_by_resources
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.areas.table import AREAS
 from orphangc.core.cluster.place_options import CHECKPOINT_OPTIONS, SAVEPOINT_OPTIONS
@@ -52,77 +54,53 @@ from orphangc.core.times.instants import from_microseconds, shifted
 from orphangc.ports import Storage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """Everything that one cycle found, phase by phase."""
+def plan_of(
+    marked: MarkedCycle,
+    survey: ListingSurvey,
+    known: JudgedCycle,
+    decided: DecidedListing,
+    *,
+    missing: Mapping[str, Sequence[str]],
+    usages: ForeignUsages,
+    environment: Environment,
+) -> Plan:
+    """Return the unsigned plan of what a cycle found, phase by phase.
 
-    seen: Observation
-    surveyed: Surveyed
-    marked: Mark
-    views: Mapping[str, JobView]
-    known: JudgedCycle
-    counts: Counts
-    missing: Mapping[str, Sequence[str]]
-    foreign_usages: ForeignUsages
-    savepoints_kept: str | None = None
-
-
-def plan_of(found: Found, environment: Environment) -> Plan:
-    """Return the unsigned plan."""
-    settings = environment.settings
-    seen, surveyed, counts = found.seen, found.surveyed, found.counts
-    storage = environment.storage
+    Args:
+        missing: Keys that lasting checkpoints name and nothing shows, by the key of their job.
+    """
+    settings, storage = environment.settings, environment.storage
+    seen, surveyed, counts = marked.seen, survey.surveyed, decided.counts
     return Plan(
         tool_version=__version__,
         root=str(settings.location),
         scopes=settings.scope,
-        created_at=found.known.evidence.now,
+        created_at=known.evidence.now,
         engine=environment.engine.name,
-        bounds=_bounds_part(found.known.evidence),
-        jobs=tuple(_job_part(view, found, settings) for view in found.views.values()),
-        roots=tuple(root_part(checkpoint) for checkpoint in found.marked.checkpoints),
+        bounds=_bounds_part(known.evidence),
+        jobs=tuple(
+            _job_part(view, known, counts, usages, missing=missing[key], settings=settings)
+            for key, view in decided.views.items()
+        ),
+        roots=tuple(root_part(checkpoint) for checkpoint in marked.mark.checkpoints),
         tallies=tallies_of(counts.objects, counts.bytes),
         objects_listed=surveyed.objects,
         bytes_listed=surveyed.size,
         list_requests=storage.list_requests,
         duration_seconds=round((storage.now().local - seen.time.local).total_seconds(), 3),
-        live_set_sha256=found.marked.live.digest(),
+        live_set_sha256=marked.mark.live.digest(),
         reported=tuple(_reported_part(key, each) for key, each in sorted(counts.reported.items())),
         inventory=storage.inventory,
-        listed_at=found.known.evidence.listed_at,
+        listed_at=known.evidence.listed_at,
         extras=extras_part(
             *(environment.with_hidden, surveyed.markers),
             with_versions=settings.noncurrent_versions,
-            is_dead=_upload_rule(found).is_dead,
+            is_dead=_upload_rule(marked.mark, decided.views).is_dead,
         ),
-        world=found.known.world,
-        warnings=(
-            *_warnings(found),
-            *((f"this kind of storage is not tested; {storage.proof}",) if storage.proof else ()),
-            *filter(
-                None,
-                (
-                    settings.short_margins_warning,
-                    found.savepoints_kept,
-                    empty_savepoints_warning(surveyed),
-                ),
-            ),
-            *_lost_checkpoints(found, storage.location),
-            *_ha_warnings(found, environment),
-            *_unknown_jobs(found.known, settings),
-            *empty_pins(storage, _pins_by_hand(found, settings)),
-        ),
+        world=known.world,
+        warnings=tuple(_warnings(marked, survey, known, decided, missing, environment)),
         settings=settings,
     )
-
-
-def _pins_by_hand(found: Found, settings: StorageRootSettings) -> list[Location]:
-    """Return the pins that no resource names, too: those that it does are not mistyped.
-
-    What it names may be gone, as a checkpoint of a running job soon is.
-    """
-    named = {place for place, _ in found.foreign_usages.named}
-    return [each for each in settings.pins if each not in named]
 
 
 def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:
@@ -137,13 +115,13 @@ def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:
     )
 
 
-def _upload_rule(found: Found) -> UploadRule:
+def _upload_rule(marked: Mark, views: Mapping[str, JobView]) -> UploadRule:
     """Return what decides on unfinished uploads: the rules of the verdicts (R50)."""
     return UploadRule(
-        owners=found.marked.owners,
-        jobs={key: decided_job(view) for key, view in found.views.items()},
-        live=found.marked.live,
-        pinned=found.marked.pinned,
+        owners=marked.owners,
+        jobs={key: decided_job(view) for key, view in views.items()},
+        live=marked.live,
+        pinned=marked.pinned,
     )
 
 
@@ -158,28 +136,36 @@ def _bounds_part(evidence: CycleEvidence) -> BoundsPart:
     )
 
 
-def _job_part(view: JobView, found: Found, settings: StorageRootSettings) -> JobPart:
-    job, known = view.evidence, found.known
+def _job_part(
+    view: JobView,
+    known: JudgedCycle,
+    counts: Counts,
+    usages: ForeignUsages,
+    *,
+    missing: Sequence[str],
+    settings: StorageRootSettings,
+) -> JobPart:
+    job = view.evidence
     return job_part(
         job,
         view.judgement,
         bounds=view.bounds.bounds,
         cutoff=view.bounds.cutoff,
         oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
-        missing=found.missing[job.key],
+        missing=missing,
         evidence=evidence_of(job, known.evidence, job.clusters),
-        looks=found.foreign_usages.check(job.key, _origins(job, found, settings)),
-        held_back=_held_back_part(view, found),
+        looks=usages.check(job.key, _origins(job, known, settings)),
+        held_back=_held_back_part(counts.held_back.get(job.key)),
         areas=area_parts(view.facts, job.survey.areas, settings.scope, view.judgement),
         resources=known.comparison.memory.lineage.resources.get(job.job_id, ()),
     )
 
 
-def _origins(job: JobEvidence, found: Found, settings: StorageRootSettings) -> list[Location]:
+def _origins(job: JobEvidence, known: JudgedCycle, settings: StorageRootSettings) -> list[Location]:
     """Return the foreign snapshots that cycles saw as a job's origin: Flink forgets them."""
-    seen = found.known.comparison.memory.jobs if job.job_id else ()
-    known = (uri for each in seen if each.job_id == job.job_id for uri in each.restored)
-    places = places_of(known, settings.aliases)
+    seen = known.comparison.memory.jobs if job.job_id else ()
+    restored = (uri for each in seen if each.job_id == job.job_id for uri in each.restored)
+    places = places_of(restored, settings.aliases)
     return [e for e in places if not any(own.contains(e) for own in job.directories)]
 
 
@@ -297,8 +283,7 @@ _OLDEST = FilePlace(None, JobId(""), Scope.EXCLUSIVE, checkpoint_id=-1)
 """A checkpoint older than all: what is kept of it is kept of the whole area."""
 
 
-def _held_back_part(view: JobView, found: Found) -> HeldBackPart | None:
-    held = found.counts.held_back.get(view.evidence.key)
+def _held_back_part(held: HeldBack | None) -> HeldBackPart | None:
     if held is None or not held.objects:
         return None
     return HeldBackPart(checkpoint=held.checkpoint_id, objects=held.objects, bytes=held.size)
@@ -329,52 +314,72 @@ def _passing(seen: Observation) -> set[Location]:
     return (first ^ second) | newer
 
 
-def _warnings(found: Found) -> tuple[str, ...]:
-    warnings = []
-    collected = [each.evidence for each in found.views.values() if each.evidence.is_collected]
+def _warnings(  # noqa: PLR0917 - what a cycle found
+    marked: MarkedCycle,
+    survey: ListingSurvey,
+    known: JudgedCycle,
+    decided: DecidedListing,
+    missing: Mapping[str, Sequence[str]],
+    environment: Environment,
+) -> Iterator[str]:
+    settings, storage = environment.settings, environment.storage
+    yield from _listing_warnings(marked.seen, survey.surveyed, decided.views.values())
+    if storage.proof:
+        yield f"this kind of storage is not tested; {storage.proof}"
+    yield from filter(
+        None,
+        (
+            settings.short_margins_warning,
+            decided.savepoints_kept,
+            empty_savepoints_warning(survey.surveyed),
+        ),
+    )
+    for key, view in decided.views.items():  # what Flink, or a person, has broken already (R51)
+        yield from lost_checkpoints(view.evidence, missing[key], storage.location)
+    yield from _ha_warnings(marked.seen, environment)
+    yield from _unknown_jobs(known, settings)
+    # a checkpoint that a resource names, as one of a running job, may be gone soon
+    named = {place for place, _ in named_by_resources(marked.seen.ha, settings)}
+    yield from empty_pins(storage, [each for each in settings.pins if each not in named])
+
+
+def _listing_warnings(
+    seen: Observation, surveyed: Surveyed, views: Iterable[JobView]
+) -> Iterator[str]:
+    collected = [each.evidence for each in views if each.evidence.is_collected]
     if any(job.own_checkpoints for job in collected) and not any(
-        shown.live_objects for shown in found.surveyed.jobs.values()
+        shown.live_objects for shown in surveyed.jobs.values()
     ):
-        warnings.append(
-            "checkpoints were read, but nothing in the listing is referred to: an alias missing?"
-        )
-    warnings += [
-        f"job {job.job_id}: {entropy.words}; what is orphaned there is neither listed nor collected"
-        for job in collected
-        if (entropy := entropy_of(job)) is not None
-        and entropy_in_listing(job, job.survey.shared_directories) is None
-    ]
-    if found.seen.listed.is_resumed:
-        warnings.append(
+        yield "checkpoints were read, but nothing in the listing is referred to: an alias missing?"
+    for job in collected:
+        entropy = entropy_of(job)
+        if entropy and entropy_in_listing(job, job.survey.shared_directories) is None:
+            yield (
+                f"job {job.job_id}: {entropy.words}; what is orphaned there is neither listed nor"
+                " collected"
+            )
+    if seen.listed.is_resumed:
+        yield (
             "a part of the listing is that of an interrupted plan: what changed since then in"
             " shared/ is not in this one"
         )
-    return tuple(warnings)
 
 
-def _lost_checkpoints(found: Found, base: Location) -> Iterator[str]:
-    """Yield what Flink, or a person, has broken already: it may still be undone (R51)."""
-    for key, view in found.views.items():
-        yield from lost_checkpoints(view.evidence, found.missing[key], base)
-
-
-def _ha_warnings(found: Found, environment: Environment) -> list[str]:
-    warnings = [
-        f"{facts.uri} shows nothing of Flink's: mistyped?"
-        for facts in found.seen.ha_after
-        if not facts.things
-    ]
+def _ha_warnings(seen: Observation, environment: Environment) -> Iterator[str]:
+    for facts in seen.ha_after:
+        if not facts.things:
+            yield f"{facts.uri} shows nothing of Flink's: mistyped?"
     bases = [base.location for base in environment.bases]
-    folders = {folder for facts in found.seen.ha_after for folder in facts.folders}
-    warnings += [
-        f"{folder.by} sets {folder.option} to {folder.path}, which is neither the storage root nor"
-        " an extra root"
-        for folder in sorted(folders)
-        if folder.option in _OF_CHECKPOINTS
-        and environment.settings.closed_world
-        and not _is_below(folder.path, environment.settings, bases)
-    ]
-    return warnings
+    for folder in sorted({folder for facts in seen.ha_after for folder in facts.folders}):
+        if (
+            folder.option in _OF_CHECKPOINTS
+            and environment.settings.closed_world
+            and not _is_below(folder.path, environment.settings, bases)
+        ):
+            yield (
+                f"{folder.by} sets {folder.option} to {folder.path}, which is neither the storage"
+                " root nor an extra root"
+            )
 
 
 def _unknown_jobs(known: JudgedCycle, settings: StorageRootSettings) -> Iterator[str]:

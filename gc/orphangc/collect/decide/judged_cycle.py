@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from flinkstate.places.locations import Location
 from orphangc.collect.mark.job_dependencies import dependencies_of
-from orphangc.collect.mark.mark import Mark, cycle_evidence, mark
+from orphangc.collect.mark.mark import Mark, MarkedCycle, cycle_evidence, mark
 from orphangc.collect.mark.missing import is_listed
 from orphangc.collect.mark.since_listing import listed_at, with_changes_elsewhere
 from orphangc.collect.mark.survey_listing import ListingSurvey, gather_evidence
@@ -36,21 +36,7 @@ from orphangc.core.lineage.expired_checkpoint import written_times
 from orphangc.core.memory.compare_cycles import CycleComparison, compared
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, JobId
-from orphangc.core.world.known_world import Naming, OutsidePath, Searched, World
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkedCycle:
-    """What a cycle saw, and what is live by it.
-
-    Attributes:
-        namings: Names of files outside all of these, or that a listing must show.
-    """
-
-    seen: Observation
-    mark: Mark
-    searched: Sequence[Searched]
-    namings: Sequence[Naming]
+from orphangc.core.world.known_world import OutsidePath, World
 
 
 def marked_cycle(

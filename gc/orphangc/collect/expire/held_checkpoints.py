@@ -45,10 +45,10 @@ def holds_of(
         over: Keys of the jobs that are proven to be over.
         self_sustained: Keys of the jobs that need no file that is not their own.
     """
-    settings = cycle.settings
+    settings = cycle.seen.settings
     free = {
         key
-        for key, job in cycle.jobs.items()
+        for key, job in cycle.known.jobs.items()
         if key in over or (key in self_sustained and recovers_from_its_own(job))
     }
     seen = cycle.seen
@@ -71,21 +71,21 @@ _Held = tuple[Location, str, str]
 
 def _registered(cycle: Cycle) -> Iterator[_Held]:
     for snapshot in cycle.seen.snapshots:
-        for place in places_of(snapshot.checkpoint_paths, cycle.settings.aliases):
+        for place in places_of(snapshot.checkpoint_paths, cycle.seen.settings.aliases):
             yield place, "registry", snapshot.job_id
 
 
 def _shown_by_flink(cycle: Cycle, over: Collection[str], free: Collection[str]) -> Iterator[_Held]:
     """Yield what clusters show of jobs that are not over: their checkpoints, and their origins."""
-    for key, job in cycle.jobs.items():
+    for key, job in cycle.known.jobs.items():
         if key in over:
             continue
         paths = [each.external_path for facts in job.facts for each in facts.checkpoints]
-        for place in places_of(paths, cycle.settings.aliases):
+        for place in places_of(paths, cycle.seen.settings.aliases):
             yield place, "job", job.job_id
         if key not in free:
             restored = [each.restored.external_path for each in job.facts if each.restored]
-            for place in places_of(restored, cycle.settings.aliases):
+            for place in places_of(restored, cycle.seen.settings.aliases):
                 yield place, "restored_by", job.job_id
 
 
@@ -109,10 +109,10 @@ def _remembered(cycle: Cycle, free: Collection[str]) -> Iterator[_Held]:
     JobManager starts from that one again.
     """
     known: dict[str, list[str]] = {}
-    for key, job in cycle.jobs.items():
+    for key, job in cycle.known.jobs.items():
         known.setdefault(job.job_id, []).append(key)
     for record in cycle.remembered.jobs:
         keys = known.get(record.job_id, [])
         uris = () if keys and all(key in free for key in keys) else record.restored
-        for place in places_of(uris, cycle.settings.aliases):
+        for place in places_of(uris, cycle.seen.settings.aliases):
             yield place, "restored_by", record.job_id

@@ -88,7 +88,7 @@ def cycle_lineages(
             and which may list single folders.
     """
     resources = cycle.remembered.lineage.resources
-    found = {**cycle.beside, **cycle.jobs}
+    found = {**cycle.known.beside, **cycle.known.jobs}
     over = {key for key, job in found.items() if _is_over(job, cycle)}
     records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
     jobs = [
@@ -99,7 +99,7 @@ def cycle_lineages(
             resources=resources.get(job.job_id, ()),
             is_job_over=key in over,
             asks_usage=asks_usage and key not in over,
-            clock_skew=cycle.settings.margins.clock_skew,
+            clock_skew=cycle.seen.settings.margins.clock_skew,
         )
         for key, job in found.items()
     ]
@@ -110,9 +110,9 @@ def cycle_lineages(
         cycle,
         jobs,
         checkpoints,
-        {e.job_id for e in cycle.jobs.values() if _began_anew(e, records.get(e.job_id, []))},
+        {e.job_id for e in cycle.known.jobs.values() if _began_anew(e, records.get(e.job_id, []))},
         stated={} if policy is None else policy.continued,
-        clock_skew=cycle.settings.margins.clock_skew,
+        clock_skew=cycle.seen.settings.margins.clock_skew,
     )
     return CycleLineages(
         lineages=lineages_of(jobs, checkpoints, edges, fixed_ids(cycle)),
@@ -125,7 +125,7 @@ def cycle_lineages(
 
 
 def _is_over(job: JobEvidence, cycle: Cycle) -> bool:
-    return is_over(job, cycle.judged.get(job.key, Judgement()), cycle.evidence)
+    return is_over(job, cycle.known.judged.get(job.key, Judgement()), cycle.evidence)
 
 
 def _checkpoints(
@@ -196,8 +196,8 @@ def retention_facts(
     bearers = grouped(cycle.remembered.lineage.resource_jobs, lambda each: each.resource)
     return RetentionFacts(
         now=cycle.evidence.now,
-        min_age=cycle.settings.margins.grace_period,
-        quarantine=cycle.settings.margins.quarantine_period,
+        min_age=cycle.seen.settings.margins.grace_period,
+        quarantine=cycle.seen.settings.margins.quarantine_period,
         policy=policy,
         hidden=hidden,
         unclear=frozenset(
@@ -233,7 +233,7 @@ def _job(
         job_id=job.job_id,
         places=tuple(map(str, job.directories)),
         state=job.state,
-        is_of_root=job.key in cycle.jobs
+        is_of_root=job.key in cycle.known.jobs
         and any(map(cycle.mark.owners.base.contains, job.directories)),
         is_over=is_job_over,
         problem=_problem(job, cycle),
@@ -282,7 +282,7 @@ def _problem(job: JobEvidence, cycle: Cycle) -> str | None:
     """
     if cycle.evidence.missed is not None:
         return cycle.evidence.missed.condition
-    judgement = cycle.judged.get(job.key, Judgement())
+    judgement = cycle.known.judged.get(job.key, Judgement())
     refused = () if judgement.refused is None else (str(judgement.refused.guard),)
     found = (*refused, *(str(each.condition) for each in judgement.blocked))
     return next((each for each in found if each in NEED_UNKNOWN), next(iter(found), None))
@@ -356,7 +356,7 @@ def _is_restorable(
     A folder elsewhere is looked at where the policy names it.
     """
     base = cycle.mark.owners.base
-    if cycle.missing.of([checkpoint], base):
+    if cycle.survey.missing.of([checkpoint], base):
         return False
     if all(map(base.contains, checkpoint.files)):
         return True
@@ -414,7 +414,7 @@ def _hidden(job: JobEvidence, cycle: Cycle) -> HiddenOrigin:
     latest = max(oldest, *began) if began else newest
     until = cycle.evidence.now
     if latest is not None and not _comes_back(job, cycle):
-        until = min(until, shifted(latest, cycle.settings.margins.clock_skew))
+        until = min(until, shifted(latest, cycle.seen.settings.margins.clock_skew))
     name = job.job_id if is_job_id(job.job_id) else job.key
     return HiddenOrigin(key=job.key, job_id=name, until=until)
 
@@ -433,7 +433,7 @@ def _is_known(job: JobEvidence, cycle: Cycle) -> bool:
         if record.job_id == job.job_id:
             is_new = is_new or record.began_anew
             shown += record.restored
-    places = {place_of(path, cycle.settings.aliases) for path in shown}
+    places = {place_of(path, cycle.seen.settings.aliases) for path in shown}
     origins = {each for each in places if not _is_in(each, job.directories)}
     if not origins:
         return is_new
@@ -457,7 +457,7 @@ def _is_here(place: Location | None, cycle: Cycle) -> bool:
     if place is None:
         return False
     is_read = any(each.folder == place for each in cycle.mark.checkpoints)
-    return is_read or any(each.contains(place) for each in cycle.searched)
+    return is_read or any(each.contains(place) for each in cycle.marked.searched)
 
 
 def _is_in(place: Location | None, directories: Sequence[Location]) -> bool:

@@ -19,6 +19,7 @@ from orphangc.core.model.codes import Guard
 from orphangc.core.model.naming import Owners, uuid_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Mode
+from orphangc.core.world.known_world import Naming, Searched
 from orphangc.errors import RefusedError
 
 
@@ -37,6 +38,20 @@ class Mark:
     jobs: dict[str, JobEvidence]
     owners: Owners
     pinned: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedCycle:
+    """What a cycle saw, and what is live by it.
+
+    Attributes:
+        namings: Names of files outside all of these, or that a listing must show.
+    """
+
+    seen: Observation
+    mark: Mark
+    searched: Sequence[Searched]
+    namings: Sequence[Naming]
 
 
 def mark(

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from functools import partial
 
-from flinkstate.places.locations import Location
 from orphangc.collect.mark.job_dependencies import JobDependencies, dependencies_of
-from orphangc.collect.mark.mark import Mark
-from orphangc.collect.mark.missing import Missing, Wanted, expected_of, missing_of, missing_outside
-from orphangc.collect.mark.missing_check import (
-    ReadsCheckpoint,
-    confirmed,
-    lacked_by_newest,
-    present_of,
-    sample_of,
+from orphangc.collect.mark.mark import Mark, MarkedCycle
+from orphangc.collect.mark.missing import (
+    Missing,
+    expected_of,
+    missing_of,
+    missing_outside,
+    wanted_of,
 )
+from orphangc.collect.mark.missing_check import confirmed, lacked_by_newest, present_of, sample_of
 from orphangc.collect.mark.since_listing import SinceListing
 from orphangc.collect.mark.survey import Surveyed, SurveyPass
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence, Survey
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
+from orphangc.core.times.instants import shifted
 from orphangc.ports import Storage
 
 _FEW = 20
@@ -50,59 +49,53 @@ class ListingSurvey:
         return replace(self.surveyed.jobs.get(key, Survey()), missing_of_latest=lacking)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SurveyQuestions:
-    """Questions to a survey beside its counts.
-
-    Attributes:
-        wanted: Names that may be listed although their paths lead to another place.
-        needed: Returns the places of each job's state, from the live UUIDs that are listed.
-        since: What is known since an older listing; ``None`` if it is wholly of this cycle.
-        storages: Storages that were searched, and hold files that a latest checkpoint names.
-        closed: Keys of folders that are not looked into, such as links; each refuses every job.
-            What is below one is neither there nor missing: it is not asked for.
-    """
-
-    wanted: Wanted
-    needed: Callable[[Mapping[str, UuidSet]], Mapping[str, JobDependencies]]
-    is_resumed: bool
-    since: SinceListing | None
-    read: ReadsCheckpoint
-    began: datetime
-    unreached: Sequence[Location]
-    storages: Sequence[Storage] = ()
-    closed: frozenset[str] = frozenset()
-
-
 def survey_listing(
-    environment: Environment, marked: Mark, tombstones: Tombstones, questions: SurveyQuestions
+    environment: Environment, cycle: MarkedCycle, tombstones: Tombstones
 ) -> ListingSurvey:
     """Return the facts of the listing; from here on the engine has live set and tombstones.
+
+    What is below a folder that is not looked into, such as a link, is neither there nor missing:
+    it is not asked for, and each such folder refuses every job.
 
     Raises:
         StorageUnreachableError: A name was listed twice, so the listing cannot be trusted.
     """
+    seen, marked = cycle.seen, cycle.mark
     base, engine, progress = environment.storage.location, environment.engine, environment.progress
     engine.mark(marked.live, tombstones)
-    expected = expected_of(marked.checkpoints, base).outside(questions.closed)
+    expected = expected_of(marked.checkpoints, base).outside(seen.closed)
+    wanted = wanted_of(each.files for each in cycle.namings)
     work = SurveyPass(
         owners=marked.owners,
         expected=expected.heads,
         expected_others=expected.others,
-        wanted=questions.wanted.uuids,
-        wanted_names=questions.wanted.names,
+        wanted=wanted.uuids,
+        wanted_names=wanted.names,
         is_holding=len(marked.jobs) > 1 or _is_any_beside(marked),
     )
     surveyed = engine.run(work, progress)
     missing = missing_of(expected, surveyed, engine, progress)
-    missing = confirmed(missing, environment.storage, is_resumed=questions.is_resumed)
-    needed = questions.needed(surveyed.held)
-    lacking = _lacking(environment, surveyed, missing, questions, needed=needed)
-    latest = {key: lacking(job) for key, job in marked.jobs.items() if job.latest is not None}
-    if questions.since is not None:
-        surveyed = questions.since.added_to(surveyed, marked.jobs)
+    missing = confirmed(missing, environment.storage, is_resumed=seen.listed.is_resumed)
+    needed = dependencies_of(marked, environment.settings, surveyed.held)
+    since = SinceListing.of(seen, environment.storage)
+    lacking = _Lacking(
+        environment=environment,
+        cycle=cycle,
+        surveyed=surveyed,
+        missing=missing,
+        storages=_storages_of_latest(cycle, environment),
+        is_listed_now=since is None,
+    )
+    latest = {
+        key: lacking.of_latest(job, job.latest, is_here=job.is_collected or needed[key].may_be_here)
+        for key, job in marked.jobs.items()
+        if job.latest is not None
+    }
     return ListingSurvey(
-        surveyed=surveyed, missing=missing, missing_of_latest=latest, needed=needed
+        surveyed=surveyed if since is None else since.added_to(surveyed, marked.jobs),
+        missing=missing,
+        missing_of_latest=latest,
+        needed=needed,
     )
 
 
@@ -111,40 +104,50 @@ def _is_any_beside(marked: Mark) -> bool:
     return not directories <= marked.owners.keys.keys()
 
 
-def _gone_since(
-    job: JobEvidence, latest: Checkpoint, storage: Storage, questions: SurveyQuestions
-) -> list[str]:
-    """Return files of the latest checkpoint that an older listing shows and that are gone (R8)."""
-    keys = sample_of(latest, storage.location, questions.closed)
-    gone = [key for key, each in zip(keys, present_of(keys, storage), strict=True) if each is None]
-    return lacked_by_newest(gone, job, storage, questions.read, began=questions.began)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lacking:
+    """What the latest checkpoints of jobs lack, by a listing and by the storages beside it."""
 
+    environment: Environment
+    cycle: MarkedCycle
+    surveyed: Surveyed
+    missing: Missing
+    storages: Sequence[Storage]
+    is_listed_now: bool
 
-def _lacking(
-    environment: Environment,
-    surveyed: Surveyed,
-    missing: Missing,
-    questions: SurveyQuestions,
-    *,
-    needed: Mapping[str, JobDependencies],
-) -> Callable[[JobEvidence], list[str]]:
-    """Return the function that gives a few files that a job's latest checkpoint lacks."""
-    storage = environment.storage
-
-    def of_latest(job: JobEvidence) -> list[str]:
-        found = [] if job.latest is None else missing.of([job.latest], storage.location)
+    def of_latest(self, job: JobEvidence, latest: Checkpoint, *, is_here: bool) -> list[str]:
+        """Return a few files that a job's latest checkpoint lacks."""
+        storage = self.environment.storage
+        found = self.missing.of([latest], storage.location)
         if found and not job.has_standing_latest:
-            found = lacked_by_newest(found, job, storage, questions.read, began=questions.began)
-        if questions.since is not None and job.is_collected and job.latest is not None:
-            found += _gone_since(job, job.latest, storage, questions)
-        is_here = job.is_collected or needed[job.key].may_be_here
-        storages = (*environment.bases, *questions.storages)
-        found += missing_outside(
-            job, surveyed, storages, questions.unreached, is_sampled=not is_here
-        )
+            found = self._confirmed(found, job)
+        if not self.is_listed_now and job.is_collected:  # what an older listing shows may be gone
+            keys = sample_of(latest, storage.location, self.cycle.seen.closed)
+            there = zip(keys, present_of(keys, storage), strict=True)
+            found += self._confirmed([key for key, each in there if each is None], job)
+        storages = (*self.environment.bases, *self.storages)
+        unreached = tuple(self.cycle.seen.unreached)
+        found += missing_outside(job, self.surveyed, storages, unreached, is_sampled=not is_here)
         return found[:_FEW]
 
-    return of_latest
+    def _confirmed(self, lacking: Sequence[str], job: JobEvidence) -> list[str]:
+        storage, time = self.environment.storage, self.cycle.seen.time
+        read = partial(self.environment.reader.read, storage)
+        began = shifted(time.now or time.local, -self.environment.settings.clock_skew)
+        return lacked_by_newest(lacking, job, storage, read, began=began)
+
+
+def _storages_of_latest(cycle: MarkedCycle, environment: Environment) -> tuple[Storage, ...]:
+    """Return the storages that were searched, and hold files that a latest checkpoint names."""
+    latest = (job.latest for job in cycle.mark.jobs.values() if job.latest is not None)
+    folders = {folder for checkpoint in latest for folder in checkpoint.files}
+    bases = [base.location for base in environment.bases]
+    outside = [each for each in folders if not any(base.contains(each) for base in bases)]
+    return tuple(
+        environment.open_storage(found.location)
+        for found in cycle.seen.storages
+        if any(map(found.contains, outside))
+    )
 
 
 def gather_evidence(

@@ -196,6 +196,11 @@ class Observation:
         return markers_in(parts)
 
     @property
+    def closed(self) -> frozenset[str]:
+        """Return the keys of folders of the storage root that no scan looks into: links."""
+        return frozenset((*self.first[0].scan.closed, *self.second[0].scan.closed))
+
+    @property
     def unreadable(self) -> tuple[UnreadableCheckpoint, ...]:
         """Return every unreadable checkpoint, each place once."""
         parts = [each for part in (*self.first, *self.second) for each in part.unreadable]

@@ -126,9 +126,9 @@ class Expiry(PlannedRun[LineageCycle]):
         return self.result.outcome(self.plan, is_deleting=self.is_deleting)
 
     def _quarantine(self, found: LineageCycle) -> Quarantine:
-        run, cycle = self.run, found.cycle
+        run, cycle, known = self.run, found.cycle, found.cycle.known
         storages = RunStorages(self.environment.storage, self.environment.extra)
-        jobs = [job for key, job in cycle.jobs.items() if cycle.judged[key].refused is None]
+        jobs = [job for key, job in known.jobs.items() if known.judged[key].refused is None]
         revalidation = self.revalidation(jobs)
         return Quarantine(
             run=run,

@@ -83,7 +83,7 @@ class ExpiryEvidence:
 
     def _check_relied_on(self) -> None:
         """Refuse unless every job that ran runs, and what was kept is still stored."""
-        for job in self.found.cycle.jobs.values():
+        for job in self.found.cycle.known.jobs.values():
             if job.state is JobState.RUNNING and self.revalidation.has_ended(job.job_id):
                 raise RefusedError(f"job {job.job_id} ended since the cycle; stopped")
         for each in self.found.report.checkpoints:

@@ -106,7 +106,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
             before=self.before,
         )
         is_listed_anew = cycle.evidence.listed_at is None
-        fresh = Fresh.of(known, cycle.sinks, is_listed_anew=is_listed_anew)
+        fresh = Fresh.of(known, cycle.decided.sinks, is_listed_anew=is_listed_anew)
         return ConfirmingCycle(cycle=cycle, planned=planned, fresh=fresh)
 
     def check_remembered(self, found: ConfirmingCycle) -> None:
@@ -119,7 +119,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
 
     def check(self, found: ConfirmingCycle) -> None:
         """Note which jobs lose nothing, and why: what stops one job stops no other."""
-        for key, view in found.cycle.views.items():
+        for key, view in found.cycle.decided.views.items():
             self.result.refuse(key, view)
 
     def act(self, found: ConfirmingCycle) -> None:
@@ -228,16 +228,16 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         is_halted = self.run.state.halted() is not None
         free = frozenset(
             key
-            for key, view in cycle.views.items()
+            for key, view in cycle.decided.views.items()
             if not is_halted and not view.judgement.blocked and not view.judgement.is_wholly_refused
         )
-        is_all_free = free and free == cycle.views.keys()
-        return free | {SAVEPOINTS} if is_all_free and cycle.savepoints else free
+        is_all_free = free and free == cycle.decided.views.keys()
+        return free | {SAVEPOINTS} if is_all_free and cycle.decided.savepoints else free
 
     def _tasks(
         self, cycle: Cycle, free: frozenset[str], revalidation: Revalidation
     ) -> Iterator[UploadAbortion | FolderRemoval]:
-        jobs = {key: decided_job(view) for key, view in cycle.views.items() if key in free}
+        jobs = {key: decided_job(view) for key, view in cycle.decided.views.items() if key in free}
         with_hidden, with_folders = self.environment.with_hidden, self.environment.with_folders
         settings, now = self.run.settings, cycle.evidence.now
         areas = frozenset(settings.scope)
@@ -267,7 +267,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
                     owners=cycle.mark.owners,
                     jobs=jobs,
                     areas=areas,
-                    savepoints=cycle.savepoints if SAVEPOINTS in free else frozenset(),
+                    savepoints=cycle.decided.savepoints if SAVEPOINTS in free else frozenset(),
                     kept=_kept_folders(cycle, settings.pins),
                 ),
                 run=self.run,
@@ -298,7 +298,7 @@ def _deferred(cycle: Cycle) -> frozenset[str]:
     """Return the ids of the jobs that get no tombstone: not all of their world was searched."""
     return frozenset(
         view.evidence.job_id
-        for view in cycle.views.values()
+        for view in cycle.decided.views.values()
         if any(each.condition in WORLD_CONDITIONS for each in view.judgement.blocked)
     )
 
@@ -311,7 +311,7 @@ def _kept_folders(cycle: Cycle, pins: Iterable[Location]) -> list[Location]:
 
 
 def _refused_in_part(cycle: Cycle) -> frozenset[str]:
-    judged = cycle.judged.items()
+    judged = cycle.known.judged.items()
     return frozenset(key for key, each in judged if each.refused is not None and each.spared)
 
 
@@ -320,10 +320,10 @@ def _relied_on(cycle: Cycle) -> list[JobEvidence]:
 
     Files of savepoints depend on every job.
     """
-    collected = set(cycle.views)
+    collected = set(cycle.decided.views)
     return [
         job
-        for key, job in cycle.jobs.items()
-        if not cycle.judged[key].is_wholly_refused
-        and (key in collected or job.depends_on & collected or cycle.savepoints)
+        for key, job in cycle.known.jobs.items()
+        if not cycle.known.judged[key].is_wholly_refused
+        and (key in collected or job.depends_on & collected or cycle.decided.savepoints)
     ]

@@ -411,8 +411,8 @@ def _with_listing(
     assert cycle.plan.world is not None  # noqa: S101 - a cycle always has one
     return ShortCycle(
         world=cycle.plan.world,
-        jobs=cycle.jobs,
-        judged=cycle.judged,
+        jobs=cycle.known.jobs,
+        judged=cycle.known.judged,
         resources=cycle.remembered.lineage.resources,
         is_listed=True,
     )

@@ -102,19 +102,21 @@ def _check(
 ) -> tuple[dict[str, Any], tuple[RememberedUsageCheck, ...]]:
     with shown_progress() as progress:
         cycle = cycle_of(settings, DiscardingSink, progress)
-    keys = [key for key, each in cycle.jobs.items() if each.job_id == job and each.directories]
+    keys = [
+        key for key, each in cycle.known.jobs.items() if each.job_id == job and each.directories
+    ]
     key = keys[0] if len(keys) == 1 else job
     if len(keys) > 1:
         raise RefusedError(
             f"{len(keys)} directories below {settings.root} are of jobs of the id {job}: name the"
             f" storage root of one, such as {keys[0]}"
         )
-    if key not in cycle.jobs:
+    if key not in cycle.known.jobs:
         raise RefusedError(
             f"job {job} has no directory below {settings.root}, and no source reports that it runs:"
             " whether it needs a snapshot cannot be known"
         )
-    evidence = cycle.jobs[key]
+    evidence = cycle.known.jobs[key]
     _check_foreign(asked, evidence.directories)
     origins = [canonical(each.place) for each in before if each.restored_from]
     usages = replace(cycle.foreign_usages, pins=())  # the one pin is what is asked about
