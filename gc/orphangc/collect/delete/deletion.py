@@ -7,7 +7,7 @@ revalidated and requested again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -271,59 +271,45 @@ log = structlog.get_logger()
 RecordOutcomes = Callable[[pa.RecordBatch], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Deletion:
-    """Deletes the objects of one run; ``at`` is the store time of its cycle."""
+    """Deletes the objects of one run.
+
+    Attributes:
+        at: Store time of its cycle.
+        record: Receives rows of ``OUTCOME_SCHEMA``.
+        total: Number of due objects, if it is known.
+    """
 
     storage: Storage
     revalidation: Revalidation
     journal: Journal
     limiter: RateLimiter
     at: datetime
+    due: RetryQueue
+    record: RecordOutcomes
     progress: Progress
+    total: int | None = None
+    _stopped_by: OrphanGcError | None = field(default=None, init=False)
+    _number: int = field(default=0, init=False)
+    _recorded: int = field(default=0, init=False)
+    _failures: int = field(default=0, init=False)
+    _under_way: dict[int, BatchWork] = field(default_factory=dict, init=False)
 
-    def delete(
-        self, due: Iterable[pa.RecordBatch], record: RecordOutcomes, *, total: int | None = None
-    ) -> OrphanGcError | None:
+    def carry_out(self) -> OrphanGcError | None:
         """Record the outcome of each due object; return what ended the deletion early.
 
         Objects that were not reached are ``planned``: the next run decides again. Once the limiter
         is stopped nothing more begins; running batches end and are recorded.
-
-        Args:
-            due: Rows of ``VERDICT_SCHEMA``, ordered by key.
-            record: Receives rows of ``OUTCOME_SCHEMA``.
         """
-        run = _DeletionRun(self, RetryQueue(iter(due)), record, total)
-        return run.all(run.one_by_one if self.storage.at_once == 1 else run.many_at_once)
-
-
-@dataclass(slots=True)
-class _DeletionRun:
-    deletion: Deletion
-    due: RetryQueue
-    record: RecordOutcomes
-    total: int | None
-    stopped_by: OrphanGcError | None = None
-    number: int = 0
-    recorded: int = 0
-    failures: int = 0
-    under_way: dict[int, BatchWork] = field(default_factory=dict)
-
-    def all(self, in_batches: Callable[[], None]) -> OrphanGcError | None:
-        """Deal with everything, and record what was not reached; return what ended it early."""
         try:
-            in_batches()
+            self._in_batches()
         finally:
-            self.finish()
-        return self.stopped_by
+            self._finish()
+        return self._stopped_by
 
-    def one_by_one(self) -> None:
-        while (work := self._next()) is not None:
-            self._take(work, work.do())
-
-    def many_at_once(self) -> None:
-        at_once = self.deletion.storage.at_once
+    def _in_batches(self) -> None:
+        at_once = self.storage.at_once
         pending: dict[Future[BatchDone], BatchWork] = {}
         with ThreadPoolExecutor(at_once, thread_name_prefix="batch") as pool:
             try:
@@ -336,58 +322,57 @@ class _DeletionRun:
                         self._take(pending.pop(each), each.result())
             finally:
                 if pending:  # one of them met with a fault of ours: the others end in order
-                    self.deletion.limiter.stopped.set()
+                    self.limiter.stopped.set()
                 for future, work in pending.items():
                     if future.exception() is None:
                         self._take(work, future.result())
 
     def _next(self) -> BatchWork | None:
-        deletion = self.deletion
-        if self.stopped_by is not None:
+        if self._stopped_by is not None:
             return None
-        rows = self.due.take(min(deletion.limiter.keys(), deletion.storage.batch_size))
+        rows = self.due.take(min(self.limiter.keys(), self.storage.batch_size))
         if rows is None:
             return None
-        work = BatchWork(deletion, self.number, rows)
-        self.under_way[self.number] = work
-        self.number += 1
+        work = BatchWork(self, self._number, rows)
+        self._under_way[self._number] = work
+        self._number += 1
         return work
 
     def _take(self, work: BatchWork, done: BatchDone) -> None:
         self._record(done.outcomes)
         self.due.put_back(done.again)
-        del self.under_way[work.number]
+        del self._under_way[work.number]
         if done.is_answered:
-            self.failures = 0
-        self.failures += done.is_failure
+            self._failures = 0
+        self._failures += done.is_failure
         stopped_by = done.stopped_by or self._enough(done)
-        if stopped_by is not None and self.stopped_by is None:
-            self.stopped_by = stopped_by
-            self.deletion.limiter.stopped.set()
+        if stopped_by is not None and self._stopped_by is None:
+            self._stopped_by = stopped_by
+            self.limiter.stopped.set()
             log.warning("sweep.stopped", reason=str(stopped_by), batch=work.number)
 
     def _enough(self, done: BatchDone) -> OrphanGcError | None:
-        if self.failures >= _FAILURES:
+        if self._failures >= _FAILURES:
             return StorageUnreachableError(
-                f"{self.failures} batches in a row failed, the last one: {done.why}; stopped"
+                f"{self._failures} batches in a row failed, the last one: {done.why}; stopped"
             )
-        refusals = self.deletion.limiter.refusals
+        refusals = self.limiter.refusals
         if refusals >= _REFUSALS:
             return StorageUnreachableError(
                 f"the store has asked for less {refusals} times in a row; stopped"
             )
         return None
 
-    def finish(self) -> None:
-        for work in self.under_way.values():  # broken off, by a signal or by a fault of ours
+    def _finish(self) -> None:
+        for work in self._under_way.values():  # broken off, by a signal or by a fault of ours
             self.due.put_back(work.left())
         for rows in self.due.left():
             is_outcome_unknown = rows["is_outcome_unknown"]
-            self._record(resolved_outcomes(self.deletion.storage, rows.filter(is_outcome_unknown)))
+            self._record(resolved_outcomes(self.storage, rows.filter(is_outcome_unknown)))
             self._record(with_outcomes(rows.filter(pc.invert(is_outcome_unknown)), Outcome.PLANNED))
 
     def _record(self, rows: pa.RecordBatch) -> None:
         if rows.num_rows:
             self.record(rows)
-            self.recorded += rows.num_rows
-            self.deletion.progress("deleting", self.recorded, self.total)
+            self._recorded += rows.num_rows
+            self.progress("deleting", self._recorded, self.total)

@@ -22,6 +22,7 @@ from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.verdicts import decided_job
 from orphangc.collect.delete.deletion import Deletion, RecordOutcomes
 from orphangc.collect.delete.rate_limiter import RateLimiter
+from orphangc.collect.delete.retry_queue import RetryQueue
 from orphangc.collect.mark.pins import keys_at
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.revalidate.revalidation import Revalidation
@@ -138,12 +139,19 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         revalidation = self.revalidation(
             _relied_on(cycle), _refused_in_part(cycle), has_savepoints=SAVEPOINTS in free
         )
-        deletion = self._deletion(cycle, revalidation)
-        self.result.stopped_by = deletion.delete(
-            (batch.select(OUTCOME_SCHEMA.names[:-3]) for batch in due.batches()),
-            record,
+        storage = self.environment.storage
+        deletion = Deletion(
+            storage=storage,
+            revalidation=revalidation,
+            journal=Journal(self.run.state, self.run.run_id),
+            limiter=RateLimiter.of(self.run, storage.batch_size),
+            at=cycle.evidence.now,
+            due=RetryQueue(batch.select(OUTCOME_SCHEMA.names[:-3]) for batch in due.batches()),
+            record=record,
+            progress=self.environment.progress,
             total=total,
         )
+        self.result.stopped_by = deletion.carry_out()
         self._forget_deleted(gone)
         for task in self._tasks(cycle, free, revalidation):
             if self.result.stopped_by is None:
@@ -275,17 +283,6 @@ class Sweep(PlannedRun[ConfirmingCycle]):
                 revalidation=revalidation,
                 outcomes=self.result.folders,
             )
-
-    def _deletion(self, cycle: Cycle, revalidation: Revalidation) -> Deletion:
-        storage = self.environment.storage
-        return Deletion(
-            storage=storage,
-            revalidation=revalidation,
-            journal=Journal(self.run.state, self.run.run_id),
-            limiter=RateLimiter.of(self.run, storage.batch_size),
-            at=cycle.evidence.now,
-            progress=self.environment.progress,
-        )
 
     def _forget_deleted(self, gone: GoneTombstones) -> None:
         left = gone.left()

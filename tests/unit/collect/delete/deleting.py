@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from orphangc.collect.delete.deletion import Deletion
 from orphangc.collect.delete.rate_limiter import RateLimiter
+from orphangc.collect.delete.retry_queue import RetryQueue
 from orphangc.collect.runs.journal import Journal
 from orphangc.collect.runs.undisturbed import undisturbed
 from orphangc.collect.state.store import RootState
@@ -156,16 +157,19 @@ class Scene:
 
     def delete(self, keys: Sequence[str], *, a_batch: int = 300) -> OrphanGcError | None:
         """Delete; return why it ended early."""
+        parts = [keys[start : start + a_batch] for start in range(0, len(keys), a_batch)]
         deletion = Deletion(
             storage=self.storage,
             revalidation=self.looks,
             journal=Journal(self.state, "run"),
             limiter=self.limiter,
             at=STORED_AT,
+            due=RetryQueue(map(due_rows, parts)),
+            record=self._record,
             progress=lambda *_: None,
+            total=len(keys),
         )
-        parts = [keys[start : start + a_batch] for start in range(0, len(keys), a_batch)]
-        return deletion.delete(map(due_rows, parts), self._record, total=len(keys))
+        return deletion.carry_out()
 
     def delete_in_a_run(self, keys: Sequence[str], *, a_batch: int) -> OrphanGcError | None:
         """Delete where a signal only asks to stop, as a run does."""

@@ -27,6 +27,7 @@ from orphangc.app.commands.health import Check, CheckStatus, Finding, checked
 from orphangc.app.wiring.clock import now
 from orphangc.collect.delete.deletion import Deletion
 from orphangc.collect.delete.rate_limiter import RateLimiter
+from orphangc.collect.delete.retry_queue import RetryQueue
 from orphangc.collect.revalidate.revalidation import Revalidation
 from orphangc.collect.runs.journal import Journal
 from orphangc.collect.state.storage_proof import StorageProof, write_proof
@@ -287,6 +288,7 @@ class _Proof:
             for each in sorted(judged, key=lambda each: each.key)
         ]
         outcomes: list[dict[str, Any]] = []
+        due = pa.RecordBatch.from_pylist(rows, schema=VERDICT_SCHEMA)
         with TemporaryFolder() as folder:
             journal = Journal(RootState(open_state_files(str(Path(folder))), self._own), "proof")
             deletion = Deletion(
@@ -295,10 +297,11 @@ class _Proof:
                 journal=journal,
                 limiter=RateLimiter(DeletionRate.of(_A_SECOND, self._storage.batch_size)),
                 at=now(),
+                due=RetryQueue(iter([due])),
+                record=lambda done: outcomes.extend(done.to_pylist()),
                 progress=lambda *_: None,
             )
-            due = pa.RecordBatch.from_pylist(rows, schema=VERDICT_SCHEMA)
-            stopped_by = deletion.delete([due], lambda done: outcomes.extend(done.to_pylist()))
+            stopped_by = deletion.carry_out()
         if stopped_by is not None:
             raise stopped_by
         outcomes.sort(key=lambda row: str(row["key"]))
